@@ -1,0 +1,98 @@
+/**
+ * What the caller of a failed operation should do. Errors are grouped by this and by nothing else:
+ * a loop looks at the action, never at a message or a class.
+ */
+export type ErrorAction =
+  /** Try the same thing again after a back-off (or after `retryAfterMs`). */
+  | 'retry'
+  /** The other side refuses for a reason that time alone seldom mends: try again, but seldom. */
+  | 'retrySlowly'
+  /** Ask again for fewer items. */
+  | 'askForLess'
+  /** The transactional writer is dead for ever: open a new one, which re-reads every position. */
+  | 'reopenWriter'
+  /** This source cannot go on without an operator; the others can. */
+  | 'stopSource'
+  /** The process cannot start or go on. */
+  | 'exit';
+
+/** The closed list of error codes: what the caller does, and what an operator can do about it. */
+export const ERROR_CODES = {
+  SETTINGS_INVALID: { action: 'exit', remedy: 'Mend the settings that the message names.' },
+  STACK_UNAVAILABLE: {
+    action: 'exit',
+    remedy: 'Set KAFKA_BROKERS and SCHEMA_REGISTRY_URL, start Docker, or install Java 17+.',
+  },
+  PROVIDER_UNREACHABLE: { action: 'retry', remedy: 'Check referenceData.url, DNS, proxy and firewall.' },
+  PROVIDER_TIMEOUT: { action: 'askForLess', remedy: 'Raise referenceData.timeout or lower limit.' },
+  PROVIDER_BUSY: { action: 'retry', remedy: 'None: the provider asks for patience (408, 425, 429, 5xx).' },
+  PROVIDER_UNAUTHORIZED: { action: 'retrySlowly', remedy: 'Check the credentials in referenceData.auth.' },
+  PROVIDER_REFUSED: { action: 'retrySlowly', remedy: 'Check referenceData.url and the filter of the source.' },
+  PROVIDER_ASKS_FOR_LESS: { action: 'askForLess', remedy: 'None: the next request is smaller.' },
+  PROVIDER_REDIRECT: {
+    action: 'retrySlowly',
+    remedy: 'Set referenceData.url to the final address; redirects are never followed.',
+  },
+  BODY_TOO_LARGE: { action: 'askForLess', remedy: 'Raise referenceData.maxBodyBytes or lower limit.' },
+  BODY_INCOMPLETE: { action: 'retry', remedy: 'None: the answer was cut and is asked for again.' },
+  BODY_MALFORMED: { action: 'retry', remedy: 'Report the answer to the provider when it persists.' },
+  PROTOCOL_VIOLATION: { action: 'retry', remedy: 'Report the answer to the provider when it persists.' },
+  TOKEN_FAILED: { action: 'retry', remedy: 'Check tokenUrl, clientId, clientSecret and scope.' },
+  WALK_CURSOR_REPEATED: {
+    action: 'stopSource',
+    remedy: 'Report the cursor to the provider; restart the source when it is mended.',
+  },
+  TOO_MANY_DEAD_LETTERS: {
+    action: 'stopSource',
+    remedy: 'The provider changed a type: compare with the schema, or raise mapping.maxDeadLetters.',
+  },
+  FILTER_CHANGED: { action: 'stopSource', remedy: 'Reset the offset of the source, or restore its filter.' },
+  OFFSET_UNREADABLE: { action: 'stopSource', remedy: 'Repair or reset the offset of the source.' },
+  REGISTRY_UNREACHABLE: { action: 'retry', remedy: 'Check schemaRegistry.url.' },
+  REGISTRY_MISMATCH: {
+    action: 'stopSource',
+    remedy: 'The registry gave another schema for an id: check that the url names the right registry.',
+  },
+  SCHEMA_INCOMPATIBLE: { action: 'stopSource', remedy: 'Register a compatible schema, or use another topic.' },
+  SCHEMA_NOT_REGISTERED: { action: 'stopSource', remedy: 'Register the schema, or set schemaRegistry.register: true.' },
+  KAFKA_UNREACHABLE: { action: 'retry', remedy: 'Check kafka.brokers.' },
+  TOPIC_MISSING: { action: 'exit', remedy: 'Create the topic, or set topics.create: true.' },
+  TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or name another.' },
+  TRANSACTION_FAILED: {
+    action: 'reopenWriter',
+    remedy: 'None: the writer opens again and re-reads the committed position.',
+  },
+  WRITER_FENCED: {
+    action: 'reopenWriter',
+    remedy: 'When it repeats: another process uses the same topic prefix; give it its own.',
+  },
+  WRITER_CLOSED: { action: 'reopenWriter', remedy: 'None: open the writer before writing.' },
+} as const satisfies Record<string, { action: ErrorAction; remedy: string }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export interface ErrorDetails {
+  /** What led here; kept so that logs show the whole chain. */
+  readonly cause?: unknown;
+  /** How long the other side asked us to wait, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** Structured facts for the log. Never secrets, never whole URLs, never values of records. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** The one error of this project: a code of the closed list, and with it what to do. */
+export class ConnectorError extends Error {
+  readonly code: ErrorCode;
+  readonly action: ErrorAction;
+  readonly retryAfterMs: number | undefined;
+  readonly fields: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'ConnectorError';
+    this.code = code;
+    this.action = ERROR_CODES[code].action;
+    this.retryAfterMs = details.retryAfterMs;
+    this.fields = details.fields ?? {};
+  }
+}

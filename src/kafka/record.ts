@@ -1,0 +1,16 @@
+/** One record on its way to Kafka. The partition is chosen by us, never by the client (design, section 3). */
+export interface OutgoingRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly key: Buffer | null;
+  /** Null is a tombstone. */
+  readonly value: Buffer | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** One committed record as a read_committed reader sees it. */
+export interface CommittedRecord extends OutgoingRecord {
+  readonly offset: bigint;
+  /** Milliseconds since the epoch, the broker's clock (LogAppendTime). */
+  readonly timestampMs: number;
+}

@@ -1,0 +1,13 @@
+/** A source of randomness in [0, 1): passed in, so that tests and simulations repeat exactly. */
+export type Random = () => number;
+
+export interface BackOff {
+  readonly initialMs: number;
+  readonly maximumMs: number;
+}
+
+/** What a loop waits after its n-th failure in a row (n from 1): exponential, capped, half of it jitter. */
+export function backOffMs(failures: number, backOff: BackOff, random: Random): number {
+  const ceiling = Math.min(backOff.maximumMs, backOff.initialMs * 2 ** Math.min(failures - 1, 30));
+  return Math.round(ceiling / 2 + (random() * ceiling) / 2);
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { test } from 'node:test';
+
+// The layers, from the top; an import goes to a lower layer or stays in its own folder (design, section 6).
+const LAYERS = [
+  ['main.ts'],
+  ['cli'],
+  ['app', 'demo'],
+  ['connector', 'processor'],
+  ['provider', 'kafka', 'avro'],
+  ['http', 'config', 'observability'],
+  ['support'],
+  ['errors.ts'],
+];
+
+// Each library has one home, so that replacing it is a change in one folder.
+const LIBRARY_HOMES: Readonly<Record<string, readonly string[]>> = {
+  kafkajs: ['kafka'],
+  '@kafkajs/confluent-schema-registry': ['avro'],
+  avsc: ['avro'],
+  undici: ['http'],
+  oauth4webapi: ['http'],
+  zod: ['config'],
+  yaml: ['config'],
+  pino: ['observability'],
+  'pino-pretty': ['observability'],
+  commander: ['cli'],
+  testcontainers: ['demo'],
+};
+
+const MAXIMUM_LINES = 300;
+const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|managers?|misc|index|v\d+)\.ts$/;
+
+const root = resolve(import.meta.dirname, '../..');
+const sources = typescriptFiles(join(root, 'src'));
+const tests = typescriptFiles(join(root, 'test'));
+
+function typescriptFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name));
+}
+
+function importsOf(file: string): string[] {
+  const text = withoutComments(readFileSync(file, 'utf8'));
+  const found = text.matchAll(
+    /(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+|\brequire\s*\(\s*|\bresolve\s*\(\s*)['"]([^'"\n]+)['"]/g,
+  );
+  return [...found].map((match) => match[1] ?? '');
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/[^\n]*/g, '$1');
+}
+
+function folderOf(file: string): string {
+  return relative(join(root, 'src'), file).split('/')[0] ?? '';
+}
+
+function layerOf(folder: string): number {
+  return LAYERS.findIndex((layer) => layer.includes(folder));
+}
+
+function violations(files: readonly string[], find: (file: string, text: string) => readonly string[]): string[] {
+  return files.flatMap((file) =>
+    find(file, readFileSync(file, 'utf8')).map((what) => `${relative(root, file)}: ${what}`),
+  );
+}
+
+test('imports point one way, from main down to errors', () => {
+  const wrong = violations(sources, (file) => {
+    const from = folderOf(file);
+    return importsOf(file)
+      .filter((name) => name.startsWith('.'))
+      .map((name) => folderOf(resolve(dirname(file), name)))
+      .filter((to) => to !== from && !mayImport(from, to))
+      .map((to) => `imports ${to}, which is not below ${from}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+function mayImport(from: string, to: string): boolean {
+  // The simulator is the tests' oracle: it shares no code with what it checks. Only the commands start it.
+  if (from === 'simulator') return false;
+  if (to === 'simulator') return from === 'cli' || from === 'demo';
+  return layerOf(from) >= 0 && layerOf(to) > layerOf(from);
+}
+
+test('every source folder has its layer', () => {
+  const folders = new Set(sources.map(folderOf));
+  folders.delete('simulator');
+  assert.deepEqual(
+    [...folders].filter((folder) => layerOf(folder) < 0),
+    [],
+  );
+});
+
+test('each library is imported in its one home', () => {
+  const wrong = violations(sources, (file) =>
+    importsOf(file)
+      .filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
+      .filter((name) => {
+        const library = name
+          .split('/')
+          .slice(0, name.startsWith('@') ? 2 : 1)
+          .join('/');
+        return !LIBRARY_HOMES[library]?.includes(folderOf(file));
+      })
+      .map((name) => `imports ${name}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('files stay short, well named, without default exports or barrels', () => {
+  const wrong = violations([...sources, ...tests], (file, text) => {
+    const lines = text.split('\n').length - 1;
+    return [
+      ...(lines > MAXIMUM_LINES && !file.includes('/generated/')
+        ? [`${lines} lines, ${MAXIMUM_LINES} is the end`]
+        : []),
+      ...(FORBIDDEN_NAMES.test(file.split('/').at(-1) ?? '') ? ['has a name that says nothing'] : []),
+      ...(/^export default /m.test(text) ? ['has a default export'] : []),
+      ...(/^export (\*|\{[^}]*\}) from /m.test(text) ? ['re-exports (a barrel)'] : []),
+    ];
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('console and process.env stay in main, cli and config', () => {
+  const wrong = violations(sources, (file, text) => {
+    if (['main.ts', 'cli', 'config'].includes(folderOf(file))) return [];
+    return [...withoutComments(text).matchAll(/\b(console\.\w+|process\.env)\b/g)].map((match) => `uses ${match[0]}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('time and randomness come in as parameters', () => {
+  const wrong = violations(sources, (file, text) => {
+    if (file.endsWith('/clock.ts') || ['main.ts', 'cli'].includes(folderOf(file))) return [];
+    const used = withoutComments(text).matchAll(
+      /\b(Date\.now|setTimeout|setInterval|Math\.random|performance\.now)\b/g,
+    );
+    return [...used].map((match) => `uses ${match[0]}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('the text is about the project alone', () => {
+  const wrong = violations([...sources, ...tests], (file, text) => {
+    if (file === import.meta.filename) return [];
+    return [...text.matchAll(/\b(TODO|FIXME|XXX|as the issue|issue \d+|this session|\/work\/\w+)\b/g)].map(
+      (match) => `says ${match[0]}`,
+    );
+  });
+  assert.deepEqual(wrong, []);
+});
