@@ -1,0 +1,22 @@
+const DAY_MS = 86_400_000;
+const FIRST_DAY_MS = Date.UTC(2018, 0, 1);
+/** Far enough for every term of every instrument (until 2045). */
+const DAYS = 10_000;
+
+/** The dates of the calendar as text, since writing one afresh for each field would dominate a page. */
+export type Calendar = readonly string[];
+
+/** Days since 2018-01-01 → `YYYY-MM-DD`. */
+export function createCalendar(): Calendar {
+  return Array.from({ length: DAYS }, (_, day) => dateText(FIRST_DAY_MS + day * DAY_MS));
+}
+
+/** `YYYY-MM-DD` in UTC. */
+export function dateText(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** `YYYY-MM-DD HH:MM:SS`, the zone-less form of instrument data (part 2 of the interface). */
+export function dateTimeText(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
+}

@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Change } from './changes.ts';
+import type { FaultRule } from './fault.ts';
+import type { Ledger, LedgerFilter } from './ledger.ts';
+import { readBody } from './request-body.ts';
+import type { SimulatorControl } from './simulator-control.ts';
+
+/** Where the control paths begin. They need no token and answer loopback only. */
+export const CONTROL_BASE = '/_simulator/';
+
+/** Raw instruments of several megabytes fit. */
+const MAX_CONTROL_BODY_BYTES = 64 * 2 ** 20;
+
+type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
+
+/**
+ * The simulator's control over HTTP, for tests in other processes: GET ledger/instruments, ledger/events,
+ * ledger/checks, ledger/prices (NDJSON; `scope=my`, `legalCountry`), ledger/poisoned, requests, faults; POST publish
+ * (a change or a list of them), checks, mutations, clock, faults, tokens/expire, stream/reset; DELETE faults, requests.
+ */
+export function createControl(
+  simulator: SimulatorControl,
+): (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> {
+  const handlers: Readonly<Record<string, Handler>> = {
+    'POST publish': (body) => (Array.isArray(body) ? body : [body]).map((change: Change) => simulator.publish(change)),
+    'POST checks': (body) => simulator.triggerCheck(readChecked(body).id, readChecked(body).raw),
+    'POST mutations': (body) => {
+      const { count, perSecond } = body as { count?: number; perSecond?: number };
+      if (perSecond !== undefined) simulator.setChangeRate(perSecond);
+      if (count !== undefined) simulator.change(count);
+      return { size: simulator.size };
+    },
+    'POST clock': (body) => {
+      simulator.advanceClock((body as { advanceMs: number }).advanceMs);
+      return { wallMs: simulator.wallMs() };
+    },
+    'POST faults': (body) => simulator.injectFaults((Array.isArray(body) ? body : [body]) as FaultRule[]),
+    'GET faults': () => ({ rules: simulator.faultRules(), struck: simulator.faultsStruck() }),
+    'DELETE faults': () => simulator.clearFaults(),
+    'POST tokens/expire': () => simulator.expireTokens(),
+    'POST stream/reset': (body) => simulator.resetStream((body as { to: string }).to),
+    'GET requests': (_body, parameters) => ({
+      counts: simulator.requests.counts,
+      last: simulator.requests.last.slice(-Number(parameters.get('last') ?? 100)),
+    }),
+    'DELETE requests': () => simulator.requests.clear(),
+    'GET ledger/poisoned': () => [...simulator.ledger.poisonedIds()],
+  };
+  return async (request, response, url) => {
+    const path = url.pathname.slice(CONTROL_BASE.length);
+    if (!isLoopback(request.socket.remoteAddress)) return answer(response, 403, { error: 'Loopback only.' });
+    const lines = request.method === 'GET' ? ledgerLines(simulator.ledger, path, url.searchParams) : undefined;
+    if (lines) {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      // A reader that hangs up ends the stream with an error, which concerns nobody else.
+      return pipeline(Readable.from(lines), response).catch(() => undefined);
+    }
+    const handler = handlers[`${request.method} ${path}`];
+    if (!handler) return answer(response, 404, { error: `There is no control ${request.method} ${path}.` });
+    const body = await readBody(request, MAX_CONTROL_BODY_BYTES);
+    try {
+      answer(response, 200, handler(body === undefined || body === '' ? {} : JSON.parse(body), url.searchParams) ?? {});
+    } catch (error) {
+      answer(response, 400, { error: String(error) });
+    }
+  };
+}
+
+function ledgerLines(ledger: Ledger, path: string, parameters: URLSearchParams): Iterable<string> | undefined {
+  const legalCountry = parameters.get('legalCountry');
+  const filter: LedgerFilter = {
+    mine: parameters.get('scope') === 'my',
+    ...(legalCountry !== null && { legalCountry }),
+  };
+  const sources: Readonly<Record<string, () => Iterable<string>>> = {
+    'ledger/instruments': () => Iterator.from(ledger.instruments(filter)).map(({ text }) => `${text}\n`),
+    'ledger/events': () => Iterator.from(ledger.events(filter)).map((event) => `${JSON.stringify(event)}\n`),
+    'ledger/checks': () => Iterator.from(ledger.checks()).map((check) => `${JSON.stringify(check)}\n`),
+    'ledger/prices': () => Iterator.from(ledger.prices()).map((prices) => `${JSON.stringify(prices)}\n`),
+  };
+  return sources[path]?.();
+}
+
+function readChecked(body: unknown): { id: string; raw?: string } {
+  return body as { id: string; raw?: string };
+}
+
+function answer(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(value));
+}
+
+function isLoopback(address: string | undefined): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address ?? '');
+}

@@ -1,0 +1,29 @@
+import type { InstrumentText } from './instrument-text.ts';
+import { idResidueOf } from './isin.ts';
+import type { Universe } from './universe.ts';
+
+/** Finds the key of an instrument that exists by its ISIN, without a table of all of them. */
+export interface InstrumentFinder {
+  keyOf(isin: string): number | undefined;
+}
+
+const NUMBERS = 1_000_000_000n;
+/** Where ids beyond 2^53 begin, in whole billions: they share residues with nothing else. */
+const HUGE = (2n ** 53n / NUMBERS) * NUMBERS;
+
+/** `rawIds` gives the ids of instruments that were published as raw text, whose ISIN can be any. */
+export function createInstrumentFinder(
+  universe: Universe,
+  text: InstrumentText,
+  rawIds: () => Iterable<bigint>,
+): InstrumentFinder {
+  const isOf = (id: bigint, isin: string) => universe.has(id) && text.isin(id, universe.versionOf(id)) === isin;
+  return {
+    keyOf(isin) {
+      const residue = idResidueOf(isin);
+      const candidates = residue === undefined ? [] : [residue, HUGE + residue];
+      const found = candidates.find((id) => isOf(id, isin)) ?? [...rawIds()].find((id) => isOf(id, isin));
+      return found === undefined ? undefined : text.key(found);
+    },
+  };
+}

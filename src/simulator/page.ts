@@ -1,0 +1,45 @@
+/** A page of rows before it is text: faults can still change its rows and links. */
+export interface Page {
+  readonly listKey: 'instruments' | 'events' | 'preTradeChecks';
+  /** JSON texts of the rows. */
+  readonly rows: readonly PageRow[];
+  /** Undefined for lists, whose envelope has none. */
+  readonly nextId?: string;
+  /** JSON texts by name; undefined: the page has no links. */
+  readonly links: Readonly<Record<string, string>> | undefined;
+}
+
+export interface PageRow {
+  readonly id: bigint;
+  readonly text: string;
+}
+
+/** What a buffer for a page is made for at first, per row; it grows when rows are longer. */
+const TYPICAL_ROW_BYTES = 9_500;
+/** UTF-8 needs at most three bytes for each UTF-16 unit. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** The page's JSON text, in one buffer that is written once. */
+export function renderPage(page: Page): Buffer {
+  const head = `{${page.nextId === undefined ? '' : `"nextId":${JSON.stringify(page.nextId)},`}"${page.listKey}":[`;
+  const members = Object.entries(page.links ?? {}).map(([name, text]) => `${JSON.stringify(name)}:${text}`);
+  const tail = page.links === undefined ? ']}' : `],"links":{${members.join(',')}}}`;
+  let buffer = Buffer.allocUnsafe(page.rows.length * TYPICAL_ROW_BYTES + 4_096);
+  let length = 0;
+  const write = (text: string) => {
+    const most = text.length * MAX_BYTES_PER_UNIT;
+    if (length + most > buffer.length) {
+      const grown = Buffer.allocUnsafe((length + most) * 2);
+      buffer.copy(grown, 0, 0, length);
+      buffer = grown;
+    }
+    length += buffer.write(text, length);
+  };
+  write(head);
+  for (const [at, row] of page.rows.entries()) {
+    if (at > 0) write(',');
+    write(row.text);
+  }
+  write(tail);
+  return buffer.subarray(0, length);
+}

@@ -1,0 +1,73 @@
+import type { SimulatorClock } from './clock.ts';
+import { compareOffsets, type Offset } from './event-log.ts';
+import type { InstrumentText } from './instrument-text.ts';
+import type { InstrumentVersion } from './instrument-version.ts';
+import { digits, mix } from './random.ts';
+import type { TextForm } from './text-template.ts';
+import type { Universe } from './universe.ts';
+
+/** A check that a user triggered, with the instrument as it was then. */
+export interface PreTradeCheck {
+  readonly preTradeCheckId: string;
+  readonly offset: Offset;
+  readonly id: bigint;
+  readonly version: InstrumentVersion;
+  /** The exact JSON text of the check when it was published from outside. */
+  readonly raw: string | null;
+}
+
+export interface PreTradeChecks {
+  /** A user triggers a check for an instrument; `raw` replaces its JSON text. */
+  trigger(id: bigint, raw?: string): PreTradeCheck;
+  find(preTradeCheckId: string): PreTradeCheck | undefined;
+  after(offset: Offset): Iterable<PreTradeCheck>;
+  newest(): Offset;
+  all(): readonly PreTradeCheck[];
+  write(check: PreTradeCheck): string;
+}
+
+/** How many checks are kept; the oldest go first. */
+const MAX_CHECKS = 100_000;
+
+export function createPreTradeChecks(parts: {
+  seed: number;
+  clock: SimulatorClock;
+  universe: Universe;
+  text: InstrumentText;
+  form: TextForm;
+}): PreTradeChecks {
+  const { seed, clock, universe, text, form } = parts;
+  const checks: PreTradeCheck[] = [];
+  let last: Offset = { ms: clock.wallMs(), sequence: 0 };
+  let triggered = 0;
+  return {
+    trigger(id, raw) {
+      const nowMs = clock.wallMs();
+      last = nowMs > last.ms ? { ms: nowMs, sequence: 0 } : { ms: last.ms, sequence: last.sequence + 1 };
+      const preTradeCheckId = `PTC-${digits(mix(seed, triggered++), 71, 10)}`;
+      const check = { preTradeCheckId, offset: last, id, version: universe.versionOf(id), raw: raw ?? null };
+      checks.push(check);
+      if (checks.length > MAX_CHECKS) checks.shift();
+      return check;
+    },
+    find: (wanted) => checks.findLast(({ preTradeCheckId }) => preTradeCheckId === wanted),
+    *after(offset) {
+      for (const check of checks) if (compareOffsets(check.offset, offset) > 0) yield check;
+    },
+    newest: () => last,
+    all: () => checks,
+    write(check) {
+      if (check.raw !== null) return check.raw;
+      const { preTradeCheckId: id } = check;
+      const key = mix(seed, check.offset.sequence);
+      const trade = (at: number) =>
+        `{"preTradeCheckId":"${id}","quantity":${(at + 1) * 10},"volume":1${digits(key, at, 4)}.${digits(key, at + 9, 18)},` +
+        `"volumeNet":1${digits(key, at + 20, 4)}.50,"reference":"${id}/${at + 1}"}`;
+      return (
+        `{"preTradeCheckId":"${id}","simulationUrl":"https://trading.example.com/simulate?check=${id}` +
+        `&ticket=${digits(mix(key, 3), 72, 24)}","instrument":${text.write(check.id, check.version, form)},` +
+        `"indicativeTrades":[${trade(0)},${trade(1)}]}`
+      );
+    },
+  };
+}

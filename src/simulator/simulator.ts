@@ -1,0 +1,138 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApi } from './api.ts';
+import { createChanges } from './changes.ts';
+import { createSimulatorClock } from './clock.ts';
+import { CONTROL_BASE, createControl } from './control.ts';
+import { createEventLog, parseOffset } from './event-log.ts';
+import { createEventText } from './event-text.ts';
+import type { Endpoint } from './fault.ts';
+import { createFaultScript } from './fault-script.ts';
+import { createInstrumentFinder } from './instrument-finder.ts';
+import { createInstrumentText } from './instrument-text.ts';
+import { createLedger } from './ledger.ts';
+import { createLife } from './life.ts';
+import { createMarketData, MARKET_BASE } from './market-data.ts';
+import { DEFAULTS, type Settings, type SimulatorOptions } from './options.ts';
+import { createPreTradeChecks } from './pre-trade-checks.ts';
+import { createPriceLedger } from './price-ledger.ts';
+import { createPriceWriter } from './prices.ts';
+import { createReferenceData, REFERENCE_BASE } from './reference-data.ts';
+import { createRequestLog } from './request-log.ts';
+import { TOKEN_PATH } from './routes.ts';
+import type { SimulatorControl } from './simulator-control.ts';
+import { createTokens } from './tokens.ts';
+import { createUniverse } from './universe.ts';
+
+/** A running simulated provider of both interfaces. */
+export interface Simulator extends SimulatorControl {
+  readonly url: string;
+  readonly referenceDataUrl: string;
+  readonly marketDataUrl: string;
+  readonly tokenUrl: string;
+  /** Where the control paths begin, with a slash at the end. */
+  readonly controlUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Ends all connections and stops listening. */
+  close(): Promise<void>;
+}
+
+/** How many ids of poisoned rows are remembered. */
+const MAX_POISONED = 1_000_000;
+
+/** Starts the simulated provider and resolves when it listens. Rejects when the port is taken. */
+export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const settings: Settings = { ...DEFAULTS, ...options };
+  const clock = options.clock ?? createSimulatorClock();
+  const { seed } = settings;
+
+  const text = createInstrumentText({ seed, myShare: settings.myShare });
+  const universe = createUniverse({ ...settings, clock });
+  const log = createEventLog({ clock, retentionMs: settings.retentionMs, lagMs: settings.eventLagMs });
+  const eventText = createEventText(text, settings.eventForm);
+  const checks = createPreTradeChecks({ seed, clock, universe, text, form: settings.eventForm });
+  const changes = createChanges({ universe, log, text, clock });
+  const triggerCheck = (id: bigint, raw?: string) => checks.trigger(id, raw).preTradeCheckId;
+  const { mutationsPerSecond: perSecond, filteredShare, checkShare } = settings;
+  const life = createLife({ seed, perSecond, filteredShare, checkShare, universe, changes, clock, triggerCheck });
+
+  const tokens = createTokens({ ...settings, lifetimeSeconds: settings.tokenLifetimeSeconds, clock });
+  const faults = createFaultScript(seed, settings.faults);
+  const requests = createRequestLog();
+  const prices = createPriceLedger(settings.keptPrices);
+  const finder = createInstrumentFinder(universe, text, changes.rawIds);
+  const poisonedIds = new Set<bigint>();
+  const poisoned = (id: bigint) => {
+    if (poisonedIds.size < MAX_POISONED) poisonedIds.add(id);
+  };
+  const listeners = new Set<(endpoint: Endpoint, url: URL) => void>();
+  const asked = (endpoint: Endpoint, url: URL) => {
+    for (const listener of listeners) listener(endpoint, url);
+  };
+  const reference = createReferenceData({ settings, universe, text, log, eventText, checks });
+  const market = createMarketData({
+    settings,
+    finder,
+    writer: createPriceWriter(settings.priceStepMs),
+    ledger: prices,
+    clock,
+  });
+  const api = createApi({ settings, clock, tokens, reference, market, faults, requests, poisoned, asked });
+
+  const control: SimulatorControl = {
+    ledger: createLedger({ universe, text, log, eventText, checks, prices, poisoned: poisonedIds }),
+    requests,
+    get size() {
+      return universe.size;
+    },
+    publish: (change) => changes.apply(change),
+    triggerCheck: (id, raw) => triggerCheck(BigInt(id), raw),
+    change: (count) => life.change(count),
+    setChangeRate: (rate) => life.setRate(rate),
+    advanceClock: (ms) => clock.advance(ms),
+    wallMs: () => clock.wallMs(),
+    injectFaults: (rules) => faults.inject(rules),
+    clearFaults: () => faults.clear(),
+    faultRules: () => faults.rules,
+    faultsStruck: () => Object.fromEntries(faults.struck),
+    expireTokens: () => tokens.invalidateAll(),
+    onRequest(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    resetStream(to) {
+      const offset = parseOffset(to);
+      if (!offset) throw new RangeError('The offset does not have the form <digits>-<digits>.');
+      log.reset(offset);
+    },
+  };
+  const controlApi = createControl(control);
+  const server = createServer((request, response) => {
+    const url = URL.parse(request.url ?? '/', 'http://simulator.invalid') ?? new URL('http://simulator.invalid/');
+    life.catchUp();
+    const handle = url.pathname.startsWith(CONTROL_BASE) ? controlApi : api;
+    // What fails here is a connection that is gone, or a fault that does not fit the answer: the client sees it cut.
+    handle(request, response, url).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(settings.port, settings.host, () => resolve());
+  });
+  const { port } = server.address() as AddressInfo;
+  const url = `http://${settings.host === '0.0.0.0' ? '127.0.0.1' : settings.host}:${port}`;
+  return Object.assign(control, {
+    url,
+    referenceDataUrl: url + REFERENCE_BASE,
+    marketDataUrl: url + MARKET_BASE,
+    tokenUrl: url + TOKEN_PATH,
+    controlUrl: url + CONTROL_BASE,
+    clientId: settings.clientId,
+    clientSecret: settings.clientSecret,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}
