@@ -1,0 +1,73 @@
+import { ConnectorError } from '../errors.ts';
+
+// What RFC 3986 allows in a path, one slash at a time: no query, fragment, backslash, control character or "//".
+const PATH = /^(?:\/[A-Za-z0-9\-._~!$&'()*+,;=:@%]+)+$/;
+const LONGEST_PATH = 2_048;
+const LONGEST_TARGET = 8_192;
+
+/**
+ * Checks an address of the settings: https, or http where that cannot be overheard (loopback) or is allowed on purpose.
+ * The message never quotes the address, since credentials may have been written into it.
+ *
+ * @param setting the name of the setting, such as `referenceData.url`
+ */
+export function parseAddress(text: string, setting: string, allowHttp: boolean): URL {
+  const url = URL.parse(text);
+  if (url === null) throw invalid(`${setting} is no address; write https://host/path.`);
+  if (url.username !== '' || url.password !== '') {
+    throw invalid(`${setting} holds a user or a password; they belong under auth.`);
+  }
+  if (url.hash !== '') throw invalid(`${setting} holds a fragment (#…), which is never sent; remove it.`);
+  if (url.protocol === 'https:') return url;
+  if (url.protocol !== 'http:') throw invalid(`${setting} begins with ${url.protocol}; only https is spoken.`);
+  if (allowHttp || isLoopback(url)) return url;
+  throw invalid(`${setting} is plain http beyond loopback; use https, or set allowHttp: true where nobody listens.`);
+}
+
+/** True for addresses that never leave this machine. URL has already normalised forms such as 127.1 or 0x7f000001. */
+export function isLoopback(url: URL): boolean {
+  return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(url.hostname);
+}
+
+/**
+ * The request target (path and query) below a base address. Nothing but a plain path gets through, so that whatever
+ * the caller passes can name another resource of the same origin and never another origin.
+ */
+export function requestTarget(
+  base: URL,
+  path: string,
+  query: readonly (readonly [name: string, value: string])[],
+): string {
+  if (path.length > LONGEST_PATH || !PATH.test(path)) throw notAPath();
+  const url = new URL(base.origin);
+  const pathname = `${base.pathname.replace(/\/$/, '')}${path}`;
+  url.pathname = pathname;
+  // URL resolves "." and ".." segments, "%2e" included: then it differs from what was asked for.
+  if (url.pathname !== pathname || url.origin !== base.origin) throw notAPath();
+  for (const [name, value] of query) url.searchParams.append(name, value);
+  const target = `${url.pathname}${url.search}`;
+  if (target.length > LONGEST_TARGET) {
+    throw new ConnectorError('PROTOCOL_VIOLATION', `A request of ${target.length} characters was not sent.`);
+  }
+  return target;
+}
+
+/**
+ * Refuses the one environment variable that turns certificate checks off for the whole process (faults, S5).
+ * Our own connections would check all the same; the other libraries' would not.
+ */
+export function assertTlsVerified(environment: Readonly<Record<string, string | undefined>>): void {
+  if (environment.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+    throw invalid(
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off; unset it and name your own CA instead.',
+    );
+  }
+}
+
+function notAPath(): ConnectorError {
+  return new ConnectorError('PROTOCOL_VIOLATION', 'A request whose path is no plain absolute path was not sent.');
+}
+
+function invalid(message: string): ConnectorError {
+  return new ConnectorError('SETTINGS_INVALID', message);
+}

@@ -1,0 +1,89 @@
+import { ConnectorError } from '../errors.ts';
+import type { Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import { createClientCredentials, type OAuth2Settings } from './client-credentials.ts';
+import type { NetworkOptions } from './dispatcher.ts';
+import { readSecret, type Secret } from './secret.ts';
+import type { HttpLog } from './http-log.ts';
+
+// Fields that carry the request itself; a key in one of them would break every request.
+const RESERVED_FIELDS =
+  /^(host|connection|content-.*|transfer-encoding|accept|accept-encoding|cache-control|upgrade|te|trailer|expect)$/;
+const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+
+/**
+ * How a request is authorised. The interface names OAuth 2.0 client credentials for market data (part 5) and nothing
+ * for reference data, so the usual other ways are offered too.
+ */
+export type AuthorizationSettings =
+  | OAuth2Settings
+  | { readonly type: 'bearer'; readonly token: Secret }
+  | { readonly type: 'basic'; readonly user: string; readonly password: Secret }
+  | { readonly type: 'apiKey'; readonly header: string; readonly value: Secret }
+  | { readonly type: 'none' };
+
+/** Header fields that authorise a request; their values are secrets. */
+export type Credentials = Readonly<Record<string, string>>;
+
+/** Gives and renews credentials. They are only ever sent to the origin of the client that asks for them. */
+export interface Authorization {
+  /** Rejects with TOKEN_FAILED when there are none to be had, or with the signal's reason. */
+  headers(signal: AbortSignal): Promise<Credentials>;
+  /**
+   * Called after a 401. Resolves with credentials worth one more try, or with null when they would be the refused ones
+   * again. A token that somebody else has renewed meanwhile is not renewed once more.
+   */
+  renew(refused: Credentials, signal: AbortSignal): Promise<Credentials | null>;
+}
+
+export interface AuthorizationOptions extends NetworkOptions {
+  /** Plain http beyond loopback for the token address. */
+  readonly allowHttp: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: HttpLog;
+}
+
+/** Throws SETTINGS_INVALID when the settings cannot be used. */
+export function createAuthorization(settings: AuthorizationSettings, options: AuthorizationOptions): Authorization {
+  switch (settings.type) {
+    case 'oauth2':
+      return createClientCredentials(settings, options);
+    case 'bearer': {
+      const read = () => readSecret(settings.token, `${options.name}.auth.token`);
+      return rereadEachTime(async () => ({ authorization: `Bearer ${await read()}` }));
+    }
+    case 'basic': {
+      if (settings.user.includes(':'))
+        throw invalid(options, 'user holds a colon, which basic authentication cannot send');
+      const read = () => readSecret(settings.password, `${options.name}.auth.password`);
+      return rereadEachTime(async () => {
+        const pair = Buffer.from(`${settings.user}:${await read()}`, 'utf8').toString('base64');
+        return { authorization: `Basic ${pair}` };
+      });
+    }
+    case 'apiKey': {
+      const field = settings.header.toLowerCase();
+      if (!FIELD_NAME.test(field) || RESERVED_FIELDS.test(field)) throw invalid(options, 'header cannot carry a key');
+      const read = () => readSecret(settings.value, `${options.name}.auth.value`);
+      return rereadEachTime(async () => ({ [field]: await read() }));
+    }
+    case 'none':
+      return rereadEachTime(async () => ({}));
+  }
+}
+
+/** Secrets that somebody else renews: they are read for every request, and a 401 is repeated only with another one. */
+function rereadEachTime(read: () => Promise<Credentials>): Authorization {
+  return {
+    headers: () => read(),
+    async renew(refused) {
+      const now = await read();
+      return Object.entries(now).every(([field, value]) => refused[field] === value) ? null : now;
+    },
+  };
+}
+
+function invalid(options: AuthorizationOptions, what: string): ConnectorError {
+  return new ConnectorError('SETTINGS_INVALID', `${options.name}.auth.${what}.`);
+}

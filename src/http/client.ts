@@ -1,0 +1,131 @@
+import type { Dispatcher } from 'undici';
+import { ConnectorError } from '../errors.ts';
+import type { Clock } from '../support/clock.ts';
+import { parseAddress, requestTarget } from './address.ts';
+import type { Authorization } from './authorization.ts';
+import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
+import { type Exchange, exchange } from './exchange.ts';
+import { createRateLimiter } from './rate-limiter.ts';
+import type { HttpLog } from './http-log.ts';
+
+// More than the sources and price batches that ask at once; the rate limit is the real bound.
+const CONNECTIONS = 8;
+
+/** A successful answer (2xx, JSON, not from a cache) while its body is being read. */
+export interface HttpAnswer {
+  readonly status: number;
+  /** The server's clock in milliseconds since the epoch, from the Date header; null when there is no usable one. */
+  readonly date: number | null;
+  readonly contentType: string;
+  /** Seconds in a cache: 0, or null when the answer does not say. Anything above is refused. */
+  readonly age: number | null;
+  /**
+   * The decoded body, to be read once. Throws BODY_INCOMPLETE when it was cut, BODY_TOO_LARGE, BODY_MALFORMED when it
+   * cannot be decompressed, PROVIDER_TIMEOUT at the deadline, and the caller's reason when the caller aborts. A body
+   * whose end only the closing (or the reset) of the connection marks may be cut unnoticed: the JSON decoder sees that.
+   */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Decoded bytes so far. */
+  bytes(): number;
+}
+
+export interface HttpRequest {
+  /** Absolute path below the base address, already percent-encoded. Never taken from an answer. */
+  readonly path: string;
+  readonly query: readonly (readonly [name: string, value: string])[];
+  /** Further header fields; cannot replace ours. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Cap of the decoded body in bytes when it differs from the client's. */
+  readonly maxBodyBytes?: number;
+  /** What messages and logs call the path, such as `/v1/pretradechecks/id/{id}`; the path itself by default. */
+  readonly endpoint?: string;
+}
+
+/**
+ * One interface of the provider over HTTP. Every call is one attempt: repeating is the caller's loop. The exception is
+ * a 401, after which new credentials are asked for once and the request is repeated once with them.
+ *
+ * Rejects with a ConnectorError: PROVIDER_UNREACHABLE, PROVIDER_TIMEOUT (headers and body and `consume` together took
+ * longer than the time-out), PROVIDER_BUSY, PROVIDER_UNAUTHORIZED, PROVIDER_REFUSED, PROVIDER_ASKS_FOR_LESS,
+ * PROVIDER_REDIRECT, PROTOCOL_VIOLATION, TOKEN_FAILED or a BODY_… code; with the signal's reason when the caller
+ * aborts; and with what `consume` throws. Errors for a status carry `fields: { status, endpoint }`, and `retryAfterMs`
+ * when the server names a time. A 400 is PROVIDER_REFUSED: the caller, who knows whether it can ask for less, looks at
+ * `fields.status`.
+ */
+export interface HttpClient {
+  /** @param consume reads the answer; runs within the request's deadline, and may leave the body's rest unread */
+  get<T>(request: HttpRequest, consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** As get, with a JSON text as the body. */
+  post<T>(
+    request: HttpRequest & { readonly body: string },
+    consume: (answer: HttpAnswer) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T>;
+  /** Cuts what is under way and lets go of all connections. */
+  close(): Promise<void>;
+}
+
+export interface HttpClientOptions extends NetworkOptions {
+  readonly name: 'referenceData' | 'marketData';
+  readonly baseUrl: string;
+  /** Plain http beyond loopback. */
+  readonly allowHttp: boolean;
+  /** Cap of a decoded body in bytes. */
+  readonly maxBodyBytes: number;
+  /** Upper limit of the request rate, repeated requests included. */
+  readonly requestsPerSecond: number;
+  readonly authorization: Authorization;
+  readonly clock: Clock;
+  readonly log: HttpLog;
+}
+
+/** Throws SETTINGS_INVALID when an option cannot be used. */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const { name, authorization, clock, log } = options;
+  const base = parseAddress(options.baseUrl, `${name}.url`, options.allowHttp);
+  if (base.search !== '') throw new ConnectorError('SETTINGS_INVALID', `${name}.url holds a query (?…); remove it.`);
+  const dispatcher: Dispatcher = openDispatcher(base, options, CONNECTIONS);
+  const rateLimiter = createRateLimiter(options.requestsPerSecond, clock);
+
+  async function send<T>(
+    method: 'GET' | 'POST',
+    request: HttpRequest & { readonly body?: string },
+    consume: (answer: HttpAnswer) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const endpoint = request.endpoint ?? request.path;
+    const common = {
+      dispatcher,
+      name,
+      endpoint,
+      from: `${method} ${endpoint} of ${name}`,
+      method,
+      origin: base.origin,
+      target: requestTarget(base, request.path, request.query),
+      headers: request.headers ?? {},
+      body: request.body ?? null,
+      maxBodyBytes: request.maxBodyBytes ?? options.maxBodyBytes,
+      timeoutMs: options.timeoutMs,
+      clock,
+      log,
+    } satisfies Omit<Exchange, 'credentials'>;
+
+    const credentials = await authorization.headers(signal);
+    await rateLimiter.take(signal);
+    const first = await exchange({ ...common, credentials }, consume, signal);
+    if (first.accepted) return first.value;
+    const renewed = await authorization.renew(credentials, signal);
+    if (renewed === null) throw first.error;
+    log.info({ client: name, endpoint }, 'the credentials were refused and renewed; the request is repeated once');
+    await rateLimiter.take(signal);
+    const second = await exchange({ ...common, credentials: renewed }, consume, signal);
+    if (second.accepted) return second.value;
+    throw second.error;
+  }
+
+  return {
+    get: (request, consume, signal) => send('GET', request, consume, signal),
+    post: (request, consume, signal) => send('POST', request, consume, signal),
+    close: () => dispatcher.destroy(),
+  };
+}

@@ -1,0 +1,41 @@
+/** A time limit for one piece of work, joined with the caller's own wish to stop. */
+export interface Deadline {
+  /** Aborts when the time is over (reason: the given error) or when the caller aborts (reason: the caller's). */
+  readonly signal: AbortSignal;
+  /** Must be called when the work is done; lets go of the timer and of the caller's signal. */
+  end(): void;
+}
+
+/**
+ * @param outer the caller's signal; the deadline is over as soon as it aborts
+ * @param expired makes the error for "the time is over"
+ */
+export function openDeadline(timeoutMs: number, outer: AbortSignal, expired: () => Error): Deadline {
+  const controller = new AbortController();
+  const timer = AbortSignal.timeout(timeoutMs);
+  const onTimer = () => controller.abort(expired());
+  const onOuter = () => controller.abort(outer.reason);
+  timer.addEventListener('abort', onTimer, { once: true });
+  outer.addEventListener('abort', onOuter, { once: true });
+  if (outer.aborted) onOuter();
+  return {
+    signal: controller.signal,
+    end() {
+      timer.removeEventListener('abort', onTimer);
+      outer.removeEventListener('abort', onOuter);
+    },
+  };
+}
+
+/**
+ * Waits for the work, but no longer than until the signal aborts; then rejects with the signal's reason and forgets
+ * the work. Needed because a request that waits for a connection ignores its signal until it has one.
+ */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    if (signal.aborted) onAbort();
+  });
+}

@@ -1,0 +1,31 @@
+import { ConnectorError } from '../errors.ts';
+
+/** Gives a secret's present value; asked for whenever it is used, so that a rotated file counts without a restart. */
+export type Secret = () => Promise<string>;
+
+// What a header field can carry without being changed on the way.
+const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;
+
+/**
+ * The secret's present value. TOKEN_FAILED, which is tried again, when it cannot be read or sent: a file may be caught
+ * in the middle of its rotation.
+ *
+ * @param setting what messages call it, such as `referenceData.auth.token`
+ */
+export async function readSecret(secret: Secret, setting: string): Promise<string> {
+  let value: string;
+  try {
+    value = await secret();
+  } catch (cause) {
+    throw new ConnectorError('TOKEN_FAILED', `${setting} cannot be read.`, { cause });
+  }
+  if (!isSendable(value)) {
+    throw new ConnectorError('TOKEN_FAILED', `${setting} is empty, or holds characters that no header can carry.`);
+  }
+  return value;
+}
+
+/** True for text that a header field carries unchanged: visible ASCII, spaces within, at most 16 KiB. */
+export function isSendable(value: string): boolean {
+  return PRINTABLE.test(value);
+}

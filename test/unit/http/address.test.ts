@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertTlsVerified, isLoopback, parseAddress, requestTarget } from '../../../src/http/address.ts';
+
+test('only https is spoken, or http on loopback or where it is allowed', () => {
+  for (const text of [
+    'https://provider.example/api',
+    'http://localhost:1',
+    'http://127.0.0.1',
+    'http://[::1]:2',
+    'http://127.1/',
+  ])
+    assert.ok(parseAddress(text, 'referenceData.url', false));
+  assert.ok(parseAddress('http://provider.example', 'referenceData.url', true));
+  for (const text of [
+    'http://provider.example',
+    'http://localhost.evil.example',
+    'http://127.0.0.1.evil.example',
+    'http://0.0.0.0',
+    'ftp://127.0.0.1',
+    'file:///etc/passwd',
+    '//provider.example',
+    'canary',
+    'https://user:canary@provider.example',
+    'https://provider.example/#canary',
+  ]) {
+    assert.throws(
+      () => parseAddress(text, 'referenceData.url', false),
+      (error: Error & { code?: string }) =>
+        error.code === 'SETTINGS_INVALID' && /referenceData\.url/.test(error.message) && !/canary/.test(error.message),
+      text,
+    );
+  }
+});
+
+test('loopback is what never leaves the machine', () => {
+  assert.ok(
+    ['http://localhost', 'http://127.8.9.1', 'http://[::1]', 'http://0x7f000001'].every((text) =>
+      isLoopback(new URL(text)),
+    ),
+  );
+  assert.ok(!['http://10.0.0.1', 'http://a.localhost', 'http://[::2]'].some((text) => isLoopback(new URL(text))));
+});
+
+test('a target is the base path, the path and the encoded query', () => {
+  const base = new URL('https://provider.example/api/');
+  assert.equal(requestTarget(base, '/v1/instruments', []), '/api/v1/instruments');
+  assert.equal(requestTarget(new URL('https://provider.example'), '/a', [['b', '&c=d#']]), '/a?b=%26c%3Dd%23');
+  assert.equal(
+    requestTarget(base, '/v1/a%2Fb', [
+      ['f', '1'],
+      ['f', '2'],
+    ]),
+    '/api/v1/a%2Fb?f=1&f=2',
+  );
+});
+
+test('a path that is no plain path is not sent', () => {
+  const base = new URL('https://provider.example/api');
+  const hostile = [
+    '',
+    'v1',
+    '//evil/x',
+    '/\\evil/x',
+    '\\\\evil\\x',
+    '/\t/evil/x',
+    '/v1/../../x',
+    '/v1/%2e%2e/x',
+    '/./x',
+    '/v1//x',
+    '/v1?since=1',
+    '/v1#x',
+    'https://evil/x',
+    '/v1/\r\nx: y',
+    '/v1/é',
+    `/${'x'.repeat(3_000)}`,
+  ];
+  for (const path of hostile) assert.throws(() => requestTarget(base, path, []), { code: 'PROTOCOL_VIOLATION' }, path);
+  assert.throws(() => requestTarget(base, '/v1', [['since', 'x'.repeat(9_000)]]), { code: 'PROTOCOL_VIOLATION' });
+});
+
+test('a path of a million characters is refused quickly', () => {
+  const startedAt = performance.now();
+  assert.throws(() => requestTarget(new URL('https://provider.example'), `${'/a'.repeat(500_000)}\n`, []));
+  assert.ok(performance.now() - startedAt < 50);
+});
+
+test('a process whose certificate checks are turned off does not start', () => {
+  assert.throws(() => assertTlsVerified({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }), { code: 'SETTINGS_INVALID' });
+  assertTlsVerified({});
+  assertTlsVerified({ NODE_TLS_REJECT_UNAUTHORIZED: '1' });
+});

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { type Authorization, createAuthorization } from '../../../src/http/authorization.ts';
+import {
+  createHttpClient,
+  type HttpAnswer,
+  type HttpClient,
+  type HttpClientOptions,
+} from '../../../src/http/client.ts';
+import type { Log } from '../../../src/observability/log.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+
+/** A signal that never aborts. */
+export const never = new AbortController().signal;
+
+/** A log that keeps its lines as text, so that tests can search them. */
+export function keepingLog(): Log & { readonly lines: string[] } {
+  const lines: string[] = [];
+  const keep = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  return { lines, debug: keep, info: keep, warn: keep, error: keep };
+}
+
+/** An HTTP server on loopback that ends with the test. */
+export async function serve(t: TestContext, listener: RequestListener): Promise<{ url: string; server: Server }> {
+  const server = createServer(listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+/** A TCP server for answers that no HTTP server would give. `talk` is called once per request (GETs without a body). */
+export async function serveRaw(t: TestContext, talk: (socket: Socket, request: string) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    socket.on('data', (data) => talk(socket, data.toString('latin1')));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+export const noAuthorization: Authorization = createAuthorization(
+  { type: 'none' },
+  {
+    name: 'referenceData',
+    allowHttp: false,
+    timeoutMs: 1_000,
+    clock: systemClock,
+    random: () => 0.5,
+    log: keepingLog(),
+  },
+);
+
+/** A client with short limits that ends with the test. */
+export function clientFor(t: TestContext, baseUrl: string, options: Partial<HttpClientOptions> = {}): HttpClient {
+  const client = createHttpClient({
+    name: 'referenceData',
+    baseUrl,
+    allowHttp: false,
+    timeoutMs: 3_000,
+    maxBodyBytes: 1_000_000,
+    requestsPerSecond: 10_000,
+    authorization: noAuthorization,
+    clock: systemClock,
+    log: keepingLog(),
+    ...options,
+  });
+  t.after(() => client.close());
+  return client;
+}
+
+/** Reads an answer's body to its end. */
+export async function text(answer: HttpAnswer): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of answer.body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The request that most tests send. */
+export const page = { path: '/v1/instruments', query: [['limit', '1000']] as const };
+
+/** What a plain JSON answer says in its headers. */
+export const json = { 'content-type': 'application/json' };

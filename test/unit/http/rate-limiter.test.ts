@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRateLimiter } from '../../../src/http/rate-limiter.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+
+const never = new AbortController().signal;
+
+test('no second sees more than the limit, whatever came before', async () => {
+  const clock = skippingClock();
+  const limiter = createRateLimiter(5, clock);
+  const at: number[] = [];
+  const take = async () => {
+    await limiter.take(never);
+    at.push(clock.monotonicMs());
+  };
+  for (let n = 0; n < 20; n++) await take();
+  await clock.sleep(60_000);
+  for (let n = 0; n < 20; n++) await take();
+  for (const start of at) {
+    const within = at.filter((ms) => start <= ms && ms < start + 1_000).length;
+    assert.ok(within <= 5, `${within} in one second`);
+  }
+});
+
+test('callers that wait at once get one slot each', async () => {
+  const clock = skippingClock();
+  const limiter = createRateLimiter(10, { ...clock, monotonicMs: () => 0 });
+  await Promise.all(Array.from({ length: 4 }, () => limiter.take(never)));
+  assert.deepEqual(clock.sleepsMs, [100, 200, 300]);
+});
+
+test('a waiting caller that aborts gets its own reason at once', async () => {
+  const limiter = createRateLimiter(0.01, systemClock);
+  await limiter.take(never);
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new Error('stop')), 20);
+  await assert.rejects(limiter.take(controller.signal), /stop/);
+  await assert.rejects(limiter.take(AbortSignal.abort(new Error('before'))), /before/);
+});
+
+test('a limit beyond what timers can do is kept on average', async () => {
+  const limiter = createRateLimiter(2_000, systemClock);
+  const startedAt = performance.now();
+  for (let n = 0; n < 200; n++) await limiter.take(never);
+  const tookMs = performance.now() - startedAt;
+  assert.ok(tookMs > 95 && tookMs < 300, `200 in ${tookMs} ms`);
+});
