@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { crossCheck } from '../cross-check.ts';
+import { hostOfBroker, isLoopback } from '../loopback.ts';
+import type { SecretReader } from '../secret.ts';
+import { duration, flag, group, nullable, oneOf, pemFile, secret, setting, text, withSecretFiles } from '../setting.ts';
+
+const BROKER = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}$/;
+const WANTED_BROKERS = 'one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092';
+
+const broker = text(WANTED_BROKERS, BROKER);
+const brokers = z
+  .union([z.string().transform(splitAtCommas), z.array(z.string())])
+  .transform((given) => given.flatMap(splitAtCommas))
+  .pipe(z.array(broker).min(1).max(100))
+  .meta({ wanted: WANTED_BROKERS });
+
+export function kafkaSettings(secrets: SecretReader) {
+  const settings = group({
+    brokers: setting(brokers, 'host:port of some brokers, separated by commas or as a list.'),
+    compression: setting(oneOf(['zstd', 'gzip', 'none']), 'Of the records that we write.', 'zstd'),
+    transactionTimeout: setting(
+      duration('5s', '15m'),
+      'After this the broker ends a transaction that we left open.',
+      '60s',
+    ),
+    ssl: setting(tlsSettings(secrets), 'true, or ca, cert and key (PEM files), for TLS.', false),
+    sasl: setting(nullable(saslSettings(secrets)), 'mechanism, username and password; needs TLS.', null),
+  });
+  return crossCheck(settings, ({ brokers: list, ssl, sasl }, report) => {
+    if (ssl && typeof ssl === 'object' && Boolean(ssl.cert) !== Boolean(ssl.key)) {
+      report(['ssl', ssl.cert ? 'key' : 'cert'], 'is missing: cert and key go together');
+    }
+    const remote = Array.isArray(list) && list.some((broker) => !isLoopback(hostOfBroker(String(broker))));
+    if (sasl && !ssl && remote) report(['sasl'], 'would send the password in clear; set kafka.ssl: true');
+  }).transform(({ transactionTimeout, ...rest }) => ({ ...rest, transactionTimeoutMs: transactionTimeout }));
+}
+
+/** Null when TLS is off. Verification cannot be switched off. */
+function tlsSettings(secrets: SecretReader) {
+  const files = group({
+    ca: setting(nullable(pemFile(secrets)), 'PEM file of the authorities to trust.', null),
+    cert: setting(nullable(pemFile(secrets)), 'PEM file of our client certificate; needs key.', null),
+    key: setting(nullable(pemFile(secrets)), 'PEM file of its private key.', null),
+  });
+  return z
+    .union([flag(), files])
+    .transform((given) => (given === true ? { ca: null, cert: null, key: null } : given || null))
+    .meta({ wanted: 'true, false, or { ca, cert, key }' });
+}
+
+function saslSettings(secrets: SecretReader) {
+  return withSecretFiles(
+    ['password'],
+    group({
+      mechanism: setting(oneOf(['plain', 'scram-sha-256', 'scram-sha-512']), 'plain, scram-sha-256 or scram-sha-512.'),
+      username: setting(text('text in quotes'), 'The user.'),
+      password: setting(secret(secrets), 'The password, or passwordFile.'),
+    }),
+  ).meta({ wanted: '{ mechanism, username, password }' });
+}
+
+function splitAtCommas(given: string): string[] {
+  return given.split(',').map((part) => part.trim());
+}

@@ -1,0 +1,5 @@
+import { group, oneOf, setting } from '../setting.ts';
+
+export const logSettings = group({
+  level: setting(oneOf(['debug', 'info', 'warn', 'error']), 'From debug, which also shows stacks, to error.', 'info'),
+});

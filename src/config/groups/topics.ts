@@ -1,0 +1,24 @@
+import { crossCheck } from '../cross-check.ts';
+import { flag, group, section, setting, text, wholeNumber } from '../setting.ts';
+
+/** A topic's name behind the prefix. */
+export const topicName = () => text('a topic name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,98}$/);
+
+const names = group({
+  instruments: setting(topicName(), 'Instruments by id; a source can name its own.', 'instruments'),
+  'dead-letters': setting(topicName(), 'Inputs that could not become records.', 'dead-letters'),
+  offsets: setting(topicName(), 'How far each source has come.', 'offsets'),
+});
+
+export const topicsSettings = group({
+  create: setting(flag(), 'Create missing topics; existing ones are verified and never altered.', true),
+  partitions: setting(wholeNumber(1, 1_000), 'Partitions of the instruments topics.', 6),
+  replicationFactor: setting(wholeNumber(1, 9), 'Copies of each partition; 3 in production.', 1),
+  names: section(
+    crossCheck(names, (value, report) => {
+      if (value.offsets === undefined || value.offsets !== value['dead-letters']) return;
+      report(['offsets'], 'is the same topic as topics.names.dead-letters; each needs its own');
+    }),
+    'Names behind the prefix.',
+  ),
+});

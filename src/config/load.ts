@@ -1,0 +1,97 @@
+import { readFile as readFileFromDisk } from 'node:fs/promises';
+import { ConnectorError } from '../errors.ts';
+import { problemsOf } from './issue-problems.ts';
+import { type Position, type Problem, printPath, type SettingPath } from './problem.ts';
+import { createSecretReader } from './secret.ts';
+import { createSettingsSchema, type Settings } from './settings.ts';
+import type { Environment } from './substitute.ts';
+import { readSettingsTree, type SettingsTree } from './yaml-tree.ts';
+
+export const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
+
+export interface LoadSettingsOptions {
+  /** The settings file, DEFAULT_SETTINGS_FILE when absent; relative to the working directory. */
+  readonly file?: string | undefined;
+  /** The text of the file, when it is at hand; `file` is then only its name in messages. */
+  readonly text?: string | undefined;
+  readonly env: Environment;
+  /** Reads a text file: the settings, secrets and certificates. */
+  readonly readFile?: (path: string) => Promise<string>;
+  /** Told the value of every secret, also of one that has changed, before it is used. */
+  readonly onSecret?: (value: string) => void;
+}
+
+const MAXIMUM_PROBLEMS = 100;
+
+type PlacedProblem = Problem & { readonly position?: Position | undefined };
+
+/**
+ * Reads the settings from one YAML file and the environment, and checks all of them.
+ *
+ * @throws ConnectorError SETTINGS_INVALID with every problem, a line each: `file:line:column setting: what is wrong`.
+ */
+export async function loadSettings(options: LoadSettingsOptions): Promise<Settings> {
+  const { file = DEFAULT_SETTINGS_FILE, env, readFile = readText, onSecret = () => {} } = options;
+  const text = options.text ?? (await readSettingsFile(file, readFile));
+  const tree = readSettingsTree(text, env);
+  const schema = createSettingsSchema(createSecretReader({ readFile, onSecret }));
+  const isParsed = tree.value !== undefined;
+  const checked = isParsed ? await schema.safeParseAsync(tree.value ?? {}) : undefined;
+  const context = { schema, given: tree.value, variablesOf: tree.variablesOf };
+  const found = checked?.error ? problemsOf(checked.error.issues, context) : [];
+  const problems = [...environmentProblems(env), ...inFileOrder(tree, found)];
+  if (problems.length > 0 || !checked?.success) throw settingsInvalid(file, problems);
+  return checked.data;
+}
+
+async function readText(path: string): Promise<string> {
+  return readFileFromDisk(path, 'utf8');
+}
+
+async function readSettingsFile(file: string, readFile: (path: string) => Promise<string>): Promise<string> {
+  try {
+    return await readFile(file);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+    throw new ConnectorError('SETTINGS_INVALID', `The settings file ${file} cannot be read${code}.`, { cause });
+  }
+}
+
+/** What a missing variable left behind is no second problem. */
+function inFileOrder(tree: SettingsTree, found: readonly Problem[]): readonly PlacedProblem[] {
+  const broken = new Set(tree.problems.filter(({ path }) => path.length > 0).map(({ path }) => JSON.stringify(path)));
+  const isFollowUp = (path: SettingPath) =>
+    path.some((_, depth) => broken.has(JSON.stringify(path.slice(0, depth + 1))));
+  const fromSchema = found
+    
+    .map((problem) => ({ ...problem, position: positionOf(tree, problem) }));
+  const fromFile = tree.problems.map((problem) => ({
+    ...problem,
+    position: problem.position ?? tree.positionOf(problem.path, 'value'),
+  }));
+  return [...fromFile, ...fromSchema].sort(
+    ({ position: a }, { position: b }) => (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0),
+  );
+}
+
+function positionOf(tree: SettingsTree, { path, message }: Problem): Position | undefined {
+  return tree.positionOf(path, message.startsWith('unknown setting') ? 'key' : 'value');
+}
+
+function environmentProblems(env: Environment): readonly Problem[] {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return [];
+  const message = '=0 in the environment would accept any certificate; unset it, and name your authorities under ca';
+  return [{ path: ['NODE_TLS_REJECT_UNAUTHORIZED'], message }];
+}
+
+function settingsInvalid(file: string, problems: readonly PlacedProblem[]): ConnectorError {
+  const lines = problems.slice(0, MAXIMUM_PROBLEMS).map(({ path, message, position }) => {
+    const place = position ? `${file}:${position.line}:${position.column}` : file;
+    return `${place} ${path.length > 0 ? `${printPath(path)}: ` : ''}${message}`.replace(/\p{Cc}/gu, ' ');
+  });
+  if (problems.length > MAXIMUM_PROBLEMS) lines.push(`and ${problems.length - MAXIMUM_PROBLEMS} more`);
+  const count = problems.length === 1 ? 'One problem' : `${problems.length} problems`;
+  return new ConnectorError('SETTINGS_INVALID', `${count} in the settings:\n${lines.join('\n')}`, {
+    fields: { problems: problems.length },
+  });
+}

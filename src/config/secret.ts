@@ -1,0 +1,82 @@
+import { inspect } from 'node:util';
+
+/**
+ * A secret, or the content of a file: call it to get the text. One that stands in a file is read again at each call, so
+ * that a rotated one is used without a restart. However it is printed, only where it comes from is seen.
+ */
+export type Secret = (() => Promise<string>) & { toJSON(): string; toString(): string };
+
+/** Says that a setting's value stands in a file: `<key>File` in the settings, or `<VARIABLE>_FILE` in the environment. */
+export class FileReference {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+}
+
+/** Makes secrets of what the settings say. Errors are sentences without the secret. */
+export interface SecretReader {
+  /** @throws Error when the text has control characters, as no header or login can carry them. */
+  fromText(text: string): Secret;
+  /** @throws Error when the file cannot be read, is empty, too large or (other than a PEM file) has several lines. */
+  fromFile(path: string, content: 'secret' | 'pem'): Promise<Secret>;
+}
+
+export interface SecretReaderOptions {
+  readonly readFile: (path: string) => Promise<string>;
+  /** Told every value that a secret takes, before it is used: the logger's redaction learns it here. */
+  readonly onSecret: (value: string) => void;
+}
+
+const MAXIMUM_CHARACTERS = 1_048_576;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
+
+export function createSecretReader({ readFile, onSecret }: SecretReaderOptions): SecretReader {
+  async function read(path: string, content: 'secret' | 'pem'): Promise<string> {
+    const value = checked(await readFile(path), content);
+    if (content === 'secret') onSecret(value);
+    return value;
+  }
+
+  return {
+    fromText(text) {
+      const value = checked(text, 'secret');
+      onSecret(value);
+      return redacted(async () => value, '[secret]');
+    },
+    async fromFile(path, content) {
+      let newest = await read(path, content).catch((error: unknown) => {
+        throw new Error(`${path} ${reasonOf(error)}`, { cause: error });
+      });
+      const readAgain = async () => {
+        // While a rotation is half done the file may be missing or empty: the last good value serves until then.
+        newest = await read(path, content).catch(() => newest);
+        return newest;
+      };
+      return redacted(readAgain, content === 'secret' ? `[secret in ${path}]` : `[content of ${path}]`);
+    },
+  };
+}
+
+function checked(text: string, content: 'secret' | 'pem'): string {
+  if (text.length > MAXIMUM_CHARACTERS) throw new Error(`is longer than ${MAXIMUM_CHARACTERS} characters`);
+  const value = content === 'secret' ? text.replace(/\r?\n$/, '') : text;
+  if (value.trim() === '') throw new Error('is empty');
+  if (content === 'secret' && CONTROL_CHARACTER.test(value)) {
+    throw new Error('has a line break or another control character');
+  }
+  return value;
+}
+
+/** The system's code, never its message: only what we wrote ourselves is sure to hold no secret. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'cannot be read';
+  return 'code' in error ? `cannot be read (${String(error.code)})` : error.message;
+}
+
+function redacted(read: () => Promise<string>, shown: string): Secret {
+  const show = () => shown;
+  return Object.freeze(Object.assign(read, { toString: show, toJSON: show, [inspect.custom]: show }));
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { DURATION_PATTERN, durationMs } from './duration.ts';
+import { FileReference, type Secret, type SecretReader } from './secret.ts';
+
+declare module 'zod' {
+  interface GlobalMeta {
+    /** What is wanted, with an example: the second half of the message about a wrong value. */
+    readonly wanted?: string;
+    /** A secret: its value is never shown, and `<key>File` may stand in its place. */
+    readonly secret?: boolean;
+  }
+}
+
+const MAXIMUM_TEXT = 2_000;
+
+/** One setting: what it accepts, its line of documentation and, unless it is required, its default as in the file. */
+export function setting<Schema extends z.ZodType>(schema: Schema, description: string): Schema;
+export function setting<Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  fallback: z.input<Schema>,
+): z.ZodPrefault<Schema>;
+export function setting(schema: z.ZodType, description: string, ...fallback: unknown[]): z.ZodType {
+  const documented = schema.meta({ ...schema.meta(), description });
+  return fallback.length === 0 ? documented : documented.prefault(fallback[0]).meta({ description });
+}
+
+/** A group of settings; a key that it does not know is an error. */
+export function group<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject(shape).meta({ wanted: `settings of its own: ${Object.keys(shape).join(', ')}` });
+}
+
+/** A group that may be left out, or be left empty: then each setting in it has its default. */
+export function section<Schema extends z.ZodType>(schema: Schema, description: string) {
+  return z
+    .preprocess((given) => given ?? {}, schema)
+    .meta({ description, wanted: schema.meta()?.wanted ?? 'settings of its own' })
+    .prefault({} as never);
+}
+
+export function text(wanted: string, pattern = /^[^\p{Cc}]+$/u) {
+  return z.string().max(MAXIMUM_TEXT).regex(pattern).meta({ wanted });
+}
+
+export function wholeNumber(minimum: number, maximum: number) {
+  return fromText(Number, z.int().min(minimum).max(maximum)).meta({
+    wanted: `a whole number from ${minimum} to ${maximum}`,
+  });
+}
+
+export function decimal(minimum: number, maximum: number) {
+  return fromText(Number, z.number().min(minimum).max(maximum)).meta({
+    wanted: `a number from ${minimum} to ${maximum}`,
+  });
+}
+
+export function flag() {
+  return fromText((value) => ({ true: true, false: false })[value], z.boolean()).meta({ wanted: 'true or false' });
+}
+
+export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return z.enum(names).meta({ wanted: `one of ${names.join(', ')}` });
+}
+
+/** A duration such as `30s`; it becomes a number of milliseconds, so the setting's name gets the unit `Ms` behind it. */
+export function duration(minimum: string, maximum: string) {
+  const [minimumMs = 0, maximumMs = 0] = [durationMs(minimum), durationMs(maximum)];
+  return z
+    .string()
+    .regex(DURATION_PATTERN)
+    .transform((value) => durationMs(value) ?? 0)
+    .refine((ms) => ms >= minimumMs && ms <= maximumMs)
+    .meta({ wanted: `a duration from ${minimum} to ${maximum}, like 250ms, 30s, 5m, 24h or 7d` });
+}
+
+/** Also null, and an empty variable of the environment means null. */
+export function nullable<Schema extends z.ZodType>(schema: Schema) {
+  const wanted = schema.meta()?.wanted;
+  return z
+    .preprocess((value) => (value === '' ? null : value), schema.nullable())
+    .meta({ ...schema.meta(), ...(wanted && { wanted: `${wanted}, or null` }) });
+}
+
+/** A secret, given as text or, under `<key>File`, as the path of its file. The group needs `withSecretFiles`. */
+export function secret(secrets: SecretReader, wanted = 'the secret as text in quotes') {
+  return z
+    .unknown()
+    .transform(async (value, context) => {
+      if (value instanceof FileReference) return readOr(context, () => secrets.fromFile(value.path, 'secret'));
+      if (typeof value === 'string') return readOr(context, async () => secrets.fromText(value));
+      context.addIssue({ code: 'invalid_type', expected: 'string', input: value });
+      return z.NEVER;
+    })
+    .meta({ wanted, secret: true });
+}
+
+/** The path of a PEM file; its content is read again at each call, so that a rotated one is used. */
+export function pemFile(secrets: SecretReader) {
+  return text('the path of a PEM file').transform((path, context) =>
+    readOr(context, () => secrets.fromFile(path, 'pem')),
+  );
+}
+
+/** Moves `<key>File` to `<key>` for the given secrets, so that a group knows only the secret and where it stands. */
+export function withSecretFiles<Schema extends z.ZodType>(keys: readonly string[], schema: Schema) {
+  return z.preprocess((given) => {
+    if (given === null || typeof given !== 'object' || Array.isArray(given)) return given;
+    const entries = Object.entries(given).map(([name, value]) => {
+      const key = keys.find((candidate) => `${candidate}File` === name);
+      // When both are there, the file's key stays and is reported as one too many.
+      const moved = key !== undefined && !(key in given) && typeof value === 'string';
+      return moved ? [key, new FileReference(value)] : [name, value];
+    });
+    return Object.fromEntries(entries);
+  }, schema);
+}
+
+async function readOr(context: z.core.$RefinementCtx, read: () => Promise<Secret>): Promise<Secret> {
+  try {
+    return await read();
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'cannot be read' });
+    return z.NEVER;
+  }
+}
+
+/** A value of the environment is text; a setting that is no text takes it in its own type. */
+function fromText<Schema extends z.ZodType>(convert: (value: string) => unknown, schema: Schema) {
+  return z.preprocess((value) => (typeof value === 'string' && value !== '' ? convert(value) : value), schema);
+}

@@ -1,0 +1,65 @@
+import type { z } from 'zod';
+import { crossCheck } from './cross-check.ts';
+import { kafkaSettings } from './groups/kafka.ts';
+import { logSettings } from './groups/log.ts';
+import { mappingSettings } from './groups/mapping.ts';
+import { referenceDataSettings } from './groups/reference-data.ts';
+import { schemaRegistrySettings } from './groups/schema-registry.ts';
+import { DEFAULT_SOURCES, sourcesSettings } from './groups/sources.ts';
+import { topicsSettings } from './groups/topics.ts';
+import type { SecretReader } from './secret.ts';
+import { group, section, setting, text } from './setting.ts';
+
+/**
+ * All settings, as they are checked and as they come out. Each group has a file of its own under groups/, where every
+ * setting stands with its line of documentation and its default.
+ */
+export function createSettingsSchema(secrets: SecretReader) {
+  const settings = group({
+    prefix: setting(
+      text('letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,150}$/),
+      'Stands before all topics, groups and transactional ids: one per environment.',
+      'structured-products',
+    ),
+    referenceData: section(referenceDataSettings(secrets), "The provider's reference data interface."),
+    kafka: section(kafkaSettings(secrets), 'Where the records go.'),
+    schemaRegistry: section(schemaRegistrySettings(secrets), 'Where the schemas of the records are.'),
+    topics: section(topicsSettings, 'Topics are <prefix>.<name>.'),
+    sources: setting(sourcesSettings, 'What is read; each source has its own name and topics.', [...DEFAULT_SOURCES]),
+    mapping: section(mappingSettings, 'How JSON becomes records.'),
+    log: section(logSettings, 'What is logged.'),
+  });
+  return crossCheck(settings, ({ topics, sources }, report) => {
+    const owners = new Map<unknown, string>([
+      [topics?.names?.['dead-letters'], 'topics.names.dead-letters'],
+      [topics?.names?.offsets, 'topics.names.offsets'],
+    ]);
+    for (const [position, source] of (Array.isArray(sources) ? sources : []).entries()) {
+      const topic = source?.topics?.instruments ?? topics?.names?.instruments;
+      const owner = topic === undefined ? undefined : owners.get(topic);
+      if (owner) {
+        // Two writers on one topic would each delete the other's instruments.
+        const message = `writes the topic ${topic}, as does ${owner}; name another in its topics.instruments`;
+        report(['sources', position, 'topics', 'instruments'], message);
+      } else owners.set(topic, `sources[${position}]`);
+    }
+  }).transform((value) => ({
+    ...value,
+    sources: value.sources.map((source) => ({
+      ...source,
+      topics: { instruments: source.topics.instruments ?? value.topics.names.instruments },
+    })),
+  }));
+}
+
+/** The settings of one process, checked; durations in milliseconds, secrets as functions that print redacted. */
+export type Settings = z.output<ReturnType<typeof createSettingsSchema>>;
+export type ReferenceDataSettings = Settings['referenceData'];
+export type KafkaSettings = Settings['kafka'];
+export type SchemaRegistrySettings = Settings['schemaRegistry'];
+export type SourceSettings = Settings['sources'][number];
+
+/** The whole name of a topic; `name` is what the settings call it. */
+export function topicOf(settings: Pick<Settings, 'prefix'>, name: string): string {
+  return `${settings.prefix}.${name}`;
+}

@@ -1,0 +1,114 @@
+import type { Document, Node } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import type { Position, Problem, SettingPath } from './problem.ts';
+import { type Environment, substitute } from './substitute.ts';
+
+/** A settings file as plain values with the environment put in, and where each of them stands. */
+export interface SettingsTree {
+  readonly value: unknown;
+  /** Problems of the YAML and of the environment's references, in the order of the file. */
+  readonly problems: readonly (Problem & { readonly position?: Position })[];
+  /** Line and column, from 1, of a setting or of the nearest one around it. */
+  positionOf(path: SettingPath, at: 'key' | 'value'): Position | undefined;
+  /** The variables of the environment that a setting is made of. */
+  variablesOf(path: SettingPath): readonly string[];
+}
+
+const MAXIMUM_CHARACTERS = 1_048_576;
+const MAXIMUM_NODES = 10_000;
+const MAXIMUM_DEPTH = 20;
+
+interface Place {
+  readonly key: Position | undefined;
+  readonly value: Position | undefined;
+  readonly variables: readonly string[];
+}
+
+/** The usual slip: `{ key: ${VARIABLE} }` is a map inside a map to YAML. */
+function hintFor(line: string | undefined): string {
+  return line?.includes('${') ? '; inside { } and [ ] a reference to the environment needs quotes' : '';
+}
+
+/** Parses YAML 1.2 first and puts the environment in afterwards, so that no value of it can become YAML. */
+export function readSettingsTree(text: string, env: Environment): SettingsTree {
+  const lines = new LineCounter();
+  const places = new Map<string, Place>();
+  const problems: (Problem & { position?: Position })[] = [];
+  let nodes = 0;
+
+  function convert(node: Node | null, path: SettingPath, key: Position | undefined, document: Document): unknown {
+    const target = isAlias(node) ? node.resolve(document) : node;
+    nodes++;
+    if (nodes > MAXIMUM_NODES || path.length > MAXIMUM_DEPTH) {
+      if (nodes === MAXIMUM_NODES + 1 || path.length === MAXIMUM_DEPTH + 1) {
+        problems.push({ path, message: `more than ${MAXIMUM_NODES} values or ${MAXIMUM_DEPTH} levels` });
+      }
+      return undefined;
+    }
+    const place = { key, value: positionAt(node?.range?.[0]), variables: [] };
+    places.set(JSON.stringify(path), place);
+    if (isMap(target)) return convertMap(target.items, path, document);
+    if (isSeq(target)) return target.items.map((item, n) => convert(item as Node, [...path, n], undefined, document));
+    if (!isScalar(target) || typeof target.value !== 'string') return isScalar(target) ? target.value : null;
+    const { value, variables, problems: found } = substitute(target.value, env);
+    places.set(JSON.stringify(path), { ...place, variables });
+    problems.push(...found.map((message) => ({ path, message })));
+    return value;
+  }
+
+  function convertMap(items: readonly { key: unknown; value: unknown }[], path: SettingPath, document: Document) {
+    const map: Record<string, unknown> = Object.create(null);
+    for (const { key, value } of items) {
+      const position = positionAt((key as Node | null)?.range?.[0]);
+      if (isScalar(key) && typeof key.value === 'string' && key.value !== '__proto__') {
+        map[key.value] = convert(value as Node | null, [...path, key.value], position, document);
+      } else {
+        problems.push({ path, message: 'has a key that is no name', ...(position && { position }) });
+      }
+    }
+    return map;
+  }
+
+  function positionAt(offset: number | undefined): Position | undefined {
+    if (offset === undefined) return undefined;
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  }
+
+  /** A secret may stand under `<key>File`. */
+  function placeOf(path: SettingPath): Place | undefined {
+    const [parent, key] = [path.slice(0, -1), path.at(-1)];
+    return places.get(JSON.stringify(path)) ?? places.get(JSON.stringify([...parent, `${key}File`]));
+  }
+
+  function read(): unknown {
+    if (text.length > MAXIMUM_CHARACTERS) {
+      problems.push({ path: [], message: `longer than ${MAXIMUM_CHARACTERS} characters` });
+      return undefined;
+    }
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+    for (const error of document.errors) {
+      const position = positionAt(error.pos[0]);
+      // The parser quotes what it read, which may be a secret: its sentence is used up to there.
+      const message = `not YAML: ${error.message.split(/[:"`]/)[0]}${hintFor(text.split('\n')[(position?.line ?? 0) - 1])}`;
+      problems.push({ path: [], message, ...(position && { position }) });
+    }
+    return document.errors.length > 0 ? undefined : convert(document.contents, [], undefined, document);
+  }
+
+  const value = read();
+  return {
+    value,
+    problems,
+    positionOf(path, at) {
+      const place = placeOf(path);
+      if (place) return place[at] ?? place.key;
+      for (let length = path.length - 1; length > 0; length--) {
+        const around = placeOf(path.slice(0, length));
+        if (around) return around.key ?? around.value;
+      }
+      return undefined;
+    },
+    variablesOf: (path) => placeOf(path)?.variables ?? [],
+  };
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadSettings } from '../../../src/config/load.ts';
+import { problemsIn, settingsText } from './settings-text.ts';
+
+const accepted = (parts: Readonly<Record<string, string>>) => loadSettings({ text: settingsText(parts), env: {} });
+const refused = async (parts: Readonly<Record<string, string>>, reason: RegExp) => {
+  const problems = await problemsIn(settingsText(parts));
+  assert.equal(problems.length, 1, problems.join('\n'));
+  assert.match(problems.join('\n'), reason);
+};
+const provider = (rest: string) => ({ referenceData: `referenceData: { ${rest} }` });
+
+test('plain http is for this machine, or allowed on purpose', async () => {
+  const none = 'auth: { type: none }';
+  await refused(
+    provider(`url: http://provider.example, ${none}`),
+    /referenceData\.url: is plain http beyond this machine/,
+  );
+  await refused(provider(`url: http://127.0.0.1.evil.example, ${none}`), /is plain http beyond this machine/);
+  await refused(provider(`url: http://localhost.evil.example, ${none}`), /is plain http beyond this machine/);
+  for (const host of ['localhost', '127.0.0.1:80', '127.1.2.3', '[::1]:8080']) {
+    await accepted(provider(`url: "http://${host}/api", ${none}`));
+  }
+  await accepted(provider(`url: http://provider.example, ${none}, allowHttp: true`));
+});
+
+test('an address holds no login, query or other scheme', async () => {
+  for (const url of [
+    'https://u@a.example',
+    'https://u:p@a.example',
+    'https://a.example/?a',
+    'https://a.example/#a',
+    'ftp://a.example',
+    'a.example',
+    '/etc',
+  ]) {
+    await refused(
+      provider(`url: "${url}", auth: { type: none }`),
+      /referenceData\.url: .* wanted an http\(s\) URL without login/,
+    );
+  }
+});
+
+test('no authentication is somebody’s decision, never a default', async () => {
+  await refused(provider('url: https://a.example'), /referenceData\.auth: is missing; wanted .*\{ type: none \}/);
+});
+
+test('a registry may be asked in clear as long as no password is sent', async () => {
+  await accepted({ schemaRegistry: 'schemaRegistry: { url: http://registry:8081/apis/ccompat/v7 }' });
+  await refused(
+    {
+      schemaRegistry: 'schemaRegistry: { url: http://registry:8081, auth: { type: basic, user: a, password: abcdef } }',
+    },
+    /schemaRegistry\.url: is plain http beyond this machine; use https when a password is sent/,
+  );
+});
+
+test('SASL without TLS is for brokers on this machine', async () => {
+  const sasl = 'sasl: { mechanism: plain, username: a, password: abcdef }';
+  await refused(
+    { kafka: `kafka: { brokers: "127.0.0.1:1,b.example:1", ${sasl} }` },
+    /kafka\.sasl: would send the password in clear/,
+  );
+  await accepted({ kafka: `kafka: { brokers: "127.0.0.1:1,[::1]:1,localhost:1", ${sasl} }` });
+  await accepted({ kafka: `kafka: { brokers: "b.example:1", ssl: true, ${sasl} }` });
+});
+
+test('certificate and key go together', async () => {
+  const text = settingsText({ kafka: 'kafka: { brokers: a:1, ssl: { cert: /c.pem } }' });
+  const problems = await problemsIn(text, { readFile: async () => 'PEM' });
+  assert.match(problems.join('\n'), /kafka\.ssl\.key: is missing: cert and key go together/);
+});
+
+test('verification of certificates cannot be switched off', async () => {
+  const problems = await problemsIn(settingsText({}), { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
+  assert.match(problems.join('\n'), /NODE_TLS_REJECT_UNAUTHORIZED: =0 in the environment would accept any certificate/);
+});
+
+test('two sources never write one topic, nor share a name', async () => {
+  const source = (name: string, rest = '') => `{ name: ${name}, type: instruments${rest} }`;
+  const own = ', topics: { instruments: own }';
+  await refused(
+    { sources: `sources: [${source('a')}, ${source('b')}]` },
+    /sources\[1\]\.topics\.instruments: writes the topic instruments/,
+  );
+  await refused(
+    { sources: `sources: [${source('a', own)}, ${source('b', own)}]` },
+    /writes the topic own, as does sources\[0\]/,
+  );
+  await refused(
+    { sources: `sources: [${source('a')}, ${source('a', own)}]` },
+    /sources\[1\]\.name: is the name of sources\[0\] too/,
+  );
+  await refused(
+    { sources: `sources: [${source('a', ', topics: { instruments: offsets }')}]` },
+    /writes the topic offsets, as does topics\.names\.offsets/,
+  );
+  const { sources } = await accepted({ sources: `sources: [${source('a')}, ${source('b', own)}]` });
+  assert.deepEqual(
+    sources.map(({ topics }) => topics.instruments),
+    ['instruments', 'own'],
+  );
+});
+
+test('a secret and its file are never both given', async () => {
+  await refused(
+    provider('url: https://a.example, auth: { type: bearer, token: abcdef, tokenFile: /x }'),
+    /referenceData\.auth\.tokenFile: token is there too; keep one of token and tokenFile/,
+  );
+});

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { isMap, isPair, isScalar, parseDocument, visit } from 'yaml';
+import { settingsJsonSchema } from '../../../src/config/json-schema.ts';
+import { loadSettings } from '../../../src/config/load.ts';
+import { printSettings } from '../../../src/config/print.ts';
+import { problemsIn } from './settings-text.ts';
+
+const folder = resolve(import.meta.dirname, '../../../config');
+const text = readFileSync(resolve(folder, 'connector.yaml'), 'utf8');
+const readme = readFileSync(resolve(folder, 'README.md'), 'utf8');
+const REQUIRED = {
+  REFERENCE_DATA_URL: 'https://provider.example',
+  AUTH_TOKEN_URL: 'https://provider.example/token',
+  CLIENT_ID: 'me',
+  CLIENT_SECRET: 'secret-of-the-client',
+  KAFKA_BROKERS: 'kafka:9092',
+  SCHEMA_REGISTRY_URL: 'http://registry:8081',
+};
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly description?: string;
+}
+
+/** Every setting of the JSON schema as `a.b[].c`, with the lines that describe it (alternatives may share a name). */
+function settingsOf(schema: Schema, path = ''): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  const add = (inner: Map<string, string[]>) => {
+    for (const [name, lines] of inner) found.set(name, [...(found.get(name) ?? []), ...lines]);
+  };
+  for (const [key, member] of Object.entries(schema.properties ?? {})) {
+    const name = path === '' ? key : `${path}.${key}`;
+    add(new Map([[name, [member.description ?? '']]]));
+    add(settingsOf(member, name));
+  }
+  if (schema.items) add(settingsOf(schema.items, `${path}[]`));
+  for (const option of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) add(settingsOf(option, path));
+  return found;
+}
+
+/** Every setting of the file with the comment on its line. */
+function settingsIn(yaml: string): Map<string, string> {
+  const found = new Map<string, string>();
+  const lines = yaml.split('\n');
+  visit(parseDocument(yaml), {
+    Pair(_, pair, ancestors) {
+      const path = [...ancestors, pair].flatMap((node) => {
+        if (isPair(node) && isScalar(node.key)) return [`.${node.key.value}`];
+        return isMap(node) || !('items' in node) ? [] : ['[]'];
+      });
+      const offset = isScalar(pair.key) ? (pair.key.range?.[0] ?? 0) : 0;
+      const line = lines[yaml.slice(0, offset).split('\n').length - 1] ?? '';
+      found.set(path.join('').slice(1), / # (.*)$/.exec(line)?.[1] ?? '');
+    },
+  });
+  return found;
+}
+
+/** `# key: value # line`: a setting that is switched off. */
+const COMMENTED = /^ *# *([a-z][A-Za-z]*):.*? # (.*)$/;
+
+test('an empty environment gives one message that lists all missing variables', async () => {
+  const problems = await problemsIn(text, { file: 'config/connector.yaml' });
+  const named = problems.map((line) => /: (\w+) is not set: .+/.exec(line)?.[1]);
+  assert.deepEqual(named, Object.keys(REQUIRED));
+});
+
+test('the file as it is says exactly what holds without it', async () => {
+  const least = `
+referenceData: { url: https://provider.example, auth: { type: oauth2, tokenUrl: https://provider.example/token, clientId: me, clientSecret: secret-of-the-client } }
+kafka: { brokers: kafka:9092 }
+schemaRegistry: { url: http://registry:8081 }`;
+  const fromFile = await loadSettings({ text, env: REQUIRED });
+  const fromDefaults = await loadSettings({ text: least, env: {} });
+  assert.equal(printSettings(fromFile), printSettings(fromDefaults));
+});
+
+test('the short settings of the environment reach their settings', async () => {
+  const env = {
+    ...REQUIRED,
+    REFERENCE_DATA_URL: 'http://provider:80',
+    TOPIC_PREFIX: 'test',
+    POLL_INTERVAL: '5m',
+    ALLOW_HTTP: 'true',
+    LOG_LEVEL: 'debug',
+    KAFKA_BROKERS: 'a:1,b:2',
+  };
+  const { prefix, sources, referenceData, log, kafka } = await loadSettings({ text, env });
+  assert.deepEqual(
+    [prefix, sources[0]?.pollIntervalMs, referenceData.url, referenceData.allowHttp, log.level, kafka.brokers],
+    ['test', 300_000, 'http://provider:80', true, 'debug', ['a:1', 'b:2']],
+  );
+});
+
+test('every setting stands in the file with its line, and the file has no other', () => {
+  const known = settingsOf(settingsJsonSchema() as Schema);
+  const active = settingsIn(text);
+  for (const [name, comment] of active) {
+    assert.ok(
+      known.get(name)?.includes(comment),
+      `${name} has the line "${comment}", not ${JSON.stringify(known.get(name))}`,
+    );
+  }
+  // What can stand in place of something else is shown as a comment, with its line.
+  const alternatives = text.split('\n').flatMap((line) => {
+    const [, key, comment] = COMMENTED.exec(line) ?? [];
+    return key === undefined || comment === undefined ? [] : [`${key} # ${comment}`];
+  });
+  const leaf = (name: string, line: string) => `${name.split('.').at(-1)} # ${line}`;
+  const shown = new Set([...[...active].map(([name, line]) => leaf(name, line)), ...alternatives]);
+  const documented = new Set([...known].flatMap(([name, lines]) => lines.map((line) => leaf(name, line))));
+  for (const line of shown) assert.ok(documented.has(line), `connector.yaml says "${line}", which no setting does`);
+  for (const line of documented) {
+    // Files of secrets are named in the line of their secret.
+    assert.ok(shown.has(line) || / # The path of a file that holds /.test(line), `connector.yaml lacks "${line}"`);
+  }
+});
+
+test('the JSON schema for editors is the one of the settings', () => {
+  const written: unknown = JSON.parse(readFileSync(resolve(folder, 'connector.schema.json'), 'utf8'));
+  assert.deepEqual(written, JSON.parse(JSON.stringify(settingsJsonSchema())), 'run node config/generate-schema.ts');
+});
+
+test('the table of variables and the file name the same ones', () => {
+  const inFile = [...text.matchAll(/\$\{([A-Z_]+)/g)].map((match) => match[1]);
+  const active = [...text.replace(/^ *#.*$/gm, '').matchAll(/\$\{([A-Z_]+)/g)].map((match) => match[1]);
+  const inTable = [...readme.matchAll(/^\| `([A-Z_]+)`/gm)].map((match) => match[1]);
+  assert.deepEqual(inTable.toSorted(), [...new Set(active)].toSorted());
+  assert.ok(inFile.length >= active.length);
+});

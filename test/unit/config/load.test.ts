@@ -1,0 +1,172 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { loadSettings } from '../../../src/config/load.ts';
+import { printSettings } from '../../../src/config/print.ts';
+import { problemsIn, settingsText } from './settings-text.ts';
+
+const CANARY = 'canary-7f3a';
+const EVERY_SECRET = `
+referenceData:
+  url: https://provider.example/api
+  proxy: http://user:\${CANARY}@proxy.example:3128
+  auth: { type: oauth2, tokenUrl: https://provider.example/token, clientId: me, clientSecret: "\${CANARY}" }
+kafka:
+  brokers: a:1
+  ssl: true
+  sasl: { mechanism: scram-sha-512, username: me, passwordFile: /run/password }
+schemaRegistry:
+  url: https://registry.example
+  auth: { type: basic, user: me, password: "\${CANARY}" }`;
+
+test('a whole file with the environment becomes settings, durations as milliseconds', async () => {
+  const text = settingsText({
+    referenceData:
+      'referenceData: { url: "${URL}", auth: { type: none }, timeout: 250ms, requestsPerSecond: "${RATE}" }',
+    kafka: 'kafka: { brokers: "${BROKERS}" }',
+    topics: 'topics: { create: "${CREATE}", partitions: 3 }',
+    sources: 'sources: [{ name: mine, type: instruments, scope: my, walkInterval: 7d, topics: { instruments: mine } }]',
+  });
+  const env = {
+    URL: 'https://provider.example/api',
+    RATE: '2.5',
+    BROKERS: 'a:1, [::1]:2,b.example:3',
+    CREATE: 'false',
+  };
+  const settings = await loadSettings({ text, env });
+  assert.equal(settings.referenceData.url, env.URL);
+  assert.equal(settings.referenceData.timeoutMs, 250);
+  assert.equal(settings.referenceData.requestsPerSecond, 2.5);
+  assert.deepEqual(settings.kafka.brokers, ['a:1', '[::1]:2', 'b.example:3']);
+  assert.equal(settings.kafka.transactionTimeoutMs, 60_000);
+  assert.equal(settings.topics.create, false);
+  const { walkIntervalMs, topics } = settings.sources[0] ?? assert.fail();
+  assert.deepEqual([walkIntervalMs, topics], [604_800_000, { instruments: 'mine' }]);
+});
+
+test('secrets can be had, are told to the log, and are never printed', async () => {
+  const told: string[] = [];
+  const settings = await loadSettings({
+    text: EVERY_SECRET,
+    env: { CANARY },
+    readFile: async () => `${CANARY}\n`,
+    onSecret: (value) => told.push(value),
+  });
+  const { auth } = settings.referenceData;
+  assert.equal(auth.type === 'oauth2' && (await auth.clientSecret()), CANARY);
+  assert.equal(await settings.kafka.sasl?.password(), CANARY);
+  assert.equal(await settings.referenceData.proxy?.(), `http://user:${CANARY}@proxy.example:3128`);
+  assert.deepEqual([...new Set(told)].sort(), [CANARY, `http://user:${CANARY}@proxy.example:3128`]);
+  for (const printed of [printSettings(settings), JSON.stringify(settings), inspect(settings, { depth: 9 })]) {
+    assert.ok(!printed.includes(CANARY));
+    assert.ok(printed.includes('[secret in /run/password]'));
+  }
+});
+
+test('the variable of a secret can be a file', async () => {
+  const text = settingsText({
+    referenceData: 'referenceData: { url: https://a.example, auth: { type: bearer, token: "${TOKEN}" } }',
+  });
+  const settings = await loadSettings({
+    text,
+    env: { TOKEN_FILE: '/run/token' },
+    readFile: async (path) => `in ${path}`,
+  });
+  const { auth } = settings.referenceData;
+  assert.equal(auth.type === 'bearer' && (await auth.token()), 'in /run/token');
+});
+
+test('every problem is told at once, each with its place and what to do', async () => {
+  const text = `prefixx: a
+referenceData:
+  url: \${REFERENCE_DATA_URL}
+  auth:
+    type: oauth2
+    tokenUrl: http://far.example/token
+    clientSecret: 12345
+    tokenFile: x
+  timeout: 30
+  requestsPerSecond: soon
+kafka:
+  brokers: [a, "b:1"]
+  ssl: { cas: x }
+topics:
+  partitions: \${TOPIC_PARTITIONS}
+  names: { offsets: dead-letters }
+sources:
+  - { name: a, type: instruments, walkIntervall: 5m }
+  - { name: a, type: instrments }
+  - { name: c, type: instruments }
+log: { level: "\${LOG_LEVEL}" }
+`;
+  assert.deepEqual(await problemsIn(text, { env: { LOG_LEVEL: CANARY }, file: 'my.yaml' }), [
+    'my.yaml schemaRegistry.url: is missing; wanted an http(s) URL without login, query or fragment, like https://registry.example/apis/ccompat/v7',
+    'my.yaml:1:1 prefixx: unknown setting; did you mean prefix?',
+    'my.yaml:3:8 referenceData.url: REFERENCE_DATA_URL is not set',
+    'my.yaml:4:3 referenceData.auth.clientId: is missing; wanted text in quotes',
+    'my.yaml:6:15 referenceData.auth.tokenUrl: is plain http beyond this machine; use https, or set referenceData.allowHttp: true (ALLOW_HTTP=true)',
+    'my.yaml:7:19 referenceData.auth.clientSecret: a number came; wanted the secret as text in quotes',
+    'my.yaml:8:5 referenceData.auth.tokenFile: unknown setting; did you mean tokenUrl?',
+    'my.yaml:9:12 referenceData.timeout: the number 30 came; wanted a duration from 100ms to 1h, like 250ms, 30s, 5m, 24h or 7d',
+    'my.yaml:10:22 referenceData.requestsPerSecond: the string "soon" came; wanted a number from 0.01 to 10000',
+    'my.yaml:12:13 kafka.brokers[0]: the string "a" came; wanted one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092',
+    'my.yaml:13:10 kafka.ssl.cas: unknown setting; did you mean ca?',
+    'my.yaml:15:15 topics.partitions: TOPIC_PARTITIONS is not set',
+    'my.yaml:16:21 topics.names.offsets: is the same topic as topics.names.dead-letters; each needs its own',
+    'my.yaml:18:35 sources[0].walkIntervall: unknown setting; did you mean walkInterval?',
+    'my.yaml:19:5 sources[1].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
+    'my.yaml:19:13 sources[1].name: is the name of sources[0] too; each source needs its own',
+    'my.yaml:19:22 sources[1].type: the string "instrments" came; wanted one of instruments',
+    'my.yaml:20:5 sources[2].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
+    'my.yaml:21:15 log.level: the value of LOG_LEVEL came; wanted one of debug, info, warn, error',
+  ]);
+});
+
+test('the environment cannot become YAML or another setting', async () => {
+  const text = settingsText({ prefix: 'prefix: ${PREFIX}' });
+  const PREFIX = 'a\nreferenceData: { allowHttp: true }';
+  const problems = await problemsIn(text, { env: { PREFIX } });
+  assert.deepEqual(problems, [
+    'config/connector.yaml:4:9 prefix: the value of PREFIX came; wanted letters, digits, dots, - and _',
+  ]);
+});
+
+test('a secret that stands in the wrong place is not quoted', async () => {
+  const problems = await problemsIn(`
+referenceData:
+  url: https://user:${CANARY}@provider.example
+  auth: { type: bearer, token: [${CANARY}], tokenFile: x }
+kafka: { brokers: a:1, sasl: { mechanism: plain, username: a, password: { x: ${CANARY} } } }
+schemaRegistry: { url: "https://a.example/?key=${CANARY}" }`);
+  assert.equal(problems.length, 6);
+  assert.ok(!problems.join('\n').includes(CANARY), problems.join('\n'));
+});
+
+test('broken YAML is told by its place, without its text', async () => {
+  for (const text of [
+    `a: "${CANARY}\nb: 1`,
+    `a: b: ${CANARY}`,
+    `a: [${CANARY}`,
+    `a: 1\na: ${CANARY}`,
+    `a: @${CANARY}`,
+    `{ a: \${${CANARY}} }`,
+  ]) {
+    const problems = await problemsIn(text);
+    assert.match(problems.join('\n'), /^config\/connector\.yaml:\d+:\d+ not YAML: /);
+    assert.ok(!problems.join('\n').includes(CANARY), problems.join('\n'));
+  }
+});
+
+test('a file of aliases that grow, or without end, is refused quickly', async () => {
+  const levels = Array.from({ length: 12 }, (_, n) => `l${n + 1}: &l${n + 1} [${`*l${n},`.repeat(9)}]`);
+  assert.match((await problemsIn(`l0: &l0 [a]\n${levels.join('\n')}`)).join('\n'), /more than 10000 values/);
+  assert.match((await problemsIn('a: &a { b: *a }')).join('\n'), /20 levels/);
+});
+
+test('a file that is missing says so', async () => {
+  await assert.rejects(
+    loadSettings({ file: '/no/such/file.yaml', env: {} }),
+    /The settings file \/no\/such\/file\.yaml cannot be read \(ENOENT\)\./,
+  );
+});

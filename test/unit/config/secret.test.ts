@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
+import { createSecretReader } from '../../../src/config/secret.ts';
+
+const CANARY = 'canary-7f3a';
+
+async function secretFile(t: TestContext, content: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'secret-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'secret');
+  await writeFile(path, content);
+  return path;
+}
+
+function reader() {
+  const told: string[] = [];
+  const secrets = createSecretReader({
+    readFile: (path) => readFile(path, 'utf8'),
+    onSecret: (value) => told.push(value),
+  });
+  return { secrets, told };
+}
+
+test('a secret gives its text, and prints as where it comes from', async (t) => {
+  const { secrets } = reader();
+  const path = await secretFile(t, `${CANARY}\n`);
+  for (const [secret, shown] of [
+    [secrets.fromText(CANARY), '[secret]'],
+    [await secrets.fromFile(path, 'secret'), `[secret in ${path}]`],
+  ] as const) {
+    assert.equal(await secret(), CANARY);
+    const printed = [
+      String(secret),
+      `${secret}`,
+      JSON.stringify({ secret }),
+      inspect({ secret }, { depth: 9, showHidden: true }),
+    ];
+    for (const text of printed) {
+      assert.ok(text.includes(shown), text);
+      assert.ok(!text.includes(CANARY), text);
+    }
+  }
+});
+
+test('a rotated file is seen at the next call, and its new value is told before it is used', async (t) => {
+  const { secrets, told } = reader();
+  const path = await secretFile(t, 'first-secret');
+  const secret = await secrets.fromFile(path, 'secret');
+  await writeFile(path, 'second-secret\r\n');
+  assert.equal(await secret(), 'second-secret');
+  assert.deepEqual(told, ['first-secret', 'second-secret']);
+});
+
+test('while a rotation is half done the last good secret serves', async (t) => {
+  const { secrets } = reader();
+  const path = await secretFile(t, 'first-secret');
+  const secret = await secrets.fromFile(path, 'secret');
+  await writeFile(path, '');
+  assert.equal(await secret(), 'first-secret');
+  await rm(path);
+  assert.equal(await secret(), 'first-secret');
+  await writeFile(path, 'second-secret');
+  assert.equal(await secret(), 'second-secret');
+});
+
+test('what cannot be a secret is refused without being quoted', async (t) => {
+  const { secrets, told } = reader();
+  const problem = (content: string) =>
+    secretFile(t, content)
+      .then((path) => secrets.fromFile(path, 'secret'))
+      .then(
+        () => '',
+        (error: Error) => error.message,
+      );
+  assert.match(await problem('\n'), /secret is empty$/);
+  assert.match(await problem(`${CANARY}\nx`), /secret has a line break or another control character$/);
+  assert.match(await problem('x'.repeat(2_000_000)), /secret is longer than 1048576 characters$/);
+  assert.throws(() => secrets.fromText(`${CANARY}\r\nx: y`), /^Error: has a line break/);
+  await assert.rejects(
+    secrets.fromFile('/no/such/file', 'secret'),
+    /^Error: \/no\/such\/file cannot be read \(ENOENT\)$/,
+  );
+  assert.deepEqual(told, []);
+});
+
+test('a certificate keeps its lines and is no secret', async (t) => {
+  const { secrets, told } = reader();
+  const path = await secretFile(t, 'BEGIN\nabc\n');
+  const content = await secrets.fromFile(path, 'pem');
+  assert.equal(await content(), 'BEGIN\nabc\n');
+  assert.equal(String(content), `[content of ${path}]`);
+  assert.deepEqual(told, []);
+});
