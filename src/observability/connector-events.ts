@@ -1,0 +1,113 @@
+import type { Log } from './log.ts';
+
+/**
+ * What happens in the connector that an operator cares about, one function per event: so that the log line and the
+ * metric of an event can never differ. Units stand last in the names.
+ */
+export interface ConnectorEvents {
+  topicCreated(event: { readonly topic: string }): void;
+  /** A topic differs from what we would create, harmlessly; one sentence says how. */
+  topicDrift(event: { readonly drift: string }): void;
+  /** A partition of the offsets topic is ours: earlier holders are fenced, the committed offsets are read. */
+  writerOpened(event: {
+    readonly partition: number;
+    readonly transactionalId: string;
+    readonly durationMs: number;
+  }): void;
+  walkStarted(event: WalkStarted): void;
+  walkResumed(event: WalkResumed): void;
+  pageCommitted(event: PageCommitted): void;
+  walkCompleted(event: WalkCompleted): void;
+  /** A poll failed and is tried again after the wait. */
+  attemptFailed(event: {
+    readonly source: string;
+    /** How many in a row, this one included. */
+    readonly failures: number;
+    readonly waitMs: number;
+    readonly err: Error;
+  }): void;
+  /** The writer of a partition is dead; a new one is opened and every position on it read again. */
+  writerLost(event: { readonly partition: number; readonly err: unknown }): void;
+  /** A source has stopped for good: it needs an operator. The others go on. */
+  sourceFailed(event: { readonly source: string; readonly err: unknown }): void;
+  stopped(event: Stopped): void;
+}
+
+export interface WalkStarted {
+  readonly source: string;
+  /** The number of the walk, from 1. */
+  readonly walk: number;
+  /** The provider's offset in its event stream from before the walk's first row. */
+  readonly since: string;
+}
+
+export interface WalkResumed {
+  readonly source: string;
+  readonly walk: number;
+  /** Pages of this walk that are committed already. */
+  readonly pages: number;
+  /** Where it goes on: the minId of its next page, null at its beginning. */
+  readonly cursor: string | null;
+}
+
+/** One page of a walk, committed in one transaction. */
+export interface PageCommitted {
+  readonly source: string;
+  /** The number of the page in its walk, from 1. */
+  readonly page: number;
+  /** Rows in the answer; each is one of records, deadLetters and repeatedRows. */
+  readonly rows: number;
+  readonly records: number;
+  readonly deadLetters: number;
+  /** Rows that came again further down the same page; the last one counts. */
+  readonly repeatedRows: number;
+  /** Fields that the schema does not know, kept in extras. */
+  readonly drift: number;
+  /** Decimals with more digits than the schema's, rounded in their field and verbatim in extras. */
+  readonly roundedNumbers: number;
+  /** Keys that stood twice in one JSON object; the last one counts. */
+  readonly duplicateKeys: number;
+  /** Size of the answer's body, decoded. */
+  readonly jsonBytes: number;
+  /** Size of the records' values. */
+  readonly avroBytes: number;
+  readonly fetchMs: number;
+  readonly commitMs: number;
+  /** The minId of the walk's next page; null when this was its last. */
+  readonly cursor: string | null;
+}
+
+export interface WalkCompleted {
+  readonly source: string;
+  readonly walk: number;
+  readonly pages: number;
+  readonly rows: number;
+  readonly deadLetters: number;
+  /** From its start to its last page by the provider's clock, pauses between two processes included. */
+  readonly durationMs: number;
+}
+
+export interface Stopped {
+  readonly reason: string;
+  /** What the process has used, of all cores together. */
+  readonly cpuSeconds: number;
+  readonly peakMemoryBytes: number;
+}
+
+/** Events as log lines: the message is fixed, the facts are fields. */
+export function logConnectorEvents(log: Log): ConnectorEvents {
+  const line = (level: keyof Log, message: string) => (event: object) => log[level]({ ...event }, message);
+  return {
+    topicCreated: line('info', 'topic created'),
+    topicDrift: line('warn', 'topic differs from what would be created'),
+    writerOpened: line('info', 'writer opened'),
+    walkStarted: line('info', 'walk started'),
+    walkResumed: line('info', 'walk resumed'),
+    pageCommitted: line('info', 'page committed'),
+    walkCompleted: line('info', 'walk completed'),
+    attemptFailed: line('warn', 'attempt failed, trying again'),
+    writerLost: line('warn', 'writer lost, opening again'),
+    sourceFailed: line('error', 'source failed, an operator is needed'),
+    stopped: line('info', 'stopped'),
+  };
+}

@@ -1,0 +1,110 @@
+import { isSecretKey, REDACTED, type Redaction } from './redaction.ts';
+
+export interface LogValueOptions {
+  readonly redaction: Pick<Redaction, 'redact'>;
+  /** Whether errors show their stack. */
+  readonly stacks: boolean;
+}
+
+const MAXIMUM_TEXT = 2_048;
+const MAXIMUM_ENTRIES = 50;
+const MAXIMUM_DEPTH = 6;
+const MAXIMUM_CAUSES = 5;
+const MAXIMUM_STACK_LINES = 30;
+/** All values of one line together; a field beyond it is left out. */
+const MAXIMUM_LINE_VALUES = 500;
+
+/** C0, C1 and delete, line and paragraph separators, and what turns the direction of writing. */
+const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/**
+ * Makes anything fit for a log line: secrets out, control characters escaped, every size bounded. It never throws, and
+ * gives new plain objects: nothing of the caller's is changed or kept.
+ */
+export function createLogValues({ redaction, stacks }: LogValueOptions) {
+  let left = 0;
+
+  function cleanText(text: string): string {
+    // Redaction first: a secret cut in two would not be found.
+    const clean = redaction.redact(text);
+    const cut = clean.length > MAXIMUM_TEXT ? clean.slice(0, MAXIMUM_TEXT) : clean;
+    const escaped = cut.toWellFormed().replace(CONTROL, escapeCharacter);
+    return cut === clean ? escaped : `${escaped}… (${clean.length} characters)`;
+  }
+
+  function clean(value: unknown, depth: number): unknown {
+    left--;
+    if (value === null || typeof value === 'boolean' || value === undefined) return value;
+    if (typeof value === 'string') return cleanText(value);
+    if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+    if (typeof value === 'bigint') return String(value);
+    if (typeof value !== 'object' && typeof value !== 'function') return `[${typeof value}]`;
+    if (depth >= MAXIMUM_DEPTH || left <= 0) return '[…]';
+    if (value instanceof Error) return cleanError(value, depth, 0);
+    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+    if (Array.isArray(value) || value instanceof Set) return cleanList([...value.values()], depth);
+    if (value instanceof Map)
+      return cleanEntries(
+        [...value].map(([key, item]) => [String(key), item]),
+        depth,
+      );
+    if ('toJSON' in value && typeof value.toJSON === 'function') return clean(value.toJSON(), depth + 1);
+    if (typeof value === 'function') return '[function]';
+    return cleanEntries(Object.entries(value), depth);
+  }
+
+  function cleanList(items: readonly unknown[], depth: number): unknown[] {
+    const kept = items.slice(0, MAXIMUM_ENTRIES).map((item) => clean(item, depth + 1));
+    return items.length > MAXIMUM_ENTRIES ? [...kept, `… (${items.length} items)`] : kept;
+  }
+
+  function cleanEntries(entries: readonly (readonly [string, unknown])[], depth: number): Record<string, unknown> {
+    const kept = entries
+      .slice(0, MAXIMUM_ENTRIES)
+      .map(([key, value]) => [cleanText(key), isSecretKey(key, value) ? REDACTED : clean(value, depth + 1)]);
+    if (entries.length > MAXIMUM_ENTRIES) kept.push(['…', `${entries.length} fields`]);
+    return Object.fromEntries(kept);
+  }
+
+  function cleanError(error: Error, depth: number, causes: number): Record<string, unknown> {
+    const { name, message, stack, cause, ...facts } = error as Error & Readonly<Record<string, unknown>>;
+    const lines = stacks && stack ? stack.split('\n').slice(0, MAXIMUM_STACK_LINES) : [];
+    // A failed connection is an empty message around one error per address.
+    const several = error instanceof AggregateError ? error.errors.slice(0, MAXIMUM_CAUSES) : undefined;
+    const inner = cause instanceof Error && causes < MAXIMUM_CAUSES ? cleanError(cause, depth, causes + 1) : undefined;
+    return {
+      type: cleanText(String(name)),
+      message: cleanText(String(message)),
+      // The code, what to do, and whatever else the error carries.
+      ...cleanEntries(
+        Object.entries(facts).filter(([, value]) => value !== undefined && !isEmpty(value)),
+        depth + 1,
+      ),
+      ...(lines.length > 0 && { stack: lines.map((line) => cleanText(line.trim())) }),
+      ...(several && { errors: cleanList(several, depth + 1) }),
+      ...(cause !== undefined && { cause: inner ?? (cause instanceof Error ? '[…]' : clean(cause, depth + 1)) }),
+    };
+  }
+
+  return {
+    text: cleanText,
+    fields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+      left = MAXIMUM_LINE_VALUES;
+      try {
+        return cleanEntries(Object.entries(fields), 0);
+      } catch {
+        // A getter or toJSON of somebody else threw: the message is worth more than that field.
+        return { fields: '[unreadable]' };
+      }
+    },
+  };
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+function escapeCharacter(character: string): string {
+  const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+  return short[character] ?? `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+}

@@ -1,0 +1,77 @@
+/** Takes secrets out of texts: those that it has been told of, and what looks like one. */
+export interface Redaction {
+  /** From now on this value is taken out wherever it appears, in its usual encodings too. */
+  register(secret: string): void;
+  redact(text: string): string;
+}
+
+/** Stands where a secret stood. */
+export const REDACTED = '[redacted]';
+
+/** A shorter value would take half of every line with it, and is no secret. */
+const SHORTEST_SECRET = 6;
+/** Rotated tokens pile up: beyond this the oldest are forgotten; they have expired long ago. */
+const MAXIMUM_SECRETS = 100;
+
+const LOGIN = /\b(bearer|basic) {1,8}[A-Za-z0-9+/=._~-]{4,}/gi;
+const URL_TEXT = /\bhttps?:\/\/[^\s"'<>]+/gi;
+const SECRET_KEY =
+  /authorization|cookie|token|secret|password|passphrase|apikey|privatekey|credential|simulationurl|assertion/;
+/** Names that only speak about a secret: where it stands, how old it is. */
+const ABOUT_A_SECRET = /(file|type|endpoint|count)$|(?<!simulation)url$/;
+
+/** A field that by its name holds a secret, whatever its value; numbers and truth values never are one. */
+export function isSecretKey(key: string, value: unknown): boolean {
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined) return false;
+  const name = key.toLowerCase().replace(/[-_]/g, '');
+  return SECRET_KEY.test(name) && !ABOUT_A_SECRET.test(name);
+}
+
+export function createRedaction(): Redaction {
+  const forms = new Map<string, readonly string[]>();
+  return {
+    register(secret) {
+      const value = secret.trim();
+      if (value.length < SHORTEST_SECRET) return;
+      // Registered again, a secret is the newest again.
+      const encodings = forms.get(value) ?? formsOf(value);
+      forms.delete(value);
+      forms.set(value, encodings);
+      const oldest = forms.keys().next().value;
+      if (forms.size > MAXIMUM_SECRETS && oldest !== undefined) forms.delete(oldest);
+    },
+    redact(text) {
+      let clean = text;
+      for (const encodings of forms.values()) {
+        for (const encoded of encodings) clean = clean.replaceAll(encoded, REDACTED);
+      }
+      return clean.replace(LOGIN, `$1 ${REDACTED}`).replace(URL_TEXT, withoutSecretParts);
+    },
+  };
+}
+
+/** As it is, in a URL, in a form body, in JSON, in base64. */
+function formsOf(secret: string): readonly string[] {
+  const inUrl = encodeURIComponent(secret.toWellFormed());
+  const encodings = [
+    secret,
+    inUrl,
+    inUrl.replaceAll('%20', '+'),
+    JSON.stringify(secret).slice(1, -1),
+    Buffer.from(secret).toString('base64'),
+    Buffer.from(secret).toString('base64url'),
+  ];
+  return [...new Set(encodings)].sort((a, b) => b.length - a.length);
+}
+
+/** Host and path of a URL tell where; a login or a query can hold anything. */
+function withoutSecretParts(url: string): string {
+  const start = url.indexOf('//') + 2;
+  const pathStart = url.slice(start).search(/[/?#]/);
+  const authority = pathStart < 0 ? url.slice(start) : url.slice(start, start + pathStart);
+  const rest = url.slice(start + authority.length);
+  const query = rest.search(/[?#]/);
+  const host = authority.slice(authority.lastIndexOf('@') + 1);
+  const login = host === authority ? '' : `${REDACTED}@`;
+  return `${url.slice(0, start)}${login}${host}${query < 0 ? rest : `${rest.slice(0, query)}?${REDACTED}`}`;
+}

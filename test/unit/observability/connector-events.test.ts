@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
+import { logConnectorEvents } from '../../../src/observability/connector-events.ts';
+import { keptLog } from './log-lines.ts';
+
+test('each event is one line with a fixed message, its fields and a fitting level', async () => {
+  const { log, parsed } = await keptLog();
+  const events = logConnectorEvents(log);
+  const err = new ConnectorError('PROVIDER_BUSY', 'busy');
+  const source = 'instruments';
+  const page = {
+    source,
+    page: 1,
+    rows: 3,
+    records: 1,
+    deadLetters: 1,
+    repeatedRows: 1,
+    drift: 2,
+    roundedNumbers: 0,
+    duplicateKeys: 0,
+    jsonBytes: 9,
+    avroBytes: 5,
+    fetchMs: 7,
+    commitMs: 8,
+    cursor: '4',
+  };
+  events.topicCreated({ topic: 'a.instruments' });
+  events.topicDrift({ drift: 'a.instruments has retention.ms 1' });
+  events.writerOpened({ partition: 3, transactionalId: 'a-sources-3', durationMs: 12 });
+  events.walkStarted({ source, walk: 1, since: '5-0' });
+  events.walkResumed({ source, walk: 1, pages: 2, cursor: '2001' });
+  events.pageCommitted(page);
+  events.walkCompleted({ source, walk: 1, pages: 3, rows: 9, deadLetters: 1, durationMs: 100 });
+  events.attemptFailed({ source, failures: 2, waitMs: 500, err });
+  events.writerLost({ partition: 3, err });
+  events.sourceFailed({ source, err });
+  events.stopped({ reason: 'SIGTERM', cpuSeconds: 1.5, peakMemoryBytes: 100 });
+  assert.deepEqual(
+    parsed().map(({ level, msg }) => `${level} ${msg}`),
+    [
+      'info topic created',
+      'warn topic differs from what would be created',
+      'info writer opened',
+      'info walk started',
+      'info walk resumed',
+      'info page committed',
+      'info walk completed',
+      'warn attempt failed, trying again',
+      'warn writer lost, opening again',
+      'error source failed, an operator is needed',
+      'info stopped',
+    ],
+  );
+  const { level: _, time: __, msg: ___, ...fields } = parsed()[5];
+  assert.deepEqual(fields, page);
+  assert.deepEqual(parsed()[7].err, {
+    type: 'ConnectorError',
+    message: 'busy',
+    code: 'PROVIDER_BUSY',
+    action: 'retry',
+  });
+});

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { createSecretReader } from '../../../src/config/secret.ts';
+import { ConnectorError } from '../../../src/errors.ts';
+import { createRedaction } from '../../../src/observability/redaction.ts';
+import { keptLog } from './log-lines.ts';
+
+const HOSTILE = 'a\r\n\u001b[2J{"level":"error"}';
+
+test('a line is one JSON object with level, ISO time, fields and message', async () => {
+  const { log, lines, parsed } = await keptLog();
+  log.info({ source: 'instruments', rows: 3 }, 'page committed');
+  assert.match(lines[0] ?? '', /^\{.*\}\n$/);
+  const [{ time, ...rest }] = parsed();
+  assert.equal(new Date(time).toISOString(), time);
+  assert.deepEqual(rest, { level: 'info', source: 'instruments', rows: 3, msg: 'page committed' });
+});
+
+test('lines below the level are not written', async () => {
+  const { log, parsed } = await keptLog({ level: 'warn' });
+  log.debug({}, 'a');
+  log.info({}, 'b');
+  log.warn({}, 'c');
+  log.error({}, 'd');
+  assert.deepEqual(
+    parsed().map(({ msg }) => msg),
+    ['c', 'd'],
+  );
+});
+
+test('a field cannot pretend to be the level, the time or the message', async () => {
+  const { log, lines, parsed } = await keptLog();
+  log.info({ level: 'fatal', time: 'never', msg: 'other' }, 'mine');
+  assert.equal(lines[0]?.match(/"level":/g)?.length, 1);
+  const [{ level, msg, level_ }] = parsed();
+  assert.deepEqual([level, msg, level_], ['info', 'mine', 'fatal']);
+});
+
+for (const pretty of [false, true]) {
+  test(`hostile text gives one line and no terminal codes of its own, ${pretty ? 'on a terminal' : 'as JSON'}`, async () => {
+    const { log, lines } = await keptLog({ pretty });
+    log.info({ value: HOSTILE, [HOSTILE]: 1, err: new Error(HOSTILE) }, HOSTILE);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /^[^\r\n]*\n$/);
+    assert.ok(!lines[0]?.includes('\u001b[2J'));
+    assert.match(lines[0] ?? '', /u001b\[2J/);
+  });
+
+  test(`a secret appears nowhere in a line, ${pretty ? 'on a terminal' : 'as JSON'}`, async () => {
+    const redaction = createRedaction();
+    const { log, lines } = await keptLog({ pretty, redaction, level: 'debug' });
+    const secrets = createSecretReader({ readFile: async () => '', onSecret: redaction.register });
+    const secret = secrets.fromText('canary-7f3a');
+    const cause = new Error('inner canary-7f3a');
+    const err = new ConnectorError('TOKEN_FAILED', 'outer canary-7f3a', { cause, fields: { a: ['canary-7f3a'] } });
+    log.error(
+      { err, secret, nested: { list: [{ 'x-canary-7f3a': 'y canary-7f3a' }] }, password: 'other' },
+      'is canary-7f3a',
+    );
+    assert.ok(!lines.join('').includes('canary-7f3a'), lines.join(''));
+    assert.ok(!lines.join('').includes('other'));
+    assert.ok(lines.join('').includes('[redacted]'));
+  });
+}
+
+test('an error says what it is, what to do and why; its stack only at debug', async () => {
+  const err = new ConnectorError('PROVIDER_BUSY', 'status 503', {
+    cause: new Error('inner'),
+    retryAfterMs: 5,
+    fields: { status: 503 },
+  });
+  const info = await keptLog();
+  info.log.warn({ err }, 'attempt failed');
+  assert.deepEqual(info.parsed()[0].err, {
+    type: 'ConnectorError',
+    message: 'status 503',
+    code: 'PROVIDER_BUSY',
+    action: 'retry',
+    retryAfterMs: 5,
+    fields: { status: 503 },
+    cause: { type: 'Error', message: 'inner' },
+  });
+  const debug = await keptLog({ level: 'debug' });
+  debug.log.warn({ err }, 'attempt failed');
+  const { stack, cause } = debug.parsed()[0].err;
+  assert.match(stack[1], /^at .*pino-log\.test\.ts/);
+  assert.match(cause.stack[1], /^at .*pino-log\.test\.ts/);
+});
+
+test('no line is lost when the process ends at once', async () => {
+  const module = resolve(import.meta.dirname, '../../../src/observability/pino-log.ts');
+  for (const pretty of [false, true]) {
+    const script = `
+      const { createLog } = await import(${JSON.stringify(module)});
+      const log = await createLog({ level: 'info', pretty: ${pretty} });
+      for (let n = 0; n < 500; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line');
+      process.exit(0);`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+      maxBuffer: 1e8,
+    });
+    assert.equal(stdout.split('\n').length, 501);
+    assert.match(stdout, /499[^\n]*\n$/);
+  }
+});
