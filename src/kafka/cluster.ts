@@ -1,11 +1,11 @@
 import type { LogReader } from './log-reader.ts';
 import type { TopicReport, TopicSpecification } from './topic.ts';
-import type { TransactionalWriter } from './transactional-writer.ts';
+import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 
 /** All that the rest of the code sees of Kafka. Another client, or memory, can stand behind it. */
 export interface KafkaCluster {
   /** A closed writer; `open` makes it usable. */
-  transactionalWriter(transactionalId: string): TransactionalWriter;
+  transactionalWriter(transactionalId: string, options?: WriterOptions): TransactionalWriter;
   readonly logReader: LogReader;
   /**
    * Creates what is missing (when `create` is true) and verifies what is there; alters nothing.

@@ -1,16 +1,22 @@
 import type { CommittedRecord } from './record.ts';
 
+export interface ReadToEnd {
+  readonly topic: string;
+  /** Every one of them must exist. */
+  readonly partitions: readonly number[];
+  /** Called in offset order within each partition, each offset once. What it throws ends the reading and is thrown on. */
+  readonly onRecord: (record: CommittedRecord) => void;
+  readonly signal: AbortSignal;
+}
+
 /** Reads the committed records of topic-partitions from their beginning to the end that they had when asked. */
 export interface LogReader {
   /**
-   * @returns when every partition has been read up to the end it had at the call, aborted and open transactions left
-   *   out. Ends early never: a deadline fails, it does not mean "nothing there".
+   * Resolves when every partition has been read up to the end it had at the call (its last stable offset), aborted and
+   * open transactions left out. Ends early never: a deadline fails, it does not mean "nothing there". An open
+   * transaction hides all that lies behind it, so a position may be read only where its one writer has just been opened.
+   *
    * @throws ConnectorError KAFKA_UNREACHABLE, or the signal's reason.
    */
-  readToEnd(options: {
-    readonly topic: string;
-    readonly partitions: readonly number[];
-    readonly onRecord: (record: CommittedRecord) => void;
-    readonly signal: AbortSignal;
-  }): Promise<void>;
+  readToEnd(request: ReadToEnd): Promise<void>;
 }

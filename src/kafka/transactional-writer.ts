@@ -9,17 +9,32 @@ export interface TransactionalWriter {
    * Fences every earlier holder of the transactional id, ends what they left open, and *then* reads the position that
    * the caller needs; the whole is tried again until it succeeds or its deadline passes. Any earlier state is dropped.
    *
-   * @throws ConnectorError KAFKA_UNREACHABLE when the deadline has passed, or the signal's reason when it aborts.
+   * `readPosition` may run several times; what it throws is tried again when its action is `retry` or it is no
+   * ConnectorError, and ends the opening otherwise.
+   *
+   * @throws ConnectorError KAFKA_UNREACHABLE when the deadline has passed, WRITER_IDS_SHARED when the id was taken from us
+   *   three times in five minutes, WRITER_CLOSED when it is closed or opened again meanwhile, or the signal's reason.
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
   /**
    * Writes all records in one transaction, in the given order within each partition; those of the last topic-partition
-   * named (the offset record) are sent last. Resolves only when the transaction is committed.
+   * named (the offset record) are sent last. Resolves only when the transaction is committed; readers may see it a few
+   * milliseconds later. Without records nothing happens. One commit at a time.
    *
+   * @throws ConnectorError WRITER_CLOSED when the writer is not open or another commit is under way; nothing was written.
    * @throws ConnectorError TRANSACTION_FAILED or WRITER_FENCED: whether it was committed is unknown, the writer is dead,
    *   and only `open` tells which.
    */
   commit(records: readonly OutgoingRecord[]): Promise<void>;
   /** Lets a commit under way end, then disconnects. Safe to call more than once. */
   close(): Promise<void>;
+}
+
+export interface WriterOptions {
+  /**
+   * Asked before every attempt to open: resolves when there is proof, from after `sinceMonotonicMs` (the last failure, or
+   * minus infinity), that this process still owns what the transactional id stands for. Opening without it would fence
+   * the rightful owner. Left out where a single process needs no proof.
+   */
+  readonly mayOpen?: (sinceMonotonicMs: number, signal: AbortSignal) => Promise<void>;
 }

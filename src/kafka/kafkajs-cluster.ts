@@ -1,0 +1,86 @@
+import type { ConnectionOptions } from 'node:tls';
+import type { ISocketFactory, Kafka, SASLOptions } from 'kafkajs';
+import type { Log } from '../observability/log.ts';
+import type { Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import type { KafkaCluster } from './cluster.ts';
+import { bridgeLog } from './kafkajs-log.ts';
+import { loadKafkajs } from './kafkajs-patches.ts';
+import { createKafkajsReader } from './kafkajs-reader.ts';
+import { KafkajsWriter } from './kafkajs-writer.ts';
+import { ensureTopics } from './topic-admin.ts';
+import { DEFAULT_TUNING, type KafkaTuning, kafkajsRetry } from './tuning.ts';
+import { zstdCodec } from './zstd-codec.ts';
+
+export interface KafkaOptions {
+  /** `host:port` of some brokers; the others are found through them. */
+  readonly brokers: readonly string[];
+  /** Shown in the brokers' logs and metrics, and the beginning of our readers' group ids. */
+  readonly clientId: string;
+  readonly ssl?: ConnectionOptions | boolean;
+  readonly sasl?: SASLOptions;
+  /** Of what we write; everything is read. Measured default: zstd. */
+  readonly compression?: 'zstd' | 'gzip' | 'none';
+  readonly tuning?: Partial<KafkaTuning>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Stands between us and kafkajs; tests wrap its producers to stop the process at an exact step. */
+  readonly wrap?: (kafka: Kafka) => Kafka;
+  /** Opens the connections; tests lead them through a proxy that loses and cuts what they name. */
+  readonly socketFactory?: ISocketFactory;
+}
+
+/**
+ * Kafka through kafkajs. Connects to nothing by itself. One per process: kafkajs keeps committed offsets per instance,
+ * and a producer and a consumer of different instances would not see each other's.
+ */
+export function connectKafka(options: KafkaOptions): KafkaCluster {
+  const { clientId, clock, random, log } = options;
+  const tuning: KafkaTuning = { ...DEFAULT_TUNING, ...options.tuning };
+  const kafkajs = loadKafkajs();
+  const { CompressionTypes, CompressionCodecs } = kafkajs;
+  CompressionCodecs[CompressionTypes.ZSTD] = () => zstdCodec;
+  const compression = {
+    zstd: CompressionTypes.ZSTD,
+    gzip: CompressionTypes.GZIP,
+    none: CompressionTypes.None,
+  }[options.compression ?? 'zstd'];
+
+  const plain = new kafkajs.Kafka({
+    brokers: [...options.brokers],
+    clientId,
+    ...(options.ssl !== undefined && { ssl: options.ssl }),
+    ...(options.sasl !== undefined && { sasl: options.sasl }),
+    requestTimeout: tuning.requestTimeoutMs,
+    connectionTimeout: tuning.connectionTimeoutMs,
+    retry: kafkajsRetry(tuning),
+    ...(options.socketFactory !== undefined && { socketFactory: options.socketFactory }),
+    logCreator: bridgeLog(log),
+  });
+  const kafka = options.wrap ? options.wrap(plain) : plain;
+  const logReader = createKafkajsReader({ kafkajs, kafka, clientId, tuning, clock, log });
+  const writers = new Set<KafkajsWriter>();
+  return {
+    logReader,
+    transactionalWriter(transactionalId, writerOptions = {}) {
+      const writer = new KafkajsWriter({
+        ...writerOptions,
+        kafka,
+        transactionalId,
+        compression,
+        tuning,
+        clock,
+        random,
+        log,
+      });
+      writers.add(writer);
+      return writer;
+    },
+    ensureTopics: (topics, { create }) => ensureTopics({ kafkajs, kafka, tuning, clock }, topics, { create }),
+    async close() {
+      await Promise.all([...writers].map((writer) => writer.close()));
+      await logReader.close();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** Longest chain of causes that is looked at: kafkajs wraps at most three deep. */
+const MAX_CAUSES = 10;
+
+/**
+ * Broker errors by which a producer learns that it was replaced: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE,
+ * INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED. kafkajs does not know the last one and gives it in its text only.
+ */
+const FENCED_CODES: readonly unknown[] = [47, 48, 49, 90];
+const FENCED_TEXT = 'Unknown error code 90';
+
+/** Whether the broker refused because somebody else holds the transactional id (or the transaction timed out). */
+export function isFenced(error: unknown): boolean {
+  return causes(error).some((cause) => {
+    const code = 'code' in cause ? cause.code : undefined;
+    return FENCED_CODES.includes(code) || cause.message.includes(FENCED_TEXT);
+  });
+}
+
+/** The broker's name for what went wrong, or the message of the innermost cause; for texts and logs. */
+export function kafkaReason(error: unknown): string {
+  const chain = causes(error);
+  const named = chain.find((cause) => 'type' in cause && typeof cause.type === 'string');
+  return named && 'type' in named ? `${named.type}: ${named.message}` : (chain.at(-1)?.message ?? String(error));
+}
+
+function causes(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let next = error; next instanceof Error && chain.length < MAX_CAUSES; next = next.cause) chain.push(next);
+  return chain;
+}

@@ -1,0 +1,252 @@
+import type { CompressionTypes, Kafka, Producer } from 'kafkajs';
+import { ConnectorError } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
+import { backOffMs, type Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import { FencingWatch } from './fencing-watch.ts';
+import { isFenced, kafkaReason } from './kafkajs-errors.ts';
+import type { OutgoingRecord } from './record.ts';
+import { planSends } from './send-plan.ts';
+import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
+import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
+import { untilAborted, within } from './within.ts';
+
+export interface KafkajsWriterOptions extends WriterOptions {
+  readonly kafka: Kafka;
+  readonly transactionalId: string;
+  readonly compression: CompressionTypes;
+  readonly tuning: KafkaTuning;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/**
+ * The transactional writer over kafkajs.
+ *
+ * A kafkajs producer that has seen any failure can lose records silently: the broker kept a batch whose answer was lost,
+ * kafkajs takes its sequence number back, and the next batch is acknowledged as a duplicate of the aborted one. So there
+ * is no telling harmless failures from others here: whatever rejects, the producer is left behind and never used again.
+ *
+ * Opening: a new producer under the same transactional id, whose first request makes the broker fence the earlier
+ * holder and end what it left open; only then is the position read, so that nothing can be committed behind it.
+ *
+ * Committing: one partition per send, one send after the other, the offset record last, and the commit only when every
+ * send was acknowledged for its partition (kafkajs resolves without sending when it does not know the partition).
+ */
+export class KafkajsWriter implements TransactionalWriter {
+  readonly #options: KafkajsWriterOptions;
+  readonly #fencings: FencingWatch;
+  /** The producer that may write. Undefined before the first `open`, after any failure and after `close`. */
+  #live: Producer | undefined;
+  #opening: AbortController | undefined;
+  #openUnderWay: Promise<unknown> | undefined;
+  #commitUnderWay: Promise<void> | undefined;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+  /** Producers left behind whose last promise is still pending. */
+  readonly #leftBehind = new Set<Promise<void>>();
+
+  constructor(options: KafkajsWriterOptions) {
+    this.#options = options;
+    this.#fencings = new FencingWatch(options.transactionalId);
+  }
+
+  open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position> {
+    this.#opening?.abort(this.#closed('was opened again while it was opening'));
+    const opened = this.#openUntilDeadline(readPosition, signal);
+    this.#openUnderWay = opened;
+    return opened;
+  }
+
+  async #openUntilDeadline<Position>(
+    readPosition: (signal: AbortSignal) => Promise<Position>,
+    signal: AbortSignal,
+  ): Promise<Position> {
+    const { clock, random, tuning } = this.#options;
+    this.#leaveBehind(this.#live, this.#commitUnderWay);
+    this.#fencings.refuseWhenShared(clock.monotonicMs());
+    const opening = new AbortController();
+    this.#opening = opening;
+    const deadlineMs = tuning.transactionTimeoutMs + tuning.openGraceMs;
+    const deadlineAtMs = clock.monotonicMs() + deadlineMs;
+    const stopped = AbortSignal.any([signal, opening.signal]);
+    for (let failures = 1; ; failures++) {
+      const leftMs = deadlineAtMs - clock.monotonicMs();
+      const attempt = new AbortController();
+      try {
+        const late = () => new Error(`no answer within ${deadlineMs} ms`);
+        const attemptSignal = AbortSignal.any([stopped, attempt.signal]);
+        return await within(this.#openOnce(readPosition, attemptSignal), leftMs, clock, late);
+      } catch (cause) {
+        attempt.abort(cause);
+        if (!opening.signal.aborted) this.#leaveBehind(this.#live, undefined);
+        stopped.throwIfAborted();
+        this.#failedAtMs = clock.monotonicMs();
+        if (cause instanceof ConnectorError && cause.action !== 'retry') throw cause;
+        const waitMs = backOffMs(failures, tuning.openBackOff, random);
+        if (clock.monotonicMs() + waitMs >= deadlineAtMs) throw this.#unreachable(deadlineMs, cause);
+        this.#options.log.warn(
+          this.#fields({ failures, waitMs, reason: kafkaReason(cause) }),
+          'writer did not open yet',
+        );
+        await clock.sleep(waitMs, stopped);
+      }
+    }
+  }
+
+  async commit(records: readonly OutgoingRecord[]): Promise<void> {
+    const { clock, tuning } = this.#options;
+    const producer = this.#live;
+    if (producer === undefined) throw this.#closed('is not open');
+    if (this.#commitUnderWay) throw this.#closed('is in the middle of another commit; commit one after the other');
+    if (records.length === 0) return;
+    const beganAtMs = clock.monotonicMs();
+    const work = this.#runTransaction(producer, records);
+    this.#commitUnderWay = work;
+    try {
+      const late = () =>
+        new Error(`the transaction took longer than its time-out of ${tuning.transactionTimeoutMs} ms`);
+      await within(this.#unlessUnanswered(producer, work), tuning.transactionTimeoutMs, clock, late);
+    } catch (cause) {
+      this.#failedAtMs = clock.monotonicMs();
+      if (this.#live === producer) this.#leaveBehind(producer, work);
+      throw this.#failed(this.#failedAtMs - beganAtMs, cause);
+    } finally {
+      if (this.#commitUnderWay === work) this.#commitUnderWay = undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#opening?.abort(this.#closed('was closed while it was opening'));
+    await this.#openUnderWay?.catch(() => {});
+    while (this.#commitUnderWay) await this.#commitUnderWay.catch(() => {});
+    this.#leaveBehind(this.#live, undefined);
+    const { clock, tuning } = this.#options;
+    const gone = Promise.all(this.#leftBehind).then(() => {});
+    await within(gone, tuning.disconnectMs, clock, () => new Error('kafkajs still waits for answers')).catch((error) =>
+      this.#options.log.debug(this.#fields({ reason: kafkaReason(error) }), 'writer closed without its producer'),
+    );
+  }
+
+  /** One attempt: proof that we may, a new producer, the fence, and then the position. */
+  async #openOnce<Position>(
+    readPosition: (signal: AbortSignal) => Promise<Position>,
+    signal: AbortSignal,
+  ): Promise<Position> {
+    const { mayOpen } = this.#options;
+    if (mayOpen) await untilAborted(mayOpen(this.#failedAtMs, signal), signal);
+    signal.throwIfAborted();
+    const producer = this.#newProducer();
+    const fenced = this.#fence(producer);
+    try {
+      await untilAborted(this.#unlessUnanswered(producer, fenced), signal);
+      const position = await untilAborted(readPosition(signal), signal);
+      signal.throwIfAborted();
+      this.#live = producer;
+      return position;
+    } catch (error) {
+      this.#leaveBehind(producer, fenced);
+      throw error;
+    }
+  }
+
+  #newProducer(): Producer {
+    const { kafka, transactionalId, tuning } = this.#options;
+    return kafka.producer({
+      transactionalId,
+      maxInFlightRequests: 1,
+      transactionTimeout: tuning.transactionTimeoutMs,
+      retry: kafkajsRetry(tuning),
+      allowAutoTopicCreation: false,
+      // Every record names its partition; kafkajs never chooses.
+      createPartitioner:
+        () =>
+        ({ message }) =>
+          message.partition ?? -1,
+    });
+  }
+
+  /**
+   * The outcome of some work of a producer, or a failure as soon as one of its requests gets no answer in time. kafkajs
+   * itself would send it again on the same silent connection, six times.
+   */
+  async #unlessUnanswered(producer: Producer, work: Promise<void>): Promise<void> {
+    const unanswered = new AbortController();
+    const text = `a request got no answer within ${this.#options.tuning.requestTimeoutMs} ms`;
+    const removeListener = producer.on(producer.events.REQUEST_TIMEOUT, () => unanswered.abort(new Error(text)));
+    try {
+      await untilAborted(work, unanswered.signal);
+    } finally {
+      removeListener();
+    }
+  }
+
+  async #fence(producer: Producer): Promise<void> {
+    await producer.connect();
+    const transaction = await producer.transaction();
+    await transaction.abort();
+  }
+
+  async #runTransaction(producer: Producer, records: readonly OutgoingRecord[]): Promise<void> {
+    const { compression, tuning } = this.#options;
+    const transaction = await producer.transaction();
+    for (const { topic, partition, records: sent } of planSends(records, tuning)) {
+      this.#mustBeLive(producer);
+      const messages = sent.map(({ key, value, headers }) => ({ key, value, headers, partition }));
+      const [answer] = await transaction.send({ topic, messages, acks: -1, compression });
+      if (answer?.partition !== partition || answer.errorCode !== 0) {
+        throw new Error(`partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`);
+      }
+    }
+    this.#mustBeLive(producer);
+    await transaction.commit();
+  }
+
+  /** Without this, a transaction that was given up could go on sending, and even commit, once the broker answers again. */
+  #mustBeLive(producer: Producer): void {
+    if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
+  }
+
+  /**
+   * Never aborts (an abort can overtake a produce request that is still under way) and waits for nothing; the next
+   * holder's fence ends the transaction. Disconnects once the last work settled, as kafkajs would connect again before.
+   */
+  #leaveBehind(producer: Producer | undefined, work: Promise<void> | undefined): void {
+    if (producer === undefined) return;
+    if (this.#live === producer) this.#live = undefined;
+    const gone = Promise.allSettled([work])
+      .then(() => producer.disconnect())
+      .catch((error) => this.#options.log.debug(this.#fields({ reason: kafkaReason(error) }), 'producer left behind'))
+      .finally(() => this.#leftBehind.delete(gone));
+    this.#leftBehind.add(gone);
+  }
+
+  #failed(ageMs: number, cause: unknown): ConnectorError {
+    const { clock, transactionalId, tuning } = this.#options;
+    const fenced = isFenced(cause) && ageMs < tuning.transactionTimeoutMs;
+    if (fenced) this.#fencings.record(clock.monotonicMs());
+    return new ConnectorError(
+      fenced ? 'WRITER_FENCED' : 'TRANSACTION_FAILED',
+      `The transaction of ${transactionalId} failed after ${Math.round(ageMs)} ms (${kafkaReason(cause)}). ` +
+        'Whether it was committed is unknown; open the writer again to read the committed position.',
+      { cause, fields: this.#fields({ ageMs }) },
+    );
+  }
+
+  #unreachable(deadlineMs: number, cause: unknown): ConnectorError {
+    return new ConnectorError(
+      'KAFKA_UNREACHABLE',
+      `The writer ${this.#options.transactionalId} could not be opened within ${deadlineMs} ms (${kafkaReason(cause)}). ` +
+        'Check kafka.brokers, the network and the brokers themselves.',
+      { cause, fields: this.#fields({}) },
+    );
+  }
+
+  #closed(what: string): ConnectorError {
+    return new ConnectorError('WRITER_CLOSED', `The writer ${this.#options.transactionalId} ${what}.`);
+  }
+
+  #fields(more: Record<string, unknown>): Record<string, unknown> {
+    return { transactionalId: this.#options.transactionalId, ...more };
+  }
+}

@@ -1,0 +1,103 @@
+import type { CommittedRecord, OutgoingRecord } from './record.ts';
+import type { TopicSpecification } from './topic.ts';
+
+type TransactionState = 'open' | 'committed' | 'aborted';
+
+/** One transaction as the broker sees it; its records take part in the log from the moment they are appended. */
+export interface MemoryTransaction {
+  state: TransactionState;
+}
+
+interface Appended {
+  readonly record: CommittedRecord;
+  readonly transaction: MemoryTransaction;
+}
+
+interface Topic {
+  readonly specification: TopicSpecification;
+  readonly logs: readonly Appended[][];
+}
+
+/** Told like the broker's INVALID_PRODUCER_EPOCH: a newer producer holds the transactional id. */
+export class MemoryFenced extends Error {
+  readonly code = 47;
+}
+
+/**
+ * The part of a Kafka broker that exactly-once rests on: partitioned logs, transactions, fencing by transactional id,
+ * and the last stable offset. Nothing is compacted or deleted. Outlives the clusters that are connected to it, as a
+ * broker outlives processes.
+ */
+export class MemoryBroker {
+  readonly #topics = new Map<string, Topic>();
+  /** The newest epoch of each transactional id, and the transaction that it has open. */
+  readonly #holders = new Map<string, { epoch: number; open: MemoryTransaction | undefined }>();
+  readonly #wallMs: () => number;
+
+  constructor(wallMs: () => number) {
+    this.#wallMs = wallMs;
+  }
+
+  topic(name: string): TopicSpecification | undefined {
+    return this.#topics.get(name)?.specification;
+  }
+
+  createTopic(specification: TopicSpecification): void {
+    const logs = Array.from({ length: specification.partitions }, () => []);
+    this.#topics.set(specification.name, { specification, logs });
+  }
+
+  /** Fences every earlier holder, aborts what it left open, and gives the epoch of the new one. */
+  initProducer(transactionalId: string): number {
+    const earlier = this.#holders.get(transactionalId);
+    if (earlier?.open) earlier.open.state = 'aborted';
+    const epoch = (earlier?.epoch ?? -1) + 1;
+    this.#holders.set(transactionalId, { epoch, open: undefined });
+    return epoch;
+  }
+
+  /** @throws MemoryFenced */
+  append(transactionalId: string, epoch: number, records: readonly OutgoingRecord[]): void {
+    const holder = this.#holder(transactionalId, epoch);
+    const logs = records.map((record) => this.#log(record.topic, record.partition));
+    holder.open ??= { state: 'open' };
+    for (const [index, record] of records.entries()) {
+      const log = logs[index];
+      const offset = BigInt(log?.length ?? 0);
+      log?.push({ record: { ...record, offset, timestampMs: this.#wallMs() }, transaction: holder.open });
+    }
+  }
+
+  /** @throws MemoryFenced */
+  endTransaction(transactionalId: string, epoch: number, outcome: 'committed' | 'aborted'): void {
+    const holder = this.#holder(transactionalId, epoch);
+    if (holder.open) holder.open.state = outcome;
+    holder.open = undefined;
+  }
+
+  /** What a read_committed reader sees: nothing aborted, and nothing behind the first open transaction. */
+  readCommitted(topic: string, partition: number): CommittedRecord[] {
+    const log = this.#log(topic, partition);
+    const firstOpen = log.findIndex(({ transaction }) => transaction.state === 'open');
+    const stable = firstOpen < 0 ? log : log.slice(0, firstOpen);
+    return stable.filter(({ transaction }) => transaction.state === 'committed').map(({ record }) => record);
+  }
+
+  /** Whether any transaction is open anywhere (then some last stable offset lags behind its high watermark). */
+  hasOpenTransaction(): boolean {
+    return [...this.#holders.values()].some(({ open }) => open !== undefined);
+  }
+
+  #holder(transactionalId: string, epoch: number) {
+    const holder = this.#holders.get(transactionalId);
+    if (holder?.epoch !== epoch)
+      throw new MemoryFenced(`a newer producer holds the transactional id ${transactionalId}`);
+    return holder;
+  }
+
+  #log(topic: string, partition: number): Appended[] {
+    const log = this.#topics.get(topic)?.logs[partition];
+    if (log === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
+    return log;
+  }
+}

@@ -1,0 +1,162 @@
+import { ConnectorError } from '../errors.ts';
+import type { KafkaCluster } from './cluster.ts';
+import { type MemoryBroker, MemoryFenced } from './memory-broker.ts';
+import type { OutgoingRecord } from './record.ts';
+import { planSends } from './send-plan.ts';
+import { compareTopic } from './topic-comparison.ts';
+import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
+import { DEFAULT_TUNING } from './tuning.ts';
+import { untilAborted } from './within.ts';
+
+/**
+ * The steps of a writer at which a test can make it fail, by throwing from `onStep`. What was done before the step stays
+ * done: a throw at `committed` is a commit whose answer was lost, one at `sent` leaves an open transaction behind.
+ */
+export type MemoryStep = 'fencing' | 'fenced' | 'sending' | 'sent' | 'committing' | 'committed';
+
+export interface MemoryClusterOptions {
+  /** Shared by the clusters of several pretended processes. */
+  readonly broker: MemoryBroker;
+  /** May also wait, so that a test can hold a writer at a step. */
+  readonly onStep?: (step: MemoryStep, transactionalId: string) => void | Promise<void>;
+}
+
+const DEFAULT_MAX_MESSAGE_BYTES = 1_048_588;
+
+/** Kafka in memory, with the transactional semantics of the real one; the same contract tests run against both. */
+export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster {
+  const { broker } = options;
+  const writers = new Set<TransactionalWriter>();
+  return {
+    transactionalWriter(transactionalId, writerOptions = {}) {
+      const writer = new MemoryWriter(transactionalId, { ...options, ...writerOptions });
+      writers.add(writer);
+      return writer;
+    },
+    logReader: {
+      async readToEnd({ topic, partitions, onRecord, signal }) {
+        signal.throwIfAborted();
+        const records = partitions.map((partition) => {
+          try {
+            return broker.readCommitted(topic, partition);
+          } catch (cause) {
+            throw new ConnectorError('KAFKA_UNREACHABLE', `Topic ${topic} could not be read to its end.`, { cause });
+          }
+        });
+        for (const record of records.flat()) {
+          onRecord(record);
+          signal.throwIfAborted();
+        }
+      },
+    },
+    async ensureTopics(topics, { create }) {
+      const missing = topics.filter(({ name }) => broker.topic(name) === undefined);
+      if (missing.length > 0 && !create) {
+        const names = missing.map(({ name }) => name).join(', ');
+        throw new ConnectorError('TOPIC_MISSING', `Topics are missing and topics.create is false: ${names}.`);
+      }
+      for (const topic of missing) broker.createTopic(topic);
+      const warnings = topics.flatMap((wanted) => {
+        const found = broker.topic(wanted.name) ?? wanted;
+        const settings = new Map(Object.entries(found.settings));
+        return compareTopic(wanted, { partitions: found.partitions, replicas: found.replicationFactor, settings });
+      });
+      const maxMessageBytes = new Map(
+        topics.map(({ name, settings }) => {
+          const found = broker.topic(name)?.settings ?? settings;
+          return [name, Number(found['max.message.bytes'] ?? DEFAULT_MAX_MESSAGE_BYTES)];
+        }),
+      );
+      return { created: missing.map(({ name }) => name), warnings, maxMessageBytes };
+    },
+    async close() {
+      await Promise.all([...writers].map((writer) => writer.close()));
+    },
+  };
+}
+
+/** The promises of `TransactionalWriter` without a network: an attempt to open is made once and not retried. */
+class MemoryWriter implements TransactionalWriter {
+  readonly #transactionalId: string;
+  readonly #options: MemoryClusterOptions & WriterOptions;
+  #epoch: number | undefined;
+  #commitUnderWay: Promise<void> | undefined;
+  #closing = new AbortController();
+
+  constructor(transactionalId: string, options: MemoryClusterOptions & WriterOptions) {
+    this.#transactionalId = transactionalId;
+    this.#options = options;
+  }
+
+  async open<Position>(
+    readPosition: (signal: AbortSignal) => Promise<Position>,
+    signal: AbortSignal,
+  ): Promise<Position> {
+    this.#epoch = undefined;
+    this.#closing = new AbortController();
+    const stopped = AbortSignal.any([signal, this.#closing.signal]);
+    stopped.throwIfAborted();
+    try {
+      await this.#options.mayOpen?.(Number.NEGATIVE_INFINITY, stopped);
+      await this.#step('fencing');
+      const epoch = this.#options.broker.initProducer(this.#transactionalId);
+      await this.#step('fenced');
+      const position = await untilAborted(readPosition(stopped), stopped);
+      stopped.throwIfAborted();
+      this.#epoch = epoch;
+      return position;
+    } catch (cause) {
+      stopped.throwIfAborted();
+      if (cause instanceof ConnectorError) throw cause;
+      const text = `The writer ${this.#transactionalId} could not be opened.`;
+      throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause });
+    }
+  }
+
+  async commit(records: readonly OutgoingRecord[]): Promise<void> {
+    const epoch = this.#epoch;
+    if (epoch === undefined) throw this.#closed('is not open');
+    if (this.#commitUnderWay) throw this.#closed('is in the middle of another commit; commit one after the other');
+    if (records.length === 0) return;
+    const work = this.#runTransaction(epoch, records);
+    this.#commitUnderWay = work;
+    try {
+      await work;
+    } catch (cause) {
+      if (this.#epoch === epoch) this.#epoch = undefined;
+      throw new ConnectorError(
+        cause instanceof MemoryFenced ? 'WRITER_FENCED' : 'TRANSACTION_FAILED',
+        `The transaction of ${this.#transactionalId} failed; open the writer again to read the committed position.`,
+        { cause },
+      );
+    } finally {
+      this.#commitUnderWay = undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(this.#closed('was closed while it was opening'));
+    while (this.#commitUnderWay) await this.#commitUnderWay.catch(() => {});
+    this.#epoch = undefined;
+  }
+
+  async #runTransaction(epoch: number, records: readonly OutgoingRecord[]): Promise<void> {
+    const { broker } = this.#options;
+    for (const send of planSends(records, DEFAULT_TUNING)) {
+      await this.#step('sending');
+      broker.append(this.#transactionalId, epoch, send.records);
+      await this.#step('sent');
+    }
+    await this.#step('committing');
+    broker.endTransaction(this.#transactionalId, epoch, 'committed');
+    await this.#step('committed');
+  }
+
+  async #step(step: MemoryStep): Promise<void> {
+    await this.#options.onStep?.(step, this.#transactionalId);
+  }
+
+  #closed(what: string): ConnectorError {
+    return new ConnectorError('WRITER_CLOSED', `The writer ${this.#transactionalId} ${what}.`);
+  }
+}

@@ -1,0 +1,90 @@
+import { ConnectorError } from '../errors.ts';
+import type { LogReader } from './log-reader.ts';
+import { partitionFor } from './partitioner.ts';
+import type { CommittedRecord, OutgoingRecord } from './record.ts';
+import { OFFSETS_PARTITIONS } from './topic-plan.ts';
+
+/*
+ * The offsets topic in the format of Kafka Connect's, byte for byte, so that its tools read and write ours. The key is
+ * `["<source>",{"endpoint":"<source type>"}]` and never changes for a source: a key that did would move to another
+ * partition and so to another writer, and two would run at once. The value is a flat map of primitives; null is a reset.
+ */
+
+/** Where a source is: a flat map of primitives, as Kafka Connect has it. Integers beyond 2^53 are kept as text. */
+export type SourceOffset = Readonly<Record<string, string | number | boolean | null>>;
+
+/** The text of a source's key. No spaces, this order. */
+export function offsetKey(source: string, sourceType: string): string {
+  return JSON.stringify([source, { endpoint: sourceType }]);
+}
+
+/** The partition of the offsets topic that a key lives on; each has one transactional writer. */
+export function offsetPartition(key: string, partitions = OFFSETS_PARTITIONS): number {
+  return partitionFor(Buffer.from(key), partitions);
+}
+
+/** The record that stores an offset, or resets it when it is null. It goes last into the transaction of its page. */
+export function offsetRecord(options: {
+  readonly topic: string;
+  readonly key: string;
+  readonly offset: SourceOffset | null;
+}): OutgoingRecord {
+  const { topic, key, offset } = options;
+  return {
+    topic,
+    partition: offsetPartition(key),
+    key: Buffer.from(key),
+    value: offset === null ? null : Buffer.from(JSON.stringify(offset)),
+    headers: {},
+  };
+}
+
+/**
+ * The offsets of one partition by key text; a key that was reset is not among them. To be called from the
+ * `readPosition` of the partition's writer, since only the fence before it makes the answer final.
+ *
+ * @throws ConnectorError OFFSET_UNREADABLE when the newest value of a key is no flat map of primitives, and what
+ *   `readToEnd` throws.
+ */
+export async function readOffsets(
+  reader: LogReader,
+  topic: string,
+  partition: number,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, SourceOffset>> {
+  const newest = new Map<string, CommittedRecord>();
+  const onRecord = (record: CommittedRecord) => {
+    if (record.key !== null) newest.set(record.key.toString(), record);
+  };
+  await reader.readToEnd({ topic, partitions: [partition], onRecord, signal });
+  const offsets = new Map<string, SourceOffset>();
+  for (const [key, record] of newest) {
+    if (record.value !== null) offsets.set(key, parseOffset(key, record, record.value));
+  }
+  return offsets;
+}
+
+function parseOffset(key: string, record: CommittedRecord, value: Buffer): SourceOffset {
+  try {
+    const parsed: unknown = JSON.parse(value.toString());
+    if (!isSourceOffset(parsed)) throw new Error('it is no flat JSON object of primitives');
+    return parsed;
+  } catch (cause) {
+    const { topic, partition, offset } = record;
+    throw new ConnectorError(
+      'OFFSET_UNREADABLE',
+      `The value of key ${key} at offset ${offset} of ${topic}, partition ${partition}, cannot be read as a source ` +
+        'offset: it must be a flat JSON object of text, numbers, booleans and null. Write a correct one or reset it.',
+      { cause, fields: { topic, partition, offset: String(offset), key } },
+    );
+  }
+}
+
+function isSourceOffset(value: unknown): value is SourceOffset {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((field) => {
+    // An integer that JavaScript cannot hold was rounded already; going on from it would skip or repeat.
+    if (typeof field === 'number') return !Number.isInteger(field) || Number.isSafeInteger(field);
+    return typeof field !== 'object' || field === null;
+  });
+}

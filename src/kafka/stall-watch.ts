@@ -1,0 +1,36 @@
+import type { Clock } from '../support/clock.ts';
+
+/** Aborts its signal when nothing has moved for a while. Ended by `end`, which leaves no timer behind. */
+export class StallWatch {
+  readonly #stalled = new AbortController();
+  readonly #ended = new AbortController();
+  readonly #clock: Clock;
+  #movedAtMs: number;
+
+  constructor(stallMs: number, clock: Clock) {
+    this.#clock = clock;
+    this.#movedAtMs = clock.monotonicMs();
+    this.#watch(stallMs).catch(() => {});
+  }
+
+  get signal(): AbortSignal {
+    return this.#stalled.signal;
+  }
+
+  moved(): void {
+    this.#movedAtMs = this.#clock.monotonicMs();
+  }
+
+  end(): void {
+    this.#ended.abort();
+  }
+
+  async #watch(stallMs: number): Promise<void> {
+    for (;;) {
+      const leftMs = this.#movedAtMs + stallMs - this.#clock.monotonicMs();
+      if (leftMs <= 0) break;
+      await this.#clock.sleep(leftMs, this.#ended.signal);
+    }
+    this.#stalled.abort(new Error(`nothing came for ${stallMs} ms`));
+  }
+}

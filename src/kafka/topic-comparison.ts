@@ -1,0 +1,59 @@
+import { ConnectorError } from '../errors.ts';
+import type { TopicSpecification } from './topic.ts';
+
+/** A topic as the broker describes it. */
+export interface FoundTopic {
+  readonly partitions: number;
+  readonly replicas: number;
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+/**
+ * How a topic that is there differs from the one that we want, as sentences.
+ *
+ * @throws ConnectorError TOPIC_MISMATCH when a difference would lose or misplace records: another partition count puts a
+ *   key elsewhere than before, another cleanup policy deletes what must stay or keeps what must go.
+ */
+export function compareTopic(wanted: TopicSpecification, found: FoundTopic): string[] {
+  const { name } = wanted;
+  if (found.partitions !== wanted.partitions) {
+    throw new ConnectorError(
+      'TOPIC_MISMATCH',
+      `Topic ${name} has ${found.partitions} partitions, and ${wanted.partitions} are configured. Set the number that it ` +
+        `has, name another topic, or delete it when its records may go: kafka-topics.sh --delete --topic ${name}. ` +
+        'Do not add partitions to it: every key would move.',
+      { fields: { topic: name, wanted: wanted.partitions, found: found.partitions } },
+    );
+  }
+  const wantedPolicy = wanted.settings['cleanup.policy'];
+  const foundPolicy = found.settings.get('cleanup.policy') ?? '';
+  if (wantedPolicy !== undefined && policySet(wantedPolicy) !== policySet(foundPolicy)) {
+    throw new ConnectorError(
+      'TOPIC_MISMATCH',
+      `Topic ${name} has cleanup.policy=${foundPolicy} and needs ${wantedPolicy}. Change it with: kafka-configs.sh --alter ` +
+        `--entity-type topics --entity-name ${name} --add-config cleanup.policy=[${wantedPolicy}], or name another topic.`,
+      { fields: { topic: name, wanted: wantedPolicy, found: foundPolicy } },
+    );
+  }
+  const warnings = Object.entries(wanted.settings)
+    .filter(([setting, value]) => setting !== 'cleanup.policy' && found.settings.get(setting) !== value)
+    .map(([setting, value]) => {
+      const has = found.settings.get(setting) ?? 'nothing';
+      return `Topic ${name} has ${setting}=${has}, wanted is ${value}; it was left as it is.`;
+    });
+  if (found.replicas !== wanted.replicationFactor) {
+    warnings.push(
+      `Topic ${name} has ${found.replicas} replicas, wanted is ${wanted.replicationFactor}; it was left as it is.`,
+    );
+  }
+  return warnings;
+}
+
+/** `compact,delete` and `delete,compact` are the same policy. */
+function policySet(policy: string): string {
+  return policy
+    .split(',')
+    .map((part) => part.trim())
+    .sort()
+    .join(',');
+}

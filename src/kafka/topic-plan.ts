@@ -1,0 +1,94 @@
+import type { TopicSpecification } from './topic.ts';
+
+/** What a topic is for; also its default name behind the prefix. */
+export type TopicRole =
+  | 'instruments'
+  | 'instrument-events'
+  | 'pre-trade-checks'
+  | 'prices'
+  | 'notifications'
+  | 'dead-letters'
+  | 'offsets'
+  | 'states';
+
+export type TopicPlan = Readonly<Record<TopicRole, TopicSpecification>>;
+
+export interface TopicPlanOptions {
+  /** Every topic's name is `<prefix>.<name>`. */
+  readonly prefix: string;
+  /** Names behind the prefix that differ from their role. */
+  readonly names: Readonly<Partial<Record<TopicRole, string>>>;
+  /** Of the topics whose records are joined by instrument id: the same for all of them. */
+  readonly partitions: number;
+  readonly replicationFactor: number;
+}
+
+/** Fixed for good: a source's key stays on its partition, and with it on its transactional id. Connect's default. */
+export const OFFSETS_PARTITIONS = 25;
+
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+const MIB = 1024 * 1024;
+
+/**
+ * Of topics that hold the provider's rows. A row has a few kilobytes and less than 1 MB normally; four times that keeps a
+ * grown one from becoming a dead letter, and one batch of this size still passes every default of brokers and consumers
+ * (fetch limits give way to a single larger batch). Our batches stay below 900 KB, larger single rows aside.
+ */
+const ROW_MAX_BYTES = 4 * MIB;
+
+const compacted = { 'cleanup.policy': 'compact' };
+const compactedAndDeleted = (days: number) => ({
+  'cleanup.policy': 'compact,delete',
+  'retention.ms': String(days * DAY_MS),
+});
+const deleted = (days: number) => ({ 'cleanup.policy': 'delete', 'retention.ms': String(days * DAY_MS) });
+const rows = { 'max.message.bytes': String(ROW_MAX_BYTES) };
+
+/** The settings of each topic; `partitions` only where it is not the configured number. */
+const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; partitions?: number }>> = {
+  instruments: {
+    settings: {
+      ...compacted,
+      ...rows,
+      // A reader that lags by an hour still sees every version; a tombstone outlives a week without a consumer.
+      'min.compaction.lag.ms': String(HOUR_MS),
+      'max.compaction.lag.ms': String(7 * DAY_MS),
+      'delete.retention.ms': String(7 * DAY_MS),
+    },
+  },
+  'instrument-events': { settings: { ...deleted(30), ...rows } },
+  'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows } },
+  prices: { settings: { ...compactedAndDeleted(7), ...rows } },
+  notifications: { settings: deleted(90), partitions: 1 },
+  'dead-letters': { settings: deleted(30), partitions: 1 },
+  offsets: {
+    // Small segments keep the topic quick to read at a start: only closed segments are compacted.
+    settings: { ...compacted, 'segment.bytes': String(16 * MIB), 'segment.ms': String(HOUR_MS) },
+    partitions: OFFSETS_PARTITIONS,
+  },
+  states: { settings: compacted, partitions: 1 },
+};
+
+/**
+ * The topics of one installation as they should be. All use the broker's clock (LogAppendTime): ours may be wrong, and a
+ * record from an hour ahead is refused, one from a week behind deleted at once.
+ */
+export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
+  const specification = (role: TopicRole): TopicSpecification => ({
+    name: `${prefix}.${names[role] ?? role}`,
+    partitions: TABLE[role].partitions ?? partitions,
+    replicationFactor,
+    settings: { ...TABLE[role].settings, 'message.timestamp.type': 'LogAppendTime' },
+  });
+  return {
+    instruments: specification('instruments'),
+    'instrument-events': specification('instrument-events'),
+    'pre-trade-checks': specification('pre-trade-checks'),
+    prices: specification('prices'),
+    notifications: specification('notifications'),
+    'dead-letters': specification('dead-letters'),
+    offsets: specification('offsets'),
+    states: specification('states'),
+  };
+}

@@ -1,0 +1,53 @@
+/** Every limit of our Kafka clients. The defaults are measured; tests shorten them. */
+export interface KafkaTuning {
+  /** A request without an answer for this long has failed. */
+  readonly requestTimeoutMs: number;
+  readonly connectionTimeoutMs: number;
+  /** Retries inside kafkajs; never 0, since the normal CONCURRENT_TRANSACTIONS would become a failure. */
+  readonly retries: number;
+  readonly initialRetryMs: number;
+  readonly maxRetryMs: number;
+  /** The broker aborts a transaction that is older; ours gives up at the same age. */
+  readonly transactionTimeoutMs: number;
+  /** What `open` may take beyond the transaction time-out, within which the broker frees whatever an earlier holder left. */
+  readonly openGraceMs: number;
+  readonly openBackOff: { readonly initialMs: number; readonly maximumMs: number };
+  /** A disconnect waits for requests under way, at most this long. */
+  readonly disconnectMs: number;
+  /** Payload of one send, which becomes one record batch. Below the usual max.message.bytes of 1 MiB, uncompressed. */
+  readonly maxSendBytes: number;
+  /** Records of one send; kafkajs copies its list once per record. */
+  readonly maxSendRecords: number;
+  /** A reader that hears nothing new for this long has failed. */
+  readonly readStallMs: number;
+  readonly sessionTimeoutMs: number;
+  readonly heartbeatIntervalMs: number;
+  /** How long a reader's fetch waits for data, and therefore what its disconnect costs at most. */
+  readonly readWaitMs: number;
+  /** How long topics may take to be created and to get their leaders. */
+  readonly topicsTimeoutMs: number;
+}
+
+export const DEFAULT_TUNING: KafkaTuning = {
+  requestTimeoutMs: 10_000,
+  connectionTimeoutMs: 3_000,
+  retries: 5,
+  initialRetryMs: 50,
+  maxRetryMs: 2_000,
+  transactionTimeoutMs: 60_000,
+  openGraceMs: 20_000,
+  openBackOff: { initialMs: 100, maximumMs: 2_000 },
+  disconnectMs: 3_000,
+  maxSendBytes: 900_000,
+  maxSendRecords: 2_000,
+  readStallMs: 30_000,
+  sessionTimeoutMs: 30_000,
+  heartbeatIntervalMs: 1_000,
+  readWaitMs: 50,
+  topicsTimeoutMs: 30_000,
+};
+
+/** kafkajs' own names for its retries. */
+export function kafkajsRetry(tuning: KafkaTuning) {
+  return { retries: tuning.retries, initialRetryTime: tuning.initialRetryMs, maxRetryTime: tuning.maxRetryMs };
+}

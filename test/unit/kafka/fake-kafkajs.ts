@@ -1,0 +1,65 @@
+import type { Kafka } from 'kafkajs';
+
+/** What one fake producer does at each step; a step that is left out succeeds. */
+export interface ProducerScript {
+  readonly connect?: () => Promise<void>;
+  readonly send?: (call: number) => Promise<void>;
+  readonly commit?: () => Promise<void>;
+}
+
+/** A stand-in for kafkajs that writes down everything that is asked of it, one script per producer in turn. */
+export function fakeKafka(scripts: readonly ProducerScript[]) {
+  const steps: string[] = [];
+  const configs: object[] = [];
+  const timeOutNow: (() => void)[] = [];
+  const producer = (config: object) => {
+    const id = configs.push(config);
+    const script = scripts[id - 1] ?? {};
+    const step = (name: string) => steps.push(`${id} ${name}`);
+    const listeners = new Set<() => void>();
+    timeOutNow.push(() => listeners.forEach((listener) => void listener()));
+    let sends = 0;
+    return {
+      events: { REQUEST_TIMEOUT: 'producer.network.request_timeout' },
+      on(_event: string, listener: () => void) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      async connect() {
+        step('connect');
+        await script.connect?.();
+      },
+      async disconnect() {
+        step('disconnect');
+      },
+      async transaction() {
+        step('transaction');
+        return {
+          async send({ topic, messages }: { topic: string; messages: { partition: number; value: unknown }[] }) {
+            sends += 1;
+            step(`send ${topic} ${messages.map(({ value }) => String(value)).join(',')}`);
+            await script.send?.(sends);
+            return [{ topicName: topic, partition: messages[0]?.partition, errorCode: 0 }];
+          },
+          async commit() {
+            step('commit');
+            await script.commit?.();
+          },
+          async abort() {
+            step('abort');
+          },
+        };
+      },
+      // Outside a transaction nothing may ever be sent.
+      async send() {
+        step('SEND OUTSIDE A TRANSACTION');
+      },
+    };
+  };
+  const kafka = { producer } as unknown as Kafka;
+  /** Makes the producers tell that a request was not answered in time. */
+  const timeOutRequests = () => {
+    for (const timeOut of timeOutNow) timeOut();
+  };
+  return { kafka, steps, configs, timeOutRequests };
+}

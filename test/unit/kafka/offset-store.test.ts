@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ConnectorError } from '../../../src/errors.ts';
+import type { LogReader } from '../../../src/kafka/log-reader.ts';
+import { offsetKey, offsetPartition, offsetRecord, readOffsets } from '../../../src/kafka/offset-store.ts';
+
+const signal = new AbortController().signal;
+const key = offsetKey('instruments', 'instruments');
+
+function readerOf(...values: readonly [string | null, string | null][]): LogReader {
+  return {
+    async readToEnd({ topic, partitions, onRecord }) {
+      for (const [index, [keyText, value]] of values.entries()) {
+        onRecord({
+          topic,
+          partition: partitions[0] ?? -1,
+          key: keyText === null ? null : Buffer.from(keyText),
+          value: value === null ? null : Buffer.from(value),
+          headers: {},
+          offset: BigInt(index),
+          timestampMs: 0,
+        });
+      }
+    },
+  };
+}
+
+const read = (...values: readonly [string | null, string | null][]) => readOffsets(readerOf(...values), 't', 4, signal);
+
+test('key and value are those of Kafka Connect, byte for byte', () => {
+  const offset = { version: 1, since: '638-12', walk: null, walkPending: false, name: 'Zürich "x"' };
+  const record = offsetRecord({ topic: 't', key: offsetKey('instruments', 'pre-trade-checks'), offset });
+  assert.equal(String(record.key), '["instruments",{"endpoint":"pre-trade-checks"}]');
+  assert.equal(
+    String(record.value),
+    '{"version":1,"since":"638-12","walk":null,"walkPending":false,"name":"Zürich \\"x\\""}',
+  );
+  assert.deepEqual(record.headers, {});
+});
+
+test('a reset is a record without a value', () => {
+  assert.equal(offsetRecord({ topic: 't', key, offset: null }).value, null);
+});
+
+test('the record stands on the partition of its key', () => {
+  assert.equal(offsetRecord({ topic: 't', key, offset: {} }).partition, offsetPartition(key));
+  assert.equal(offsetPartition(key), offsetPartition('["instruments",{"endpoint":"instruments"}]', 25));
+});
+
+test('the newest value of each key counts, and a reset key is not there', async () => {
+  const other = offsetKey('checks', 'pre-trade-checks');
+  const offsets = await read([key, '{"since":"1"}'], [other, '{"a":true}'], [key, '{"since":"2"}'], [other, null]);
+  assert.deepEqual(offsets, new Map([[key, { since: '2' }]]));
+});
+
+test('a broken value that was replaced or reset does no harm, nor does a record without a key', async () => {
+  const offsets = await read([key, 'broken'], [key, '{"since":"2"}'], ['x', '['], ['x', null], [null, 'broken']);
+  assert.deepEqual(offsets, new Map([[key, { since: '2' }]]));
+});
+
+for (const value of ['', 'broken', '[]', '"text"', 'null', '{"nested":{}}', '{"list":[]}', '{"n":9007199254740993}']) {
+  test(`the value ${value || '(empty)'} is unreadable, told with topic, partition, offset and key`, async () => {
+    await assert.rejects(read([key, '{}'], [key, value]), (error: ConnectorError) => {
+      assert.equal(error.code, 'OFFSET_UNREADABLE');
+      assert.equal(error.action, 'stopSource');
+      assert.deepEqual(error.fields, { topic: 't', partition: 4, offset: '1', key });
+      assert.match(error.message, /key \["instruments",\{"endpoint":"instruments"\}\] at offset 1 of t, partition 4/);
+      return true;
+    });
+  });
+}
