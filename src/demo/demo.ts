@@ -1,0 +1,96 @@
+import type { Writable } from 'node:stream';
+import { runConnector } from '../app/connector.ts';
+import { loadSettings } from '../config/load.ts';
+import { logConnectorEvents, type WalkCompleted } from '../observability/connector-events.ts';
+import { createLog } from '../observability/pino-log.ts';
+import { createRedaction } from '../observability/redaction.ts';
+import { createSimulator } from '../simulator/simulator.ts';
+import { systemClock } from '../support/clock.ts';
+import { systemRandom } from '../support/system-random.ts';
+import { startLocalStack } from './local-stack.ts';
+import { createProgressLine } from './progress-line.ts';
+import { printSummary } from './summary.ts';
+import { createWalkProgress } from './walk-progress.ts';
+
+export interface DemoOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: Writable;
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly signal: AbortSignal;
+  /** End when the walk is done, instead of staying up. */
+  readonly once: boolean;
+  readonly instruments: number;
+}
+
+/**
+ * The main job, whole, on real parts that are started here: Kafka, registry, simulated provider, connector.
+ *
+ * @returns whether the walk was completed.
+ */
+export async function runDemo(options: DemoOptions): Promise<boolean> {
+  const { env, stdout, stderr, once, instruments } = options;
+  const clock = systemClock;
+  const line = createProgressLine(stderr, () => clock.monotonicMs());
+  const done = new AbortController();
+  const signal = AbortSignal.any([options.signal, done.signal]);
+  await using cleanUp = new AsyncDisposableStack();
+
+  const stack = await startLocalStack({ env, clock, signal: options.signal, onProgress: (text) => line.show(text) });
+  cleanUp.defer(() => stack.stop());
+  const simulator = await createSimulator({ instruments, seed: 1, port: 0 });
+  cleanUp.defer(() => simulator.close());
+  line.show(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
+  line.end();
+
+  const redaction = createRedaction();
+  const settings = await loadSettings({
+    env: {
+      TOPIC_PREFIX: `demo-${clock.wallMs().toString(36)}`,
+      ...env,
+      KAFKA_BROKERS: stack.brokers.join(','),
+      SCHEMA_REGISTRY_URL: stack.registryUrl,
+      REFERENCE_DATA_URL: simulator.referenceDataUrl,
+      AUTH_TOKEN_URL: simulator.tokenUrl,
+      CLIENT_ID: simulator.clientId,
+      CLIENT_SECRET: simulator.clientSecret,
+    },
+    onSecret: redaction.register,
+  });
+  const log = await createLog({ level: 'warn', redaction, pretty: true, destination: stderr });
+  const progress = createWalkProgress(line, clock);
+  const completed = Promise.withResolvers<WalkCompleted | null>();
+  const connector = runConnector({
+    settings,
+    log,
+    events: {
+      ...logConnectorEvents(log),
+      pageCommitted: progress.pageCommitted,
+      walkCompleted: completed.resolve,
+    },
+    signal,
+  });
+  connector.then(
+    () => completed.resolve(null),
+    (error: unknown) => completed.reject(error),
+  );
+  const walk = await completed.promise;
+  line.end();
+  if (walk !== null) {
+    await printSummary({
+      settings,
+      walk,
+      progress,
+      stack,
+      simulator,
+      stdout,
+      log,
+      clock,
+      random: systemRandom,
+      signal,
+    });
+    if (once) done.abort(new Error('the walk is done'));
+    else stdout.write('\nThe connector stays up until Ctrl-C. The next walk begins in 24 hours.\n');
+  }
+  await connector;
+  return walk !== null;
+}

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ConnectorError } from '../errors.ts';
+import { cachedFolder } from './cached-folder.ts';
+import type { Environment, StackContext } from './stack-context.ts';
+
+export const KAFKA_VERSION = '4.3.1';
+
+/** The releases of Apicurio Registry that we start, newest first: each with the Java that it needs. */
+export const REGISTRY_RELEASES = [
+  { version: '3.3.3', minimumJava: 21, jar: 'quarkus-run.jar', megabytes: 159 },
+  { version: '3.0.9', minimumJava: 17, jar: 'apicurio-registry-app-3.0.9-runner.jar', megabytes: 109 },
+] as const;
+export type RegistryRelease = (typeof REGISTRY_RELEASES)[number];
+
+/** Fixed, since 3.1 to 3.8 fail on Apicurio 3.0.9, whose parent pom is not in Maven Central. */
+const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.9.0';
+const DOWNLOAD_TIMEOUT_MS = 600_000;
+
+/** The newest registry that runs on this Java; undefined below Java 17. */
+export function registryFor(javaVersion: number): RegistryRelease | undefined {
+  return REGISTRY_RELEASES.find((release) => javaVersion >= release.minimumJava);
+}
+
+/** The folder with Kafka's jars, downloaded with Maven when it is not in the cache yet. */
+export function kafkaJars(context: StackContext): Promise<string> {
+  return fromMaven(context, `kafka-${KAFKA_VERSION}`, `Kafka ${KAFKA_VERSION} (44 MB)`, (folder) => [
+    `${DEPENDENCY_PLUGIN}:copy-dependencies`,
+    '-DincludeScope=runtime',
+    `-DoutputDirectory=${folder}`,
+  ]);
+}
+
+/** The folder with the registry's program, downloaded with Maven when it is not in the cache yet. */
+export function registryFiles(context: StackContext, release: RegistryRelease): Promise<string> {
+  const what = `Apicurio Registry ${release.version} (${release.megabytes} MB)`;
+  return fromMaven(context, `apicurio-registry-${release.version}`, what, (folder) => [
+    `${DEPENDENCY_PLUGIN}:unpack`,
+    `-Dartifact=io.apicurio:apicurio-registry-app:${release.version}:tar.gz:all`,
+    `-DoutputDirectory=${folder}`,
+  ]);
+}
+
+async function fromMaven(
+  context: StackContext,
+  name: string,
+  what: string,
+  goal: (folder: string) => readonly string[],
+): Promise<string> {
+  return cachedFolder(join(cacheRoot(context.env), name), context.clock, async (partial) => {
+    context.onProgress(`Downloading ${what} with Maven, once.`);
+    const files = join(partial, 'files');
+    await mkdir(files);
+    await writeFile(join(partial, 'pom.xml'), POM);
+    await runMaven(context, partial, goal(files), what);
+    return files;
+  });
+}
+
+function cacheRoot(env: Environment): string {
+  const base = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
+  return join(base, 'structured-products-connect');
+}
+
+async function runMaven(context: StackContext, folder: string, goal: readonly string[], what: string): Promise<void> {
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]);
+  try {
+    await promisify(execFile)('mvn', ['--batch-mode', '--quiet', ...goal], { cwd: folder, env: context.env, signal });
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw new ConnectorError('STACK_UNAVAILABLE', mavenFailure(error, what), { cause: error });
+  }
+}
+
+/** What went wrong with Maven, in one line. */
+export function mavenFailure(error: unknown, what: string): string {
+  const { code, name, stdout } = error as { code?: unknown; name?: string; stdout?: string };
+  if (code === 'ENOENT') return `Maven (mvn), which fetches ${what}, is not on the path`;
+  if (name === 'AbortError') return `Maven did not get ${what} within ${DOWNLOAD_TIMEOUT_MS / 60_000} minutes`;
+  const first = /\[ERROR\] (.*)/.exec(stdout ?? '')?.[1] ?? String(error);
+  return `Maven could not get ${what}: ${first.slice(0, 300)}`;
+}
+
+// Kafka brings no binding for slf4j, and would be silent about why it fails to start.
+const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>structured-products-connect</groupId>
+  <artifactId>local-stack</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${KAFKA_VERSION}</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+`;

@@ -1,0 +1,111 @@
+import type { Writable } from 'node:stream';
+import { createKafkaCluster } from '../app/kafka-client.ts';
+import { createRecordReader, type ReadableRecord } from '../avro/record-reader.ts';
+import { readSchemaText } from '../avro/schema-files.ts';
+import { readWireValue } from '../avro/wire-format.ts';
+import type { Settings } from '../config/settings.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { CommittedRecord } from '../kafka/record.ts';
+import { OFFSETS_PARTITIONS } from '../kafka/topic-plan.ts';
+import type { WalkCompleted } from '../observability/connector-events.ts';
+import type { Log } from '../observability/log.ts';
+import type { Simulator } from '../simulator/simulator.ts';
+import type { Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import type { LocalStack } from './stack-context.ts';
+import type { WalkProgress } from './walk-progress.ts';
+
+const LONGEST_TEXT = 60;
+const SHOWN_ITEMS = 2;
+
+export interface SummaryOptions {
+  readonly settings: Settings;
+  readonly walk: WalkCompleted;
+  readonly progress: WalkProgress;
+  readonly stack: LocalStack;
+  readonly simulator: Simulator;
+  readonly stdout: Writable;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+/** What is on Kafka now: topics with counts, one decoded record, and where to look. Read back, not remembered. */
+export async function printSummary(options: SummaryOptions): Promise<void> {
+  const { settings, walk, progress, stack, simulator, stdout } = options;
+  const kafka = await createKafkaCluster({ ...settings, prefix: `${settings.prefix}-summary` }, options);
+  const print = (text = '') => stdout.write(`${text}\n`);
+  try {
+    const { partitions, names } = settings.topics;
+    const instruments = `${settings.prefix}.${names.instruments}`;
+    const found = await readTopic(kafka, instruments, partitions, options.signal);
+    const deadLetters = await readTopic(kafka, `${settings.prefix}.${names['dead-letters']}`, 1, options.signal);
+    const offsets = await readTopic(kafka, `${settings.prefix}.${names.offsets}`, OFFSETS_PARTITIONS, options.signal);
+
+    print(`\nWalk ${walk.walk} is done: ${progress.text()}.`);
+    print(`The provider has ${simulator.size.toLocaleString('en')} instruments.\n`);
+    print('Topics (records that a read_committed reader sees)');
+    for (const topic of [found, deadLetters, offsets]) {
+      print(`  ${topic.name.padEnd(instruments.length + 4)} ${topic.count.toLocaleString('en').padStart(9)}`);
+    }
+    if (found.last?.value) {
+      print(`\nOne record of ${instruments}, key ${String(found.last.key)}, decoded and shortened`);
+      print(indent(JSON.stringify(shorten(decode(found.last.value)), null, 2)));
+    }
+    print('\nWhere to look');
+    print(`  Kafka              ${stack.brokers.join(',')}`);
+    print(`  Schema registry    ${stack.registryUrl}`);
+    print(`  Simulated provider ${simulator.referenceDataUrl}`);
+    print(`  What it served     ${simulator.controlUrl}ledger/instruments`);
+  } finally {
+    await kafka.close();
+  }
+}
+
+interface TopicContent {
+  readonly name: string;
+  readonly count: number;
+  readonly last: CommittedRecord | undefined;
+}
+
+async function readTopic(
+  kafka: KafkaCluster,
+  name: string,
+  partitions: number,
+  signal: AbortSignal,
+): Promise<TopicContent> {
+  let count = 0;
+  let last: CommittedRecord | undefined;
+  await kafka.logReader.readToEnd({
+    topic: name,
+    partitions: Array.from({ length: partitions }, (_, partition) => partition),
+    onRecord: (record) => {
+      count += 1;
+      last = record;
+    },
+    signal,
+  });
+  return { name, count, last };
+}
+
+function decode(value: Buffer): ReadableRecord {
+  const { schemaId } = readWireValue(value);
+  return createRecordReader({ schemas: new Map([[schemaId, readSchemaText('Instrument')]]) }).read(value);
+}
+
+/** A whole record has some 300 fields: absent ones are left out, lists and texts cut. */
+function shorten(value: unknown): unknown {
+  if (typeof value === 'string') return value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value;
+  if (Array.isArray(value)) {
+    const more = value.length - SHOWN_ITEMS;
+    return [...value.slice(0, SHOWN_ITEMS).map(shorten), ...(more > 0 ? [`… and ${more} more`] : [])];
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const present = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(present.map(([name, field]) => [name, shorten(field)]));
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '  ');
+}
