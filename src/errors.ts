@@ -49,12 +49,20 @@ export const ERROR_CODES = {
   FILTER_CHANGED: { action: 'stopSource', remedy: 'Reset the offset of the source, or restore its filter.' },
   OFFSET_UNREADABLE: { action: 'stopSource', remedy: 'Repair or reset the offset of the source.' },
   REGISTRY_UNREACHABLE: { action: 'retry', remedy: 'Check schemaRegistry.url.' },
+  REGISTRY_REFUSED: {
+    action: 'retrySlowly',
+    remedy: 'Check schemaRegistry.url and schemaRegistry.auth, and that the account may register.',
+  },
   REGISTRY_MISMATCH: {
     action: 'stopSource',
     remedy: 'The registry gave another schema for an id: check that the url names the right registry.',
   },
   SCHEMA_INCOMPATIBLE: { action: 'stopSource', remedy: 'Register a compatible schema, or use another topic.' },
   SCHEMA_NOT_REGISTERED: { action: 'stopSource', remedy: 'Register the schema, or set schemaRegistry.register: true.' },
+  RECORD_UNREADABLE: {
+    action: 'stopSource',
+    remedy: 'The value is no Avro of a known schema: look for another producer on the topic.',
+  },
   KAFKA_UNREACHABLE: { action: 'retry', remedy: 'Check kafka.brokers.' },
   TOPIC_MISSING: { action: 'exit', remedy: 'Create the topic, or set topics.create: true.' },
   TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or name another.' },
@@ -65,6 +73,10 @@ export const ERROR_CODES = {
   WRITER_FENCED: {
     action: 'reopenWriter',
     remedy: 'When it repeats: another process uses the same topic prefix; give it its own.',
+  },
+  WRITER_IDS_SHARED: {
+    action: 'stopSource',
+    remedy: 'Another process uses the same topic prefix: give each its own, then start the source again.',
   },
   WRITER_CLOSED: { action: 'reopenWriter', remedy: 'None: open the writer before writing.' },
 } as const satisfies Record<string, { action: ErrorAction; remedy: string }>;

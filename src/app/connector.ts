@@ -1,0 +1,163 @@
+import type { SchemaRegistry } from '../avro/registry.ts';
+import { readSchemaText } from '../avro/schema-files.ts';
+import type { Settings } from '../config/settings.ts';
+import { runOffsetPartition, type Source } from '../connector/offset-partition.ts';
+import { ConnectorError } from '../errors.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { KafkaOptions } from '../kafka/kafkajs-cluster.ts';
+import { offsetPartition, readOffsets } from '../kafka/offset-store.ts';
+import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
+import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
+import type { ConnectorEvents } from '../observability/connector-events.ts';
+import type { Log } from '../observability/log.ts';
+import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
+import { systemRandom } from '../support/system-random.ts';
+import { untilAborted } from '../support/until-aborted.ts';
+import { createInstrumentsSource } from './instruments-source.ts';
+import { createKafkaCluster } from './kafka-client.ts';
+import { createReferenceDataHttp } from './provider-client.ts';
+import { createRegistry } from './registry-client.ts';
+
+const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
+
+export interface ConnectorOptions {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly events: ConnectorEvents;
+  /** Asks for the end: the open transaction is finished or dropped, and everything is closed. */
+  readonly signal: AbortSignal;
+  /** What tests put in the place of the real thing. */
+  readonly overrides?: Partial<Context> & { readonly wrapKafka?: KafkaOptions['wrap'] };
+}
+
+/** What all parts of a running connector share. */
+interface Context {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly kafka: KafkaCluster;
+  readonly http: HttpClient;
+  readonly registry: SchemaRegistry;
+}
+
+/**
+ * Runs the sources of the settings until the signal aborts or no source is left that can go on.
+ *
+ * @returns the names of the sources that failed; empty after a stop that was asked for.
+ * @throws ConnectorError when the process cannot start or go on: its action is `exit`.
+ */
+export async function runConnector(options: ConnectorOptions): Promise<readonly string[]> {
+  const { settings, events, signal } = options;
+  const context = await createContext(options);
+  const usedAtStart = process.cpuUsage();
+  let reason = 'every source has failed';
+  try {
+    const plan = plannedTopics(settings);
+    const report = await ensureTopicsInTime(plan.all, options, context);
+    const sources = plan.sources.map(({ source, instruments }) =>
+      createInstrumentsSource({
+        ...context,
+        source,
+        settings,
+        schema: readSchemaText('Instrument'),
+        topics: {
+          instruments,
+          deadLetters: plan.shared['dead-letters'],
+          offsets: plan.shared.offsets,
+          maxRecordBytes: report.maxMessageBytes.get(instruments.name) ?? Number.POSITIVE_INFINITY,
+        },
+        events,
+      }),
+    );
+    return (await runPartitions(sources, plan.shared.offsets.name, options, context)).flat();
+  } catch (error) {
+    reason = error instanceof Error ? error.message : String(error);
+    if (signal.aborted) return [];
+    throw error;
+  } finally {
+    await Promise.allSettled([context.http.close(), context.kafka.close()]);
+    const { user, system } = process.cpuUsage(usedAtStart);
+    const peakMemoryBytes = process.resourceUsage().maxRSS * 1024;
+    events.stopped({ reason, cpuSeconds: (user + system) / 1e6, peakMemoryBytes });
+  }
+}
+
+async function createContext({ settings, log, overrides }: ConnectorOptions): Promise<Context> {
+  const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides ?? {};
+  const deps = { clock, random, log };
+  return {
+    clock,
+    random,
+    kafka: overrides?.kafka ?? (await createKafkaCluster(settings, { ...deps, ...(wrap && { wrap }) })),
+    http: overrides?.http ?? (await createReferenceDataHttp(settings.referenceData, deps)),
+    registry: overrides?.registry ?? createRegistry(settings.schemaRegistry, deps),
+  };
+}
+
+/** The topics that these settings need, and which source writes which. */
+function plannedTopics({ prefix, topics, sources }: Settings) {
+  const { partitions, replicationFactor } = topics;
+  const shared: TopicPlan = topicPlan({ prefix, names: topics.names, partitions, replicationFactor });
+  const planned = sources.map((source) => ({
+    source,
+    instruments: { ...shared.instruments, name: `${prefix}.${source.topics.instruments}` },
+  }));
+  const all = [...planned.map(({ instruments }) => instruments), shared['dead-letters'], shared.offsets];
+  return { shared, sources: planned, all };
+}
+
+/** Kafka may start after us: an unreachable one is waited for, a wrong topic is not. */
+async function ensureTopicsInTime(
+  topics: readonly TopicSpecification[],
+  { settings, events, signal }: ConnectorOptions,
+  { kafka, clock, random }: Context,
+): Promise<TopicReport> {
+  for (let failures = 1; ; failures++) {
+    try {
+      const report = await untilAborted(kafka.ensureTopics(topics, { create: settings.topics.create }), signal);
+      for (const topic of report.created) events.topicCreated({ topic });
+      for (const warning of report.warnings) events.topicDrift({ drift: warning });
+      return report;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;
+      const waitMs = backOffMs(failures, START_BACK_OFF, random);
+      events.attemptFailed({ source: 'topics', failures, waitMs, err: error });
+      await clock.sleep(waitMs, signal);
+    }
+  }
+}
+
+/** One writer for each partition of the offsets topic that carries a source. */
+function runPartitions(
+  sources: readonly Source[],
+  offsetsTopic: string,
+  { settings, events, signal }: ConnectorOptions,
+  { kafka, clock, random }: Context,
+): Promise<readonly (readonly string[])[]> {
+  const byPartition = Map.groupBy(sources, (source) => offsetPartition(source.offsetKey));
+  const ended = new AbortController();
+  const untilEnd = AbortSignal.any([signal, ended.signal]);
+  const runs = [...byPartition].map(async ([partition, onPartition]) => {
+    const transactionalId = `${settings.prefix}-sources-${partition}`;
+    try {
+      return await runOffsetPartition({
+        partition,
+        transactionalId,
+        sources: onPartition,
+        writer: kafka.transactionalWriter(transactionalId),
+        readOffsets: (readSignal) => readOffsets(kafka.logReader, offsetsTopic, partition, readSignal),
+        clock,
+        random,
+        events,
+        signal: untilEnd,
+      });
+    } catch (error) {
+      // One partition that cannot go on ends the process, and with it the others in an orderly way.
+      ended.abort(error);
+      throw error;
+    }
+  });
+  return Promise.allSettled(runs).then(() => Promise.all(runs));
+}

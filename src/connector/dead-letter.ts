@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { partitionFor } from '../kafka/partitioner.ts';
+import type { OutgoingRecord } from '../kafka/record.ts';
+
+const LONGEST_VALUE_BYTES = 256 * 1024;
+
+/** An input that could not become a record: what it was, and why. */
+export interface RejectedInput {
+  /** The key that the record would have had; null when it cannot be read. */
+  readonly key: string | null;
+  /** Where in the input the trouble is, as a JSON pointer. */
+  readonly pointer: string;
+  /** Why, in words that quote no value. */
+  readonly reason: string;
+  /** The input's bytes as they came. */
+  readonly raw: Buffer;
+}
+
+/**
+ * A record for the dead letter topic: the input's bytes, cut at 256 KiB, with Kafka Connect's error headers and what
+ * is needed to find the whole input again (full length and SHA-256).
+ */
+export function deadLetterRecord(options: {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly source: string;
+  readonly targetTopic: string;
+  readonly input: RejectedInput;
+  readonly provenance: Readonly<Record<string, string>>;
+}): OutgoingRecord {
+  const { topic, partitions, source, input } = options;
+  const key = input.key === null ? null : Buffer.from(input.key, 'utf8');
+  return {
+    topic,
+    partition: partitionFor(key ?? Buffer.alloc(0), partitions),
+    key,
+    value: input.raw.subarray(0, LONGEST_VALUE_BYTES),
+    headers: {
+      ...options.provenance,
+      '__connect.errors.topic': options.targetTopic,
+      '__connect.errors.connector.name': source,
+      '__connect.errors.task.id': '0',
+      '__connect.errors.stage': 'VALUE_CONVERTER',
+      '__connect.errors.exception.message': input.reason,
+      'spc-pointer': input.pointer,
+      'spc-length': String(input.raw.length),
+      'spc-sha256': createHash('sha256').update(input.raw).digest('hex'),
+    },
+  };
+}

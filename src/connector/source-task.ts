@@ -1,0 +1,30 @@
+import type { OutgoingRecord } from '../kafka/record.ts';
+
+/** What one poll of a source came to. */
+export interface SourceTurn {
+  /**
+   * All that one transaction shall hold, in this order: records, dead letters, and the source's offset as the last.
+   * Empty: there is nothing to commit.
+   */
+  readonly records: readonly OutgoingRecord[];
+  /** How long to wait before the next poll, in milliseconds; 0 for at once. */
+  readonly waitMs: number;
+  /** Called when the transaction is committed, with the time that it took: the task moves on from here only. */
+  committed(commitMs: number): void;
+}
+
+/**
+ * One source at work, from one opening of the writer to the next. It asks the provider and decides; it never writes.
+ * A task that failed to commit is thrown away and made anew from the committed offset.
+ */
+export interface SourceTask {
+  /**
+   * Asks the provider and turns the answer into a turn. No transaction is open meanwhile: a slow answer would hold up
+   * every reader of the topics.
+   *
+   * @throws ConnectorError: its action says whether the same poll is worth another try.
+   */
+  poll(signal: AbortSignal): Promise<SourceTurn>;
+  /** Told of every failed poll that will be tried again, so that the next request can ask for less. */
+  failed(error: unknown): void;
+}

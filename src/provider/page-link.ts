@@ -1,0 +1,55 @@
+import { ConnectorError } from '../errors.ts';
+
+// int64 in decimal; the interface gives ids as int64 and minId as an integer (parts 2.2 and 4.2).
+const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
+// "an offset of the form <digits>-<digits>" (part 4.2); the bound is ours.
+const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
+const LONGEST_LINK = 2_048;
+
+/** The cursor of the next page in a list answer's `links.next`; null at the explicit end of the list. */
+export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
+  if (!links.has('next')) throw violation('has no links.next; only null or an empty text ends the list');
+  const next = links.get('next');
+  if (next === null || next === '') return null;
+  return cursorOf(next, 'links.next', 'minId', INSTRUMENT_CURSOR, baseUrl);
+}
+
+/** The offset at which the event stream starts that belongs to this list answer (`links.events`, part 4.2). */
+export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
+  return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
+}
+
+/**
+ * Takes one cursor out of a link and nothing else: requests are built from our own base address, so a link can neither
+ * send credentials elsewhere nor change the filter. A link that *points* elsewhere is refused all the same, since an
+ * answer that holds one is not the provider's.
+ */
+function cursorOf(link: unknown, name: string, parameter: string, form: RegExp, baseUrl: string): string {
+  if (typeof link !== 'string') throw violation(`has ${describe(link)} as ${name} where a link is due`);
+  if (link.length > LONGEST_LINK) throw violation(`has a ${name} of ${link.length} characters`);
+  const base = new URL(baseUrl);
+  const url = URL.parse(link, base.href);
+  if (url === null) throw violation(`has a ${name} that is no link`);
+  if (url.origin !== base.origin || url.username !== '' || url.password !== '') {
+    throw violation(`has a ${name} to another origin (${url.origin}); nothing was asked of it`);
+  }
+  const values = url.searchParams.getAll(parameter);
+  if (values.length !== 1)
+    throw violation(`has a ${name} with ${values.length} parameters ${parameter} where one is due`);
+  const cursor = values[0] ?? '';
+  if (!form.test(cursor)) throw violation(`has a ${name} whose ${parameter} has another form than ${form.source}`);
+  return cursor;
+}
+
+function violation(what: string): ConnectorError {
+  return new ConnectorError(
+    'PROTOCOL_VIOLATION',
+    `The answer of the reference data interface ${what}. Nothing was written.`,
+  );
+}
+
+function describe(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  return `a ${typeof value}`;
+}

@@ -1,0 +1,53 @@
+import type { HttpAnswer, HttpClient } from '../http/client.ts';
+
+/** Which instruments a source sees: all of them, or the caller's own (the /my variants of part 4.2). */
+export type Scope = 'all' | 'my';
+
+export interface InstrumentFilter {
+  readonly scope: Scope;
+  /** Restricts instruments by legal country; null for all. */
+  readonly legalCountry: string | null;
+}
+
+/** The reference data interface (part 4.2), as far as a source with one filter needs it. */
+export interface ReferenceData {
+  /** The address that links of its answers are resolved against. */
+  readonly baseUrl: string;
+  /** The path of the instrument list under this filter; names the input in headers and errors. */
+  readonly instrumentsEndpoint: string;
+  /**
+   * One page of GET /v1/instruments or /v1/instruments/my. `consume` is given a 2xx answer and must read its body;
+   * it runs within the request's deadline.
+   */
+  instruments<T>(
+    page: { readonly minId: string | null; readonly limit: number },
+    consume: (answer: HttpAnswer) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T>;
+}
+
+export function createReferenceData(options: {
+  readonly http: HttpClient;
+  readonly baseUrl: string;
+  readonly filter: InstrumentFilter;
+}): ReferenceData {
+  const { http, baseUrl, filter } = options;
+  const instrumentsEndpoint = filter.scope === 'my' ? '/v1/instruments/my' : '/v1/instruments';
+  return {
+    baseUrl,
+    instrumentsEndpoint,
+    instruments(page, consume, signal) {
+      const query: [string, string][] = [['limit', String(page.limit)]];
+      if (page.minId !== null) query.push(['minId', page.minId]);
+      if (filter.legalCountry !== null) query.push(['legalCountry', filter.legalCountry]);
+      return http.get({ path: instrumentsEndpoint, query }, consume, signal);
+    },
+  };
+}
+
+/** The filter as one text: committed beside the offset, so that a changed filter is noticed. */
+export function filterText(filter: InstrumentFilter): string {
+  return filter.legalCountry === null
+    ? `scope=${filter.scope}`
+    : `scope=${filter.scope} legalCountry=${filter.legalCountry}`;
+}

@@ -1,0 +1,4 @@
+import type { Random } from './back-off.ts';
+
+/** The real randomness. */
+export const systemRandom: Random = Math.random;

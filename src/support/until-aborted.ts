@@ -1,0 +1,17 @@
+/**
+ * The outcome of some work, or a rejection with the signal's reason as soon as the signal aborts. The work itself goes
+ * on in the latter case: for work that cannot be interrupted, only left behind.
+ */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    work.catch(() => {});
+    aborted.promise.catch(() => {});
+  }
+}

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { TestStack } from './stack.ts';
+
+const KILLABLE = new URL('./killable-connector.ts', import.meta.url).pathname;
+const MAXIMUM_LINES = 10_000;
+
+/** The settings of a test's connector: what the environment names, and one source with these settings of its own. */
+export function settingsText(source: Readonly<Record<string, string | number>> = {}, more = ''): string {
+  const own = Object.entries({ name: 'instruments', type: 'instruments', ...source });
+  return `
+prefix: \${TOPIC_PREFIX}
+referenceData:
+  url: \${REFERENCE_DATA_URL}
+  requestsPerSecond: 1000
+  auth: { type: oauth2, tokenUrl: "\${AUTH_TOKEN_URL}", clientId: "\${CLIENT_ID}", clientSecret: "\${CLIENT_SECRET}" }
+kafka: { brokers: "\${KAFKA_BROKERS}" }
+schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }
+log: { level: "\${LOG_LEVEL:-info}" }
+sources: [{ ${own.map(([key, value]) => `${key}: ${value}`).join(', ')} }]
+${more}`;
+}
+
+/** The environment in which a connector finds the test's Kafka, registry and simulated provider. */
+export function connectorEnvironment(
+  stack: TestStack,
+  simulator: Simulator,
+  more: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    KAFKA_BROKERS: stack.brokers.join(','),
+    SCHEMA_REGISTRY_URL: stack.registryUrl,
+    REFERENCE_DATA_URL: simulator.referenceDataUrl,
+    AUTH_TOKEN_URL: simulator.tokenUrl,
+    CLIENT_ID: simulator.clientId,
+    CLIENT_SECRET: simulator.clientSecret,
+    SETTINGS: settingsText(),
+    ...more,
+  };
+}
+
+export interface ConnectorProcess {
+  readonly child: ChildProcess;
+  /** Everything that it wrote, a line each, as it comes. */
+  readonly lines: readonly string[];
+  /** Resolves with the first line that holds this text; rejects when the process ends first. */
+  line(containing: string): Promise<string>;
+  /** How it ended. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+}
+
+/** Starts a script of the project as a process of its own. */
+export function startProcess(
+  script: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): ConnectorProcess {
+  const child = spawn(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      if (lines.length < MAXIMUM_LINES) lines.push(line);
+      for (const look of waiting) look();
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+  return {
+    child,
+    lines,
+    ended,
+    line(containing) {
+      const found = Promise.withResolvers<string>();
+      const look = () => {
+        const line = lines.find((text) => text.includes(containing));
+        if (line !== undefined) found.resolve(line);
+      };
+      waiting.add(look);
+      look();
+      ended.then(({ code, signal }) =>
+        found.reject(new Error(`ended (${code ?? signal}) before "${containing}":\n${lines.slice(-20).join('\n')}`)),
+      );
+      return found.promise.finally(() => waiting.delete(look));
+    },
+  };
+}
+
+/** Starts the connector that kills itself at a moment; null for one that ends when its walk is done. */
+export function startKillableConnector(moment: object | null, env: Readonly<Record<string, string>>): ConnectorProcess {
+  return startProcess(KILLABLE, [JSON.stringify(moment)], env);
+}

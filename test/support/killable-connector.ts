@@ -1,0 +1,30 @@
+import { runConnector } from '../../src/app/connector.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { logConnectorEvents } from '../../src/observability/connector-events.ts';
+import { createLog } from '../../src/observability/pino-log.ts';
+import { type KillMoment, killingKafka } from './killing-kafka.ts';
+
+/*
+ * The connector as a process of its own that kills itself at a moment named by its first argument (JSON; null for
+ * never). It stops by itself, in good order, when the walk is done.
+ */
+const moment = JSON.parse(process.argv[2] ?? 'null') as KillMoment | null;
+const stop = new AbortController();
+process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
+
+const settings = await loadSettings({ text: process.env.SETTINGS, env: process.env });
+const log = await createLog({ level: settings.log.level, pretty: false });
+const events = logConnectorEvents(log);
+await runConnector({
+  settings,
+  log,
+  events: {
+    ...events,
+    walkCompleted(event) {
+      events.walkCompleted(event);
+      stop.abort(new Error('the walk is done'));
+    },
+  },
+  signal: stop.signal,
+  ...(moment !== null && { overrides: { wrapKafka: killingKafka(moment) } }),
+});

@@ -1,0 +1,77 @@
+import type { Kafka, Producer, Transaction } from 'kafkajs';
+
+/** A moment in the life of a source's writer at which the process ends without any clean-up. */
+export interface KillMoment {
+  /** Which transaction of this process; the first one only fences. */
+  readonly transaction: number;
+  readonly at:
+    | 'before it begins'
+    | 'begun'
+    | 'after the first send'
+    | 'before the offset record'
+    | 'after the offset record'
+    | 'commit sent'
+    | 'committed'
+    | 'aborted';
+}
+
+const OFFSETS_TOPIC = /\.offsets$/;
+
+/** A wrapper for kafkajs whose producers kill this process with SIGKILL at exactly that moment. */
+export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
+  let transactions = 0;
+  const reached = (at: KillMoment['at']) => {
+    if (transactions === moment.transaction && at === moment.at) process.kill(process.pid, 'SIGKILL');
+  };
+
+  function killingTransaction(transaction: Transaction): Transaction {
+    return override(transaction, {
+      async send(batch) {
+        if (OFFSETS_TOPIC.test(batch.topic)) reached('before the offset record');
+        const answer = await transaction.send(batch);
+        reached('after the first send');
+        if (OFFSETS_TOPIC.test(batch.topic)) reached('after the offset record');
+        return answer;
+      },
+      async commit() {
+        const committed = transaction.commit();
+        // The request is on its way once the event loop has come round; its answer takes longer.
+        setImmediate(() => setImmediate(() => reached('commit sent')));
+        await committed;
+        reached('committed');
+      },
+      async abort() {
+        await transaction.abort();
+        reached('aborted');
+      },
+    });
+  }
+
+  const killingProducer = (producer: Producer): Producer =>
+    override(producer, {
+      async transaction() {
+        transactions += 1;
+        reached('before it begins');
+        const transaction = await producer.transaction();
+        reached('begun');
+        return killingTransaction(transaction);
+      },
+    });
+
+  return (kafka) =>
+    override(kafka, {
+      producer: (config) =>
+        config?.transactionalId ? killingProducer(kafka.producer(config)) : kafka.producer(config),
+    });
+}
+
+function override<T extends object>(target: T, methods: Partial<T>): T {
+  return new Proxy(target, {
+    get(object, name) {
+      const own = Reflect.get(methods, name);
+      if (own !== undefined) return own;
+      const value = Reflect.get(object, name);
+      return typeof value === 'function' ? value.bind(object) : value;
+    },
+  });
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Admin, ISocketFactory, Kafka, KafkaConfig, Producer, ProducerConfig } from 'kafkajs';
+import { type PartitionView, viewPartition } from './kafka-wire-log.ts';
+import { loadRawKafkajs } from './raw-kafkajs.ts';
+import { stackOrSkip } from './stack.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+
+/** What the project's rules prescribe for a producer, with shorter waits; the hazards show with these. */
+const PRODUCER_SETTINGS = {
+  maxInFlightRequests: 1,
+  transactionTimeout: 20_000,
+  retry: { retries: 4, initialRetryTime: 20, maxRetryTime: 200 },
+} as const satisfies ProducerConfig;
+
+const POLL_MS = 25;
+
+export interface RawProducerOptions {
+  readonly through?: TcpProxy;
+  readonly settings?: ProducerConfig;
+  readonly client?: Partial<KafkaConfig>;
+}
+
+/** Raw kafkajs at work in one test: clients straight to the broker and through a proxy, and topics of its own. */
+export interface RawCluster {
+  /** `host:port` of the broker. */
+  readonly broker: string;
+  readonly proxy: TcpProxy;
+  readonly admin: Admin;
+  /** A client; straight to the broker unless it is given the proxy's socket factory. */
+  client(settings?: Partial<KafkaConfig>): Kafka;
+  /** A connected producer with the project's settings; straight to the broker unless `through` is the proxy. */
+  producer(transactionalId: string, options?: RawProducerOptions): Promise<Producer>;
+  createTopic(settings?: { partitions?: number; settings?: Record<string, string> }): Promise<string>;
+  view(topic: string, partition?: number, from?: number): Promise<PartitionView>;
+  /** The values that a read_committed reader must see in the partition, in order. */
+  values(topic: string, partition?: number): Promise<(string | null)[]>;
+}
+
+/** A test on a real broker, with raw kafkajs and a proxy at hand; skipped, with the reason, where there is no broker. */
+export function testOnBroker(title: string, run: (t: TestContext, raw: RawCluster) => Promise<void>): void {
+  test(title, async (t) => {
+    const stack = await stackOrSkip(t);
+    const broker = stack?.brokers[0];
+    if (broker !== undefined) await run(t, await openRawCluster(t, broker));
+  });
+}
+
+/** All that is opened is closed when the test ends. */
+async function openRawCluster(t: TestContext, broker: string): Promise<RawCluster> {
+  const raw = loadRawKafkajs();
+  const proxy = await startTcpProxy({ broker });
+  const client = (settings: Partial<KafkaConfig> = {}) =>
+    new raw.Kafka({
+      brokers: [broker],
+      clientId: 'raw',
+      logLevel: raw.logLevel.NOTHING,
+      connectionTimeout: 3_000,
+      requestTimeout: 2_000,
+      retry: PRODUCER_SETTINGS.retry,
+      ...settings,
+    });
+  const direct = client();
+  // A topic just created is not known at once: the admin client may ask more often than a producer in a test.
+  const admin = direct.admin({ retry: { retries: 8, initialRetryTime: 50, maxRetryTime: 1_000 } });
+  await admin.connect();
+  t.after(async () => {
+    await admin.disconnect();
+    await proxy.close();
+  });
+
+  const cluster: RawCluster = {
+    broker,
+    proxy,
+    admin,
+    client,
+    async producer(transactionalId, { through, settings, client: clientSettings } = {}) {
+      const route = through && { socketFactory: through.socketFactory as ISocketFactory };
+      const producer = client({ ...clientSettings, ...route }).producer({
+        createPartitioner: raw.Partitioners.DefaultPartitioner,
+        ...PRODUCER_SETTINGS,
+        transactionalId,
+        ...settings,
+      });
+      await producer.connect();
+      // A producer cut off for ever waits for answers that never come; the proxy's end releases it.
+      t.after(() => void producer.disconnect().catch(() => undefined));
+      return producer;
+    },
+    async createTopic({ partitions = 1, settings = {} } = {}) {
+      const topic = uniqueName('hazard');
+      await admin.createTopics({
+        topics: [
+          {
+            topic,
+            numPartitions: partitions,
+            replicationFactor: 1,
+            configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
+          },
+        ],
+      });
+      for (let partition = 0; partition < partitions; partition += 1) {
+        const address = { broker, topic, partition };
+        await eventually('the broker hosts the new topic', () => outcomeOf(viewPartition(address)), isValue);
+      }
+      return topic;
+    },
+    view: (topic, partition = 0, from = 0) => viewPartition({ broker, topic, partition, from }),
+    async values(topic, partition = 0) {
+      return (await cluster.view(topic, partition)).committed.map((record) => record.value);
+    },
+  };
+  return cluster;
+}
+
+export function uniqueName(stem: string): string {
+  return `${stem}-${randomUUID().slice(0, 12)}`;
+}
+
+/** Asks again until the answer satisfies, and fails with `what` and the last answer when `withinMs` is over. */
+export async function eventually<Answer>(
+  what: string,
+  ask: () => Promise<Answer> | Answer,
+  satisfies: (answer: Answer) => boolean,
+  withinMs = 10_000,
+): Promise<Answer> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const answer = await ask();
+    if (satisfies(answer)) return answer;
+    if (performance.now() > deadline) {
+      throw new Error(`Not within ${withinMs} ms: ${what}. Last: ${JSON.stringify(answer, bigintAsText)}`);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+function isValue(outcome: object): boolean {
+  return 'value' in outcome;
+}
+
+function bigintAsText(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+/** How a promise ended, as a value. */
+export async function outcomeOf<Value>(promise: Promise<Value>): Promise<{ value: Value } | { error: Error }> {
+  try {
+    return { value: await promise };
+  } catch (error) {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+}

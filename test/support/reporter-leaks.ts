@@ -1,0 +1,14 @@
+// Loaded into every test process by the runner: a file whose process does not end by itself after its last test has
+// left something open, and would keep the whole run waiting. It is told what, and fails.
+
+import { after } from 'node:test';
+
+const END_LIMIT_MS = 10_000;
+
+after(() => {
+  setTimeout(() => {
+    const open = process.getActiveResourcesInfo().filter((name) => name !== 'Timeout' && name !== 'PipeWrap');
+    console.error(`The tests ended, but not their process: still open are ${open.join(', ') || 'timers or pipes'}.`);
+    process.exit(1);
+  }, END_LIMIT_MS).unref();
+});

@@ -1,0 +1,70 @@
+import type { TestContext } from 'node:test';
+import type { ISocketFactory } from 'kafkajs';
+import type { KafkaCluster } from '../../src/kafka/cluster.ts';
+import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
+import type { OutgoingRecord } from '../../src/kafka/record.ts';
+import type { KafkaTuning } from '../../src/kafka/tuning.ts';
+import type { Log } from '../../src/observability/log.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { uniqueName } from './raw-kafkajs-cluster.ts';
+import type { TcpProxy } from './tcp-proxy.ts';
+
+/** The same limits as in production, only shorter, so that a fault costs a test a second and not a minute. */
+const SHORT_TUNING: Partial<KafkaTuning> = {
+  requestTimeoutMs: 2_000,
+  retries: 2,
+  initialRetryMs: 20,
+  maxRetryMs: 100,
+  transactionTimeoutMs: 20_000,
+  openBackOff: { initialMs: 20, maximumMs: 200 },
+  disconnectMs: 500,
+};
+
+const READ_DEADLINE_MS = 15_000;
+
+const silent = () => undefined;
+const SILENT_LOG: Log = { debug: silent, info: silent, warn: silent, error: silent };
+
+export interface OurClusterOptions {
+  readonly broker: string;
+  /** All connections go through it; straight to the broker without. */
+  readonly proxy?: TcpProxy;
+  readonly tuning?: Partial<KafkaTuning>;
+  readonly random?: () => number;
+}
+
+/** Our Kafka as production has it, but for the shorter limits; closed when the test ends. */
+export function openOurCluster(t: TestContext, options: OurClusterOptions): KafkaCluster {
+  const cluster = connectKafka({
+    brokers: [options.broker],
+    clientId: uniqueName('ours'),
+    tuning: { ...SHORT_TUNING, ...options.tuning },
+    clock: systemClock,
+    random: options.random ?? (() => 0.5),
+    log: SILENT_LOG,
+    // kafkajs' type asks for more than its own code uses.
+    ...(options.proxy !== undefined && { socketFactory: options.proxy.socketFactory as ISocketFactory }),
+  });
+  t.after(() => cluster.close());
+  return cluster;
+}
+
+/** A record with the given text as its key and value. */
+export function textRecord(topic: string, value: string, partition = 0): OutgoingRecord {
+  return { topic, partition, key: Buffer.from(value), value: Buffer.from(value), headers: {} };
+}
+
+/** The values of one partition as our reader gives them, in order. */
+export async function readValues(cluster: KafkaCluster, topic: string, partition = 0): Promise<(string | null)[]> {
+  const values: (string | null)[] = [];
+  await cluster.logReader.readToEnd({
+    topic,
+    partitions: [partition],
+    onRecord: (record) => values.push(record.value?.toString() ?? null),
+    signal: AbortSignal.timeout(READ_DEADLINE_MS),
+  });
+  return values;
+}
+
+/** A `readPosition` for tests that look at the position themselves. */
+export async function noPosition(): Promise<void> {}

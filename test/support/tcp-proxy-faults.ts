@@ -1,0 +1,83 @@
+import type { ApiName, RequestHeader } from './kafka-wire.ts';
+
+/** What happens to a request, to its answer, or to the connection that carries it. */
+export type Fault =
+  /** The connection is cut instead of forwarding the request. */
+  | 'cutRequest'
+  /** The broker gets the request; the connection is cut instead of forwarding the answer. */
+  | 'cutAnswer'
+  /** The request is swallowed; the connection lives on. */
+  | 'dropRequest'
+  /** The answer is swallowed; the connection lives on. */
+  | 'dropAnswer'
+  /** From this request on nothing passes on this connection in either direction, and it stays open. */
+  | 'blackHole'
+  /** The request, and all behind it on this connection, wait for `delayMs`. */
+  | 'delayRequest'
+  /** The answer, and all behind it on this connection, wait for `delayMs`. */
+  | 'delayAnswer';
+
+export interface FaultRule {
+  readonly on: ApiName | readonly ApiName[];
+  readonly fault: Fault;
+  readonly delayMs?: number;
+  /** So many matching requests pass before the rule begins; none by default. */
+  readonly skip?: number;
+  /** So many are hit before the rule ends; one by default. */
+  readonly times?: number;
+  /** Each is hit with this probability, 0 to 1; always by default. */
+  readonly chance?: number;
+  /** Decides for a rule with a chance. */
+  readonly random?: () => number;
+}
+
+export interface RuleHandle {
+  /** How many requests the rule has hit. */
+  hits(): number;
+}
+
+export interface AppliedFault {
+  readonly fault: Fault;
+  readonly delayMs: number;
+}
+
+export interface FaultPlan {
+  add(rule: FaultRule): RuleHandle;
+  clear(): void;
+  decide(request: RequestHeader): AppliedFault | undefined;
+}
+
+interface ActiveRule {
+  readonly rule: FaultRule;
+  matched: number;
+  hits: number;
+}
+
+/** Rules as data: the first that applies to a request decides what happens to it. */
+export function createFaultPlan(): FaultPlan {
+  let rules: ActiveRule[] = [];
+
+  function applies(active: ActiveRule, request: RequestHeader): boolean {
+    const { on, skip = 0, times = 1, chance = 1, random = Math.random } = active.rule;
+    if (!(typeof on === 'string' ? on === request.api : on.some((api) => api === request.api))) return false;
+    active.matched += 1;
+    return active.matched > skip && active.hits < times && random() < chance;
+  }
+
+  return {
+    add(rule) {
+      const active = { rule, matched: 0, hits: 0 };
+      rules.push(active);
+      return { hits: () => active.hits };
+    },
+    clear() {
+      rules = [];
+    },
+    decide(request) {
+      const active = rules.find((candidate) => applies(candidate, request));
+      if (active === undefined) return undefined;
+      active.hits += 1;
+      return { fault: active.rule.fault, delayMs: active.rule.delayMs ?? 0 };
+    },
+  };
+}

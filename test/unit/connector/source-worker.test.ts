@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SourceTask, SourceTurn } from '../../../src/connector/source-task.ts';
+import { runSource } from '../../../src/connector/source-worker.ts';
+import { ConnectorError } from '../../../src/errors.ts';
+import type { OutgoingRecord } from '../../../src/kafka/record.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+import { recordedEvents } from '../../support/recorded-events.ts';
+
+const record: OutgoingRecord = { topic: 't', partition: 0, key: null, value: null, headers: {} };
+
+/** A task that plays a script of answers and failures, then aborts; everything that happens is written down. */
+function scripted(script: readonly (Partial<SourceTurn> | Error)[]) {
+  const happened: string[] = [];
+  const stop = new AbortController();
+  let position = 0;
+  const task: SourceTask = {
+    async poll() {
+      const step = script[position++];
+      if (step === undefined) {
+        stop.abort(new Error('the script has ended'));
+        throw stop.signal.reason;
+      }
+      happened.push('poll');
+      if (step instanceof Error) throw step;
+      return { records: [record], waitMs: 0, committed: () => happened.push('committed'), ...step };
+    },
+    failed: () => happened.push('told of the failure'),
+  };
+  return { task, happened, signal: stop.signal };
+}
+
+async function run(script: readonly (Partial<SourceTurn> | Error)[], commit?: () => Promise<void>) {
+  const { task, happened, signal } = scripted(script);
+  const clock = skippingClock();
+  const { events, seen } = recordedEvents();
+  const ended = runSource({
+    source: 's',
+    task,
+    commit: async () => {
+      happened.push('commit');
+      await commit?.();
+    },
+    clock,
+    random: () => 1,
+    events,
+    signal,
+  });
+  const reason = await ended.catch((error: unknown) => error);
+  return { happened, sleepsMs: clock.sleepsMs, seen, reason };
+}
+
+test('each answer is committed before the next one is asked for, and the task told afterwards', async () => {
+  const { happened } = await run([{}, {}]);
+  assert.deepEqual(happened, ['poll', 'commit', 'committed', 'poll', 'commit', 'committed']);
+});
+
+test('an answer without records commits nothing and waits as the task says', async () => {
+  const { happened, sleepsMs } = await run([{ records: [], waitMs: 30_000 }, {}]);
+  assert.deepEqual(happened, ['poll', 'poll', 'commit', 'committed']);
+  assert.deepEqual(sleepsMs, [30_000]);
+});
+
+test('a poll that failed is tried again with a growing wait, and starts small after a success', async () => {
+  const busy = new ConnectorError('PROVIDER_BUSY', 'later');
+  const { sleepsMs, happened } = await run([busy, busy, busy, {}, busy, {}]);
+  assert.deepEqual(sleepsMs, [500, 1_000, 2_000, 500]);
+  assert.equal(happened.filter((what) => what === 'told of the failure').length, 4);
+});
+
+test('the wait that the provider asks for is kept', async () => {
+  const { sleepsMs, seen } = await run([new ConnectorError('PROVIDER_BUSY', 'later', { retryAfterMs: 17_000 }), {}]);
+  assert.deepEqual(sleepsMs, [17_000]);
+  assert.equal(seen[0]?.name, 'attemptFailed');
+  assert.equal(seen[0]?.fields.waitMs, 17_000);
+});
+
+test('refused credentials are tried again seldom', async () => {
+  const { sleepsMs } = await run([new ConnectorError('PROVIDER_UNAUTHORIZED', 'no'), {}]);
+  assert.deepEqual(sleepsMs, [10_000]);
+});
+
+for (const error of [new ConnectorError('WALK_CURSOR_REPEATED', 'loop'), new TypeError('a bug')]) {
+  test(`what no repetition mends leaves the loop: ${error.message}`, async () => {
+    const { happened, reason } = await run([error, {}]);
+    assert.deepEqual(happened, ['poll']);
+    assert.equal(reason, error);
+  });
+}
+
+test('a failed commit is never repeated: it leaves the loop, since only the committed offset tells what became of it', async () => {
+  const failure = new ConnectorError('TRANSACTION_FAILED', 'cut');
+  const { happened, reason } = await run([{}, {}], () => Promise.reject(failure));
+  assert.deepEqual(happened, ['poll', 'commit']);
+  assert.equal(reason, failure);
+});
