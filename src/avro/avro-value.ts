@@ -1,0 +1,8 @@
+/** The values of leaves: decimals are their unscaled bytes, dates days, date-times milliseconds, longs bigints. */
+export type ScalarValue = boolean | number | bigint | string | Buffer;
+
+/** A record in the form in which it is encoded: a plain object with the schema's fields in the schema's order. */
+export interface AvroRecord {
+  readonly [field: string]: AvroValue;
+}
+export type AvroValue = null | ScalarValue | readonly AvroValue[] | AvroRecord;

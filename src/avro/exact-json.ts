@@ -1,0 +1,277 @@
+import { isUtf8 } from 'node:buffer';
+import { ConnectorError } from '../errors.ts';
+import { describeByte, firstInvalidUtf8, hexDigit } from './json-bytes.ts';
+import type { StringCache } from './string-cache.ts';
+
+/** A JSON number as it was written: "1.0" and "1e0" stay different texts, and nothing ever is a float. */
+export class JsonNumber {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A JSON value. Objects are maps, so that a key named __proto__ is a key like any other. */
+export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValue[] | JsonObject;
+export type JsonObject = ReadonlyMap<string, JsonValue>;
+
+const DEEPEST_NESTING = 64;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const ESCAPES: ReadonlyMap<number, string> = new Map(
+  [...'"\\/']
+    .map((char) => [char.charCodeAt(0), char] as const)
+    .concat([
+      [0x62, '\b'],
+      [0x66, '\f'],
+      [0x6e, '\n'],
+      [0x72, '\r'],
+      [0x74, '\t'],
+    ]),
+);
+
+/**
+ * A strict reader of JSON (RFC 8259) over bytes. It can be driven from outside, member by member and element by
+ * element, so that a long array need never be in memory as a whole; `readValue` reads everything below at once.
+ *
+ * The last byte of the input must be a zero that is not part of the text: no look-ahead then needs a bounds check.
+ * Of duplicate keys the last wins. Lone surrogates in escapes are kept; whoever needs valid text looks for them.
+ * Errors are ConnectorError BODY_MALFORMED and say what stands at which byte, but never quote the text.
+ */
+export class JsonReader {
+  position = 0;
+  /** How many keys appeared again in their object. */
+  duplicateKeys = 0;
+  readonly #bytes: Buffer;
+  readonly #end: number;
+  readonly #strings: StringCache;
+
+  constructor(bytesAndZero: Buffer, strings: StringCache) {
+    this.#bytes = bytesAndZero;
+    this.#end = bytesAndZero.length - 1;
+    this.#strings = strings;
+    if (!isUtf8(bytesAndZero))
+      throw this.#malformed(firstInvalidUtf8(bytesAndZero), 'a byte that is not UTF-8', 'text');
+  }
+
+  /** Skips white space; the byte that follows, or 0 at the end. */
+  peek(): number {
+    let byte = this.#byteAt(this.position);
+    while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) {
+      this.position += 1;
+      byte = this.#byteAt(this.position);
+    }
+    return byte;
+  }
+
+  /** Consumes `{`. */
+  openObject(): void {
+    this.#expect(OPEN_BRACE, 'an object');
+  }
+
+  /** The key of the next member, its colon consumed; null when the object ended, its brace consumed. */
+  nextKey(first: boolean): string | null {
+    if (this.#ended(first, CLOSE_BRACE, 'a comma or the end of the object')) return null;
+    if (this.peek() !== QUOTE) throw this.#unexpected('a key in quotes');
+    const key = this.#readString();
+    this.#expect(COLON, 'a colon');
+    return key;
+  }
+
+  /** Consumes `[`. */
+  openArray(): void {
+    this.#expect(OPEN_BRACKET, 'an array');
+  }
+
+  /** True when an element follows; false when the array ended, its bracket consumed. */
+  nextElement(first: boolean): boolean {
+    return !this.#ended(first, CLOSE_BRACKET, 'a comma or the end of the array');
+  }
+
+  /** Asserts that nothing but white space follows. */
+  finish(): void {
+    if (this.peek() !== 0 || this.position < this.#end) throw this.#unexpected('the end of the text');
+  }
+
+  /** Reads one whole value. `depth` is the number of objects and arrays around it. */
+  readValue(depth: number): JsonValue {
+    const byte = this.peek();
+    if (byte === QUOTE) return this.#readString();
+    if (byte === MINUS || (byte >= ZERO && byte <= NINE)) return this.#readNumber();
+    if (byte === OPEN_BRACE) return this.#readObject(depth + 1);
+    if (byte === OPEN_BRACKET) return this.#readArray(depth + 1);
+    if (byte === 0x74) return this.#readWord('true', true);
+    if (byte === 0x66) return this.#readWord('false', false);
+    if (byte === 0x6e) return this.#readWord('null', null);
+    throw this.#unexpected('a value');
+  }
+
+  #readObject(depth: number): JsonObject {
+    this.#assertDepth(depth);
+    this.position += 1;
+    const members = new Map<string, JsonValue>();
+    let count = 0;
+    for (let key = this.nextKey(true); key !== null; key = this.nextKey(false)) {
+      members.set(key, this.readValue(depth));
+      count += 1;
+    }
+    this.duplicateKeys += count - members.size;
+    return members;
+  }
+
+  #readArray(depth: number): readonly JsonValue[] {
+    this.#assertDepth(depth);
+    this.position += 1;
+    const elements: JsonValue[] = [];
+    for (let first = true; this.nextElement(first); first = false) elements.push(this.readValue(depth));
+    return elements;
+  }
+
+  #readString(): string {
+    const bytes = this.#bytes;
+    const start = this.position + 1;
+    let at = start;
+    let hash = 0;
+    let ascii = true;
+    for (;;) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) break;
+      if (byte === BACKSLASH) return this.#readEscapedString(start, at);
+      if (byte < 0x20) throw this.#unexpected('the end of the string', at);
+      if (byte >= 0x80) ascii = false;
+      hash = (Math.imul(hash, 31) + byte) | 0;
+      at += 1;
+    }
+    this.position = at + 1;
+    return ascii ? this.#strings.ascii(bytes, start, at, hash) : bytes.toString('utf8', start, at);
+  }
+
+  #readEscapedString(start: number, firstEscape: number): string {
+    const bytes = this.#bytes;
+    let text = '';
+    let from = start;
+    let at = firstEscape;
+    for (;;) {
+      const byte = bytes[at] as number;
+      if (byte < 0x20) throw this.#unexpected('the end of the string', at);
+      if (byte !== QUOTE && byte !== BACKSLASH) {
+        at += 1;
+        continue;
+      }
+      text += bytes.toString('utf8', from, at);
+      if (byte === QUOTE) break;
+      const letter = this.#byteAt(at + 1);
+      text += letter === 0x75 ? this.#readUnicodeEscape(at + 2) : this.#plainEscape(letter, at + 1);
+      at += letter === 0x75 ? 6 : 2;
+      from = at;
+    }
+    this.position = at + 1;
+    return text;
+  }
+
+  #plainEscape(letter: number, at: number): string {
+    const char = ESCAPES.get(letter);
+    if (char === undefined) throw this.#unexpected('the letter of an escape', at);
+    return char;
+  }
+
+  #readUnicodeEscape(start: number): string {
+    let unit = 0;
+    for (let at = start; at < start + 4; at++) {
+      const digit = hexDigit(this.#byteAt(at));
+      if (digit < 0) throw this.#unexpected('a hexadecimal digit', at);
+      unit = unit * 16 + digit;
+    }
+    return String.fromCharCode(unit);
+  }
+
+  #readNumber(): JsonNumber {
+    const bytes = this.#bytes;
+    const start = this.position;
+    let at = start;
+    if (bytes[at] === MINUS) at += 1;
+    if (bytes[at] === ZERO) at += 1;
+    else at = this.#skipDigits(at);
+    if (bytes[at] === POINT) at = this.#skipDigits(at + 1);
+    if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+      at += 1;
+      if (bytes[at] === 0x2b || bytes[at] === MINUS) at += 1;
+      at = this.#skipDigits(at);
+    }
+    this.position = at;
+    return new JsonNumber(bytes.toString('latin1', start, at));
+  }
+
+  #skipDigits(start: number): number {
+    const bytes = this.#bytes;
+    let at = start;
+    let byte = bytes[at] as number;
+    while (byte >= ZERO && byte <= NINE) {
+      at += 1;
+      byte = bytes[at] as number;
+    }
+    if (at === start) throw this.#unexpected('a digit', at);
+    return at;
+  }
+
+  #readWord<T>(word: string, value: T): T {
+    for (let index = 0; index < word.length; index++) {
+      if (this.#byteAt(this.position + index) !== word.charCodeAt(index)) {
+        throw this.#unexpected('a value', this.position + index);
+      }
+    }
+    this.position += word.length;
+    return value;
+  }
+
+  #ended(first: boolean, close: number, expected: string): boolean {
+    const byte = this.peek();
+    if (byte === close) {
+      this.position += 1;
+      return true;
+    }
+    if (first) return false;
+    if (byte !== COMMA) throw this.#unexpected(expected);
+    this.position += 1;
+    return false;
+  }
+
+  #expect(byte: number, expected: string): void {
+    if (this.peek() !== byte) throw this.#unexpected(expected);
+    this.position += 1;
+  }
+
+  #assertDepth(depth: number): void {
+    if (depth > DEEPEST_NESTING) {
+      throw this.#malformed(this.position, `nesting deeper than ${DEEPEST_NESTING}`, 'a value');
+    }
+  }
+
+  // Within the input or its closing zero, except behind an escape that the zero cut.
+  #byteAt(at: number): number {
+    return this.#bytes[at] ?? 0;
+  }
+
+  #unexpected(expected: string, at = this.position): ConnectorError {
+    return this.#malformed(at, at >= this.#end ? 'the end' : describeByte(this.#byteAt(at)), expected);
+  }
+
+  #malformed(at: number, found: string, expected: string): ConnectorError {
+    return new ConnectorError(
+      'BODY_MALFORMED',
+      `The body is not the JSON that is due: at byte ${at} of ${this.#end} stands ${found} where ${expected} is due.`,
+      { fields: { byte: at, bytes: this.#end } },
+    );
+  }
+}

@@ -1,0 +1,147 @@
+import { COMPATIBILITY, SchemaRegistry as ConfluentClient, SchemaType } from '@kafkajs/confluent-schema-registry';
+import { ConnectorError } from '../errors.ts';
+import { readSecret, type Secret } from '../http/secret.ts';
+import type { Clock } from '../support/clock.ts';
+
+const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+export type RegistryAuthentication =
+  | { readonly type: 'none' }
+  | { readonly type: 'basic'; readonly user: string; readonly password: Secret };
+
+export interface RegistryHttpOptions {
+  /** With the base path of the Confluent API, without a slash at the end: http://127.0.0.1:8081/apis/ccompat/v7. */
+  readonly url: string;
+  readonly auth: RegistryAuthentication;
+  /** For one request, its body included; 10 s when not given. */
+  readonly timeoutMs?: number;
+  readonly clock: Clock;
+}
+
+/** What the registry said: a status, and the JSON that came with it. */
+export interface RegistryAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface RegistryRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** Behind the base URL. */
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** Requests to a registry with Confluent's API, each with a deadline. Whatever is no answer is REGISTRY_UNREACHABLE. */
+export interface RegistryHttp {
+  request(request: RegistryRequest, signal: AbortSignal): Promise<RegistryAnswer>;
+  /** Registers a schema under a subject whose compatibility is FULL_TRANSITIVE already. */
+  register(subject: string, schema: string, signal: AbortSignal): Promise<RegistryAnswer>;
+}
+
+/**
+ * The package registers; the other requests are made here, since it
+ * - sets a subject's compatibility only after the first registration, and has no public call for it;
+ * - gives the schema of an id without decimal scales, which must be compared;
+ * - turns the status of a failed look-up into a text.
+ * It has no deadline either (and waits for ever for the rest of an answer that was cut), and it reports a connection
+ * that failed as status 400, which is therefore never taken for a refusal.
+ */
+export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
+  const { url, auth, timeoutMs = DEFAULT_TIMEOUT_MS, clock } = options;
+
+  async function headers(): Promise<Record<string, string>> {
+    if (auth.type === 'none') return {};
+    const password = await readSecret(auth.password, 'schemaRegistry.auth.password');
+    return { authorization: `Basic ${Buffer.from(`${auth.user}:${password}`, 'utf8').toString('base64')}` };
+  }
+
+  async function withinDeadline<T>(
+    what: string,
+    stop: AbortSignal,
+    call: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const ended = new AbortController();
+    const deadline = clock.sleep(timeoutMs, AbortSignal.any([stop, ended.signal])).then(() => {
+      throw unreachable(`did not answer ${what} within ${timeoutMs} ms`, undefined);
+    });
+    try {
+      return await Promise.race([call(AbortSignal.any([stop, ended.signal])), deadline]);
+    } catch (error) {
+      stop.throwIfAborted();
+      if (error instanceof ConnectorError) throw error;
+      throw unreachable(`did not answer ${what}`, error);
+    } finally {
+      // Ends the sleep, or the request that has outlived it.
+      ended.abort();
+      deadline.catch(() => {});
+    }
+  }
+
+  async function fetchJson({ method, path, body }: RegistryRequest, signal: AbortSignal): Promise<RegistryAnswer> {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...(await headers()), accept: 'application/json', 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+      // Credentials go to this address alone.
+      redirect: 'manual',
+      signal,
+    });
+    return { status: response.status, body: asObject(await readText(response)) };
+  }
+
+  async function registerByPackage(subject: string, schema: string, signal: AbortSignal): Promise<RegistryAnswer> {
+    const added = await headers();
+    const client = new ConfluentClient({
+      host: url,
+      retry: { retries: 0 },
+      middlewares: [() => ({ prepareRequest: async (next) => (await next()).enhance({ headers: added, signal }) })],
+    });
+    try {
+      const { id } = await client.register(
+        { type: SchemaType.AVRO, schema },
+        { subject, compatibility: COMPATIBILITY.FULL_TRANSITIVE, updateConfig: false },
+      );
+      return { status: 200, body: { id } };
+    } catch (error) {
+      const status = typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 400;
+      if (status === 400) throw error;
+      return { status, body: {} };
+    }
+  }
+
+  return {
+    request: (request, stop) =>
+      withinDeadline(`${request.method} ${request.path}`, stop, (signal) => fetchJson(request, signal)),
+    register: (subject, schema, stop) =>
+      withinDeadline(`the registration of ${subject}`, stop, (signal) => registerByPackage(subject, schema, signal)),
+  };
+
+  function unreachable(what: string, cause: unknown): ConnectorError {
+    return new ConnectorError('REGISTRY_UNREACHABLE', `The schema registry at ${new URL(url).host} ${what}.`, {
+      cause,
+    });
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > LARGEST_ANSWER_BYTES) throw new Error(`The answer is longer than ${LARGEST_ANSWER_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+// An answer of a proxy may be no JSON: its status says enough.
+function asObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,114 @@
+import { ConnectorError, type ErrorCode } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
+import { createRegistryHttp, type RegistryAnswer, type RegistryHttpOptions } from './registry-http.ts';
+import { parseSchema } from './schema.ts';
+import { canonicalSchema } from './schema-canonical.ts';
+
+const LEVEL = 'FULL_TRANSITIVE';
+
+/** Where the ids of schemas come from. */
+export interface SchemaRegistry {
+  /**
+   * The id of a schema under a subject: registered, or only looked up, and verified: the registry gives this schema
+   * back for the id. Asked once; a failure is asked again.
+   * @param schema the text of the schema
+   * @param signal when it aborts, the call rejects with its reason
+   * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or
+   *   SCHEMA_NOT_REGISTERED
+   */
+  schemaId(subject: string, schema: string, signal: AbortSignal): Promise<number>;
+  /** The text of the schema that the registry holds for an id, for readers. */
+  schemaText(id: number, signal: AbortSignal): Promise<string>;
+}
+
+export interface SchemaRegistryOptions extends RegistryHttpOptions {
+  /** Whether schemas are registered; otherwise they must be there already. */
+  readonly register: boolean;
+  readonly log: Log;
+}
+
+export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
+  const { register, log } = options;
+  const url = options.url.replace(/\/$/, '');
+  const http = createRegistryHttp({ ...options, url });
+  // One entry for each subject that is configured.
+  const verified = new Map<string, { readonly schema: string; readonly id: number }>();
+
+  async function fixCompatibility(subject: string, signal: AbortSignal): Promise<void> {
+    const path = `/config/${encodeURIComponent(subject)}`;
+    const answer = await http.request({ method: 'GET', path }, signal);
+    const level = answer.status === 200 ? answer.body.compatibilityLevel : null;
+    if (level === LEVEL) return;
+    // 404: the subject has no level of its own (40401 from Apicurio, 40408 from Confluent).
+    if (answer.status !== 200 && answer.status !== 404) throw refused(answer, `the compatibility of ${subject}`);
+    if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
+    const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);
+    if (set.status !== 200) throw refused(set, `the compatibility ${LEVEL} of ${subject}`);
+  }
+
+  async function registered(subject: string, schema: string, signal: AbortSignal): Promise<number> {
+    await fixCompatibility(subject, signal);
+    const answer = await http.register(subject, schema, signal);
+    if (answer.status === 409) {
+      const what = `The registry refuses the schema of ${subject}: it is not compatible with those that are there.`;
+      throw new ConnectorError('SCHEMA_INCOMPATIBLE', what, { fields: { subject, status: answer.status } });
+    }
+    return idOf(answer, `the registration of ${subject}`);
+  }
+
+  async function lookedUp(subject: string, schema: string, signal: AbortSignal): Promise<number> {
+    const path = `/subjects/${encodeURIComponent(subject)}`;
+    const answer = await http.request({ method: 'POST', path, body: { schema } }, signal);
+    if (answer.status === 404) {
+      const what = `The registry has not got the schema of ${subject}, and schemaRegistry.register is false.`;
+      throw new ConnectorError('SCHEMA_NOT_REGISTERED', what, { fields: { subject } });
+    }
+    return idOf(answer, `the look-up of ${subject}`);
+  }
+
+  async function schemaText(id: number, signal: AbortSignal): Promise<string> {
+    const answer = await http.request({ method: 'GET', path: `/schemas/ids/${id}` }, signal);
+    if (answer.status !== 200 || typeof answer.body.schema !== 'string') throw refused(answer, `schema id ${id}`);
+    return answer.body.schema;
+  }
+
+  return {
+    schemaText,
+    async schemaId(subject, schema, signal) {
+      const known = verified.get(subject);
+      if (known?.schema === schema) return known.id;
+      const id = await (register ? registered(subject, schema, signal) : lookedUp(subject, schema, signal));
+      if (!isSameSchema(await schemaText(id, signal), schema)) {
+        const what = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
+        throw new ConnectorError('REGISTRY_MISMATCH', what, { fields: { subject, schemaId: id } });
+      }
+      verified.set(subject, { schema, id });
+      log.info({ subject, schemaId: id }, 'schema verified');
+      return id;
+    },
+  };
+}
+
+function isSameSchema(held: string, ours: string): boolean {
+  const expected = canonicalSchema(parseSchema(ours));
+  try {
+    return canonicalSchema(parseSchema(held)) === expected;
+  } catch {
+    // A schema that uses what ours never use is another one.
+    return false;
+  }
+}
+
+function idOf(answer: RegistryAnswer, what: string): number {
+  const { id } = answer.body;
+  if (answer.status !== 200 || typeof id !== 'number' || !Number.isInteger(id)) throw refused(answer, what);
+  return id;
+}
+
+// An answer that will pass (5xx, 408, 429) is like none; any other needs someone to look at the settings.
+function refused({ status, body }: RegistryAnswer, what: string): ConnectorError {
+  const passes = status >= 500 || status === 408 || status === 429;
+  const code: ErrorCode = passes ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
+  const fields = { status, errorCode: typeof body.error_code === 'number' ? body.error_code : null };
+  return new ConnectorError(code, `The schema registry answered ${status} to ${what}.`, { fields });
+}

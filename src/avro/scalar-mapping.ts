@@ -1,0 +1,79 @@
+import type { ScalarValue } from './avro-value.ts';
+import { epochDays, localEpochMs } from './calendar.ts';
+import { DecimalEncoder } from './decimal.ts';
+import { JsonNumber, type JsonValue } from './exact-json.ts';
+import { describeJson } from './json-text.ts';
+import type { ScalarNode } from './schema.ts';
+
+/** What became of a leaf: its value, or why it has none. */
+export type ScalarOutcome =
+  | { readonly kind: 'value'; readonly value: ScalarValue; readonly exact: 'exact' | 'rounded' | 'mendedText' }
+  | { readonly kind: 'mismatch'; readonly reason: string };
+
+export type ScalarMapper = (value: JsonValue) => ScalarOutcome;
+
+const PLAIN_INTEGER = /^-?\d{1,19}$/;
+const LARGEST_LONG = 2n ** 63n - 1n;
+const LARGEST_INT = 2n ** 31n - 1n;
+
+/** How JSON becomes a leaf of this kind. Reasons never quote a value. */
+export function scalarMapper(node: ScalarNode): ScalarMapper {
+  if (node.logical === null) return plainMapper(node);
+  if (node.logical.name === 'decimal') return decimalMapper(node.logical);
+  if (node.logical.name === 'date') return textMapper('a date YYYY-MM-DD', epochDays);
+  return textMapper('a date-time YYYY-MM-DD HH:MM:SS', localEpochMs);
+}
+
+function plainMapper(node: ScalarNode): ScalarMapper {
+  if (node.avro === 'string') return mapString;
+  if (node.avro === 'boolean') {
+    return (value) => (typeof value === 'boolean' ? exact(value) : mismatch(describeJson(value), 'a boolean'));
+  }
+  if (node.avro === 'long') return integerMapper('a 64-bit integer', LARGEST_LONG, (integer) => integer);
+  if (node.avro === 'int') return integerMapper('a 32-bit integer', LARGEST_INT, Number);
+  throw new Error('Plain bytes have no form in JSON.');
+}
+
+// A lone surrogate is no character and has no UTF-8: the field gets U+FFFD and the text as sent is kept elsewhere.
+function mapString(value: JsonValue): ScalarOutcome {
+  if (typeof value !== 'string') return mismatch(describeJson(value), 'a string');
+  if (value.isWellFormed()) return exact(value);
+  return { kind: 'value', value: value.toWellFormed(), exact: 'mendedText' };
+}
+
+function integerMapper(due: string, largest: bigint, convert: (integer: bigint) => ScalarValue): ScalarMapper {
+  return (value) => {
+    if (!(value instanceof JsonNumber)) return mismatch(describeJson(value), due);
+    if (!PLAIN_INTEGER.test(value.text)) return mismatch('a number that is no plain integer in range', due);
+    const integer = BigInt(value.text);
+    if (integer > largest || integer < -largest - 1n) return mismatch('an integer out of range', due);
+    return exact(convert(integer));
+  };
+}
+
+function decimalMapper(form: { readonly precision: number; readonly scale: number }): ScalarMapper {
+  const encoder = new DecimalEncoder(form);
+  const due = `a decimal of ${form.precision} digits, ${form.scale} of them fraction digits,`;
+  return (value) => {
+    if (!(value instanceof JsonNumber)) return mismatch(describeJson(value), due);
+    const encoded = encoder.encode(value.text);
+    if (encoded === null) return mismatch(`a number with more than ${form.precision - form.scale} integer digits`, due);
+    return { kind: 'value', value: encoded.bytes, exact: encoded.rounded ? 'rounded' : 'exact' };
+  };
+}
+
+function textMapper(due: string, parse: (text: string) => number | null): ScalarMapper {
+  return (value) => {
+    if (typeof value !== 'string') return mismatch(describeJson(value), due);
+    const parsed = parse(value);
+    return parsed === null ? mismatch('a string of another form', due) : exact(parsed);
+  };
+}
+
+function exact(value: ScalarValue): ScalarOutcome {
+  return { kind: 'value', value, exact: 'exact' };
+}
+
+function mismatch(found: string, due: string): ScalarOutcome {
+  return { kind: 'mismatch', reason: `${found} where ${due} is due` };
+}

@@ -1,0 +1,144 @@
+/**
+ * An Avro schema as this project uses it, parsed and with its names resolved: what the mapping, the generated types,
+ * the comparison with the registry and the test of compatibility all walk.
+ */
+export type SchemaNode = ScalarNode | ArrayNode | MapNode | NullableNode | RecordNode;
+
+export type AvroPrimitive = 'boolean' | 'int' | 'long' | 'string' | 'bytes';
+
+export interface ScalarNode {
+  readonly kind: 'scalar';
+  readonly avro: AvroPrimitive;
+  /** The logical type, or null for the plain primitive. */
+  readonly logical: LogicalType | null;
+}
+
+export type LogicalType =
+  | { readonly name: 'decimal'; readonly precision: number; readonly scale: number }
+  | { readonly name: 'date' | 'local-timestamp-millis' };
+
+export interface ArrayNode {
+  readonly kind: 'array';
+  readonly items: SchemaNode;
+}
+
+export interface MapNode {
+  readonly kind: 'map';
+  readonly values: SchemaNode;
+}
+
+/** The union of null and one other type, null first. */
+export interface NullableNode {
+  readonly kind: 'nullable';
+  readonly inner: SchemaNode;
+}
+
+export interface RecordNode {
+  readonly kind: 'record';
+  /** With its namespace. */
+  readonly fullName: string;
+  readonly doc: string;
+  readonly fields: readonly FieldNode[];
+}
+
+export interface FieldNode {
+  readonly name: string;
+  readonly doc: string;
+  readonly node: SchemaNode;
+  /** Undefined when the field has none; null is a default like any other. */
+  readonly default: unknown;
+  readonly role: FieldRole;
+}
+
+/** Where a field's value comes from. */
+export type FieldRole =
+  /** From the member of the same name. */
+  | { readonly kind: 'member' }
+  /** The `value` of the first element of `list` whose `type` is this one in any casing (attribute `firstOf`). */
+  | { readonly kind: 'firstOf'; readonly list: string; readonly type: string }
+  /** Everything that was sent and has no field (attribute `unknownFields`). */
+  | { readonly kind: 'unknownFields' };
+
+const PRIMITIVES: ReadonlySet<string> = new Set(['boolean', 'int', 'long', 'string', 'bytes']);
+
+/** @throws Error for anything outside the part of Avro that this project uses: schemas are ours, so it is a bug. */
+export function parseSchema(text: string): RecordNode {
+  const node = parseNode(JSON.parse(text), '', new Map());
+  if (node.kind !== 'record') throw new Error('A record schema is due at the top.');
+  return node;
+}
+
+function parseNode(raw: unknown, namespace: string, named: Map<string, RecordNode>): SchemaNode {
+  if (typeof raw === 'string') return parseName(raw, namespace, named);
+  if (Array.isArray(raw)) {
+    if (raw.length !== 2 || raw[0] !== 'null') throw new Error('Only unions ["null", T] are used.');
+    return { kind: 'nullable', inner: parseNode(raw[1], namespace, named) };
+  }
+  const attributes = asAttributes(raw);
+  const type = attributes.type;
+  if (type === 'array') return { kind: 'array', items: parseNode(attributes.items, namespace, named) };
+  if (type === 'map') return { kind: 'map', values: parseNode(attributes.values, namespace, named) };
+  if (type === 'record') return parseRecord(attributes, namespace, named);
+  if (typeof type === 'string' && PRIMITIVES.has(type)) {
+    return { kind: 'scalar', avro: type as AvroPrimitive, logical: parseLogical(attributes) };
+  }
+  return parseNode(type, namespace, named);
+}
+
+function parseName(name: string, namespace: string, named: ReadonlyMap<string, RecordNode>): SchemaNode {
+  if (PRIMITIVES.has(name)) return { kind: 'scalar', avro: name as AvroPrimitive, logical: null };
+  const known = named.get(qualified(name, namespace));
+  if (known === undefined) throw new Error(`The schema names the type ${name} before it is defined.`);
+  return known;
+}
+
+function parseRecord(
+  attributes: Readonly<Record<string, unknown>>,
+  outerNamespace: string,
+  named: Map<string, RecordNode>,
+): RecordNode {
+  const namespace = typeof attributes.namespace === 'string' ? attributes.namespace : outerNamespace;
+  const fullName = qualified(String(attributes.name), namespace);
+  const ownNamespace = fullName.slice(0, Math.max(0, fullName.lastIndexOf('.')));
+  if (!Array.isArray(attributes.fields)) throw new Error(`The record ${fullName} has no fields.`);
+  const fields: FieldNode[] = [];
+  const record: RecordNode = { kind: 'record', fullName, doc: String(attributes.doc ?? ''), fields };
+  named.set(fullName, record);
+  for (const field of attributes.fields.map(asAttributes)) {
+    fields.push({
+      name: String(field.name),
+      doc: String(field.doc ?? ''),
+      node: parseNode(field.type, ownNamespace, named),
+      default: field.default,
+      role: parseRole(field),
+    });
+  }
+  return record;
+}
+
+function parseRole(field: Readonly<Record<string, unknown>>): FieldRole {
+  if (field.unknownFields === true) return { kind: 'unknownFields' };
+  if (field.firstOf === undefined) return { kind: 'member' };
+  const { list, type } = asAttributes(field.firstOf);
+  return { kind: 'firstOf', list: String(list), type: String(type) };
+}
+
+function parseLogical(attributes: Readonly<Record<string, unknown>>): LogicalType | null {
+  const name = attributes.logicalType;
+  if (name === undefined) return null;
+  if (name === 'decimal' && attributes.type === 'bytes') {
+    return { name, precision: Number(attributes.precision), scale: Number(attributes.scale ?? 0) };
+  }
+  if (name === 'date' && attributes.type === 'int') return { name };
+  if (name === 'local-timestamp-millis' && attributes.type === 'long') return { name };
+  throw new Error(`The logical type ${String(name)} is not used.`);
+}
+
+function qualified(name: string, namespace: string): string {
+  return name.includes('.') || namespace === '' ? name : `${namespace}.${name}`;
+}
+
+function asAttributes(raw: unknown): Readonly<Record<string, unknown>> {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new Error('A schema object is due.');
+  return raw as Readonly<Record<string, unknown>>;
+}
