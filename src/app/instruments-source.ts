@@ -10,7 +10,6 @@ import type { TopicSpecification } from '../kafka/topic.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
 import type { Clock } from '../support/clock.ts';
-import { untilAborted } from '../support/until-aborted.ts';
 
 // Key, headers and framing of a record; the limit of a topic counts them too.
 const RECORD_ALLOWANCE_BYTES = 4_096;
@@ -43,7 +42,7 @@ export function createInstrumentsSource(options: {
 
   async function registeredDecoder(signal: AbortSignal): Promise<PageDecoder> {
     if (decoder !== null) return decoder;
-    const schemaId = await untilAborted(registry.schemaId(subject, schema), signal);
+    const schemaId = await registry.schemaId(subject, schema, signal);
     const { onMismatch } = settings.mapping;
     const maxValueBytes = topics.maxRecordBytes - RECORD_ALLOWANCE_BYTES;
     decoder = createPageDecoder({ schema, schemaId, listKey: 'instruments', onMismatch, maxValueBytes, clock });

@@ -65,8 +65,6 @@ export interface PageDecoderOptions {
   readonly onMismatch: OnMismatch;
   /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
   readonly maxValueBytes?: number;
-  /** Encoded rows that are longer are failures: the topic would refuse them. No limit when not given. */
-  readonly maxRecordBytes?: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
@@ -112,8 +110,8 @@ export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
     if (typeof id !== 'bigint') throw new Error(`The schema ${schema.fullName} has no long field id.`);
     const key = String(id);
     const value = encoder.encode(record);
-    if (value.length > maxRecordBytes) {
-      return failure(key, '', `a record of ${value.length} bytes where the topic takes ${maxRecordBytes}`);
+    if (value.length > maxValueBytes) {
+      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${maxValueBytes}`);
     }
     return {
       kind: 'record',
@@ -146,15 +144,11 @@ export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
   };
 }
 
-// The reader wants a zero behind the text; concat fills up with zeros.
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    length += chunk.length;
-  }
-  return Buffer.concat(chunks, length + 1);
+  for await (const chunk of body) chunks.push(chunk);
+  // The reader wants a zero behind the text.
+  return Buffer.concat([...chunks, Uint8Array.of(0)]);
 }
 
 function malformed(what: string): ConnectorError {

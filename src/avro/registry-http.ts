@@ -1,22 +1,16 @@
 import { COMPATIBILITY, SchemaRegistry as ConfluentClient, SchemaType } from '@kafkajs/confluent-schema-registry';
 import { ConnectorError } from '../errors.ts';
-import { readSecret, type Secret } from '../http/secret.ts';
 import type { Clock } from '../support/clock.ts';
 
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
 
-const DEFAULT_TIMEOUT_MS = 10_000;
-
-export type RegistryAuthentication =
-  | { readonly type: 'none' }
-  | { readonly type: 'basic'; readonly user: string; readonly password: Secret };
-
 export interface RegistryHttpOptions {
   /** With the base path of the Confluent API, without a slash at the end: http://127.0.0.1:8081/apis/ccompat/v7. */
   readonly url: string;
-  readonly auth: RegistryAuthentication;
-  /** For one request, its body included; 10 s when not given. */
-  readonly timeoutMs?: number;
+  /** The value of the Authorization header, asked for before each request; it is a secret. */
+  readonly authorization?: () => Promise<string>;
+  /** For one request, its body included. */
+  readonly timeoutMs: number;
   readonly clock: Clock;
 }
 
@@ -49,12 +43,10 @@ export interface RegistryHttp {
  * that failed as status 400, which is therefore never taken for a refusal.
  */
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
-  const { url, auth, timeoutMs = DEFAULT_TIMEOUT_MS, clock } = options;
+  const { url, authorization, timeoutMs, clock } = options;
 
   async function headers(): Promise<Record<string, string>> {
-    if (auth.type === 'none') return {};
-    const password = await readSecret(auth.password, 'schemaRegistry.auth.password');
-    return { authorization: `Basic ${Buffer.from(`${auth.user}:${password}`, 'utf8').toString('base64')}` };
+    return authorization === undefined ? {} : { authorization: await authorization() };
   }
 
   async function withinDeadline<T>(

@@ -16,6 +16,13 @@ export function isFenced(error: unknown): boolean {
   });
 }
 
+/** What a broker says while a partition's leader moves, or a new topic has not reached every broker. It passes. */
+const LEADERLESS_TYPES: readonly unknown[] = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
+
+export function isLeaderless(error: unknown): boolean {
+  return causes(error).some((cause) => 'type' in cause && LEADERLESS_TYPES.includes(cause.type));
+}
+
 /** The broker's name for what went wrong, or the message of the innermost cause; for texts and logs. */
 export function kafkaReason(error: unknown): string {
   const chain = causes(error);

@@ -3,7 +3,7 @@ import type { Consumer, IHeaders, Kafka, KafkaMessage, PartitionAssigner } from 
 import { ConnectorError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../support/clock.ts';
-import { kafkaReason } from './kafkajs-errors.ts';
+import { isLeaderless, kafkaReason } from './kafkajs-errors.ts';
 import type { LogReader, ReadToEnd } from './log-reader.ts';
 import type { CommittedRecord } from './record.ts';
 import { StallWatch } from './stall-watch.ts';
@@ -24,6 +24,8 @@ export interface KafkajsReaderOptions {
 /** Bytes of one fetch; more than kafkajs asks for by default, since a reader reads everything that is there. */
 const MAX_BYTES_PER_PARTITION = 4 * 1024 * 1024;
 const MAX_BYTES = 16 * 1024 * 1024;
+/** Between two questions for the ends while a partition has no leader. */
+const LEADER_POLL_MS = 50;
 
 /**
  * Reads committed records to the end with a kafkajs consumer, which knows no reading without a group: each call has a
@@ -43,7 +45,7 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
       const stalled = new StallWatch(options.tuning.readStallMs, options.clock);
       try {
         const stop = AbortSignal.any([signal, stalled.signal]);
-        const ends = await untilAborted(findEnds(options, request), stop);
+        const ends = await untilAborted(findEnds(options, request, stop), stop);
         stalled.moved();
         const ahead = new Map([...ends].filter(([, { low, high }]) => low < high).map(([p, { high }]) => [p, high]));
         if (ahead.size > 0) await consume(options, { ...request, signal: stop }, ahead, stalled, cleanUps);
@@ -66,10 +68,21 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
 /** What `onRecord` threw: it goes to the caller as it is. */
 class ReadRefused extends Error {}
 
-async function findEnds(
-  { kafka, tuning }: KafkajsReaderOptions,
-  { topic, partitions }: ReadToEnd,
-): Promise<ReadonlyMap<number, { low: bigint; high: bigint }>> {
+type Ends = ReadonlyMap<number, { readonly low: bigint; readonly high: bigint }>;
+
+/** kafkajs gives up at once where a partition has no leader, as for a moment after its creation or a failover. */
+async function findEnds(options: KafkajsReaderOptions, request: ReadToEnd, signal: AbortSignal): Promise<Ends> {
+  for (;;) {
+    try {
+      return await askForEnds(options, request);
+    } catch (error) {
+      if (!isLeaderless(error)) throw error;
+      await options.clock.sleep(LEADER_POLL_MS, signal);
+    }
+  }
+}
+
+async function askForEnds({ kafka, tuning }: KafkajsReaderOptions, { topic, partitions }: ReadToEnd): Promise<Ends> {
   const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
   try {
     await admin.connect();

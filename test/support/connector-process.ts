@@ -88,7 +88,10 @@ export function startProcess(
   };
 }
 
-/** Starts the connector that kills itself at a moment; null for one that ends when its walk is done. */
-export function startKillableConnector(moment: object | null, env: Readonly<Record<string, string>>): ConnectorProcess {
+/** Starts a connector that kills itself at a moment; null for one that ends with its walk, "stay" for one that does not. */
+export function startKillableConnector(
+  moment: object | 'stay' | null,
+  env: Readonly<Record<string, string>>,
+): ConnectorProcess {
   return startProcess(KILLABLE, [JSON.stringify(moment)], env);
 }

@@ -5,10 +5,11 @@ import { createLog } from '../../src/observability/pino-log.ts';
 import { type KillMoment, killingKafka } from './killing-kafka.ts';
 
 /*
- * The connector as a process of its own that kills itself at a moment named by its first argument (JSON; null for
- * never). It stops by itself, in good order, when the walk is done.
+ * The connector as a process of its own. Its first argument is JSON: a moment at which it kills itself, or null to stop
+ * in good order when the walk is done, or "stay" to stop only when it is asked to.
  */
-const moment = JSON.parse(process.argv[2] ?? 'null') as KillMoment | null;
+const argument = JSON.parse(process.argv[2] ?? 'null') as KillMoment | 'stay' | null;
+const moment = argument === 'stay' ? null : argument;
 const stop = new AbortController();
 process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 
@@ -22,7 +23,7 @@ await runConnector({
     ...events,
     walkCompleted(event) {
       events.walkCompleted(event);
-      stop.abort(new Error('the walk is done'));
+      if (argument !== 'stay') stop.abort(new Error('the walk is done'));
     },
   },
   signal: stop.signal,

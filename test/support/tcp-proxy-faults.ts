@@ -27,6 +27,8 @@ export interface FaultRule {
   readonly times?: number;
   /** Each is hit with this probability, 0 to 1; always by default. */
   readonly chance?: number;
+  /** So many matching requests in a row are hit each time, which outlasts a client's retries; one by default. */
+  readonly burst?: number;
   /** Decides for a rule with a chance. */
   readonly random?: () => number;
 }
@@ -51,6 +53,7 @@ interface ActiveRule {
   readonly rule: FaultRule;
   matched: number;
   hits: number;
+  burstLeft: number;
 }
 
 /** Rules as data: the first that applies to a request decides what happens to it. */
@@ -58,15 +61,17 @@ export function createFaultPlan(): FaultPlan {
   let rules: ActiveRule[] = [];
 
   function applies(active: ActiveRule, request: RequestHeader): boolean {
-    const { on, skip = 0, times = 1, chance = 1, random = Math.random } = active.rule;
+    const { on, skip = 0, times = 1, chance = 1, burst = 1, random = Math.random } = active.rule;
     if (!(typeof on === 'string' ? on === request.api : on.some((api) => api === request.api))) return false;
     active.matched += 1;
-    return active.matched > skip && active.hits < times && random() < chance;
+    if (active.matched <= skip || active.hits >= times) return false;
+    if (active.burstLeft === 0 && random() < chance) active.burstLeft = burst;
+    return active.burstLeft > 0;
   }
 
   return {
     add(rule) {
-      const active = { rule, matched: 0, hits: 0 };
+      const active = { rule, matched: 0, hits: 0, burstLeft: 0 };
       rules.push(active);
       return { hits: () => active.hits };
     },
@@ -77,6 +82,7 @@ export function createFaultPlan(): FaultPlan {
       const active = rules.find((candidate) => applies(candidate, request));
       if (active === undefined) return undefined;
       active.hits += 1;
+      active.burstLeft -= 1;
       return { fault: active.rule.fault, delayMs: active.rule.delayMs ?? 0 };
     },
   };

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import type { KafkaCluster } from '../../src/kafka/cluster.ts';
+import type { Fault } from '../../src/simulator/fault.ts';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { fenceSource } from '../support/at-rest.ts';
+import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
+import { type RunningConnector, startConnector } from '../support/running-connector.ts';
+import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
+
+const PARTITIONS = [0, 1, 2, 3, 4, 5];
+/** The probe that asks for the stream's start is request 1 of the list; pages follow. */
+const SECOND_PAGE = 3;
+
+interface Scene {
+  readonly simulator: Simulator;
+  readonly kafka: KafkaCluster;
+  readonly prefix: string;
+  start(limit: number): Promise<RunningConnector>;
+  /** The keys on the topic, once the connector has stopped. */
+  keys(): Promise<string[]>;
+}
+
+/** A provider with some instruments and these faults, and a place on the real broker. */
+function scene(title: string, instruments: number, body: (t: TestContext, scene: Scene) => Promise<void>): void {
+  test(title, { timeout: 120_000 }, async (t) => {
+    const stack = await stackOrSkip(t);
+    const kafka = (await kafkaOrSkip(t))?.connect();
+    if (!stack || !kafka) return;
+    const prefix = uniquePrefix('bad');
+    const simulator = await createSimulator({ instruments, seed: 3, port: 0 });
+    t.after(() => simulator.close());
+    await body(t, {
+      simulator,
+      kafka,
+      prefix,
+      start: (limit) => startConnector(t, { stack, simulator, prefix, source: { limit } }),
+      async keys() {
+        await fenceSource(kafka, prefix);
+        const records = await readCommitted(kafka, `${prefix}.instruments`, PARTITIONS);
+        return records.map((record) => String(record.key));
+      },
+    });
+  });
+}
+
+const poison = (row: number, edit: { pointer: string; value?: string }): Fault => ({
+  kind: 'poison',
+  rows: [row],
+  how: { edit: [edit] },
+});
+
+scene('four bad rows of a thousand become four dead letters and 996 records', 1_000, async (_t, scene) => {
+  const { simulator, kafka, prefix } = scene;
+  const faults: Fault[] = [
+    poison(10, { pointer: '/issuePrice', value: '"a hundred"' }),
+    poison(20, { pointer: '/denomination', value: '1234567890123456789012345' }),
+    poison(30, { pointer: '/id' }),
+    { kind: 'poison', rows: [40], how: { extraBytes: 5_000_000 } },
+  ];
+  simulator.injectFaults(faults.map((fault) => ({ match: 'instruments', nth: 2, fault })));
+  const connector = await scene.start(1_000);
+  const walk = await connector.event('walkCompleted');
+  assert.equal(walk.fields.rows, 1_000);
+  assert.equal(walk.fields.deadLetters, 4);
+  await connector.stop();
+  assert.equal(new Set(await scene.keys()).size, 996);
+
+  const letters = await readCommitted(kafka, `${prefix}.dead-letters`);
+  const found = letters.map(({ headers }) => [headers['spc-pointer'], headers['__connect.errors.exception.message']]);
+  assert.deepEqual(
+    found.map(([pointer]) => pointer),
+    ['/issuePrice', '/denomination', '/id', ''],
+  );
+  for (const [, reason] of found) assert.ok(reason && reason.length > 10 && !reason.includes('a hundred'), reason);
+  const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
+  assert.deepEqual(
+    letters.map(({ key }) => (key === null ? null : String(key))),
+    [ids[10], ids[20], null, ids[40]],
+  );
+
+  const [wrongType, , , huge] = letters;
+  const sent = [...simulator.ledger.instruments()][10]?.text ?? '';
+  assert.equal(String(wrongType?.value), sent.replace(/"issuePrice":[^,]+/, '"issuePrice":"a hundred"'));
+  assert.equal(
+    wrongType?.headers['spc-sha256'],
+    createHash('sha256')
+      .update(wrongType?.value ?? '')
+      .digest('hex'),
+  );
+  assert.equal(huge?.value?.length, 256 * 1024);
+  assert.ok(Number(huge?.headers['spc-length']) > 5_000_000);
+});
+
+const passing: Record<string, { fault: Fault; code: string; says: RegExp }> = {
+  'malformed JSON': {
+    fault: { kind: 'body', body: '{"instruments":[{"id":1,,}]}' },
+    code: 'BODY_MALFORMED',
+    says: /byte \d+/,
+  },
+  'JSON that ends early': { fault: { kind: 'cutJson' }, code: 'BODY_MALFORMED', says: /end/ },
+  'a body cut by the connection': {
+    fault: { kind: 'truncate', how: 'contentLength' },
+    code: 'BODY_INCOMPLETE',
+    says: /\/v1\/instruments/,
+  },
+  'a reset in the middle': { fault: { kind: 'reset', share: 0.5 }, code: 'BODY_INCOMPLETE', says: /\/v1\/instruments/ },
+  'HTML with status 200': {
+    fault: { kind: 'body', body: '<html>maintenance</html>', contentType: 'text/html' },
+    code: 'PROTOCOL_VIOLATION',
+    says: /text\/html/,
+  },
+  'no links': { fault: { kind: 'links', how: 'missing' }, code: 'PROTOCOL_VIOLATION', says: /links/ },
+  'a link to another origin': {
+    fault: { kind: 'links', how: 'url', url: 'https://evil.example/v1/instruments?minId=1' },
+    code: 'PROTOCOL_VIOLATION',
+    says: /evil\.example/,
+  },
+  'no list of instruments': {
+    fault: { kind: 'body', body: '{"links":{"next":null}}' },
+    code: 'BODY_MALFORMED',
+    says: /"instruments"/,
+  },
+  'a status 503': { fault: { kind: 'status', status: 503 }, code: 'PROVIDER_BUSY', says: /503/ },
+};
+
+for (const [what, { fault, code, says }] of Object.entries(passing)) {
+  scene(
+    `${what}: nothing of the page is written, the error says so, and the page is asked for again`,
+    300,
+    async (_t, scene) => {
+      scene.simulator.injectFaults([{ match: 'instruments', nth: SECOND_PAGE, fault }]);
+      const connector = await scene.start(100);
+      const failure = await connector.event('attemptFailed');
+      assert.equal(failure.fields.err.code, code);
+      assert.match(failure.fields.err.message, says);
+      const walk = await connector.event('walkCompleted');
+      assert.deepEqual([walk.fields.pages, walk.fields.rows, walk.fields.deadLetters], [3, 300, 0]);
+      await connector.stop();
+      const keys = await scene.keys();
+      assert.equal(keys.length, 300);
+      assert.equal(new Set(keys).size, 300);
+    },
+  );
+}
+
+const stopping: Record<string, { faults: Fault[]; code: string; says: RegExp }> = {
+  'a cursor that repeats itself': {
+    faults: [{ kind: 'links', how: 'same' }],
+    code: 'WALK_CURSOR_REPEATED',
+    says: /minId=\d+ with a link to minId=\d+/,
+  },
+  'a cursor that falls': {
+    faults: [{ kind: 'links', how: 'lower' }],
+    code: 'WALK_CURSOR_REPEATED',
+    says: /does not lie behind/,
+  },
+  'a tenth of the rows not mapping': {
+    faults: [{ kind: 'poison', share: 0.1, how: { edit: [{ pointer: '/issuePrice', value: '"1"' }] } }],
+    code: 'TOO_MANY_DEAD_LETTERS',
+    says: /of 400 rows of \/v1\/instruments\?minId=\d+ do not map.*\/issuePrice/,
+  },
+};
+
+for (const [what, { faults, code, says }] of Object.entries(stopping)) {
+  scene(`${what} stops the source with nothing of that page written`, 1_200, async (_t, scene) => {
+    scene.simulator.injectFaults(faults.map((fault) => ({ match: 'instruments', nth: SECOND_PAGE, fault })));
+    const connector = await scene.start(400);
+    const failure = await connector.event('sourceFailed');
+    assert.equal(failure.fields.err.code, code);
+    assert.match(failure.fields.err.message, says);
+    assert.deepEqual(await connector.ended, ['instruments']);
+    assert.equal((await scene.keys()).length, 400);
+    assert.equal((await readCommitted(scene.kafka, `${scene.prefix}.dead-letters`)).length, 0);
+    const asked = scene.simulator.requests.count('instruments');
+    assert.ok(asked <= SECOND_PAGE + 2, `${asked} requests`);
+  });
+}

@@ -1,0 +1,77 @@
+import type { TestContext } from 'node:test';
+import { runConnector } from '../../src/app/connector.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { connectorEnvironment, settingsText } from './connector-process.ts';
+import type { RecordedEvent } from './recorded-events.ts';
+import type { TestStack } from './stack.ts';
+
+const PATIENCE_MS = 60_000;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface RunningConnector {
+  readonly seen: readonly RecordedEvent[];
+  /** The first event of this name, past or to come; rejects when the connector ends without it. */
+  event(name: keyof ConnectorEvents): Promise<RecordedEvent>;
+  /** The sources that failed; resolves when the connector has ended. */
+  readonly ended: Promise<readonly string[]>;
+  stop(): Promise<readonly string[]>;
+}
+
+/** A connector in this process, stopped when the test ends. */
+export async function startConnector(
+  t: TestContext,
+  options: {
+    readonly stack: TestStack;
+    readonly simulator: Simulator;
+    readonly prefix: string;
+    readonly source?: Readonly<Record<string, string | number>>;
+    readonly more?: string;
+  },
+): Promise<RunningConnector> {
+  const { stack, simulator, prefix } = options;
+  const text = settingsText(options.source, options.more);
+  const settings = await loadSettings({ text, env: connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix }) });
+  const seen: RecordedEvent[] = [];
+  const waiting = new Set<() => void>();
+  const events = new Proxy({} as ConnectorEvents, {
+    get: (_, name) => (fields: unknown) => {
+      seen.push({ name: String(name), fields });
+      for (const look of waiting) look();
+    },
+  });
+  const stopping = new AbortController();
+  const ended = runConnector({ settings, log: silent, events, signal: stopping.signal });
+  ended.catch(() => {});
+  const stop = () => {
+    stopping.abort(new Error('the test stops it'));
+    return ended;
+  };
+  t.after(() => stop().catch(() => {}));
+  return {
+    seen,
+    ended,
+    stop,
+    event(name) {
+      const found = Promise.withResolvers<RecordedEvent>();
+      const look = () => {
+        const event = seen.find((candidate) => candidate.name === name);
+        if (event) found.resolve(event);
+      };
+      const missing = (why: string) =>
+        found.reject(new Error(`${why} before ${name}; seen: ${seen.map((event) => event.name).join(', ')}`));
+      const patience = setTimeout(() => missing(`${PATIENCE_MS} ms passed`), PATIENCE_MS);
+      ended.then(
+        () => missing('the connector ended'),
+        (error) => missing(`the connector ended (${error})`),
+      );
+      waiting.add(look);
+      look();
+      return found.promise.finally(() => {
+        clearTimeout(patience);
+        waiting.delete(look);
+      });
+    },
+  };
+}
