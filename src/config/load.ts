@@ -63,7 +63,7 @@ function inFileOrder(tree: SettingsTree, found: readonly Problem[]): readonly Pl
   const isFollowUp = (path: SettingPath) =>
     path.some((_, depth) => broken.has(JSON.stringify(path.slice(0, depth + 1))));
   const fromSchema = found
-    
+    .filter(({ path }) => !isFollowUp(path))
     .map((problem) => ({ ...problem, position: positionOf(tree, problem) }));
   const fromFile = tree.problems.map((problem) => ({
     ...problem,

@@ -38,6 +38,7 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
 
   function convert(node: Node | null, path: SettingPath, key: Position | undefined, document: Document): unknown {
     const target = isAlias(node) ? node.resolve(document) : node;
+    if (target === undefined) problems.push({ path, message: 'not YAML: an alias without its anchor' });
     nodes++;
     if (nodes > MAXIMUM_NODES || path.length > MAXIMUM_DEPTH) {
       if (nodes === MAXIMUM_NODES + 1 || path.length === MAXIMUM_DEPTH + 1) {

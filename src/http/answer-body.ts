@@ -42,8 +42,8 @@ export function openAnswerBody(options: {
   readonly capSetting: string;
   readonly signal: AbortSignal;
 }): AnswerBody {
-  const { stream, maxBodyBytes, from, capSetting, signal } = options;
-  const decoded = decode(stream, options.encoding, from);
+  const { maxBodyBytes, from, capSetting, signal } = options;
+  const decoded = decode(options.stream, options.encoding, from);
   const iterator: AsyncIterator<Uint8Array> = decoded[Symbol.asyncIterator]();
   let bytes = 0;
   let failure: ConnectorError | undefined;
@@ -63,8 +63,6 @@ export function openAnswerBody(options: {
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
       failure = cause instanceof ConnectorError ? cause : broken(cause);
-      // The connection cannot be used again; a decoder goes with the stream that feeds it.
-      stream.destroy();
       throw failure;
     }
   }

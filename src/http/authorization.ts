@@ -3,8 +3,8 @@ import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { createClientCredentials, type OAuth2Settings } from './client-credentials.ts';
 import type { NetworkOptions } from './dispatcher.ts';
-import { readSecret, type Secret } from './secret.ts';
 import type { HttpLog } from './http-log.ts';
+import { readSecret, type Secret } from './secret.ts';
 
 // Fields that carry the request itself; a key in one of them would break every request.
 const RESERVED_FIELDS =

@@ -5,8 +5,8 @@ import { parseAddress, requestTarget } from './address.ts';
 import type { Authorization } from './authorization.ts';
 import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
 import { type Exchange, exchange } from './exchange.ts';
-import { createRateLimiter } from './rate-limiter.ts';
 import type { HttpLog } from './http-log.ts';
+import { createRateLimiter } from './rate-limiter.ts';
 
 // More than the sources and price batches that ask at once; the rate limit is the real bound.
 const CONNECTIONS = 8;

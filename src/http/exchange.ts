@@ -6,9 +6,9 @@ import { readProblem, refusedAnswer, unanswered } from './answer-error.ts';
 import type { HttpAnswer } from './client.ts';
 import { openDeadline, untilAborted } from './deadline.ts';
 import { ageSeconds, headerField, serverDate } from './header-fields.ts';
+import type { HttpLog } from './http-log.ts';
 import { quotedText } from './quoted-text.ts';
 import { actionOf } from './status-action.ts';
-import type { HttpLog } from './http-log.ts';
 
 const LARGEST_PROBLEM_BYTES = 4_096;
 const LONGEST_PROBLEM_MS = 2_000;

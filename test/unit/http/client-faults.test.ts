@@ -136,10 +136,8 @@ test('slow headers, a slow body, and a body without end are cut at the total dea
   );
 });
 
-test('a server that never finishes the handshake is unreachable, and does not hold up a caller that aborts', async (t) => {
+test('a server that never finishes the handshake does not hold up a caller that aborts', async (t) => {
   const url = (await serveRaw(t, () => {})).replace('http:', 'https:');
-  const hanging = clientFor(t, url, { timeoutMs: 400 }).get(page, text, never);
-  await assert.rejects(hanging, { code: 'PROVIDER_UNREACHABLE', message: /UND_ERR_CONNECT_TIMEOUT/ });
   const controller = new AbortController();
   setTimeout(() => controller.abort(new Error('stopped')), 30);
   const startedAt = performance.now();

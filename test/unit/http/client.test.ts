@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { HttpAnswer } from '../../../src/http/client.ts';
 import { clientFor, json, keepingLog, never, page, serve, serveRaw, text } from './loopback.ts';
 
 test('an answer comes with its status, the server clock, its content type and its decoded bytes', async (t) => {
@@ -118,7 +119,14 @@ test('a caller that aborts gets its own reason, before and during the answer', a
     const controller = new AbortController();
     const reason = new Error(`stopped during ${path}`);
     setTimeout(() => controller.abort(reason), 50);
-    await assert.rejects(client.get({ path, query: [] }, text, controller.signal), reason);
+    let seen: unknown;
+    const consume = (answer: HttpAnswer) =>
+      text(answer).catch((error) => {
+        seen = error;
+      });
+    await assert.rejects(client.get({ path, query: [] }, consume, controller.signal), reason);
+    await delay(0);
+    assert.equal(seen, path === '/body' ? reason : undefined);
   }
   await assert.rejects(client.get(page, text, AbortSignal.abort(new Error('before'))), /before/);
 });

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type ServerOptions } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
+import { before, type TestContext, test } from 'node:test';
+import { clientFor, json, never, page, serve, text } from '../unit/http/loopback.ts';
+import { type Certificate, type Certificates, makeCertificates } from './certificates.ts';
+
+let certificates: Certificates;
+
+before(() => {
+  certificates = makeCertificates();
+});
+
+async function serveTls(t: TestContext, certificate: Certificate, options: ServerOptions = {}) {
+  const requests: string[] = [];
+  const server = createServer({ ...certificate, ...options }, (request, response) => {
+    requests.push(request.headers.host ?? '');
+    response.writeHead(200, json).end('{}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  return { port: (server.address() as AddressInfo).port, requests };
+}
+
+test('a certificate of our own authority is accepted when its file is set, and only then', async (t) => {
+  const { port, requests } = await serveTls(t, certificates.good);
+  const { ca } = certificates;
+  for (const host of ['localhost', '127.0.0.1']) {
+    assert.equal(await clientFor(t, `https://${host}:${port}`, { ca }).get(page, text, never), '{}');
+  }
+  requests.length = 0;
+  await assert.rejects(clientFor(t, `https://localhost:${port}`).get(page, text, never), {
+    code: 'PROVIDER_UNREACHABLE',
+    message: /certificate is not accepted \(\w+\); set referenceData\.ca/,
+  });
+  assert.deepEqual(requests, []);
+});
+
+test('a certificate for another host, an expired one, and a self-signed one are refused before anything is sent', async (t) => {
+  const { ca, otherHost, expired, selfSigned } = certificates;
+  for (const [certificate, code] of [
+    [otherHost, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    [expired, 'CERT_HAS_EXPIRED'],
+    [selfSigned, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+  ] as const) {
+    const { port, requests } = await serveTls(t, certificate);
+    await assert.rejects(clientFor(t, `https://localhost:${port}`, { ca }).get(page, text, never), {
+      code: 'PROVIDER_UNREACHABLE',
+      message: new RegExp(code),
+    });
+    assert.deepEqual(requests, []);
+  }
+});
+
+test('a certificate of our own is shown to a server that asks for one', async (t) => {
+  const { ca, good, client } = certificates;
+  const { port } = await serveTls(t, good, { ca, requestCert: true, rejectUnauthorized: true });
+  const url = `https://localhost:${port}`;
+  assert.equal(await clientFor(t, url, { ca, ...client }).get(page, text, never), '{}');
+  await assert.rejects(clientFor(t, url, { ca }).get(page, text, never), { code: 'PROVIDER_UNREACHABLE' });
+});
+
+test('files that are no PEM are refused at once, by the name of their setting', (t) => {
+  const { client } = certificates;
+  for (const files of [{ cert: 'canary' }, { cert: client.cert, key: 'canary' }, { ca: 'canary', cert: 'canary' }]) {
+    assert.throws(() => clientFor(t, 'https://localhost', files), {
+      code: 'SETTINGS_INVALID',
+      message: 'referenceData.ca, cert or key cannot be used as PEM.',
+    });
+  }
+});
+
+test('a proxy gets no more than the name of the host, and its answer cannot stand for the certificate', async (t) => {
+  const { ca, good, otherHost } = certificates;
+  const connects: string[] = [];
+  const plain: string[] = [];
+  let targetPort = 0;
+  const proxy = createHttpServer((request, response) => {
+    plain.push(request.url ?? '');
+    response.writeHead(200, json).end('{}');
+  });
+  proxy.on('connect', (request, socket) => {
+    connects.push(`${request.url} ${request.headers['proxy-authorization']} ${request.headers.authorization}`);
+    const target = connect(targetPort, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      target.pipe(socket).pipe(target);
+    });
+    target.on('error', () => socket.destroy());
+    socket.on('error', () => target.destroy());
+    socket.on('close', () => target.destroy());
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.after(() => proxy.close());
+  const address = `http://user:secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const authorization = { headers: async () => ({ authorization: 'Bearer canary' }), renew: async () => null };
+  const through = { ca, proxy: address, authorization };
+
+  const trusted = await serveTls(t, good);
+  targetPort = trusted.port;
+  assert.equal(await clientFor(t, 'https://provider.test', through).get(page, text, never), '{}');
+  assert.deepEqual(connects, [`provider.test:443 Basic ${btoa('user:secret')} undefined`]);
+
+  const untrusted = await serveTls(t, otherHost);
+  targetPort = untrusted.port;
+  await assert.rejects(clientFor(t, 'https://provider.test', through).get(page, text, never), {
+    code: 'PROVIDER_UNREACHABLE',
+    message: /ERR_TLS_CERT_ALTNAME_INVALID/,
+  });
+  assert.deepEqual(untrusted.requests, []);
+
+  // What never leaves the machine never goes through a proxy, so HTTPS_PROXY does not break a local trial.
+  const local = await serve(t, (_, response) => void response.writeHead(200, json).end('{}'));
+  assert.equal(await clientFor(t, local.url, through).get(page, text, never), '{}');
+  assert.equal(connects.length, 2);
+  assert.deepEqual(plain, []);
+});
+
+test('a proxy address that cannot be used is refused without showing its password', (t) => {
+  for (const proxy of ['canary', 'socks5://user:canary@127.0.0.1:1']) {
+    assert.throws(() => clientFor(t, 'https://provider.test', { proxy }), {
+      code: 'SETTINGS_INVALID',
+      message: 'referenceData.proxy is no http or https address.',
+    });
+  }
+});

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createAuthorization } from '../../../src/http/authorization.ts';
+import { json, serve } from './loopback.ts';
+import { type Answer, oauth2, options, token, tokenEndpoint, value } from './token-endpoint.ts';
+
+test('where basic is refused, the secret goes into the form, and stays there', async (t) => {
+  const noBasic = (request: IncomingMessage, response: ServerResponse) => {
+    if (request.headers.authorization === undefined)
+      response.writeHead(200, json).end(JSON.stringify(token('posted', 10)));
+    else response.writeHead(401, { ...json, 'www-authenticate': 'Basic' }).end('{"error":"invalid_client"}');
+  };
+  const { url, requests } = await tokenEndpoint(t, [noBasic]);
+  const settings = options();
+  const authorization = createAuthorization(oauth2(url), settings);
+  assert.equal(await value(authorization), 'Bearer posted');
+  settings.nowMs = 20_000;
+  assert.equal(await value(authorization), 'Bearer posted');
+  assert.deepEqual(
+    requests.map(({ form }) => form.get('client_secret')),
+    [null, 'canary+secret', 'canary+secret'],
+  );
+});
+
+test('an id_token that comes along with scope openid is ignored', async (t) => {
+  const { url } = await tokenEndpoint(t, [{ ...token('one'), id_token: 'not.even.one', refresh_token: 7 }]);
+  assert.equal(await value(createAuthorization(oauth2(url), options())), 'Bearer one');
+});
+
+test('the OAuth error is told without the secret that it echoes, and without control characters', async (t) => {
+  const { url } = await tokenEndpoint(t, [
+    { error: 'invalid_scope', error_description: 'no canary+secret\n\u001b[2J for you' },
+  ]);
+  const error = await value(createAuthorization(oauth2(url), options())).catch((caught) => caught);
+  assert.match(error.message, /The token endpoint of marketData answered 400 \(invalid_scope: no \[secret\]\\u\{a\}/);
+  assert.deepEqual(error.fields, { status: 400, oauthError: 'invalid_scope' });
+});
+
+test('token answers that hang, never end, redirect, or are no token fail with TOKEN_FAILED', async (t) => {
+  let elsewhere = 0;
+  const other = await serve(t, (_, response) => {
+    elsewhere += 1;
+    response.writeHead(200, json).end(JSON.stringify(token('stolen')));
+  });
+  const answers: [string, Answer, RegExp][] = [
+    ['hangs', () => {}, /took longer than 500 ms/],
+    ['hangs in its body', (_, response) => void response.writeHead(200, json).write('{'), /took longer than 500 ms/],
+    [
+      'too large',
+      (_, response) => void response.writeHead(200, json).end(`{"access_token":"${'x'.repeat(99_999)}"}`),
+      /BODY_TOO_LARGE/,
+    ],
+    ['redirect', (_, response) => void response.writeHead(307, { location: `${other.url}/token` }).end(), /a redirect/],
+    ['html', (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<canary>'), /no JSON/],
+    ['no object', (_, response) => void response.writeHead(200, json).end('null'), /no object/],
+    ['no token', { token_type: 'bearer', access_token: 7 }, /something other than a token/],
+    ['other type', { token_type: 'mac', access_token: 'canary' }, /something other than a token/],
+    ['dpop', { token_type: 'dpop', access_token: 'canary' }, /no bearer token/],
+    ['header splitting', { token_type: 'bearer', access_token: 'canary\r\nx: y' }, /no header can carry/],
+    ['html 404', (_, response) => void response.writeHead(404).end('<html>'), /404 .*no JSON/],
+  ];
+  await Promise.all(
+    answers.map(async ([name, answer, message]) => {
+      const { url } = await tokenEndpoint(t, [answer]);
+      const error = await value(createAuthorization(oauth2(url), options())).catch((caught) => caught);
+      assert.equal(error.code, 'TOKEN_FAILED', name);
+      assert.match(error.message, message, name);
+      assert.doesNotMatch(`${error.stack} ${error.cause}`, /canary/, name);
+    }),
+  );
+  assert.equal(elsewhere, 0);
+});
+
+test('no connection to the token endpoint stays open between tokens', async (t) => {
+  const { url, connections } = await tokenEndpoint(t, [token('one')]);
+  await value(createAuthorization(oauth2(url), options()));
+  await delay(20);
+  assert.equal(await connections(), 0);
+});
