@@ -8,6 +8,7 @@ import { ConnectorError } from '../../../src/errors.ts';
 import { createRedaction } from '../../../src/observability/redaction.ts';
 import { keptLog } from './log-lines.ts';
 
+const MODULE = resolve(import.meta.dirname, '../../../src/observability/pino-log.ts');
 const HOSTILE = 'a\r\n\u001b[2J{"level":"error"}';
 
 test('a line is one JSON object with level, ISO time, fields and message', async () => {
@@ -90,18 +91,18 @@ test('an error says what it is, what to do and why; its stack only at debug', as
   assert.match(cause.stack[1], /^at .*pino-log\.test\.ts/);
 });
 
-test('no line is lost when the process ends at once', async () => {
-  const module = resolve(import.meta.dirname, '../../../src/observability/pino-log.ts');
-  for (const pretty of [false, true]) {
-    const script = `
-      const { createLog } = await import(${JSON.stringify(module)});
-      const log = await createLog({ level: 'info', pretty: ${pretty} });
-      for (let n = 0; n < 500; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line');
-      process.exit(0);`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
-      maxBuffer: 1e8,
-    });
-    assert.equal(stdout.split('\n').length, 501);
-    assert.match(stdout, /499[^\n]*\n$/);
-  }
-});
+for (const pretty of [false, true]) {
+  test(`no line is lost when the process ends or is killed, ${pretty ? 'on a terminal' : 'as JSON'}`, async () => {
+    for (const ending of ['process.exit(0)', 'process.kill(process.pid, "SIGKILL")']) {
+      const script = `
+        const { createLog } = await import(${JSON.stringify(MODULE)});
+        const log = await createLog({ level: 'info', pretty: ${pretty} });
+        for (let n = 0; n < 500; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line');
+        ${ending};`;
+      const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { maxBuffer: 1e8 });
+      const { stdout } = await run.catch((killed: { stdout: string }) => killed);
+      assert.equal(stdout.split('\n').length, 501, ending);
+      assert.match(stdout, /499[^\n]*\n$/);
+    }
+  });
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRedaction, isSecretKey } from '../../../src/observability/redaction.ts';
 
-const CANARY = 'cänary "7f3a"/+ x';
+const CANARY = 'cänary "7f3a"/+ xy';
 
 test('a registered secret is taken out in every usual encoding', () => {
   const redaction = createRedaction();
