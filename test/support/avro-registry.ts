@@ -20,10 +20,10 @@ export interface FakeRegistry {
 }
 
 /** A registry of one subject that does as Apicurio does, for the faults that a real one does not have. */
-export async function startFakeRegistry(t: TestContext): Promise<FakeRegistry> {
+export async function startFakeRegistry(t: TestContext, firstLevel: string | null = null): Promise<FakeRegistry> {
   const calls: RegistryCall[] = [];
   const replies = new Map<string, RegistryReply>();
-  let level: unknown = null;
+  let level: unknown = firstLevel;
   let schema: unknown = null;
 
   function reply(name: string, body: Readonly<Record<string, unknown>>): RegistryReply {

@@ -65,7 +65,9 @@ async function openRawCluster(t: TestContext, broker: string): Promise<RawCluste
   // A topic just created is not known at once: the admin client may ask more often than a producer in a test.
   const admin = direct.admin({ retry: { retries: 8, initialRetryTime: 50, maxRetryTime: 1_000 } });
   await admin.connect();
+  const topics: string[] = [];
   t.after(async () => {
+    if (topics.length > 0) await admin.deleteTopics({ topics });
     await admin.disconnect();
     await proxy.close();
   });
@@ -102,6 +104,7 @@ async function openRawCluster(t: TestContext, broker: string): Promise<RawCluste
           },
         ],
       });
+      topics.push(topic);
       for (let partition = 0; partition < partitions; partition += 1) {
         const address = { broker, topic, partition };
         await eventually('the broker hosts the new topic', () => outcomeOf(viewPartition(address)), isValue);

@@ -48,7 +48,8 @@ export function uniquePrefix(name: string): string {
   return `${name}-${randomUUID().slice(0, 8)}`;
 }
 
-async function orSkip<T>(t: TestContext, start: () => Promise<T>): Promise<T | undefined> {
+/** What is started, or undefined when this machine cannot, and the test is skipped; with CI set, that fails it. */
+export async function orSkip<T>(t: TestContext, start: () => Promise<T>): Promise<T | undefined> {
   try {
     const missing = process.env[STACK_MISSING];
     if (missing) throw new ConnectorError('STACK_UNAVAILABLE', missing);

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
+
+const REQUEST_TIMEOUT_MS = 600;
+const RETRIES = 5;
+
+testOnBroker('H13: raw kafkajs asks six times on the same dead connection', async (_t, raw) => {
+  const topic = await raw.createTopic();
+  const settings = { retry: { retries: RETRIES, initialRetryTime: 20, maxRetryTime: 50 } };
+  const client = { requestTimeout: REQUEST_TIMEOUT_MS };
+  const producer = await raw.producer(uniqueName('deaf'), { through: raw.proxy, settings, client });
+  const transaction = await producer.transaction();
+  raw.proxy.addRule({ on: 'Produce', fault: 'blackHole' });
+  const begin = performance.now();
+  await assert.rejects(transaction.send({ topic, messages: [{ value: 'unheard' }] }), /timed out/);
+  const tookMs = performance.now() - begin;
+
+  const asked = raw.proxy.trace.filter((request) => request.api === 'Produce');
+  assert.equal(asked.length, RETRIES + 1);
+  assert.equal(new Set(asked.map((request) => request.connection)).size, 1, 'all on one connection');
+  assert.ok(tookMs >= (RETRIES + 1) * REQUEST_TIMEOUT_MS, `${tookMs} ms`);
+});
+
+testOnBroker('H13: our writer leaves a dead connection after the first request without an answer', async (t, raw) => {
+  const topic = await raw.createTopic();
+  const tuning = { requestTimeoutMs: REQUEST_TIMEOUT_MS, retries: RETRIES };
+  const writer = openOurCluster(t, { ...raw, tuning }).transactionalWriter(uniqueName('ours'));
+  await writer.open(noPosition, t.signal);
+  raw.proxy.addRule({ on: 'Produce', fault: 'blackHole' });
+  const begin = performance.now();
+  await assert.rejects(writer.commit([textRecord(topic, 'unheard')]), { code: 'TRANSACTION_FAILED' });
+  const tookMs = performance.now() - begin;
+  assert.ok(tookMs < 3 * REQUEST_TIMEOUT_MS, `${tookMs} ms`);
+
+  await writer.open(noPosition, t.signal);
+  await writer.commit([textRecord(topic, 'heard')]);
+  const produced = raw.proxy.trace.filter((request) => request.api === 'Produce');
+  const lost = produced.find((request) => request.fault === 'blackHole');
+  // The producer left behind may still be asking in the black hole.
+  const heard = produced.find((request) => request.fault === undefined);
+  assert.notEqual(heard?.connection, lost?.connection, 'the next page went another way');
+  await eventually(
+    'only what was acknowledged is committed',
+    () => raw.values(topic),
+    (values) => values.join() === 'heard',
+  );
+});
