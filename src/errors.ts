@@ -21,7 +21,7 @@ export const ERROR_CODES = {
   SETTINGS_INVALID: { action: 'exit', remedy: 'Mend the settings that the message names.' },
   STACK_UNAVAILABLE: {
     action: 'exit',
-    remedy: 'Set KAFKA_BROKERS and SCHEMA_REGISTRY_URL, start Docker, or install Java 17+.',
+    remedy: 'Set KAFKA_BROKERS and SCHEMA_REGISTRY_URL, start Docker, or install Java 17+ and Maven.',
   },
   PROVIDER_UNREACHABLE: { action: 'retry', remedy: 'Check referenceData.url, DNS, proxy and firewall.' },
   PROVIDER_TIMEOUT: { action: 'askForLess', remedy: 'Raise referenceData.timeout or lower limit.' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isFenced, kafkaReason } from '../../../src/kafka/kafkajs-errors.ts';
+import { isFenced, isLeaderless, kafkaReason } from '../../../src/kafka/kafkajs-errors.ts';
 
 const coded = (code: number, message = 'no') => Object.assign(new Error(message), { code, type: `TYPE_${code}` });
 
@@ -10,6 +10,12 @@ test('an error is a fencing by its code, at any depth, or by the code that kafka
   assert.equal(isFenced(coded(51)), false);
   assert.equal(isFenced(new Error('Broker not connected')), false);
   assert.equal(isFenced(undefined), false);
+});
+
+test('a moving leader is told from other errors by the name that the broker gives', () => {
+  const moving = Object.assign(new Error('no'), { type: 'NOT_LEADER_FOR_PARTITION' });
+  assert.equal(isLeaderless(new Error('outer', { cause: moving })), true);
+  assert.equal(isLeaderless(coded(3)), false);
 });
 
 test('the reason is the name that the broker gives, else the innermost message', () => {
