@@ -5,7 +5,7 @@ import { type ContainerOptions, startContainer } from './docker-container.ts';
 import { type Dockerode, ensureImage } from './docker-images.ts';
 import { freePorts } from './free-ports.ts';
 import type { StackOptions } from './local-stack.ts';
-import { answersApiVersions, answersSubjects } from './probes.ts';
+import { answersApiVersions, answersCoordinators, answersSubjects } from './probes.ts';
 import { untilReady } from './ready.ts';
 import { CONFLUENT_API_PATH } from './registry.ts';
 import type { LocalStack } from './stack-context.ts';
@@ -36,9 +36,11 @@ export async function startDockerStack(options: StackOptions): Promise<LocalStac
   const node = { id: 1, listener: `0.0.0.0:${KAFKA_PORT}`, advertised: broker, controller: 'localhost:9093' };
   const shared = { docker, hostAddress: host === '127.0.0.1' ? host : '', env: options.env };
 
+  const isKafkaReady = async () => (await answersApiVersions(host, kafkaPort)) && answersCoordinators(host, kafkaPort);
+
   const parts = await startTogether([
     () =>
-      startPart(options, `Kafka at ${broker}`, () => answersApiVersions(host, kafkaPort), {
+      startPart(options, `Kafka at ${broker}`, isKafkaReady, {
         ...shared,
         image: KAFKA_IMAGE,
         containerEnv: {

@@ -36,7 +36,7 @@ export interface JavaProcessOptions {
 /** One Java program that we started. It has a session of its own, so that a Ctrl-C in the terminal reaches only us. */
 export interface JavaProcess {
   readonly pid: number;
-  /** Why it ended, in words; undefined while it runs. */
+  /** Why it ended by itself, in words; undefined while it runs, and when we ended it. */
   ended(): string | undefined;
   /** SIGTERM, and SIGKILL when that was not enough in time. Resolves when it is gone; harmless when it is. */
   stop(): Promise<void>;
@@ -62,13 +62,17 @@ export async function startJavaProcess(options: JavaProcessOptions): Promise<Jav
       resolve();
     });
   });
-  const ended = () => endOf(child, options.logFile);
+  let endedByUs = false;
+  const isGone = () => child.exitCode !== null || child.signalCode !== null;
+  const ended = () => (isGone() && !endedByUs ? endOf(child, options.logFile) : undefined);
   const kill = () => {
+    endedByUs = true;
     child.kill('SIGKILL');
     return exited;
   };
   const stop = async () => {
-    if (ended() !== undefined) return;
+    if (isGone()) return;
+    endedByUs = true;
     const inTime = new AbortController();
     child.kill('SIGTERM');
     const tooLate = options.clock.sleep(STOP_TIMEOUT_MS, inTime.signal).then(kill, () => undefined);
@@ -86,8 +90,7 @@ function startedPid(child: ChildProcess): Promise<number> {
   });
 }
 
-function endOf(child: ChildProcess, logFile: string): string | undefined {
-  if (child.exitCode === null && child.signalCode === null) return undefined;
+function endOf(child: ChildProcess, logFile: string): string {
   const how = child.signalCode === null ? `code ${child.exitCode}` : `signal ${child.signalCode}`;
   return `${basename(logFile, '.log')} ended with ${how}; ${lastWords(logFile)}`;
 }

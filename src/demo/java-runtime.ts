@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { glob, realpath } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { readdir, realpath } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConnectorError } from '../errors.ts';
 import type { Environment } from './stack-context.ts';
@@ -60,8 +60,8 @@ export async function findNewestJava(env: Environment, places = USUAL_PLACES): P
  *
  * @throws ConnectorError STACK_UNAVAILABLE
  */
-export async function usableJava(env: Environment): Promise<JavaRuntime> {
-  const java = await findNewestJava(env);
+export async function usableJava(env: Environment, places = USUAL_PLACES): Promise<JavaRuntime> {
+  const java = await findNewestJava(env, places);
   if (java && java.version >= MINIMUM_JAVA) return java;
   const found = java ? `the newest found is Java ${java.version}` : 'none was found';
   throw new ConnectorError('STACK_UNAVAILABLE', `Java ${MINIMUM_JAVA} or later is needed, and ${found}`);
@@ -69,20 +69,23 @@ export async function usableJava(env: Environment): Promise<JavaRuntime> {
 
 async function javaPrograms(env: Environment, places: readonly string[]): Promise<string[]> {
   const home = env.HOME;
-  const patterns = [
-    ...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin/java')] : []),
-    ...(env.PATH ?? '').split(delimiter).flatMap((folder) => (folder ? [join(folder, 'java')] : [])),
-    ...places,
-    ...(home ? PLACES_AT_HOME.map((place) => join(home, place)) : []),
+  const folders = [...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin')] : []), ...(env.PATH ?? '').split(delimiter)];
+  const usual = [...places, ...(home ? PLACES_AT_HOME.map((place) => join(home, place)) : [])];
+  const found = [
+    ...folders.filter((folder) => folder !== '').map((folder) => join(folder, 'java')),
+    ...(await Promise.all(usual.map(expand))).flat(),
   ];
-  const programs = new Set<string>();
-  for (const pattern of patterns) {
-    // A folder of the path is no pattern, but its name seldom holds a star, and a wrong guess is only asked in vain.
-    for await (const program of glob(pattern)) {
-      if (programs.size < MAXIMUM_CANDIDATES) programs.add(await realpath(program).catch(() => program));
-    }
-  }
-  return [...programs];
+  // One Java is often found in several ways, by links. What is not there has no real path.
+  const programs = await Promise.all(found.map((program) => realpath(program).catch(() => [])));
+  return [...new Set(programs.flat())].slice(0, MAXIMUM_CANDIDATES);
+}
+
+/** What a place with one star stands for. Links to folders count, which the glob of Node passes over. */
+async function expand(place: string): Promise<string[]> {
+  const [start = '', rest = ''] = place.split('*');
+  const folder = start.endsWith('/') ? start : dirname(start);
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => join(folder, name).startsWith(join(start))).map((name) => join(folder, name, rest));
 }
 
 async function askVersion(program: string): Promise<JavaRuntime | undefined> {

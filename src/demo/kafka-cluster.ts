@@ -39,8 +39,7 @@ export interface KafkaCluster {
 }
 
 /**
- * Starts Kafka from its Maven artifacts. Resolves when every node answers; creating topics and opening the first
- * transactional producer work a moment later, so retry these.
+ * Starts Kafka from its Maven artifacts. Resolves when every node answers, and groups and transactions can begin.
  *
  * @throws ConnectorError STACK_UNAVAILABLE without Java 17+ or Maven, or when Kafka does not start: the logs stay then.
  */

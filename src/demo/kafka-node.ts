@@ -8,7 +8,7 @@ import { asProperties, type BrokerSettings, type NodeAddress } from './broker-se
 import { KAFKA_VERSION } from './java-artifacts.ts';
 import { type JavaProcess, startJavaProcess } from './java-process.ts';
 import type { JavaRuntime } from './java-runtime.ts';
-import { answersApiVersions, hostAndPort } from './probes.ts';
+import { answersApiVersions, answersCoordinators, hostAndPort } from './probes.ts';
 import { untilReady } from './ready.ts';
 import type { StackContext } from './stack-context.ts';
 
@@ -65,7 +65,10 @@ export function createKafkaNode(options: KafkaNodeOptions): KafkaNode {
       );
     } catch (error) {
       context.signal.throwIfAborted();
-      throw new ConnectorError('STACK_UNAVAILABLE', `Kafka could not format its data folder ${data}`, { cause: error });
+      const { stderr } = error as { stderr?: string };
+      const reason = stderr?.split('\n').find((line) => /exception|error/i.test(line)) ?? String(error);
+      const message = `Kafka could not format its data folder ${data}: ${reason.trim().slice(0, 300)}`;
+      throw new ConnectorError('STACK_UNAVAILABLE', message, { cause: error });
     }
   };
 
@@ -91,9 +94,11 @@ export function createKafkaNode(options: KafkaNodeOptions): KafkaNode {
       });
       running = started;
       const { host, port } = hostAndPort(address.listener);
+      // A test's own listener may want TLS or credentials, of which the probe has none.
+      const isPlain = options.settings.listeners?.startsWith(`PLAINTEXT://${address.listener}`);
       const ready = untilReady({
         name: `Kafka ${KAFKA_VERSION} at ${address.listener}`,
-        probe: () => answersApiVersions(host, port),
+        probe: async () => (await answersApiVersions(host, port)) && (!isPlain || answersCoordinators(host, port)),
         ended: started.ended,
         limitMs: READY_LIMIT_MS,
         clock: context.clock,

@@ -1,25 +1,48 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
+import { askKafka, type KafkaRequest, kafkaString } from './kafka-requests.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
-const API_VERSIONS = 18;
-const CORRELATION_ID = 7;
-/** Length, correlation id and error code: the part of the answer that we look at. */
-const ANSWER_HEAD_BYTES = 10;
+
+const GROUP = 0;
+const TRANSACTION = 1;
+const COORDINATOR_LOADING = 14;
+const COORDINATOR_NOT_AVAILABLE = 15;
+
+/** A group and a transactional id that nobody has: asking about them changes nothing. */
+const NOBODY = kafkaString('local-stack-probe');
+
+const API_VERSIONS: KafkaRequest = { key: 18, version: 0, body: Buffer.alloc(0) };
+/** Group, generation, member. */
+const HEARTBEAT: KafkaRequest = { key: 12, version: 0, body: Buffer.concat([NOBODY, Buffer.alloc(4), NOBODY]) };
+/** Transactional id, producer id, epoch, whether to commit. */
+const END_TRANSACTION: KafkaRequest = { key: 26, version: 1, body: Buffer.concat([NOBODY, Buffer.alloc(8 + 2 + 1)]) };
 
 /**
  * Whether a Kafka broker answers ApiVersions, the first request of every client. A port that merely listens may belong to
  * a broker that is still loading its metadata. Never rejects.
  */
-export function answersApiVersions(host: string, port: number): Promise<boolean> {
-  return converse(host, port, (socket, settle) => {
-    let answer = Buffer.alloc(0);
-    socket.on('data', (chunk) => {
-      answer = Buffer.concat([answer, chunk]);
-      if (answer.length < ANSWER_HEAD_BYTES) return;
-      settle(answer.readInt32BE(4) === CORRELATION_ID && answer.readInt16BE(8) === 0);
-    });
-    socket.write(apiVersionsRequest());
-  });
+export async function answersApiVersions(host: string, port: number): Promise<boolean> {
+  return (await askKafka(host, port, API_VERSIONS))?.readInt16BE(0) === 0;
+}
+
+/**
+ * Whether consumer groups and transactions can begin. The first question makes the broker create the topics in which it
+ * keeps them; until they are loaded, clients are told to come back, and some give up. Never rejects.
+ */
+export async function answersCoordinators(host: string, port: number): Promise<boolean> {
+  const errorOf = async (request: KafkaRequest, offset: number) =>
+    (await askKafka(host, port, request))?.readInt16BE(offset) ?? COORDINATOR_NOT_AVAILABLE;
+  const isLoaded = (error: number) => error !== COORDINATOR_LOADING && error !== COORDINATOR_NOT_AVAILABLE;
+  return (
+    (await errorOf(findCoordinator(GROUP), 4)) === 0 &&
+    (await errorOf(findCoordinator(TRANSACTION), 4)) === 0 &&
+    isLoaded(await errorOf(HEARTBEAT, 0)) &&
+    isLoaded(await errorOf(END_TRANSACTION, 4))
+  );
+}
+
+function findCoordinator(kind: number): KafkaRequest {
+  return { key: 10, version: 2, body: Buffer.concat([NOBODY, Buffer.of(kind)]) };
 }
 
 /** The parts of host:port; an IPv6 address stands in brackets. */
@@ -30,7 +53,15 @@ export function hostAndPort(address: string): { host: string; port: number } {
 
 /** Whether something accepts TCP connections there. Never rejects. */
 export function acceptsConnections(host: string, port: number): Promise<boolean> {
-  return converse(host, port, (_socket, settle) => settle(true));
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: PROBE_TIMEOUT_MS });
+    const settle = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => settle(true));
+    for (const event of ['error', 'timeout', 'close']) socket.once(event, () => settle(false));
+  });
 }
 
 /** Whether a schema registry answers Confluent's API under this base URL. Never rejects. */
@@ -42,33 +73,4 @@ export async function answersSubjects(registryUrl: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** ApiVersions, version 0: no body; the header names the request, its version, our id and no client. */
-function apiVersionsRequest(): Buffer {
-  const request = Buffer.alloc(14);
-  request.writeInt32BE(10, 0);
-  request.writeInt16BE(API_VERSIONS, 4);
-  request.writeInt16BE(0, 6);
-  request.writeInt32BE(CORRELATION_ID, 8);
-  request.writeInt16BE(-1, 12);
-  return request;
-}
-
-function converse(
-  host: string,
-  port: number,
-  onConnect: (socket: Socket, settle: (answer: boolean) => void) => void,
-): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: PROBE_TIMEOUT_MS });
-    const settle = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once('error', () => settle(false));
-    socket.once('timeout', () => settle(false));
-    socket.once('close', () => settle(false));
-    socket.once('connect', () => onConnect(socket, settle));
-  });
 }

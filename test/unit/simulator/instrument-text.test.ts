@@ -106,7 +106,7 @@ test('events leave absent values out and keep every other value', () => {
     const list = parseLossless(text.write(id, LATER, LIST_FORM));
     const event = text.write(id, LATER, { absent: 'omit', casing: 'lower' });
     assert.ok(!event.includes(':null'));
-    assert.equal(event, JSON.stringify(withoutNulls(list)));
+    assert.equal(JSON.stringify(parseLossless(event)), JSON.stringify(withoutNulls(list)));
   }
 });
 

@@ -100,6 +100,8 @@ test('a lag that varies shows at times the old row and at times the new one', as
   const options = { instruments: 10, listLagMs: 3_000, listLagVaries: true, clock, tokenLifetimeSeconds: 86_400 };
   const provider = await startProvider(t, options);
   provider.simulator.publish({ kind: 'newissue' });
+  provider.simulator.publish({ kind: 'newissue' });
+  provider.simulator.publish({ kind: 'vanish', id: [...provider.simulator.ledger.instruments()][0]?.id ?? '' });
   clock.advance(1_500);
   const sizes = new Set<number>();
   for (let asked = 0; asked < 30; asked++) sizes.add((await provider.get(LIST)).json.instruments.length);

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { kafkaJars } from '../../src/demo/java-artifacts.ts';
+import { usableJava } from '../../src/demo/java-runtime.ts';
+import { startJavaStack } from '../../src/demo/java-stack.ts';
+import { startKafka } from '../../src/demo/kafka-cluster.ts';
+import { acceptsConnections, answersApiVersions, hostAndPort } from '../../src/demo/probes.ts';
+import { ConnectorError } from '../../src/errors.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { orSkip } from '../support/stack.ts';
+
+const TIDY_LIMIT_MS = 15_000;
+
+function context(signal = new AbortController().signal) {
+  return { env: process.env, clock: systemClock, onProgress: () => undefined, signal };
+}
+
+/** Makes the system's folder for temporary files one of the test's own, to see what is left in it. */
+async function ownTemporaryFolder(t: TestContext): Promise<string> {
+  const [before, folder] = [process.env.TMPDIR, await mkdtemp(join(tmpdir(), 'local-stack-test-'))];
+  process.env.TMPDIR = folder;
+  t.after(async () => {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+    await rm(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** The commands of the processes that this one started and that still run. */
+function children(): string[] {
+  const lines = execFileSync('ps', ['-A', '-o', 'ppid=,args='], { encoding: 'utf8' }).split('\n');
+  return lines.filter((line) => line.trim().startsWith(`${process.pid} `) && !line.includes('ps -A -o'));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function eventually(holds: () => Promise<boolean>): Promise<boolean> {
+  const deadlineMs = performance.now() + TIDY_LIMIT_MS;
+  while (performance.now() < deadlineMs) {
+    if (await holds()) return true;
+    await systemClock.sleep(50);
+  }
+  return false;
+}
+
+function answers(broker: string): Promise<boolean> {
+  const { host, port } = hostAndPort(broker);
+  return answersApiVersions(host, port);
+}
+
+test('a stack started with Java answers, and leaves no process, no port and no folder', async (t) => {
+  const folder = await ownTemporaryFolder(t);
+  const stack = await orSkip(t, () => startJavaStack(context()));
+  if (!stack) return;
+  const [broker = ''] = stack.brokers;
+  assert.equal(await answers(broker), true);
+  assert.deepEqual(await (await fetch(`${stack.registryUrl}/subjects`)).json(), []);
+  assert.equal(children().filter((line) => line.includes('kafka.Kafka')).length, 1);
+  await stack.stop();
+  await stack.stop();
+  assert.deepEqual([children(), await readdir(folder)], [[], []]);
+  const registry = new URL(stack.registryUrl);
+  const open = [hostAndPort(broker), { host: registry.hostname, port: Number(registry.port) }];
+  assert.deepEqual(await Promise.all(open.map(({ host, port }) => acceptsConnections(host, port))), [false, false]);
+});
+
+test('a broker that is killed comes back on its port with its data', async (t) => {
+  const folder = await ownTemporaryFolder(t);
+  const kafka = await orSkip(t, () => startKafka(context()));
+  if (!kafka) return;
+  t.after(() => kafka.stop());
+  const [broker = ''] = kafka.brokers;
+  const [work = ''] = await readdir(folder);
+  const identity = () => readFile(join(folder, work, 'broker-1/data/meta.properties'), 'utf8');
+  const [before, pids] = [await identity(), kafka.pids()];
+  await kafka.kill();
+  assert.deepEqual([kafka.pids(), pids.map(isRunning), await answers(broker)], [[], [false], false]);
+  await kafka.restart();
+  assert.equal(await answers(broker), true);
+  assert.notDeepEqual(kafka.pids(), pids);
+  assert.equal(await identity(), before);
+});
+
+test('an interrupted start leaves no process and no folder', async (t) => {
+  const folder = await ownTemporaryFolder(t);
+  // A download takes its time before there is a broker to interrupt.
+  if (!(await orSkip(t, async () => (await usableJava(process.env)) && kafkaJars(context())))) return;
+  const interrupted = new AbortController();
+  const reason = new Error('Ctrl-C');
+  const start = startKafka(context(interrupted.signal));
+  const refused = assert.rejects(start, reason);
+  await eventually(async () => children().some((line) => line.includes('kafka.Kafka')));
+  interrupted.abort(reason);
+  await refused;
+  assert.deepEqual([children(), await readdir(folder)], [[], []]);
+});
+
+test('a broker that cannot start tells why, and keeps its log', async (t) => {
+  const folder = await ownTemporaryFolder(t);
+  const settings = { 'metric.reporters': 'no.such.Reporter' };
+  const error = await orSkip(t, () =>
+    startKafka({ ...context(), settings }).then(
+      () => assert.fail('started'),
+      (thrown: Error) => (thrown.message.includes('did not start') ? thrown : Promise.reject(thrown)),
+    ),
+  );
+  if (!error) return;
+  assert.match(error.message, /^Kafka .* did not start: kafka-broker-1 ended with code 1; its last words: .*\.log\)$/);
+  const log = /\(log: (.*)\)$/.exec(error.message)?.[1] ?? '';
+  assert.ok(log.startsWith(folder));
+  assert.match(await readFile(log, 'utf8'), /no\.such\.Reporter/);
+  assert.deepEqual(children(), []);
+});
+
+test('a process that is killed hard takes its Kafka and its folder with it', async (t) => {
+  const folder = await ownTemporaryFolder(t);
+  const victim = spawn(process.execPath, [join(import.meta.dirname, '../support/stack-victim.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TMPDIR: folder },
+  });
+  const lines = createInterface(victim.stdout);
+  const [line] = await Promise.race([once(lines, 'line'), once(victim, 'exit')]);
+  const told = await orSkip(t, async () => {
+    if (typeof line !== 'string') throw new ConnectorError('STACK_UNAVAILABLE', 'the program that starts it ended');
+    return JSON.parse(line) as { pids: number[]; brokers: string[] };
+  });
+  if (!told) return;
+  const { pids, brokers } = told;
+  assert.equal(await answers(brokers[0] ?? ''), true);
+  victim.kill('SIGKILL');
+  await once(victim, 'exit');
+  assert.equal(await eventually(async () => !pids.some(isRunning) && (await readdir(folder)).length === 0), true);
+});

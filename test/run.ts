@@ -1,0 +1,68 @@
+// What `npm test` runs: types and lint, then every test file, against one Kafka and one schema registry that it starts.
+//
+//   node test/run.ts                 everything
+//   node test/run.ts unit            the files with "unit" in their path; several such words may be given
+//
+// Without a way to start Kafka, the tests that need it are skipped, or fail when CI is set.
+
+import { globSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { runStep } from './support/reporter-step.ts';
+import { createTally } from './support/reporter-tally.ts';
+import { startStackForRun } from './support/stack-for-run.ts';
+
+const TEST_TIMEOUT_MS = 120_000;
+const RUN_TIMEOUT_MS = 1_500_000;
+const FILES_AT_ONCE = 2;
+const NEEDS_STACK = /^test\/(integration|security)\//;
+
+const root = resolve(import.meta.dirname, '..');
+const filters = process.argv.slice(2);
+const files = globSync('test/**/*.test.ts', { cwd: root })
+  .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+  .sort();
+
+const interrupted = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(name, () => interrupted.abort(new Error(`Interrupted by ${name}`)));
+}
+const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(RUN_TIMEOUT_MS)]);
+
+const tally = createTally();
+const stack = files.some((file) => NEEDS_STACK.test(file)) ? startStackForRun(tally, signal) : undefined;
+try {
+  // The checks take a while, in which the stack comes up. A part of the tests is run for quick answers, without them.
+  if (filters.length === 0) {
+    for (const name of ['types', 'lint']) tally.add(name, await runStep(name, root, signal));
+  }
+  await stack?.started;
+  if (files.length === 0) tally.fail(`No test file has ${filters.join(' or ')} in its path`);
+  else if (!signal.aborted) await runFiles();
+  if (signal.aborted) tally.fail(signal.reason instanceof Error ? signal.reason.message : String(signal.reason));
+} finally {
+  await stack?.stop();
+}
+process.stdout.write(tally.report(), () => process.exit(tally.isGood() ? 0 : 1));
+
+async function runFiles(): Promise<void> {
+  const results = run({
+    cwd: root,
+    files: files.map((file) => join(root, file)),
+    concurrency: FILES_AT_ONCE,
+    isolation: 'process',
+    timeout: TEST_TIMEOUT_MS,
+    execArgv: ['--import', join(root, 'test/support/reporter-leaks.ts')],
+    signal,
+  });
+  results.on('test:fail', ({ name, file, details }) => {
+    // A file that fails outside its tests is reported under its whole path.
+    const title = name === file ? 'outside its tests' : name;
+    tally.note(details.error, file ? `${relative(root, file)}: ${title}` : title);
+  });
+  results.on('test:summary', ({ file, counts }) => {
+    if (file === undefined) tally.count(counts);
+  });
+  for await (const text of results.compose(new spec())) process.stdout.write(text);
+}
