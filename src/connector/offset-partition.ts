@@ -102,7 +102,11 @@ async function runLap(
 }
 
 /** What stops the writer for good stops every source that writes through it, and no other. */
-function stopAll(options: OffsetPartitionOptions, running: ReadonlySet<Source>, error: ConnectorError): readonly string[] {
+function stopAll(
+  options: OffsetPartitionOptions,
+  running: ReadonlySet<Source>,
+  error: ConnectorError,
+): readonly string[] {
   for (const source of running) options.events.sourceFailed({ source: source.name, err: error });
   return options.sources.map((source) => source.name);
 }
