@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../errors.ts';
-import { describeByte, firstInvalidUtf8, hexDigit } from './json-bytes.ts';
+import { BYTES, describeByte, firstInvalidUtf8, hexDigit } from './json-bytes.ts';
 import type { StringCache } from './string-cache.ts';
 
 /** A JSON number as it was written: "1.0" and "1e0" stay different texts, and nothing ever is a float. */
@@ -15,20 +15,12 @@ export class JsonNumber {
 export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValue[] | JsonObject;
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
-const DEEPEST_NESTING = 64;
+const { QUOTE, COMMA, MINUS, POINT, ZERO, NINE, COLON, BACKSLASH } = BYTES;
+const { OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+const DEEPEST_NESTING = 64;
+const TOO_LONG = Symbol('a value longer than it may be');
+
 const ESCAPES: ReadonlyMap<number, string> = new Map(
   [...'"\\/']
     .map((char) => [char.charCodeAt(0), char] as const)
@@ -56,6 +48,8 @@ export class JsonReader {
   readonly #bytes: Buffer;
   readonly #end: number;
   readonly #strings: StringCache;
+  // Where a value that may only have so many bytes must have ended.
+  #limit = Number.POSITIVE_INFINITY;
 
   constructor(bytesAndZero: Buffer, strings: StringCache) {
     this.#bytes = bytesAndZero;
@@ -117,6 +111,25 @@ export class JsonReader {
     throw this.#unexpected('a value');
   }
 
+  /**
+   * The same for a value of so many bytes at most, or a few more; undefined, with the position back at its start, for a
+   * longer one. So neither the time nor the memory that a value takes is up to whoever sent it.
+   */
+  readBounded(depth: number, maxBytes: number): JsonValue | undefined {
+    this.peek();
+    const start = this.position;
+    this.#limit = start + maxBytes;
+    try {
+      return this.readValue(depth);
+    } catch (error) {
+      if (error !== TOO_LONG) throw error;
+      this.position = start;
+      return undefined;
+    } finally {
+      this.#limit = Number.POSITIVE_INFINITY;
+    }
+  }
+
   #readObject(depth: number): JsonObject {
     this.#assertDepth(depth);
     this.position += 1;
@@ -145,6 +158,7 @@ export class JsonReader {
     let hash = 0;
     let ascii = true;
     for (;;) {
+      if (at > this.#limit) throw TOO_LONG;
       const byte = bytes[at] as number;
       if (byte === QUOTE) break;
       if (byte === BACKSLASH) return this.#readEscapedString(start, at);
@@ -163,6 +177,7 @@ export class JsonReader {
     let from = start;
     let at = firstEscape;
     for (;;) {
+      if (at > this.#limit) throw TOO_LONG;
       const byte = bytes[at] as number;
       if (byte < 0x20) throw this.#unexpected('the end of the string', at);
       if (byte !== QUOTE && byte !== BACKSLASH) {
@@ -218,6 +233,7 @@ export class JsonReader {
     let at = start;
     let byte = bytes[at] as number;
     while (byte >= ZERO && byte <= NINE) {
+      if (at > this.#limit) throw TOO_LONG;
       at += 1;
       byte = bytes[at] as number;
     }
@@ -237,6 +253,7 @@ export class JsonReader {
 
   #ended(first: boolean, close: number, expected: string): boolean {
     const byte = this.peek();
+    if (this.position > this.#limit) throw TOO_LONG;
     if (byte === close) {
       this.position += 1;
       return true;

@@ -1,18 +1,18 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readSchemaText, SCHEMA_NAMES } from './schema-files.ts';
 import { typescriptSource } from './typescript-source.ts';
 
-const SCHEMAS = join(import.meta.dirname, '../../schemas');
 const GENERATED = join(import.meta.dirname, 'generated');
 
 /** What belongs into src/avro/generated: a file for each schema in schemas/. */
 export function generatedFiles(): { readonly path: string; readonly content: string }[] {
-  return readdirSync(SCHEMAS)
-    .filter((name) => name.endsWith('.avsc'))
-    .map((name) => ({
-      path: join(GENERATED, `${kebabCase(name.slice(0, -'.avsc'.length))}.ts`),
-      content: typescriptSource(readFileSync(join(SCHEMAS, name), 'utf8')),
-    }));
+  const modules = new Map(SCHEMA_NAMES.map((name) => [name, `${kebabCase(name)}.ts`]));
+  return [...modules].map(([name, file]) => {
+    const others = [...modules].filter(([other]) => other !== name);
+    const imported = new Map<string, string>(others.map(([other, otherFile]) => [other, `./${otherFile}`]));
+    return { path: join(GENERATED, file), content: typescriptSource(readSchemaText(name), imported) };
+  });
 }
 
 function kebabCase(name: string): string {

@@ -1,5 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 
+/** The bytes that JSON is made of. */
+export const BYTES = {
+  QUOTE: 0x22,
+  COMMA: 0x2c,
+  MINUS: 0x2d,
+  POINT: 0x2e,
+  ZERO: 0x30,
+  NINE: 0x39,
+  COLON: 0x3a,
+  OPEN_BRACKET: 0x5b,
+  BACKSLASH: 0x5c,
+  CLOSE_BRACKET: 0x5d,
+  OPEN_BRACE: 0x7b,
+  CLOSE_BRACE: 0x7d,
+} as const;
+
 /** What a byte is, in words that reveal nothing of a value: punctuation is shown, letters and digits are not. */
 export function describeByte(byte: number): string {
   if (byte === 0xef) return 'byte 0xef (a byte order mark begins so)';

@@ -1,5 +1,5 @@
 import type { AvroRecord, AvroValue } from './avro-value.ts';
-import { type ScalarMapper, scalarMapper } from './scalar-mapping.ts';
+import { jsonTextMapper, type ScalarMapper, scalarMapper } from './scalar-mapping.ts';
 import type { FieldNode, RecordNode, SchemaNode } from './schema.ts';
 
 /** A schema prepared for mapping: names in both spellings, leaves as functions. */
@@ -7,7 +7,16 @@ export type MappingNode =
   | { readonly kind: 'scalar'; readonly map: ScalarMapper }
   | { readonly kind: 'array'; readonly items: MappingNode }
   | { readonly kind: 'nullable'; readonly inner: MappingNode }
+  | WholeMapping
   | RecordMapping;
+
+/** A record with a field for unknown members: what is found within it stays within it, by pointers that begin at it. */
+export interface WholeMapping {
+  readonly kind: 'whole';
+  readonly record: RecordMapping;
+  /** The name of the field for what the schema does not know. */
+  readonly unknownFields: string;
+}
 
 export interface RecordMapping {
   readonly kind: 'record';
@@ -16,8 +25,6 @@ export interface RecordMapping {
   /** From the spelling with a capital first letter to the schema's. */
   readonly byCapitalised: ReadonlyMap<string, string>;
   readonly derived: readonly DerivedField[];
-  /** The name of the field for what the schema does not know; null for records that are never at the top. */
-  readonly unknownFields: string | null;
   /** A new record with every field null, in the schema's order: all records of a kind have one shape. */
   readonly blank: () => Record<string, AvroValue>;
 }
@@ -34,10 +41,9 @@ export interface DerivedField {
 }
 
 /** @throws Error when the schema has no field for what it does not know: then something could be lost. */
-export function compileMapping(schema: RecordNode): RecordMapping {
+export function compileMapping(schema: RecordNode): WholeMapping {
   const compiled = compileRecord(schema);
-  if (compiled.unknownFields === null)
-    throw new Error(`The schema ${schema.fullName} has no field for unknown members.`);
+  if (compiled.kind !== 'whole') throw new Error(`The schema ${schema.fullName} has no field for unknown members.`);
   return compiled;
 }
 
@@ -56,26 +62,69 @@ function compileNode(node: SchemaNode): MappingNode {
   }
 }
 
-function compileRecord(node: RecordNode): RecordMapping {
-  const members = node.fields
-    .filter((field) => field.role.kind === 'member')
-    .map(({ name, node: fieldNode }) => ({ name, capitalised: capitalise(name), node: compileNode(fieldNode) }));
-  const empty = Object.fromEntries(node.fields.map((field) => [field.name, null]));
+function compileRecord(node: RecordNode): WholeMapping | RecordMapping {
+  const members = [...node.fields.flatMap((field) => compileMember(field, node)), ...compileEnvelopes(node)];
+  const names = node.fields.map(({ name }) => name);
+  const record = recordMapping(names, members, node.fields.flatMap(compileDerived));
+  const unknownFields = node.fields.find((field) => field.role.kind === 'unknownFields')?.name;
+  return unknownFields === undefined ? record : { kind: 'whole', record, unknownFields };
+}
+
+function compileMember(field: FieldNode, { fields }: RecordNode): MemberMapping[] {
+  const { name, node, role } = field;
+  if (role.kind !== 'member') return [];
+  // A key that is taken from a member makes that member a must, whatever the schema says of it.
+  const isMust = fields.some(
+    (other) => other.role.kind === 'takenFrom' && other.role.within === name && other.node.kind !== 'nullable',
+  );
+  return [memberMapping(name, compileNode(isMust && node.kind === 'nullable' ? node.inner : node))];
+}
+
+// Objects that are sent around fields of the record and are no fields themselves.
+function compileEnvelopes({ fields }: RecordNode): MemberMapping[] {
+  const envelopes = new Map<string, MemberMapping[]>();
+  for (const { node, role } of fields) {
+    if (role.kind !== 'takenFrom' || fields.some(({ name }) => name === role.within)) continue;
+    const text: MappingNode = { kind: 'nullable', inner: { kind: 'scalar', map: jsonTextMapper() } };
+    const member = memberMapping(role.member, role.jsonText ? text : compileNode(node));
+    envelopes.set(role.within, [...(envelopes.get(role.within) ?? []), member]);
+  }
+  return [...envelopes].map(([name, members]) => {
+    const names = members.map((member) => member.name);
+    return memberMapping(name, { kind: 'nullable', inner: recordMapping(names, members, []) });
+  });
+}
+
+function recordMapping(
+  fields: readonly string[],
+  members: readonly MemberMapping[],
+  derived: readonly DerivedField[],
+): RecordMapping {
+  const empty = Object.fromEntries(fields.map((name) => [name, null]));
   return {
     kind: 'record',
     members,
     memberNames: new Set(members.map(({ name }) => name)),
     byCapitalised: new Map(members.map(({ name, capitalised }) => [capitalised, name])),
-    derived: node.fields.flatMap(compileDerived),
-    unknownFields: node.fields.find((field) => field.role.kind === 'unknownFields')?.name ?? null,
+    derived,
     blank: () => ({ ...empty }),
   };
 }
 
+function memberMapping(name: string, node: MappingNode): MemberMapping {
+  return { name, capitalised: capitalise(name), node };
+}
+
 function compileDerived(field: FieldNode): DerivedField[] {
-  if (field.role.kind !== 'firstOf') return [];
-  const { list, type } = field.role;
-  return [{ name: field.name, value: (record) => firstOf(record[list], type) }];
+  const { name, role } = field;
+  if (role.kind === 'firstOf') return [{ name, value: (record) => firstOf(record[role.list], role.type) }];
+  if (role.kind === 'takenFrom') return [{ name, value: (record) => memberOf(record[role.within], role.member) }];
+  return [];
+}
+
+// What stands in a record at that place is a record or null, since it was mapped as such.
+function memberOf(record: AvroValue | undefined, name: string): AvroValue {
+  return (record as AvroRecord | null | undefined)?.[name] ?? null;
 }
 
 function firstOf(list: AvroValue | undefined, type: string): AvroValue {

@@ -1,7 +1,13 @@
 import type { AvroRecord, AvroValue } from './avro-value.ts';
 import type { JsonObject, JsonValue } from './exact-json.ts';
 import { describeJson, isArray, pointerStep, toJsonText } from './json-text.ts';
-import { compileMapping, type MappingNode, type RecordMapping } from './mapping-nodes.ts';
+import {
+  compileMapping,
+  type MappingNode,
+  type MemberMapping,
+  type RecordMapping,
+  type WholeMapping,
+} from './mapping-nodes.ts';
 import type { ScalarMapper } from './scalar-mapping.ts';
 import type { RecordNode } from './schema.ts';
 
@@ -31,15 +37,17 @@ type Mapped = AvroValue | typeof MISMATCH;
 /**
  * From JSON to records, by the schema alone (design, section 3). A member is looked for under the schema's name, then
  * with a capital first letter. Absent and null are the same, for unknown members too. Unknown members at any depth
- * go to the top-level field for them. A value of the wrong type makes the nearest field that may be null give way,
- * or the whole record.
+ * go to the field for them of the nearest record that has one: an instrument within an event is the record that it is
+ * by itself. A value of the wrong type makes the nearest field that may be null give way, or the whole record.
  *
  * One instance serves one record at a time; it holds where it is and what it found on the way.
  */
 export class Mapping {
-  readonly #root: RecordMapping;
+  readonly #root: WholeMapping;
   readonly #keepMismatches: boolean;
   readonly #path: (string | number)[] = [];
+  // How many steps of the path lead to the record whose field for unknown members takes what is found.
+  #wholeDepth = 0;
   #extras: [pointer: string, text: string][] = [];
   #driftFields = 0;
   #roundedNumbers = 0;
@@ -52,21 +60,33 @@ export class Mapping {
   }
 
   map(value: JsonValue): MappedValue {
-    this.#extras = [];
     this.#path.length = 0;
     this.#driftFields = 0;
     this.#roundedNumbers = 0;
-    const record = this.#mapRecord(this.#root, value);
+    const record = this.#mapWhole(this.#root, value);
     if (record === MISMATCH) return { kind: 'failure', pointer: this.#pointer, reason: this.#reason };
-    record[this.#root.unknownFields ?? ''] = this.#sortedExtras();
     return { kind: 'record', record, driftFields: this.#driftFields, roundedNumbers: this.#roundedNumbers };
   }
 
-  /** The value of one top-level field by itself, for rows that do not map as a whole; null where it cannot be read. */
-  readField(value: JsonValue, name: string): AvroValue {
-    const field = this.#root.members.find((member) => member.name === name);
-    if (!(value instanceof Map) || field === undefined) return null;
-    const mapped = this.#mapValue(field.node, value.get(field.name) ?? value.get(field.capitalised) ?? null);
+  /** Whether a member at the top is known, in either spelling. */
+  knows(name: string): boolean {
+    const { memberNames, byCapitalised } = this.#root.record;
+    return memberNames.has(name) || byCapitalised.has(name);
+  }
+
+  /** The value of one member by itself, for what does not map as a whole; null where it cannot be read. */
+  readMember(value: JsonValue, ...names: readonly string[]): AvroValue {
+    let node: MappingNode = this.#root;
+    let at: JsonValue = value;
+    for (const name of names) {
+      const record: MappingNode = node.kind === 'whole' ? node.record : node;
+      const members: readonly MemberMapping[] = record.kind === 'record' ? record.members : [];
+      const member: MemberMapping | undefined = members.find((known) => known.name === name);
+      if (!(at instanceof Map) || member === undefined) return null;
+      at = at.get(member.name) ?? at.get(member.capitalised) ?? null;
+      node = member.node.kind === 'nullable' ? member.node.inner : member.node;
+    }
+    const mapped = this.#mapValue(node, at);
     return mapped === MISMATCH ? null : mapped;
   }
 
@@ -80,7 +100,20 @@ export class Mapping {
         return this.#mapArray(node.items, value);
       case 'record':
         return this.#mapRecord(node, value);
+      case 'whole':
+        return this.#mapWhole(node, value);
     }
+  }
+
+  #mapWhole(node: WholeMapping, value: JsonValue): Record<string, AvroValue> | typeof MISMATCH {
+    const [outerExtras, outerDepth] = [this.#extras, this.#wholeDepth];
+    this.#extras = [];
+    this.#wholeDepth = this.#path.length;
+    const record = this.#mapRecord(node.record, value);
+    if (record !== MISMATCH) record[node.unknownFields] = this.#sortedExtras();
+    this.#extras = outerExtras;
+    this.#wholeDepth = outerDepth;
+    return record;
   }
 
   #mapNullable(inner: MappingNode, value: JsonValue): Mapped {
@@ -156,7 +189,7 @@ export class Mapping {
   }
 
   #keep(value: JsonValue): void {
-    this.#extras.push([this.#path.map(pointerStep).join(''), toJsonText(value)]);
+    this.#extras.push([this.#path.slice(this.#wholeDepth).map(pointerStep).join(''), toJsonText(value)]);
   }
 
   #mismatch(reason: string): typeof MISMATCH {

@@ -6,7 +6,10 @@ import { decimalText } from './decimal.ts';
 import { parseSchema, type RecordNode, type ScalarNode, type SchemaNode } from './schema.ts';
 import { readWireValue } from './wire-format.ts';
 
-/** A record for people, as JSON: decimals and longs are exact text, dates and date-times as the provider writes them. */
+/**
+ * A record for people, as JSON: decimals and longs are exact text, dates and date-times as the provider writes them,
+ * instants ISO 8601 in UTC.
+ */
 export interface ReadableRecord {
   readonly [field: string]: ReadableValue;
 }
@@ -72,6 +75,7 @@ function readableScalar(node: ScalarNode, decoded: unknown): ReadableValue {
   if (node.logical?.name === 'decimal') return decimalText(decoded as Buffer, node.logical.scale);
   if (node.logical?.name === 'date') return dateText(decoded as number);
   if (node.logical?.name === 'local-timestamp-millis') return localDateTimeText(Number(decoded));
+  if (node.logical?.name === 'timestamp-millis') return new Date(Number(decoded)).toISOString();
   if (node.avro === 'bytes') return (decoded as Buffer).toString('base64');
   return typeof decoded === 'bigint' ? String(decoded) : (decoded as boolean | number | string);
 }

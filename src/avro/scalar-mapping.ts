@@ -2,7 +2,7 @@ import type { ScalarValue } from './avro-value.ts';
 import { epochDays, localEpochMs } from './calendar.ts';
 import { DecimalEncoder } from './decimal.ts';
 import { JsonNumber, type JsonValue } from './exact-json.ts';
-import { describeJson } from './json-text.ts';
+import { describeJson, toJsonText } from './json-text.ts';
 import type { ScalarNode } from './schema.ts';
 
 /** What became of a leaf: its value, or why it has none. */
@@ -21,7 +21,15 @@ export function scalarMapper(node: ScalarNode): ScalarMapper {
   if (node.logical === null) return plainMapper(node);
   if (node.logical.name === 'decimal') return decimalMapper(node.logical);
   if (node.logical.name === 'date') return textMapper('a date YYYY-MM-DD', epochDays);
-  return textMapper('a date-time YYYY-MM-DD HH:MM:SS', localEpochMs);
+  if (node.logical.name === 'local-timestamp-millis') {
+    return textMapper('a date-time YYYY-MM-DD HH:MM:SS', localEpochMs);
+  }
+  throw new Error('The provider sends no instants in reference data.');
+}
+
+/** For what has no shape that is known: any value, as its JSON text. */
+export function jsonTextMapper(): ScalarMapper {
+  return (value) => exact(toJsonText(value));
 }
 
 function plainMapper(node: ScalarNode): ScalarMapper {

@@ -15,7 +15,7 @@ export interface ScalarNode {
 
 export type LogicalType =
   | { readonly name: 'decimal'; readonly precision: number; readonly scale: number }
-  | { readonly name: 'date' | 'local-timestamp-millis' };
+  | { readonly name: 'date' | 'local-timestamp-millis' | 'timestamp-millis' };
 
 export interface ArrayNode {
   readonly kind: 'array';
@@ -56,6 +56,11 @@ export type FieldRole =
   | { readonly kind: 'member' }
   /** The `value` of the first element of `list` whose `type` is this one in any casing (attribute `firstOf`). */
   | { readonly kind: 'firstOf'; readonly list: string; readonly type: string }
+  /**
+   * From the member `member` of the object `within` (attribute `takenFrom`: a JSON pointer of two steps). Where `within`
+   * is a field of the record itself, it is what that field holds. `jsonText`: any value counts, kept as its JSON text.
+   */
+  | { readonly kind: 'takenFrom'; readonly within: string; readonly member: string; readonly jsonText: boolean }
   /** Everything that was sent and has no field (attribute `unknownFields`). */
   | { readonly kind: 'unknownFields' };
 
@@ -118,9 +123,18 @@ function parseRecord(
 
 function parseRole(field: Readonly<Record<string, unknown>>): FieldRole {
   if (field.unknownFields === true) return { kind: 'unknownFields' };
+  if (field.takenFrom !== undefined) return parseTakenFrom(field);
   if (field.firstOf === undefined) return { kind: 'member' };
   const { list, type } = asAttributes(field.firstOf);
   return { kind: 'firstOf', list: String(list), type: String(type) };
+}
+
+function parseTakenFrom(field: Readonly<Record<string, unknown>>): FieldRole {
+  const [root, within, member, ...more] = String(field.takenFrom).split('/');
+  if (root !== '' || within === undefined || member === undefined || more.length > 0) {
+    throw new Error(`The field ${String(field.name)} has a takenFrom that is no pointer of two steps.`);
+  }
+  return { kind: 'takenFrom', within, member, jsonText: field.jsonText === true };
 }
 
 function parseLogical(attributes: Readonly<Record<string, unknown>>): LogicalType | null {
@@ -130,7 +144,7 @@ function parseLogical(attributes: Readonly<Record<string, unknown>>): LogicalTyp
     return { name, precision: Number(attributes.precision), scale: Number(attributes.scale ?? 0) };
   }
   if (name === 'date' && attributes.type === 'int') return { name };
-  if (name === 'local-timestamp-millis' && attributes.type === 'long') return { name };
+  if ((name === 'local-timestamp-millis' || name === 'timestamp-millis') && attributes.type === 'long') return { name };
   throw new Error(`The logical type ${String(name)} is not used.`);
 }
 

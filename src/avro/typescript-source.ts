@@ -1,24 +1,32 @@
 import { type FieldNode, parseSchema, type RecordNode, type ScalarNode, type SchemaNode } from './schema.ts';
 
-/** The TypeScript of a schema: a type for each of its records, in the form in which records are encoded. */
-export function typescriptSource(schemaText: string): string {
+/**
+ * The TypeScript of a schema: a type for each of its records, in the form in which records are encoded.
+ * @param modules where the types of other schemas are, by the short name of their record: "./instrument.ts"
+ */
+export function typescriptSource(schemaText: string, modules: ReadonlyMap<string, string>): string {
   const root = parseSchema(schemaText);
-  const records = new Map<string, RecordNode>();
-  collectRecords(root, records);
+  const imports = new Set<string>();
+  const records = new Map<string, RecordNode>([[root.fullName, root]]);
+  const collect = (node: SchemaNode): void => {
+    if (node.kind === 'nullable') collect(node.inner);
+    if (node.kind === 'array') collect(node.items);
+    if (node.kind === 'map') collect(node.values);
+    if (node.kind !== 'record' || records.has(node.fullName)) return;
+    const module = modules.get(shortName(node));
+    if (module !== undefined) imports.add(`import type { ${shortName(node)} } from '${module}';`);
+    else {
+      records.set(node.fullName, node);
+      for (const field of node.fields) collect(field.node);
+    }
+  };
+  for (const field of root.fields) collect(field.node);
   return `${[
     `// Generated from schemas/${shortName(root)}.avsc by src/avro/generate-types.ts; a test fails when it is stale.\n` +
-      '// Decimals are unscaled bytes, dates days since 1970-01-01, local date-times milliseconds since then.',
+      '// Decimals are unscaled bytes, dates days since 1970-01-01, date-times milliseconds since then.',
+    ...imports,
     ...[...records.values()].map(recordSource),
   ].join('\n\n')}\n`;
-}
-
-function collectRecords(node: SchemaNode, records: Map<string, RecordNode>): void {
-  if (node.kind === 'nullable') collectRecords(node.inner, records);
-  if (node.kind === 'array') collectRecords(node.items, records);
-  if (node.kind === 'map') collectRecords(node.values, records);
-  if (node.kind !== 'record' || records.has(node.fullName)) return;
-  records.set(node.fullName, node);
-  for (const field of node.fields) collectRecords(field.node, records);
 }
 
 function recordSource(record: RecordNode): string {

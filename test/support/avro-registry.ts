@@ -9,8 +9,15 @@ export interface RegistryCall {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a fake registry answers to a call; undefined leaves it without an answer, a text is sent cut off. */
-export type RegistryReply = { readonly status: number; readonly body: object } | { readonly cut: string } | undefined;
+/**
+ * What a fake registry answers to a call: undefined leaves it without an answer, a text is sent cut off, and 'break'
+ * closes the connection.
+ */
+export type RegistryReply =
+  | { readonly status: number; readonly body: object }
+  | { readonly cut: string }
+  | 'break'
+  | undefined;
 
 export interface FakeRegistry {
   readonly url: string;
@@ -58,6 +65,10 @@ export async function startFakeRegistry(t: TestContext, firstLevel: string | nul
     calls.push(call);
     const replied = reply(call.name, call.body);
     if (replied === undefined) return;
+    if (replied === 'break') {
+      request.socket.destroy();
+      return;
+    }
     if ('cut' in replied) {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': replied.cut.length + 10 });
       response.write(replied.cut, () => response.destroy());

@@ -1,0 +1,105 @@
+import type { Clock } from '../support/clock.ts';
+import type { JsonValue } from './exact-json.ts';
+import { isArray } from './json-text.ts';
+import { createListReader, type DecodedFailure, type DecodedList, malformed } from './list-reader.ts';
+import { Mapping, type OnMismatch } from './mapping.ts';
+import { RecordEncoder } from './record-encoder.ts';
+import { parseSchema } from './schema.ts';
+
+/**
+ * A pre-trade check: encoded, or why it could not be. A check carries a URL that lets its holder trade, so a failure
+ * has the key and the pointer and no bytes: `raw` is always empty.
+ */
+export type DecodedCheck =
+  | {
+      readonly kind: 'record';
+      /** The preTradeCheckId: the record's key. */
+      readonly key: string;
+      readonly isin: string | null;
+      /** Confluent's wire format. */
+      readonly value: Buffer;
+      /** Fields that the schema does not know, kept in extras. */
+      readonly driftFields: number;
+      /** Decimals that were rounded in their field and kept verbatim in extras. */
+      readonly roundedNumbers: number;
+    }
+  | DecodedFailure;
+
+/** From the body of an answer about pre-trade checks to records. No error and no failure quotes what was sent. */
+export interface CheckDecoder {
+  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due. */
+  decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
+  /**
+   * The answer to a check's id. The interface does not show its shape: the check itself, or the one check that is a
+   * member of the answer or stands in a list there.
+   * @throws ConnectorError BODY_MALFORMED when it has neither form
+   */
+  decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
+}
+
+export interface CheckDecoderOptions {
+  /** The text of the schema PreTradeCheck. */
+  readonly schema: string;
+  /** Its id in the registry. */
+  readonly schemaId: number;
+  readonly onMismatch: OnMismatch;
+  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
+  readonly maxValueBytes?: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
+
+const KEY_FIELD = 'preTradeCheckId';
+// Ids that were seen have 14 characters; a key must leave room for the value.
+const LONGEST_KEY_CHARACTERS = 512;
+
+export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
+  const { clock, maxValueBytes = Number.POSITIVE_INFINITY } = options;
+  const encoder = new RecordEncoder(options.schema, options.schemaId);
+  const mapping = new Mapping(parseSchema(options.schema), options.onMismatch);
+
+  function decodeCheck(check: JsonValue): DecodedCheck {
+    const id = mapping.readMember(check, KEY_FIELD);
+    const key = typeof id === 'string' && id !== '' && id.length <= LONGEST_KEY_CHARACTERS ? id : null;
+    const mapped = mapping.map(check);
+    if (mapped.kind === 'failure') return failure(key, mapped.pointer, mapped.reason);
+    if (key === null) return failure(null, `/${KEY_FIELD}`, `an id that is empty or too long to be a key`);
+    const { record, driftFields, roundedNumbers } = mapped;
+    const value = encoder.encode(record);
+    if (value.length > maxValueBytes) {
+      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${maxValueBytes}`);
+    }
+    const isin = typeof record.isin === 'string' ? record.isin : null;
+    return { kind: 'record', key, isin, value, driftFields, roundedNumbers };
+  }
+
+  const list = createListReader<DecodedCheck>({ listKey: 'preTradeChecks', clock, decodeRow: decodeCheck });
+  return {
+    async decode(body) {
+      const decoded = await list.read(body);
+      // A row that is too long to be read comes from the reader, with its bytes.
+      const rows = decoded.rows.map((row) =>
+        row.kind === 'failure' ? failure(row.key, row.pointer, row.reason) : row,
+      );
+      return { ...decoded, rows };
+    },
+
+    async decodeSingle(body) {
+      const check = findCheck(await list.readSingle(body), (name) => mapping.knows(name));
+      if (check === null) throw malformed('is no pre-trade check and does not hold exactly one');
+      return decodeCheck(check);
+    },
+  };
+}
+
+function failure(key: string | null, pointer: string, reason: string): DecodedFailure {
+  return { kind: 'failure', key, pointer, reason, raw: Buffer.alloc(0) };
+}
+
+// An object with any member of a check is the check, complete or not; else it is looked for one step below.
+function findCheck(answer: JsonValue, isKnown: (name: string) => boolean): JsonValue | null {
+  const isCheck = (value: JsonValue) => value instanceof Map && [...value.keys()].some(isKnown);
+  if (isCheck(answer)) return answer;
+  const members = answer instanceof Map ? [...answer.values()] : [answer];
+  const found = members.flatMap((member) => (isArray(member) ? member : [member])).filter(isCheck);
+  return found.length === 1 ? (found[0] ?? null) : null;
+}

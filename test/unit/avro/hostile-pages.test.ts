@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { test } from 'node:test';
+import type { DecodedPage } from '../../../src/avro/page-decoder.ts';
+import { ConnectorError } from '../../../src/errors.ts';
+import { chunked, instrumentDecoder } from '../../support/avro-decoding.ts';
+
+const LONGEST_ROW_BYTES = 512 * 1024;
+
+const decode = (body: string): Promise<DecodedPage> => instrumentDecoder().decode(chunked(body, 64 * 1024));
+
+const inner = 'x,'.repeat(400_000);
+const LONG_ROWS: readonly { what: string; row: string }[] = [
+  { what: 'a string', row: JSON.stringify(`${inner}\\"]}`) },
+  { what: 'escapes', row: `{"id":1,"name":"${'\\"\\\\'.repeat(200_000)}"}` },
+  { what: 'a number', row: '1'.repeat(600_000) },
+  { what: 'digits of a fraction', row: `{"id":1,"issuePrice":0.${'1'.repeat(600_000)}}` },
+  { what: 'an array', row: `{"id":1,"u":[${'[],{},"]",'.repeat(100_000)}1]}` },
+  { what: 'keys', row: `{"id":1${Array.from({ length: 60_000 }, (_, index) => `,"k${index}":"}"`).join('')}}` },
+  { what: 'spaces', row: `{"id":1,${' '.repeat(600_000)}"name":"x"}` },
+  { what: 'a row of several MiB', row: `{"id":1,"name":"${'é'.repeat(2_000_000)}"}` },
+];
+
+for (const { what, row } of LONG_ROWS) {
+  test(`a row that is too long because of ${what} is one failure, and the rows around it are read`, async () => {
+    const { rows } = await decode(`{"instruments":[{"id":1} ,\n${row} , {"id":3}],"links":{}}`);
+    assert.deepEqual(
+      rows.map(({ key }) => key),
+      ['1', null, '3'],
+    );
+    const [, failure] = rows;
+    assert.ok(failure?.kind === 'failure');
+    assert.equal(
+      failure.reason,
+      `a row of ${Buffer.byteLength(row)} bytes where at most ${LONGEST_ROW_BYTES} are read`,
+    );
+    assert.ok(failure.raw.equals(Buffer.from(row)), 'the bytes are those of the row');
+  });
+}
+
+test('a long row just below the limit is read', async () => {
+  const row = `{"id":1,"name":"${'x'.repeat(LONGEST_ROW_BYTES - 100)}"}`;
+  assert.deepEqual(
+    (await decode(`{"instruments":[${row}]}`)).rows.map(({ kind }) => kind),
+    ['record'],
+  );
+});
+
+test('a long row that is cut, a long member beside the list and too many rows are refused', async () => {
+  const refused = async (body: string, message: RegExp) =>
+    assert.rejects(decode(body), (error) => {
+      assert.ok(error instanceof ConnectorError && error.code === 'BODY_MALFORMED', String(error));
+      assert.match(error.message, message);
+      return true;
+    });
+  await refused(`{"instruments":[{"id":1,"name":"${'x'.repeat(700_000)}`, /stands the end/);
+  await refused(`{"instruments":[{"id":1,"u":[${'1,'.repeat(700_000)}`, /stands the end/);
+  await refused(`{"instruments":[],"x":"${'x'.repeat(700_000)}"}`, /member of more than 524288 bytes/);
+  await refused(`{"instruments":{"a":"${'x'.repeat(700_000)}"}}`, /member of more than 524288 bytes/);
+  await refused(`{"instruments":[${'1,'.repeat(100_000)}1]}`, /more than 100000 rows/);
+});
+
+test('a body that would grow a hundredfold in memory does not hold up other work for long', async () => {
+  const rows = Array.from({ length: 40 }, () => `{"id":1,"underlyings":[${'{},'.repeat(160_000)}{}]}`);
+  const body = Buffer.from(`{"instruments":[${rows.join(',')},{"id":1,"u":[${'{},'.repeat(10_000_000)}{}]}]}`);
+  const decoder = instrumentDecoder({ maxValueBytes: 1_000_000 });
+  await decoder.decode(chunked('{"instruments":[{"id":1}]}'));
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const page = await decoder.decode(chunked(body, 1 << 20));
+  delay.disable();
+  assert.equal(page.rows.length, 41);
+  // 200 ms is due on a core of its own; tests share theirs.
+  assert.ok(delay.max / 1e6 < 1_000, `blocked for ${delay.max / 1e6} ms`);
+});

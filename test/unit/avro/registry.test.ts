@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createSchemaRegistry, type SchemaRegistryOptions } from '../../../src/avro/registry.ts';
+import { readSchemaText } from '../../../src/avro/schema-files.ts';
+import { ConnectorError, type ErrorCode } from '../../../src/errors.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+import { type RegistryReply, startFakeRegistry } from '../../support/avro-registry.ts';
+
+const SUBJECT = 'a.instruments-value';
+const CONFIG = `/config/${SUBJECT}`;
+const SUBJECTS = `/subjects/${SUBJECT}`;
+const SCHEMA = readSchemaText('Instrument');
+const NO_STOP = new AbortController().signal;
+const silent = () => {};
+
+function registryAt(url: string, options: Partial<SchemaRegistryOptions> = {}) {
+  const log = { debug: silent, info: silent, warn: silent, error: silent };
+  return createSchemaRegistry({ url, register: true, timeoutMs: 5_000, clock: systemClock, log, ...options });
+}
+
+function failsWith(code: ErrorCode, message = /./) {
+  return (error: unknown) => {
+    assert.ok(error instanceof ConnectorError, String(error));
+    assert.equal(error.code, code, error.message);
+    assert.match(error.message, message);
+    return true;
+  };
+}
+
+test('a new subject gets its compatibility before its first schema, and the id is verified', async (t) => {
+  const { url, calls } = await startFakeRegistry(t);
+  assert.equal(await registryAt(`${url}/`).schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
+  const changes = calls.map(({ name }) => name);
+  assert.ok(changes.indexOf(`PUT ${CONFIG}`) < changes.indexOf(`POST ${SUBJECTS}/versions`), changes.join(', '));
+  assert.deepEqual(calls.find(({ name }) => name === `PUT ${CONFIG}`)?.body, { compatibility: 'FULL_TRANSITIVE' });
+  assert.equal(changes.at(-1), 'GET /schemas/ids/42');
+});
+
+test('an id is asked for once, and again only after a failure or for another schema', async (t) => {
+  const { url, calls, replies } = await startFakeRegistry(t);
+  const registry = registryAt(url);
+  replies.set('GET /schemas/ids/42', { status: 503, body: {} });
+  await assert.rejects(registry.schemaId(SUBJECT, SCHEMA, NO_STOP), failsWith('REGISTRY_UNREACHABLE', /503/));
+  replies.clear();
+  await registry.schemaId(SUBJECT, SCHEMA, NO_STOP);
+  const asked = calls.length;
+  await registry.schemaId(SUBJECT, SCHEMA, NO_STOP);
+  assert.equal(calls.length, asked);
+  await registry.schemaId(SUBJECT, SCHEMA.replace('Issue price', 'The issue price'), NO_STOP);
+  assert.ok(calls.length > asked);
+});
+
+test('a subject of another compatibility is corrected with a warning, one that is right is left alone', async (t) => {
+  const { url, calls } = await startFakeRegistry(t, 'NONE');
+  const warnings: unknown[] = [];
+  const log = { debug: silent, info: silent, warn: (fields: object) => warnings.push(fields), error: silent };
+  assert.equal(await registryAt(url, { log }).schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
+  assert.equal(await registryAt(url, { log }).schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
+  assert.deepEqual(warnings, [{ subject: SUBJECT, level: 'NONE', wanted: 'FULL_TRANSITIVE' }]);
+  assert.equal(calls.filter(({ name }) => name === `PUT ${CONFIG}`).length, 1);
+});
+
+test('with register: false nothing is changed, and a schema that is not there stops the source', async (t) => {
+  const { url, calls } = await startFakeRegistry(t);
+  const registry = registryAt(url, { register: false });
+  await assert.rejects(registry.schemaId(SUBJECT, SCHEMA, NO_STOP), failsWith('SCHEMA_NOT_REGISTERED'));
+  await registryAt(url).schemaId(SUBJECT, SCHEMA, NO_STOP);
+  const before = calls.length;
+  assert.equal(await registry.schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
+  assert.deepEqual(
+    calls.slice(before).map(({ name }) => name),
+    [`POST ${SUBJECTS}`, 'GET /schemas/ids/42'],
+  );
+});
+
+test('a refusal as incompatible stops the source', async (t) => {
+  const { url, replies } = await startFakeRegistry(t);
+  replies.set(`POST ${SUBJECTS}/versions`, { status: 409, body: { error_code: 409 } });
+  await assert.rejects(
+    registryAt(url).schemaId(SUBJECT, SCHEMA, NO_STOP),
+    failsWith('SCHEMA_INCOMPATIBLE', /a\.instruments-value/),
+  );
+});
+
+const OTHER_SCHEMAS: readonly { what: string; held: string }[] = [
+  { what: 'another record', held: '{"type":"record","name":"A","fields":[{"name":"a","type":"long"}]}' },
+  { what: 'another decimal scale', held: SCHEMA.replace('"scale":18', '"scale":2') },
+  {
+    what: 'another field order',
+    held: SCHEMA.replace('"name":"paymentDate"', '"name":"x"')
+      .replace('"name":"repaymentDate"', '"name":"paymentDate"')
+      .replace('"name":"x"', '"name":"repaymentDate"'),
+  },
+  { what: 'no decimal at all', held: SCHEMA.replaceAll(',"logicalType":"decimal","precision":38,"scale":18', '') },
+  { what: 'what is no schema', held: '{"type":"enum","name":"E","symbols":["A"]}' },
+  { what: 'what is no JSON', held: 'schema' },
+];
+
+for (const { what, held } of OTHER_SCHEMAS) {
+  test(`${what} under the id is a mismatch, and the id is never used`, async (t) => {
+    assert.notEqual(held, SCHEMA);
+    const { url, replies } = await startFakeRegistry(t);
+    replies.set('GET /schemas/ids/42', { status: 200, body: { schema: held } });
+    for (const register of [true, false]) {
+      replies.set(`POST ${SUBJECTS}`, { status: 200, body: { id: 42 } });
+      await assert.rejects(
+        registryAt(url, { register }).schemaId(SUBJECT, SCHEMA, NO_STOP),
+        failsWith('REGISTRY_MISMATCH', /id 42/),
+      );
+    }
+  });
+}
+
+test('the same schema in another print is the same schema', async (t) => {
+  const { url, replies } = await startFakeRegistry(t);
+  const raw = JSON.parse(SCHEMA) as { doc?: string; namespace?: string; name: string };
+  const { doc, namespace, name, ...rest } = raw;
+  const printed = JSON.stringify({ ...rest, name: `${namespace}.${name}` }, null, 2)
+    .replaceAll('"items": "TypeValuePair"', '"items": "io.structuredproducts.connect.TypeValuePair"')
+    .replaceAll('"boolean"', '{"type":"boolean"}');
+  assert.ok(doc && printed.includes('connect.TypeValuePair') && printed.includes('{"type":"boolean"}'));
+  replies.set('GET /schemas/ids/42', { status: 200, body: { schema: printed } });
+  assert.equal(await registryAt(url).schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
+});
+
+const REFUSED_CALLS = [`GET ${CONFIG}`, `PUT ${CONFIG}`, `POST ${SUBJECTS}/versions`, 'GET /schemas/ids/42'];
+const FAULTS: readonly { what: string; reply: RegistryReply; code: ErrorCode }[] = [
+  { what: '500', reply: { status: 500, body: {} }, code: 'REGISTRY_UNREACHABLE' },
+  { what: '429', reply: { status: 429, body: {} }, code: 'REGISTRY_UNREACHABLE' },
+  { what: '403', reply: { status: 403, body: { error_code: 40301 } }, code: 'REGISTRY_REFUSED' },
+  { what: 'a redirect', reply: { status: 302, body: {} }, code: 'REGISTRY_REFUSED' },
+  { what: 'an answer that is cut', reply: { cut: '{"id":' }, code: 'REGISTRY_UNREACHABLE' },
+  { what: 'a connection that breaks', reply: 'break', code: 'REGISTRY_UNREACHABLE' },
+  { what: 'no answer', reply: undefined, code: 'REGISTRY_UNREACHABLE' },
+];
+
+for (const { what, reply, code } of FAULTS) {
+  test(`${what} to any of the calls is ${code} within the deadline`, async (t) => {
+    const { url, replies } = await startFakeRegistry(t);
+    for (const call of REFUSED_CALLS) {
+      replies.clear();
+      replies.set(call, reply);
+      const startedMs = performance.now();
+      await assert.rejects(registryAt(url, { timeoutMs: 200 }).schemaId(SUBJECT, SCHEMA, NO_STOP), failsWith(code));
+      assert.ok(performance.now() - startedMs < 2_000, call);
+    }
+  });
+}
+
+test('a registry that is not there is unreachable', async () => {
+  await assert.rejects(
+    registryAt('http://127.0.0.1:1').schemaId(SUBJECT, SCHEMA, NO_STOP),
+    failsWith('REGISTRY_UNREACHABLE', /127\.0\.0\.1:1/),
+  );
+});
+
+test('every request carries fresh credentials, and no error shows them', async (t) => {
+  const { url, calls } = await startFakeRegistry(t);
+  let asked = 0;
+  const authorization = async () => `Basic canary${++asked}`;
+  await registryAt(url, { authorization }).schemaId(SUBJECT, SCHEMA, NO_STOP);
+  assert.ok(calls.every((call) => call.authorization?.startsWith('Basic canary')));
+  assert.ok(new Set(calls.map((call) => call.authorization)).size >= 4);
+  for (const call of REFUSED_CALLS) {
+    const refusing = await startFakeRegistry(t);
+    refusing.replies.set(call, { status: 401, body: { message: 'canary' } });
+    await assert.rejects(
+      registryAt(refusing.url, { authorization }).schemaId(SUBJECT, SCHEMA, NO_STOP),
+      (error: Error) => {
+        assert.doesNotMatch(JSON.stringify([error.message, error, error.cause]), /canary/);
+        return failsWith('REGISTRY_REFUSED')(error);
+      },
+    );
+  }
+});
+
+test('a stop ends a call at once with its own reason', async (t: TestContext) => {
+  const { url, replies } = await startFakeRegistry(t);
+  for (const call of REFUSED_CALLS) {
+    replies.clear();
+    replies.set(call, undefined);
+    const stop = new AbortController();
+    const reason = new Error('stopping');
+    setTimeout(() => stop.abort(reason), 50);
+    await assert.rejects(registryAt(url).schemaId(SUBJECT, SCHEMA, stop.signal), reason);
+  }
+});
