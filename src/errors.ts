@@ -42,6 +42,10 @@ export const ERROR_CODES = {
     action: 'stopSource',
     remedy: 'Report the cursor to the provider; restart the source when it is mended.',
   },
+  RETENTION_GAPS_REPEAT: {
+    action: 'stopSource',
+    remedy: 'Find out why the provider keeps losing its event stream; then restart the source.',
+  },
   TOO_MANY_DEAD_LETTERS: {
     action: 'stopSource',
     remedy: 'The provider changed a type: compare with the schema, or raise mapping.maxDeadLetters.',

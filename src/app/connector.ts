@@ -1,5 +1,4 @@
 import type { SchemaRegistry } from '../avro/registry.ts';
-import { readSchemaText } from '../avro/schema-files.ts';
 import type { Settings } from '../config/settings.ts';
 import { runOffsetPartition, type Source } from '../connector/offset-partition.ts';
 import { ConnectorError } from '../errors.ts';
@@ -19,6 +18,7 @@ import { createInstrumentsSource } from './instruments-source.ts';
 import { createKafkaCluster } from './kafka-client.ts';
 import { createReferenceDataHttp } from './provider-client.ts';
 import { createRegistry } from './registry-client.ts';
+import { createStopDeadline } from './stop-deadline.ts';
 
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
@@ -48,39 +48,56 @@ interface Context {
  * @throws ConnectorError when the process cannot start or go on: its action is `exit`.
  */
 export async function runConnector(options: ConnectorOptions): Promise<readonly string[]> {
-  const { settings, events, signal } = options;
+  const { settings, events, log, signal } = options;
   const context = await createContext(options);
+  const deadline = createStopDeadline(signal, context.clock);
   const usedAtStart = process.cpuUsage();
   let reason = 'every source has failed';
   try {
     const plan = plannedTopics(settings);
     const report = await ensureTopicsInTime(plan.all, options, context);
-    const sources = plan.sources.map(({ source, instruments }) =>
+    const sources = plan.sources.map(({ source, instruments, instrumentEvents }) =>
       createInstrumentsSource({
         ...context,
         source,
         settings,
-        schema: readSchemaText('Instrument'),
+        logReader: context.kafka.logReader,
         topics: {
           instruments,
+          instrumentEvents,
           deadLetters: plan.shared['dead-letters'],
+          notifications: plan.shared.notifications,
           offsets: plan.shared.offsets,
-          maxRecordBytes: report.maxMessageBytes.get(instruments.name) ?? Number.POSITIVE_INFINITY,
+          maxRecordBytes: Math.min(
+            ...[instruments, instrumentEvents].map(({ name }) => report.maxMessageBytes.get(name) ?? 0),
+          ),
         },
         events,
       }),
     );
-    return (await runPartitions(sources, plan.shared.offsets.name, options, context)).flat();
+    const running = runPartitions(sources, plan.shared.offsets.name, options, context);
+    return (await untilAborted(running, deadline.signal)).flat();
   } catch (error) {
-    reason = error instanceof Error ? error.message : String(error);
-    if (signal.aborted) return [];
-    throw error;
+    reason = textOf(signal.aborted ? signal.reason : error);
+    if (!signal.aborted) {
+      log.error({ err: error }, 'cannot go on');
+      throw error;
+    }
+    if (error !== signal.reason) log.warn({ err: error }, 'stopped with an error');
+    return [];
   } finally {
-    await Promise.allSettled([context.http.close(), context.kafka.close()]);
+    const closing = Promise.allSettled([context.http.close(), context.kafka.close()]);
+    // A broker that never answers must not hold up the stop: it ends what was left open, or our next start does.
+    await untilAborted(closing, deadline.signal).catch(() => {});
+    deadline.end();
     const { user, system } = process.cpuUsage(usedAtStart);
     const peakMemoryBytes = process.resourceUsage().maxRSS * 1024;
     events.stopped({ reason, cpuSeconds: (user + system) / 1e6, peakMemoryBytes });
   }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function createContext({ settings, log, overrides }: ConnectorOptions): Promise<Context> {
@@ -102,8 +119,10 @@ function plannedTopics({ prefix, topics, sources }: Settings) {
   const planned = sources.map((source) => ({
     source,
     instruments: { ...shared.instruments, name: `${prefix}.${source.topics.instruments}` },
+    instrumentEvents: { ...shared['instrument-events'], name: `${prefix}.${source.topics['instrument-events']}` },
   }));
-  const all = [...planned.map(({ instruments }) => instruments), shared['dead-letters'], shared.offsets];
+  const written = planned.flatMap(({ instruments, instrumentEvents }) => [instruments, instrumentEvents]);
+  const all = [...written, shared['dead-letters'], shared.notifications, shared.offsets];
   return { shared, sources: planned, all };
 }
 

@@ -1,14 +1,25 @@
-import { createPageDecoder, type PageDecoder } from '../avro/page-decoder.ts';
+import { createCurrentDigests } from '../avro/current-digest.ts';
+import { createEventDecoder } from '../avro/event-decoder.ts';
+import { createNotificationEncoder, type NotificationEncoder } from '../avro/notification-encoder.ts';
+import { createPageDecoder } from '../avro/page-decoder.ts';
 import type { SchemaRegistry } from '../avro/registry.ts';
+import { readSchemaText } from '../avro/schema-files.ts';
 import type { Settings, SourceSettings } from '../config/settings.ts';
+import { SHRINK_ALWAYS_ALLOWED } from '../connector/core/core-settings.ts';
+import { InstrumentsCore } from '../connector/core/instruments-core.ts';
+import { readInstrumentsOffset } from '../connector/core/instruments-offset.ts';
 import type { Source } from '../connector/offset-partition.ts';
-import { readInstrumentsOffset } from '../connector/tasks/instruments-offset.ts';
+import { readCensus } from '../connector/tasks/census-reader.ts';
+import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
+import { createInstrumentsReport } from '../connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
 import type { HttpClient } from '../http/client.ts';
+import type { LogReader } from '../kafka/log-reader.ts';
 import { offsetKey, offsetRecord } from '../kafka/offset-store.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
+import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 
 // Key, headers and framing of a record; the limit of a topic counts them too.
@@ -16,55 +27,129 @@ const RECORD_ALLOWANCE_BYTES = 4_096;
 
 export interface SourceTopics {
   readonly instruments: TopicSpecification;
+  readonly instrumentEvents: TopicSpecification;
   readonly deadLetters: TopicSpecification;
+  readonly notifications: TopicSpecification;
   readonly offsets: TopicSpecification;
-  /** The largest record that the instruments topic takes, in bytes. */
+  /** The largest record that the topics of instruments and events take, in bytes. */
   readonly maxRecordBytes: number;
 }
 
-/** An instruments source from its settings: everything that its task needs, put together. */
-export function createInstrumentsSource(options: {
+export interface SourceOptions {
   readonly source: SourceSettings;
   readonly settings: Settings;
   readonly topics: SourceTopics;
   readonly http: HttpClient;
   readonly registry: SchemaRegistry;
-  /** The Avro schema of an instrument, as text. */
-  readonly schema: string;
+  readonly logReader: LogReader;
   readonly clock: Clock;
+  readonly random: Random;
   readonly events: ConnectorEvents;
-}): Source {
-  const { source, settings, topics, http, registry, schema, clock, events } = options;
+}
+
+/** An instruments source from its settings: everything that its task needs, put together. */
+export function createInstrumentsSource(options: SourceOptions): Source {
+  const { source, settings, topics, clock, random, events } = options;
   const key = offsetKey(source.name, source.type);
   const filter = filterText(source);
-  const subject = `${topics.instruments.name}-value`;
-  let decoder: PageDecoder | null = null;
-
-  async function registeredDecoder(signal: AbortSignal): Promise<PageDecoder> {
-    if (decoder !== null) return decoder;
-    const schemaId = await registry.schemaId(subject, schema, signal);
-    const { onMismatch } = settings.mapping;
-    const maxValueBytes = topics.maxRecordBytes - RECORD_ALLOWANCE_BYTES;
-    decoder = createPageDecoder({ schema, schemaId, listKey: 'instruments', onMismatch, maxValueBytes, clock });
-    return decoder;
-  }
+  const schemas = registeredOnce(options);
+  const targets = { source: source.name, ...topics };
+  const referenceData = createReferenceData({
+    http: options.http,
+    baseUrl: settings.referenceData.url,
+    filter: source,
+  });
+  const { instrumentsEndpoint, eventsEndpoint } = referenceData;
+  const { limit, maxEvents, deleteOnEventTypes } = source;
+  const { maxDeadLetters } = settings.mapping;
 
   return {
     name: source.name,
     offsetKey: key,
-    startTask: (committed) =>
-      createInstrumentsTask({
-        targets: { source: source.name, instruments: topics.instruments, deadLetters: topics.deadLetters },
-        offset: committed === null ? null : readInstrumentsOffset(committed, source.name, filter),
-        filter,
-        referenceData: createReferenceData({ http, baseUrl: settings.referenceData.url, filter: source }),
-        decoder: registeredDecoder,
-        offsetRecord: (offset) => offsetRecord({ topic: topics.offsets.name, key, offset }),
-        limit: source.limit,
-        walkIntervalMs: source.walkIntervalMs,
-        maxDeadLetters: settings.mapping.maxDeadLetters,
+    startTask(committed) {
+      const offset = committed === null ? null : readInstrumentsOffset(committed, source.name, filter);
+      const core = new InstrumentsCore(
+        { ...source, filter, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED },
+        offset,
+        clock.monotonicMs(),
+      );
+      if (offset?.walkPending) {
+        const { walk, walkCursor: cursor, counts } = offset;
+        events.walkResumed({ source: source.name, walk, pages: counts.pages, cursor });
+      }
+      return createInstrumentsTask({
+        targets,
+        core,
+        provider: createInstrumentsProvider({
+          referenceData,
+          decoders: schemas,
+          limit,
+          maxEvents,
+          maxDeadLetters,
+          clock,
+        }),
+        census: async (signal) => {
+          const { digests } = await schemas(signal);
+          return readCensus({ reader: options.logReader, topic: topics.instruments, digests: digests(signal), signal });
+        },
+        offsetRecord: (raw) => offsetRecord({ topic: topics.offsets.name, key, offset: raw }),
+        encodeNotification: (content) => schemas.encoder().encode(content),
+        deleteOnEventTypes,
+        instrumentsEndpoint,
+        eventsEndpoint,
+        report: createInstrumentsReport(source.name, events),
         clock,
-        events,
-      }),
+        random,
+      });
+    },
   };
+}
+
+/** Everything that needs registered schemas, made when they are; asked again until then. */
+function registeredOnce({ settings, topics, registry, clock }: SourceOptions) {
+  const { onMismatch } = settings.mapping;
+  const maxValueBytes = topics.maxRecordBytes - RECORD_ALLOWANCE_BYTES;
+  const texts = {
+    instrument: readSchemaText('Instrument'),
+    event: readSchemaText('InstrumentEvent'),
+    notification: readSchemaText('Notification'),
+  };
+  const idOf = (topic: TopicSpecification, text: string, signal: AbortSignal) =>
+    registry.schemaId(`${topic.name}-value`, text, signal);
+  let made: Awaited<ReturnType<typeof make>> | null = null;
+  let encoder: NotificationEncoder | null = null;
+
+  async function make(signal: AbortSignal) {
+    const instrumentId = await idOf(topics.instruments, texts.instrument, signal);
+    const eventId = await idOf(topics.instrumentEvents, texts.event, signal);
+    const notificationId = await idOf(topics.notifications, texts.notification, signal);
+    encoder = createNotificationEncoder({ schema: texts.notification, schemaId: notificationId });
+    const instruments = { schema: texts.instrument, schemaId: instrumentId };
+    return {
+      pages: createPageDecoder({ ...instruments, listKey: 'instruments', onMismatch, maxValueBytes, clock }),
+      events: createEventDecoder({
+        eventSchema: texts.event,
+        eventSchemaId: eventId,
+        instrumentSchema: texts.instrument,
+        instrumentSchemaId: instrumentId,
+        onMismatch,
+        maxValueBytes,
+        clock,
+      }),
+      digests: (used: AbortSignal) =>
+        createCurrentDigests({ ...instruments, schemaText: (id) => registry.schemaText(id, used) }),
+    };
+  }
+
+  const once = async (signal: AbortSignal) => {
+    made ??= await make(signal);
+    return made;
+  };
+  return Object.assign(once, {
+    encoder() {
+      if (encoder === null)
+        throw new Error('A notification came before the first answer, when schemas are registered.');
+      return encoder;
+    },
+  });
 }

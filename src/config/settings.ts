@@ -10,6 +10,9 @@ import { topicsSettings } from './groups/topics.ts';
 import type { SecretReader } from './secret.ts';
 import { group, section, setting, text } from './setting.ts';
 
+/** The topics of which each has one source that writes it. */
+const SOURCE_TOPICS = ['instruments', 'instrument-events'] as const;
+
 /**
  * All settings, as they are checked and as they come out. Each group has a file of its own under groups/, where every
  * setting stands with its line of documentation and its default.
@@ -33,21 +36,27 @@ export function createSettingsSchema(secrets: SecretReader) {
     const owners = new Map<unknown, string>([
       [topics?.names?.['dead-letters'], 'topics.names.dead-letters'],
       [topics?.names?.offsets, 'topics.names.offsets'],
+      [topics?.names?.notifications, 'topics.names.notifications'],
     ]);
     for (const [position, source] of (Array.isArray(sources) ? sources : []).entries()) {
-      const topic = source?.topics?.instruments ?? topics?.names?.instruments;
-      const owner = topic === undefined ? undefined : owners.get(topic);
-      if (owner) {
-        // Two writers on one topic would each delete the other's instruments.
-        const message = `writes the topic ${topic}, as does ${owner}; name another in its topics.instruments`;
-        report(['sources', position, 'topics', 'instruments'], message);
-      } else owners.set(topic, `sources[${position}]`);
+      for (const kind of SOURCE_TOPICS) {
+        const topic = source?.topics?.[kind] ?? topics?.names?.[kind];
+        const owner = topic === undefined ? undefined : owners.get(topic);
+        if (owner) {
+          // Two writers on one topic would each delete the other's instruments.
+          const message = `writes the topic ${topic}, as does ${owner}; name another in its topics.${kind}`;
+          report(['sources', position, 'topics', kind], message);
+        } else owners.set(topic, `sources[${position}]`);
+      }
     }
   }).transform((value) => ({
     ...value,
     sources: value.sources.map((source) => ({
       ...source,
-      topics: { instruments: source.topics.instruments ?? value.topics.names.instruments },
+      topics: {
+        instruments: source.topics.instruments ?? value.topics.names.instruments,
+        'instrument-events': source.topics['instrument-events'] ?? value.topics.names['instrument-events'],
+      },
     })),
   }));
 }

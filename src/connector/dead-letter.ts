@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { partitionFor } from '../kafka/partitioner.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
+import type { TargetTopic } from './target-topic.ts';
 
 const LONGEST_VALUE_BYTES = 256 * 1024;
 
@@ -21,18 +22,17 @@ export interface RejectedInput {
  * is needed to find the whole input again (full length and SHA-256).
  */
 export function deadLetterRecord(options: {
-  readonly topic: string;
-  readonly partitions: number;
+  readonly topic: TargetTopic;
   readonly source: string;
   readonly targetTopic: string;
   readonly input: RejectedInput;
   readonly provenance: Readonly<Record<string, string>>;
 }): OutgoingRecord {
-  const { topic, partitions, source, input } = options;
+  const { topic, source, input } = options;
   const key = input.key === null ? null : Buffer.from(input.key, 'utf8');
   return {
-    topic,
-    partition: partitionFor(key ?? Buffer.alloc(0), partitions),
+    topic: topic.name,
+    partition: partitionFor(key ?? Buffer.alloc(0), topic.partitions),
     key,
     value: input.raw.subarray(0, LONGEST_VALUE_BYTES),
     headers: {

@@ -18,6 +18,11 @@ export interface ConnectorEvents {
   walkResumed(event: WalkResumed): void;
   pageCommitted(event: PageCommitted): void;
   walkCompleted(event: WalkCompleted): void;
+  eventsCommitted(event: EventsCommitted): void;
+  /** An answer of the stream was not taken: it would have repeated or lost events. */
+  answerDiscarded(event: { readonly source: string; readonly why: string }): void;
+  /** A record went to the notifications topic; the record says more. */
+  notified(event: { readonly source: string; readonly kind: string }): void;
   /** A poll failed and is tried again after the wait. */
   attemptFailed(event: {
     readonly source: string;
@@ -39,6 +44,7 @@ export interface WalkStarted {
   readonly walk: number;
   /** The provider's offset in its event stream from before the walk's first row. */
   readonly since: string;
+  readonly why: string;
 }
 
 export interface WalkResumed {
@@ -55,9 +61,11 @@ export interface PageCommitted {
   readonly source: string;
   /** The number of the page in its walk, from 1. */
   readonly page: number;
-  /** Rows in the answer; each is one of records, deadLetters and repeatedRows. */
+  /** Rows in the answer; each is one of records, unchanged, deadLetters and repeatedRows. */
   readonly rows: number;
   readonly records: number;
+  /** Rows that the topic holds already, or holds newer. */
+  readonly unchanged: number;
   readonly deadLetters: number;
   /** Rows that came again further down the same page; the last one counts. */
   readonly repeatedRows: number;
@@ -80,11 +88,41 @@ export interface PageCommitted {
 export interface WalkCompleted {
   readonly source: string;
   readonly walk: number;
+  /** Whether a restart came between: then it deleted nothing. */
+  readonly resumed: boolean;
   readonly pages: number;
   readonly rows: number;
+  /** Instruments that the topic did not hold, held otherwise, held as they are, or held in an older schema. */
+  readonly added: number;
+  readonly corrected: number;
+  readonly unchanged: number;
+  readonly reEncoded: number;
+  /** Instruments that are no longer in the list: their tombstones. */
+  readonly gone: number;
   readonly deadLetters: number;
-  /** From its start to its last page by the provider's clock, pauses between two processes included. */
+  /** From its start to its end by the provider's clock, pauses between two processes included. */
   readonly durationMs: number;
+}
+
+/** One answer of the event stream, committed in one transaction. */
+export interface EventsCommitted {
+  readonly source: string;
+  readonly events: number;
+  readonly deadLetters: number;
+  readonly drift: number;
+  readonly roundedNumbers: number;
+  /** Our offset in the stream from here on. */
+  readonly since: string;
+  readonly commitMs: number;
+  /** What happened, for whoever shows it; not logged. */
+  readonly items: readonly EventItem[];
+}
+
+export interface EventItem {
+  readonly type: string | null;
+  readonly name: string | null;
+  readonly isin: string | null;
+  readonly id: string;
 }
 
 export interface Stopped {
@@ -105,6 +143,9 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     walkResumed: line('info', 'walk resumed'),
     pageCommitted: line('info', 'page committed'),
     walkCompleted: line('info', 'walk completed'),
+    eventsCommitted: ({ items: _, ...event }) => line('info', 'events committed')(event),
+    answerDiscarded: line('warn', 'answer of the stream discarded, asking again'),
+    notified: line('warn', 'notification written'),
     attemptFailed: line('warn', 'attempt failed, trying again'),
     writerLost: line('warn', 'writer lost, opening again'),
     sourceFailed: line('error', 'source failed, an operator is needed'),

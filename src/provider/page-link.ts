@@ -19,6 +19,17 @@ export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: s
   return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
 }
 
+/** Where the event stream goes on after an answer: the offset in its `links.next` (part 4.2, events). */
+export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
+  return cursorOf(links.get('next'), 'links.next', 'since', EVENT_OFFSET, baseUrl);
+}
+
+/** The newest offset that an events answer names (`nextId`); null when it has none of the documented form. */
+export function newestEventOffset(envelope: ReadonlyMap<string, unknown>): string | null {
+  const nextId = envelope.get('nextId');
+  return typeof nextId === 'string' && EVENT_OFFSET.test(nextId) ? nextId : null;
+}
+
 /**
  * Takes one cursor out of a link and nothing else: requests are built from our own base address, so a link can neither
  * send credentials elsewhere nor change the filter. A link that *points* elsewhere is refused all the same, since an

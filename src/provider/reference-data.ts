@@ -24,6 +24,14 @@ export interface ReferenceData {
     consume: (answer: HttpAnswer) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
+  /** The path of the event stream under this filter. */
+  readonly eventsEndpoint: string;
+  /** One answer of GET /v1/instruments/events or /v1/instruments/events/my, after an offset of the stream. */
+  events<T>(
+    after: { readonly since: string; readonly maxEvents: number },
+    consume: (answer: HttpAnswer) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T>;
 }
 
 export function createReferenceData(options: {
@@ -33,14 +41,21 @@ export function createReferenceData(options: {
 }): ReferenceData {
   const { http, baseUrl, filter } = options;
   const instrumentsEndpoint = filter.scope === 'my' ? '/v1/instruments/my' : '/v1/instruments';
+  const eventsEndpoint = filter.scope === 'my' ? '/v1/instruments/events/my' : '/v1/instruments/events';
+  const narrowed: readonly [string, string][] =
+    filter.legalCountry === null ? [] : [['legalCountry', filter.legalCountry]];
   return {
     baseUrl,
     instrumentsEndpoint,
+    eventsEndpoint,
     instruments(page, consume, signal) {
-      const query: [string, string][] = [['limit', String(page.limit)]];
+      const query: [string, string][] = [['limit', String(page.limit)], ...narrowed];
       if (page.minId !== null) query.push(['minId', page.minId]);
-      if (filter.legalCountry !== null) query.push(['legalCountry', filter.legalCountry]);
       return http.get({ path: instrumentsEndpoint, query }, consume, signal);
+    },
+    events({ since, maxEvents }, consume, signal) {
+      const query: [string, string][] = [['since', since], ['maxEvents', String(maxEvents)], ...narrowed];
+      return http.get({ path: eventsEndpoint, query }, consume, signal);
     },
   };
 }

@@ -77,7 +77,7 @@ scene('four bad rows of a thousand become four dead letters and 996 records', 1_
   const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
   assert.deepEqual(
     letters.map(({ key }) => (key === null ? null : String(key))),
-    [ids[10], ids[20], null, ids[40]],
+    [ids[10], ids[20], null, null],
   );
 
   const [wrongType, , , huge] = letters;

@@ -6,7 +6,7 @@ import { type KillMoment, killingKafka } from './killing-kafka.ts';
 
 /*
  * The connector as a process of its own. Its first argument is JSON: a moment at which it kills itself, or null to stop
- * in good order when the walk is done, or "stay" to stop only when it is asked to.
+ * in good order when a walk is done that was not resumed, or "stay" to stop only when it is asked to.
  */
 const argument = JSON.parse(process.argv[2] ?? 'null') as KillMoment | 'stay' | null;
 const moment = argument === 'stay' ? null : argument;
@@ -23,7 +23,7 @@ await runConnector({
     ...events,
     walkCompleted(event) {
       events.walkCompleted(event);
-      if (argument !== 'stay') stop.abort(new Error('the walk is done'));
+      if (argument !== 'stay' && !event.resumed) stop.abort(new Error('the walk is done'));
     },
   },
   signal: stop.signal,

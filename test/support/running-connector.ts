@@ -31,7 +31,8 @@ export async function startConnector(
   },
 ): Promise<RunningConnector> {
   const { stack, simulator, prefix } = options;
-  const text = settingsText(options.source, options.more);
+  const quick = { handoffMargin: '50ms', pollInterval: '200ms' };
+  const text = settingsText({ ...quick, ...options.source }, options.more);
   const settings = await loadSettings({ text, env: connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix }) });
   const seen: RecordedEvent[] = [];
   const waiting = new Set<() => void>();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { crossCheck } from '../cross-check.ts';
-import { duration, group, nullable, oneOf, section, setting, text, wholeNumber } from '../setting.ts';
+import { decimal, duration, flag, group, nullable, oneOf, section, setting, text, wholeNumber } from '../setting.ts';
 import { topicName } from './topics.ts';
 
 const instrumentsSource = group({
@@ -21,15 +21,38 @@ const instrumentsSource = group({
     1000,
   ),
   walkInterval: setting(duration('1s', '365d'), 'From the start of one complete reading to the next.', '24h'),
-  pollInterval: setting(duration('100ms', '1d'), 'Pause when there is nothing new to read.', '30s'),
+  maxEvents: setting(wholeNumber(1, 10_000), 'Events asked for per answer; halved like limit.', 500),
+  pollInterval: setting(duration('100ms', '1d'), 'Pause between two answers of a stream that has no more.', '30s'),
+  handoffMargin: setting(duration('0s', '1h'), 'How far the list may lag behind the event stream.', '5s'),
+  drainLimit: setting(duration('1s', '1h'), 'How long the stream is read before a page is used all the same.', '30s'),
+  emptyCommitInterval: setting(duration('1s', '1d'), 'The offset of a quiet stream is committed this often.', '60s'),
+  gapProof: setting(duration('1s', '1d'), 'How long a refused offset is asked for again before it is given up.', '5m'),
+  tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
+  maxShrink: setting(decimal(0, 1), 'The share that one walk may delete (20 always may); more is refused.', 0.05),
+  deleteOnEventTypes: setting(
+    z.array(text('an event type, like repayment', /^[A-Za-z0-9_-]{1,100}$/)).max(100),
+    'Types of events that delete their instrument.',
+    [],
+  ),
   topics: section(
-    group({ instruments: setting(nullable(topicName()), 'Its own topic instead of topics.names.instruments.', null) }),
+    group({
+      instruments: setting(nullable(topicName()), 'Its own topic instead of topics.names.instruments.', null),
+      'instrument-events': setting(
+        nullable(topicName()),
+        'Its own topic instead of topics.names.instrument-events.',
+        null,
+      ),
+    }),
     'Topics of this source.',
   ),
-}).transform(({ walkInterval, pollInterval, ...rest }) => ({
+}).transform(({ walkInterval, pollInterval, handoffMargin, drainLimit, emptyCommitInterval, gapProof, ...rest }) => ({
   ...rest,
   walkIntervalMs: walkInterval,
   pollIntervalMs: pollInterval,
+  handoffMarginMs: handoffMargin,
+  drainLimitMs: drainLimit,
+  emptyCommitIntervalMs: emptyCommitInterval,
+  gapProofMs: gapProof,
 }));
 
 /** Each type of source adds its group here. */

@@ -6,6 +6,12 @@ export const topicName = () => text('a topic name of letters, digits, dots, - an
 
 const names = group({
   instruments: setting(topicName(), 'Instruments by id; a source can name its own.', 'instruments'),
+  'instrument-events': setting(
+    topicName(),
+    'Events about instruments; a source can name its own.',
+    'instrument-events',
+  ),
+  notifications: setting(topicName(), 'What an operator or a consumer must know.', 'notifications'),
   'dead-letters': setting(topicName(), 'Inputs that could not become records.', 'dead-letters'),
   offsets: setting(topicName(), 'How far each source has come.', 'offsets'),
 });

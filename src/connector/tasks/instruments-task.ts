@@ -1,180 +1,170 @@
-import type { DecodedPage, PageDecoder } from '../../avro/page-decoder.ts';
-import { ConnectorError } from '../../errors.ts';
+import type { DecodedEvent } from '../../avro/event-decoder.ts';
+import type { NotificationContent } from '../../avro/notification-encoder.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
-import type { ConnectorEvents } from '../../observability/connector-events.ts';
-import { eventStreamStart, nextInstrumentCursor } from '../../provider/page-link.ts';
-import type { ReferenceData } from '../../provider/reference-data.ts';
+import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
+import type { AnswerTime } from '../core/answer-time.ts';
+import type { Census } from '../core/census.ts';
+import type { InstrumentsCore } from '../core/instruments-core.ts';
+import type { CoreDecision, CoreRequest, PageRequest } from '../core/instruments-messages.ts';
+import { writeInstrumentsOffset } from '../core/instruments-offset.ts';
 import type { SourceTask, SourceTurn } from '../source-task.ts';
-import { assertFewFailures, type InstrumentTargets, instrumentRecords } from './instrument-records.ts';
-import { type AnswerTime, afterPage, afterProbe, nextRequest } from './instrument-walk.ts';
-import { type InstrumentsOffset, writeInstrumentsOffset } from './instruments-offset.ts';
-import { PageSize } from './page-size.ts';
+import { keyedRecord } from '../target-topic.ts';
+import { eventFacts, rowFacts } from './core-facts.ts';
+import { eventRecords, type InstrumentTargets, rowRecords, tombstones } from './instrument-records.ts';
+import type { InstrumentEvents, InstrumentsPage, InstrumentsProvider } from './instruments-provider.ts';
+import type { InstrumentsReport } from './instruments-report.ts';
+import { notificationContent } from './notification-content.ts';
 
 export interface InstrumentsTaskOptions {
   readonly targets: InstrumentTargets;
-  /** The committed offset to go on from; null when there is none. */
-  readonly offset: InstrumentsOffset | null;
-  readonly filter: string;
-  readonly referenceData: ReferenceData;
-  /** Resolves once the schema is registered; asked before each page, so that a registry that is down is tried again. */
-  readonly decoder: (signal: AbortSignal) => Promise<PageDecoder>;
+  readonly core: InstrumentsCore;
+  readonly provider: InstrumentsProvider;
+  /** What the instruments topic holds now. */
+  readonly census: (signal: AbortSignal) => Promise<Census>;
   readonly offsetRecord: (offset: SourceOffset) => OutgoingRecord;
-  /** Rows per page. */
-  readonly limit: number;
-  readonly walkIntervalMs: number;
-  /** The share of rows of one answer that may become dead letters. */
-  readonly maxDeadLetters: number;
+  readonly encodeNotification: (notification: NotificationContent) => Buffer;
+  /** Types of events that delete their instrument. */
+  readonly deleteOnEventTypes: readonly string[];
+  readonly instrumentsEndpoint: string;
+  readonly eventsEndpoint: string;
+  readonly report: InstrumentsReport;
   readonly clock: Clock;
-  readonly events: ConnectorEvents;
+  readonly random: Random;
 }
 
-interface FetchedPage {
-  readonly decoded: DecodedPage;
-  readonly links: ReadonlyMap<string, unknown>;
-  readonly time: AnswerTime;
-  readonly fetchMs: number;
+/** What came with the newest answers, until the core has decided what of it is written. */
+interface Held {
+  page: InstrumentsPage | null;
+  events: InstrumentEvents | null;
+  time: AnswerTime | null;
 }
 
 /**
- * The instruments source: walks the whole list once per interval. The decisions are in instrument-walk.ts; this asks
- * the provider, and fetches the next page while the one before is being committed.
+ * The instruments source. The core decides what to ask and what an answer means; this asks, keeps what came until it is
+ * decided upon, and puts the records of a decision together. The next page is fetched while the one before is drained
+ * and committed.
  */
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
-  const { referenceData, targets, walkIntervalMs, clock, events } = options;
+  const { core, provider, targets, report, clock } = options;
   const { source } = targets;
-  const size = new PageSize(options.limit);
-  let offset = options.offset;
-  let ahead: { readonly minId: string; readonly page: Promise<FetchedPage> } | null = null;
-  if (offset?.walkPending)
-    events.walkResumed({ source, walk: offset.walk, pages: offset.walkPages, cursor: offset.walkCursor });
+  const held: Held = { page: null, events: null, time: null };
+  let ahead: { readonly request: PageRequest; readonly page: Promise<InstrumentsPage> } | null = null;
+  const isDeletion = (event: DecodedEvent) =>
+    event.kind === 'event' && event.type !== null && options.deleteOnEventTypes.includes(event.type);
 
-  async function probe(signal: AbortSignal): Promise<SourceTurn> {
-    const { links, time } = await fetchPage(null, 1, signal);
-    const since = eventStreamStart(links, referenceData.baseUrl);
-    const decision = afterProbe(offset, { filter: options.filter, since, time }, walkIntervalMs);
-    return {
-      records: decision.offset === null ? [] : [options.offsetRecord(writeInstrumentsOffset(decision.offset))],
-      waitMs: decision.waitMs,
-      committed() {
-        offset = decision.offset;
-        events.walkStarted({ source, walk: offset?.walk ?? 0, since });
-      },
-    };
+  async function ask(request: Exclude<CoreRequest, { kind: 'wait' }>, signal: AbortSignal): Promise<CoreDecision> {
+    const answered = (answer: Parameters<typeof core.answered>[0]) => core.answered(answer, clock.monotonicMs());
+    switch (request.kind) {
+      case 'commit':
+        return request.decision;
+      case 'probe': {
+        const { since, time } = await provider.streamStart(signal);
+        held.time = time;
+        return answered({ kind: 'probe', since, time });
+      }
+      case 'census':
+        return answered({ kind: 'census', census: await options.census(signal) });
+      case 'trial':
+        return answered({ kind: 'trial', taken: (await provider.events(request.since, signal)).kind === 'events' });
+      case 'events': {
+        const outcome = await provider.events(request.since, signal);
+        if (outcome.kind === 'refused') return answered(outcome);
+        const { decoded, next, nextId, full, time } = outcome.answer;
+        held.events = outcome.answer;
+        held.time = time;
+        return answered({ kind: 'events', events: eventFacts(decoded.rows, isDeletion), next, nextId, full, time });
+      }
+      case 'page': {
+        const page = await takePage(request, signal);
+        held.page = page;
+        const { walk, minId } = request;
+        return answered({ kind: 'page', walk, minId, rows: rowFacts(page.decoded.rows), next: page.next });
+      }
+      case 'behindLast': {
+        const { decoded, next } = await provider.page(request.minId, signal);
+        return answered({ kind: 'behindLast', rows: rowFacts(decoded.rows), next });
+      }
+    }
   }
 
-  async function walkPage(from: InstrumentsOffset, signal: AbortSignal): Promise<SourceTurn> {
-    const minId = from.walkCursor;
-    const whence = `${referenceData.instrumentsEndpoint}?minId=${minId ?? ''}`;
-    const taken = ahead?.minId === minId ? ahead.page : fetchPage(minId, size.items, signal);
+  function takePage({ walk, minId }: PageRequest, signal: AbortSignal): Promise<InstrumentsPage> {
+    const fetched = ahead;
     ahead = null;
-    const { decoded, links, time, fetchMs } = await taken;
-    const next = nextInstrumentCursor(links, referenceData.baseUrl);
-    assertFewFailures(decoded.rows, options.maxDeadLetters, whence);
-    const page = instrumentRecords(decoded.rows, targets, provenance(from, time));
-    const { deadLetters, repeatedRows } = page;
-    const decision = afterPage(from, { next, rows: decoded.rows.length, deadLetters, time }, walkIntervalMs);
-    size.succeeded();
-    if (next !== null) fetchAhead(next, signal);
-    return {
-      records: [...page.records, options.offsetRecord(writeInstrumentsOffset(decision.offset))],
-      waitMs: decision.waitMs,
-      committed(commitMs) {
-        offset = decision.offset;
-        events.pageCommitted({
-          source,
-          page: offset.walkPages,
-          rows: decoded.rows.length,
-          records: page.instruments,
-          deadLetters,
-          repeatedRows,
-          ...totals(decoded),
-          fetchMs,
-          commitMs,
-          cursor: next,
-        });
-        if (next === null) events.walkCompleted(walkSummary(source, offset));
-      },
-    };
+    const isSame = fetched?.request.walk === walk && fetched.request.minId === minId;
+    return fetched !== null && isSame ? fetched.page : provider.page(minId, signal);
   }
 
-  function fetchAhead(minId: string, signal: AbortSignal): void {
-    const page = fetchPage(minId, size.items, signal);
+  function fetchAhead(request: PageRequest, signal: AbortSignal): void {
+    const page = provider.page(request.minId, signal);
     // Whoever takes the page sees its failure; a lap that ends before must not end the process.
     page.catch(() => {});
-    ahead = { minId, page };
+    ahead = { request, page };
   }
 
-  async function fetchPage(minId: string | null, limit: number, signal: AbortSignal): Promise<FetchedPage> {
-    const decoder = await options.decoder(signal);
-    const startedMs = clock.monotonicMs();
-    return referenceData.instruments(
-      { minId, limit },
-      async (answer) => {
-        const decoded = await decoder.decode(answer.body);
-        const time: AnswerTime =
-          answer.date === null
-            ? { dateMs: clock.wallMs(), from: 'connector' }
-            : { dateMs: answer.date, from: 'provider' };
-        return { decoded, links: linksOf(decoded), time, fetchMs: clock.monotonicMs() - startedMs };
-      },
-      signal,
-    );
-  }
-
-  function provenance(from: InstrumentsOffset, time: AnswerTime): Readonly<Record<string, string>> {
-    return {
+  function recordsOf({ write, notifications, offset }: CoreDecision): OutgoingRecord[] {
+    if (offset === null) return [];
+    const { since } = core.offset ?? offset;
+    const time = held.time ?? offset.serverDate;
+    const provenance = (endpoint: string, walk: number | null) => ({
       'spc-source': source,
-      'spc-walk': String(from.walk),
-      'spc-since': from.since,
-      'spc-endpoint': referenceData.instrumentsEndpoint,
+      ...(walk !== null && { 'spc-walk': String(walk) }),
+      'spc-since': since,
+      'spc-endpoint': endpoint,
       'spc-received': new Date(time.dateMs).toISOString(),
-    };
+    });
+    const listed = provenance(options.instrumentsEndpoint, offset.walk);
+    const written = (() => {
+      switch (write.kind) {
+        case 'nothing':
+          return [];
+        case 'events':
+          return eventRecords(
+            held.events?.decoded.rows ?? [],
+            targets,
+            provenance(options.eventsEndpoint, null),
+            isDeletion,
+          );
+        case 'rows': {
+          const rows = held.page?.decoded.rows ?? [];
+          return rowRecords(
+            write.rows.flatMap((position) => rows[position] ?? []),
+            targets,
+            listed,
+          );
+        }
+        case 'tombstones':
+          return tombstones(write.ids, targets, listed);
+      }
+    })();
+    const told = notifications.map((notification) => {
+      const content = notificationContent(source, notification, offset);
+      return keyedRecord(targets.notifications, source, options.encodeNotification(content), {});
+    });
+    return [...written, ...told, options.offsetRecord(writeInstrumentsOffset(offset))];
   }
 
   return {
-    poll(signal) {
-      const request = nextRequest(offset);
-      return request.kind === 'page' && offset !== null ? walkPage(offset, signal) : probe(signal);
+    async poll(signal): Promise<SourceTurn> {
+      const request = core.next(clock.monotonicMs());
+      if (request.kind === 'wait') {
+        // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
+        return { records: [], waitMs: Math.ceil(request.ms * (1 - options.random() / 10)), committed() {} };
+      }
+      const decision = await ask(request, signal);
+      if (decision.ahead !== null) fetchAhead(decision.ahead, signal);
+      const committed = (commitMs: number) => {
+        decision.committed();
+        report.decided(decision, { page: held.page, events: held.events, commitMs });
+      };
+      const records = recordsOf(decision);
+      if (records.length === 0) committed(0);
+      return { records, waitMs: 0, committed };
     },
     failed(error) {
       ahead = null;
-      size.failed(error);
+      provider.failed(error);
     },
-  };
-}
-
-function linksOf(decoded: DecodedPage): ReadonlyMap<string, unknown> {
-  const links = decoded.envelope.get('links');
-  if (links instanceof Map) return links;
-  throw new ConnectorError(
-    'PROTOCOL_VIOLATION',
-    'The answer of the reference data interface has no object "links", which alone tells whether the list goes on. ' +
-      'Nothing was written.',
-  );
-}
-
-function totals(decoded: DecodedPage) {
-  let drift = 0;
-  let roundedNumbers = 0;
-  let avroBytes = 0;
-  for (const row of decoded.rows) {
-    if (row.kind === 'failure') continue;
-    drift += row.driftFields;
-    roundedNumbers += row.roundedNumbers;
-    avroBytes += row.value.length;
-  }
-  return { drift, roundedNumbers, avroBytes, duplicateKeys: decoded.duplicateKeys, jsonBytes: decoded.bytes };
-}
-
-function walkSummary(source: string, offset: InstrumentsOffset) {
-  return {
-    source,
-    walk: offset.walk,
-    pages: offset.walkPages,
-    rows: offset.walkRows,
-    deadLetters: offset.walkDeadLetters,
-    durationMs: offset.serverDateMs - offset.walkStartedAtMs,
   };
 }

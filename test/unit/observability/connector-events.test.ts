@@ -14,6 +14,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
     page: 1,
     rows: 3,
     records: 1,
+    unchanged: 0,
     deadLetters: 1,
     repeatedRows: 1,
     drift: 2,
@@ -28,10 +29,24 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   events.topicCreated({ topic: 'a.instruments' });
   events.topicDrift({ drift: 'a.instruments has retention.ms 1' });
   events.writerOpened({ partition: 3, transactionalId: 'a-sources-3', durationMs: 12 });
-  events.walkStarted({ source, walk: 1, since: '5-0' });
+  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
   events.walkResumed({ source, walk: 1, pages: 2, cursor: '2001' });
   events.pageCommitted(page);
-  events.walkCompleted({ source, walk: 1, pages: 3, rows: 9, deadLetters: 1, durationMs: 100 });
+  const counts = { added: 4, corrected: 1, unchanged: 1, reEncoded: 0, gone: 1, deadLetters: 1 };
+  events.walkCompleted({ source, walk: 1, resumed: false, pages: 3, rows: 9, ...counts, durationMs: 100 });
+  const items = [{ type: 'newissue', name: 'a note', isin: null, id: '1' }];
+  events.eventsCommitted({
+    source,
+    events: 1,
+    deadLetters: 0,
+    drift: 0,
+    roundedNumbers: 0,
+    since: '5-1',
+    commitMs: 3,
+    items,
+  });
+  events.answerDiscarded({ source, why: 'lower' });
+  events.notified({ source, kind: 'shrinkRefused' });
   events.attemptFailed({ source, failures: 2, waitMs: 500, err });
   events.writerLost({ partition: 3, err });
   events.sourceFailed({ source, err });
@@ -46,6 +61,9 @@ test('each event is one line with a fixed message, its fields and a fitting leve
       'info walk resumed',
       'info page committed',
       'info walk completed',
+      'info events committed',
+      'warn answer of the stream discarded, asking again',
+      'warn notification written',
       'warn attempt failed, trying again',
       'warn writer lost, opening again',
       'error source failed, an operator is needed',
@@ -54,7 +72,8 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   );
   const { level: _, time: __, msg: ___, ...fields } = parsed()[5];
   assert.deepEqual(fields, page);
-  assert.deepEqual(parsed()[7].err, {
+  assert.equal('items' in parsed()[7], false);
+  assert.deepEqual(parsed()[10].err, {
     type: 'ConnectorError',
     message: 'busy',
     code: 'PROVIDER_BUSY',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { InstrumentsOffset } from '../../../src/connector/tasks/instruments-offset.ts';
+import type { InstrumentsOffset } from '../../../src/connector/core/instruments-offset.ts';
+import { NO_COUNTS } from '../../../src/connector/core/walk-counts.ts';
 import { type WalkLog, walkViolations } from '../../support/walk-log.ts';
 
 const PAGE = 10;
@@ -15,15 +16,18 @@ function rightLog(pages: number): WalkLog {
     return {
       filter: 'scope=all',
       since: '1-1',
-      serverDateMs: 0,
-      serverDateFrom: 'provider',
+      serverDate: { dateMs: 0, from: 'provider' },
       walk: 1,
       walkStartedAtMs: 0,
       walkPending: page < 4,
       walkCursor: page === 0 || next === undefined ? null : String(next),
-      walkPages: page,
-      walkRows: page * PAGE,
-      walkDeadLetters: 0,
+      walkListed: false,
+      walkResumed: false,
+      walkRequest: null,
+      walkAllowShrink: null,
+      counts: { ...NO_COUNTS, pages: page, rows: page * PAGE, added: page * PAGE },
+      gapSuspectedFromMs: null,
+      gapsHealedAtMs: [],
     };
   });
   return { rows, offsets };
@@ -48,7 +52,7 @@ const damages: Record<string, (log: WalkLog) => WalkLog> = {
   'a record that was never served': (log) => ({ ...log, rows: [...log.rows, { id: 7n, partition: 0, offset: 99n }] }),
   'an offset that ran ahead': (log) => ({ ...log, offsets: [...log.offsets, ...rightLog(3).offsets.slice(3)] }),
   'an offset that was lost': (log) => ({ ...log, offsets: log.offsets.slice(0, -1) }),
-  'an offset written twice': (log) => ({ ...log, offsets: [...log.offsets, ...log.offsets.slice(-1)] }),
+  'a page that was skipped': (log) => ({ ...log, offsets: log.offsets.filter((_, index) => index !== 1) }),
 };
 
 for (const [what, damage] of Object.entries(damages)) {

@@ -1,0 +1,143 @@
+import { type CoreContext, type CoreState, type Outcome, walkContext } from './core-state.ts';
+import type { CoreAnswer, CoreNotification, WalkReason } from './instruments-messages.ts';
+import { beginWalk, type InstrumentsOffset, type WalkDemand } from './instruments-offset.ts';
+import { healedOnceMore, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
+import { followStream, type StreamStep } from './stream.ts';
+import { compareStreamOffsets } from './stream-offset.ts';
+import { stepWalk } from './walk-table.ts';
+
+type EventsAnswer = Extract<CoreAnswer, { kind: 'events' }>;
+type OffsetAnswer = EventsAnswer | Extract<CoreAnswer, { kind: 'refused' }>;
+
+/**
+ * One answer to our offset: its events are taken or discarded, a retention gap is suspected, proven or neither, and a
+ * walk begins or moves on.
+ */
+export function followEvents(state: CoreState, answer: OffsetAnswer, at: CoreContext): Outcome {
+  const { offset } = state;
+  if (answer.kind === 'refused' && !refusesOffset(answer.status)) {
+    throw new Error(`Status ${answer.status} says nothing about an offset, and was handed over as its refusal.`);
+  }
+  const events = answer.kind === 'events' ? answer.events : [];
+  const followed = followStream(state.stream, offset, answer, { ...gapContext(at), events: events.length });
+  const taken = answer.kind === 'events' && followed.reading !== null ? answer : null;
+  const notifications: CoreNotification[] = [];
+  let after: CoreState = { ...state, stream: followed.stream, offset: { ...offset, ...followed.position } };
+  if (followed.suspects) {
+    const fromMs = offset.serverDate.dateMs;
+    notifications.push({ kind: 'gapSuspected', fromMs, to: answer.time, since: offset.since });
+  }
+  const reason = reasonToWalk(after, followed, answer, at);
+  if (reason === 'gapProven') {
+    notifications.push(gapNotification(offset, followed, answer));
+    after = healGap(after, answer, at.nowMs);
+  }
+  if (reason !== null) after = beginAnew(after, answer, at);
+  else if (taken !== null) after = walkBeside(after, taken, followed, at);
+
+  const hasEvents = taken !== null && events.length > 0;
+  const commits = reason !== null || hasEvents || (taken !== null && isEmptyCommitDue(state, taken, at));
+  return {
+    state: commits ? { ...after, committedMs: at.nowMs } : after,
+    commits,
+    write: { kind: hasEvents ? 'events' : 'nothing' },
+    notifications,
+    discarded: followed.discarded,
+    begun: reason,
+    forgetsWalk: reason !== null,
+    touches: hasEvents && after.walk.phase !== 'idle' ? events : [],
+  };
+}
+
+/** A fresh start of the stream. One that equals our offset: nothing lies behind it, so there is no gap. */
+export function takeStart(state: CoreState, since: string, at: CoreContext): Outcome {
+  const { offset, stream } = state;
+  const proof = weighGap(stream.proof, { kind: 'start', since, ours: offset.since }, gapContext(at));
+  const gapSuspectedFromMs = since === offset.since ? null : offset.gapSuspectedFromMs;
+  return {
+    state: { ...state, stream: { ...stream, proof }, offset: { ...offset, gapSuspectedFromMs } },
+    commits: false,
+  };
+}
+
+/** Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. */
+export function takeTrial(state: CoreState, taken: boolean, at: CoreContext): Outcome {
+  const proof = weighGap(state.stream.proof, { kind: taken ? 'trialTaken' : 'trialRefused' }, gapContext(at));
+  const dueMs = taken ? at.nowMs : state.stream.dueMs;
+  return { state: { ...state, stream: { ...state.stream, proof, dueMs } }, commits: false };
+}
+
+function gapContext({ settings: { pollIntervalMs, gapProofMs }, nowMs }: CoreContext) {
+  return { nowMs, pollIntervalMs, gapProofMs };
+}
+
+function reasonToWalk(
+  { walk, offset, stream, begunMs }: CoreState,
+  followed: StreamStep,
+  { time }: OffsetAnswer,
+  { demand, settings, nowMs }: CoreContext,
+): WalkReason | null {
+  if (stream.proof.phase === 'proven') return 'gapProven';
+  if (followed.suspects) return 'gapSuspected';
+  if (walk.phase !== 'idle' || followed.reading === null) return null;
+  if (demand !== null) return 'requested';
+  const { walkIntervalMs } = settings;
+  // By the provider's clock, so that restarts change nothing; by ours too, lest a clock set back postpones it for long.
+  const isDue = time.dateMs - offset.walkStartedAtMs >= walkIntervalMs || nowMs - begunMs >= walkIntervalMs;
+  return isDue ? 'interval' : null;
+}
+
+function gapNotification(offset: InstrumentsOffset, { stream }: StreamStep, { time }: OffsetAnswer): CoreNotification {
+  const { sign, start } = stream.proof;
+  if (start === null || sign === null) throw new Error('A gap was proven without a fresh start.');
+  const isReset = (compareStreamOffsets(start, offset.since) ?? 1) < 0;
+  return {
+    kind: isReset ? 'streamReset' : 'gapProven',
+    why: sign,
+    fromMs: offset.gapSuspectedFromMs ?? offset.serverDate.dateMs,
+    to: time,
+    lostAfter: offset.since,
+    goesOnAfter: start,
+  };
+}
+
+/** Gives our offset up for the fresh start. */
+function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreState {
+  const { offset, stream } = state;
+  return {
+    ...state,
+    offset: {
+      ...offset,
+      since: stream.proof.start ?? offset.since,
+      serverDate: time,
+      gapSuspectedFromMs: null,
+      gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
+    },
+    stream: { ...stream, proof: NO_PROOF, discarded: 0, dueMs: nowMs, takenMs: nowMs },
+  };
+}
+
+/** A walk begins, in place of whichever was under way; a walk on demand that waits is served by it. */
+function beginAnew(state: CoreState, { time }: OffsetAnswer, at: CoreContext): CoreState {
+  const { walk } = stepWalk(state.walk, { kind: 'begin' }, walkContext(state, at));
+  const { walkRequest, walkAllowShrink } = state.offset;
+  const demand: WalkDemand =
+    at.demand === null
+      ? { walkRequest, walkAllowShrink }
+      : { walkRequest: at.demand.id, walkAllowShrink: at.demand.allowShrink };
+  return { ...state, walk, offset: beginWalk(state.offset, time.dateMs, demand), begunMs: at.nowMs };
+}
+
+function walkBeside(state: CoreState, answer: EventsAnswer, { reading }: StreamStep, at: CoreContext): CoreState {
+  if (reading === null) return state;
+  const { walk } = stepWalk(state.walk, { kind: 'streamed', answer, reading }, walkContext(state, at));
+  return { ...state, walk };
+}
+
+/** Without it a quiet stream would be resumed after 7 days from an offset that has expired. */
+function isEmptyCommitDue(before: CoreState, { time }: EventsAnswer, { settings, nowMs }: CoreContext): boolean {
+  if (nowMs - before.committedMs >= settings.emptyCommitIntervalMs) return true;
+  // Many short lives in a row must not add up to an offset that nobody commits.
+  const isFirst = before.stream.takenMs === null;
+  return isFirst && Math.abs(time.dateMs - before.offset.serverDate.dateMs) >= settings.emptyCommitIntervalMs;
+}

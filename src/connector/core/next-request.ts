@@ -1,0 +1,58 @@
+import type { CoreSettings } from './core-settings.ts';
+import type { CoreState } from './core-state.ts';
+import type { CoreRequest } from './instruments-messages.ts';
+
+/** A request, or a step of the walk that asks nothing. */
+export type Wanted =
+  | Exclude<CoreRequest, { kind: 'commit' }>
+  | { readonly kind: 'settle' }
+  | { readonly kind: 'sweep' };
+
+/**
+ * What is wanted now. The stream comes first wherever it is overdue, so that neither a list that fails nor a gap that
+ * is being proven can starve it; and where it always has more, a page comes in between.
+ */
+export function nextRequest(
+  { walk, stream, offset }: CoreState,
+  { pollIntervalMs, handoffMarginMs }: CoreSettings,
+  nowMs: number,
+): Wanted {
+  const events: Wanted = { kind: 'events', since: offset.since };
+  const isOverdue = stream.answeredMs === null || nowMs - stream.answeredMs >= pollIntervalMs;
+  const unlessOverdue = (wanted: Wanted) => (isOverdue ? events : wanted);
+  const streamBy = (otherwiseMs: number): Wanted => {
+    if (nowMs >= stream.dueMs) return events;
+    return { kind: 'wait', ms: Math.max(1, Math.ceil(Math.min(stream.dueMs, otherwiseMs) - nowMs)) };
+  };
+  const follow = () => streamBy(Number.POSITIVE_INFINITY);
+
+  // Nothing may come between the final drain and the tombstones.
+  if (walk.phase === 'sweeping') return { kind: 'sweep' };
+  if (walk.phase === 'closing' && walk.drain.ended !== null) return { kind: 'sweep' };
+  if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'settle' };
+  const { proof } = stream;
+  if (proof.phase === 'wantsStart') return unlessOverdue({ kind: 'probe' });
+  if (proof.phase === 'wantsTrial' && proof.start !== null) return unlessOverdue({ kind: 'trial', since: proof.start });
+
+  switch (walk.phase) {
+    case 'idle':
+    case 'draining':
+    case 'closing':
+      return follow();
+    case 'census':
+      return unlessOverdue({ kind: 'census' });
+    case 'margin': {
+      const endMs = walk.drain.startedMs + handoffMarginMs;
+      if (walk.drain.ended === null) return follow();
+      return nowMs < endMs ? streamBy(endMs) : unlessOverdue(page(offset));
+    }
+    case 'paging':
+      return unlessOverdue(page(offset));
+    case 'verifying':
+      return unlessOverdue({ kind: 'behindLast', minId: String(walk.lastId + 1n) });
+  }
+}
+
+function page({ walk, walkCursor }: CoreState['offset']): Wanted {
+  return { kind: 'page', walk, minId: walkCursor };
+}

@@ -1,0 +1,81 @@
+import type { Census } from './census.ts';
+import type { RowFacts, WalkFlaw } from './instruments-messages.ts';
+import { type MutableWalkCounts, NO_COUNTS, type WalkCounts } from './walk-counts.ts';
+
+/** Which rows of a drained page are used, and what the others came to. */
+export interface SortedRows {
+  /** Positions of the rows that become records, in order. */
+  readonly write: readonly number[];
+  readonly counts: WalkCounts;
+  readonly flaws: readonly WalkFlaw[];
+  /** The highest id that could be read. */
+  readonly lastId: bigint | null;
+}
+
+/**
+ * Sorts the rows of a page. A row that an event has touched since the walk began is older than what the topic holds,
+ * or will be when the event is read; so is dead or alive left out. Of rows with one id the last one counts.
+ */
+export function sortRows(
+  page: { readonly minId: string | null; readonly rows: readonly RowFacts[] },
+  touched: ReadonlySet<bigint>,
+  census: Census,
+): SortedRows {
+  const counts: MutableWalkCounts = { ...NO_COUNTS, pages: 1, rows: page.rows.length };
+  const flaws = new Set<WalkFlaw>();
+  const cursor = page.minId === null ? null : BigInt(page.minId);
+  const write: number[] = [];
+  let lastId: bigint | null = null;
+  const newest = new Map<bigint, number>();
+  for (const [position, { id }] of page.rows.entries()) if (id !== null) newest.set(id, position);
+
+  for (const [position, row] of page.rows.entries()) {
+    if (row.id === null) {
+      flaws.add('unreadableId');
+      counts.deadLetters += 1;
+      write.push(position);
+      continue;
+    }
+    if (lastId === null || row.id > lastId) lastId = row.id;
+    if (cursor !== null && row.id < cursor) {
+      flaws.add('rowBelowCursor');
+      counts.belowCursor += 1;
+    }
+    if (newest.get(row.id) !== position) {
+      counts.repeated += 1;
+      continue;
+    }
+    const outcome = sortRow(row.id, row.digest, touched, census);
+    counts[outcome] += 1;
+    if (outcome !== 'touched' && outcome !== 'unchanged') write.push(position);
+  }
+  return { write, counts, flaws: [...flaws], lastId };
+}
+
+function sortRow(id: bigint, digest: bigint | null, touched: ReadonlySet<bigint>, census: Census) {
+  if (touched.has(id)) return 'touched';
+  if (digest === null) return 'deadLetters';
+  return OUTCOMES[census.compare(id, digest)];
+}
+
+const OUTCOMES = {
+  absent: 'added',
+  different: 'corrected',
+  same: 'unchanged',
+  sameUnderOtherSchema: 'reEncoded',
+} as const;
+
+/** Marks the rows of a committed page in the census. Every row that came is seen, whatever became of it. */
+export function recordRows(rows: readonly RowFacts[], sorted: SortedRows, census: Census): void {
+  for (const position of sorted.write) {
+    const { id, digest } = rows[position] ?? { id: null, digest: null };
+    if (id !== null && digest !== null) census.put(id, digest, true);
+  }
+  for (const { id } of rows) if (id !== null) census.see(id);
+}
+
+export function addCounts(a: WalkCounts, b: WalkCounts): WalkCounts {
+  const sum: MutableWalkCounts = { ...a };
+  for (const name of Object.keys(b) as (keyof WalkCounts)[]) sum[name] += b[name];
+  return sum;
+}

@@ -1,0 +1,185 @@
+import { ConnectorError } from '../../errors.ts';
+import type { AnswerTime } from './answer-time.ts';
+import { compareStreamOffsets } from './stream-offset.ts';
+
+/*
+ * A retention gap: events lie behind us that the provider has dropped. Its two halves have different costs. To
+ * *suspect* one costs a walk, so a clock is enough; our offset is kept, since the provider may still serve most of it.
+ * To take one as *proven* gives our offset up for good, so it takes three rounds of evidence. A round is: our offset
+ * gets a bad sign; a fresh start E of the stream is asked for; the same request with E gets 200; our offset gets the
+ * same sign again. E is older than the last of these, so whatever our offset could still have served is not lost.
+ */
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How long the provider keeps events (part 8 of the interface). */
+export const RETENTION_MS = 7 * DAY_MS;
+const MARGIN_MS = 12 * HOUR_MS;
+const ROUNDS_OF_PROOF = 3;
+const HEALED_GAPS_PER_DAY = 2;
+// The answers that say nothing about our offset: credentials, permission, patience.
+const NEUTRAL_STATUS: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
+
+/**
+ * Whether the time that has passed since the last committed answer makes a gap likely. Looked at only when there is
+ * reason to: at the first answer after a start, or after 12 h without one by our monotonic clock.
+ */
+export function isGapSuspected(facts: {
+  /** Since the last answer that was taken, by the monotonic clock; null when there was none since the start. */
+  readonly silentMs: number | null;
+  readonly committed: AnswerTime;
+  readonly answered: AnswerTime;
+}): boolean {
+  if (facts.silentMs !== null && facts.silentMs < MARGIN_MS) return false;
+  return facts.answered.dateMs - facts.committed.dateMs > RETENTION_MS - MARGIN_MS;
+}
+
+/** Whether a status refuses our offset, and not our credentials or our haste. */
+export function refusesOffset(status: number): boolean {
+  return status >= 400 && status < 500 && !NEUTRAL_STATUS.has(status);
+}
+
+/** Seconds until events that we have not read are dropped, were the stream never answered again; negative after. */
+export function secondsToRetentionCliff(committedDateMs: number, nowDateMs: number): number {
+  return (committedDateMs + RETENTION_MS - nowDateMs) / 1000;
+}
+
+/** What an answer to our offset says against it. */
+export type GapSign =
+  | 'refused'
+  /** Answered nothing and stayed; counts only once a gap is suspected. */
+  | 'quiet'
+  /** Offers an offset lower than ours. */
+  | 'lower'
+  /** Events, but the same cursor. */
+  | 'stuck';
+
+export type GapPhase = 'none' | 'resting' | 'wantsStart' | 'wantsTrial' | 'wantsAgain' | 'proven';
+
+/** The evidence so far. */
+export interface GapProof {
+  readonly phase: GapPhase;
+  readonly sign: GapSign | null;
+  /** Complete rounds. */
+  readonly rounds: number;
+  /** When the first of them ended, by the monotonic clock, and when the newest did or came to nothing. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** The newest fresh start of the stream; where a proven gap goes on. */
+  readonly start: string | null;
+}
+
+export type GapInput =
+  /** Our offset was answered as it should be. */
+  | { readonly kind: 'healthy' }
+  | { readonly kind: 'sign'; readonly sign: GapSign }
+  /** A fresh start of the stream came. */
+  | { readonly kind: 'start'; readonly since: string; readonly ours: string }
+  | { readonly kind: 'trialTaken' }
+  | { readonly kind: 'trialRefused' };
+
+interface GapContext {
+  readonly nowMs: number;
+  readonly gapProofMs: number;
+}
+
+export const NO_PROOF: GapProof = { phase: 'none', sign: null, rounds: 0, firstMs: 0, lastMs: 0, start: null };
+
+type Cell<K extends GapInput['kind']> = (
+  proof: GapProof,
+  input: Extract<GapInput, { kind: K }>,
+  at: GapContext,
+) => GapProof;
+
+type Table = { readonly [P in GapPhase]: { readonly [K in GapInput['kind']]: Cell<K> } };
+
+const forget = () => NO_PROOF;
+const stay = (proof: GapProof) => proof;
+/** A round that proved nothing; the next one may begin half a proof later, so that no poll asks in vain. */
+const giveUp = (proof: GapProof, _: unknown, { nowMs }: GapContext): GapProof => ({
+  ...NO_PROOF,
+  phase: 'resting',
+  sign: proof.sign,
+  lastMs: nowMs,
+});
+/** The same sign goes on with the evidence as `then` says; another one begins anew. */
+const ifSame =
+  (then: Cell<'sign'>): Cell<'sign'> =>
+  (proof, input, at) =>
+    input.sign === proof.sign ? then(proof, input, at) : { ...NO_PROOF, phase: 'wantsStart', sign: input.sign };
+
+/** Every phase meets every input; the compiler finds a missing cell. */
+const TABLE: Table = {
+  none: {
+    healthy: forget,
+    sign: (_, { sign }) => ({ ...NO_PROOF, phase: 'wantsStart', sign }),
+    start: stay,
+    trialTaken: stay,
+    trialRefused: stay,
+  },
+  resting: {
+    healthy: forget,
+    sign: ifSame((proof, _, { nowMs, gapProofMs }) => {
+      const isDue = nowMs - proof.lastMs >= gapProofMs / (ROUNDS_OF_PROOF - 1);
+      return isDue ? { ...proof, phase: 'wantsStart' } : proof;
+    }),
+    start: stay,
+    trialTaken: stay,
+    trialRefused: stay,
+  },
+  wantsStart: {
+    healthy: forget,
+    sign: ifSame(stay),
+    start: (proof, { since, ours }, at) => {
+      const order = compareStreamOffsets(since, ours);
+      const differs = proof.sign === 'lower' ? order !== null && order < 0 : since !== ours;
+      return differs ? { ...proof, phase: 'wantsTrial', start: since } : giveUp(proof, null, at);
+    },
+    trialTaken: stay,
+    trialRefused: stay,
+  },
+  wantsTrial: {
+    healthy: forget,
+    sign: ifSame(stay),
+    start: stay,
+    trialTaken: (proof) => ({ ...proof, phase: 'wantsAgain' }),
+    trialRefused: giveUp,
+  },
+  wantsAgain: {
+    healthy: forget,
+    sign: ifSame((proof, _, { nowMs, gapProofMs }) => {
+      const rounds = proof.rounds + 1;
+      const firstMs = proof.rounds === 0 ? nowMs : proof.firstMs;
+      const isProven = rounds >= ROUNDS_OF_PROOF && nowMs - firstMs >= gapProofMs;
+      return { ...proof, phase: isProven ? 'proven' : 'resting', rounds, firstMs, lastMs: nowMs };
+    }),
+    start: stay,
+    trialTaken: stay,
+    trialRefused: stay,
+  },
+  proven: { healthy: stay, sign: stay, start: stay, trialTaken: stay, trialRefused: stay },
+};
+
+/** The evidence after one more answer. */
+export function weighGap(proof: GapProof, input: GapInput, at: GapContext): GapProof {
+  const cell = TABLE[proof.phase][input.kind] as (proof: GapProof, input: GapInput, at: GapContext) => GapProof;
+  return cell(proof, input, at);
+}
+
+/**
+ * The times of healed gaps with one more; those older than a day are dropped.
+ *
+ * @throws ConnectorError RETENTION_GAPS_REPEAT when two were healed within the day already: then something else is
+ *   wrong, and going on would lose events day by day with nobody looking.
+ */
+export function healedOnceMore(healedAtMs: readonly number[], nowDateMs: number): readonly number[] {
+  // A clock that was set back must not wipe out the memory, so the distance counts in both directions.
+  const recent = healedAtMs.filter((healed) => Math.abs(nowDateMs - healed) < DAY_MS);
+  if (recent.length < HEALED_GAPS_PER_DAY) return [...recent, nowDateMs];
+  throw new ConnectorError(
+    'RETENTION_GAPS_REPEAT',
+    `The event stream has lost our offset again, after ${HEALED_GAPS_PER_DAY} gaps within a day that were healed by ` +
+      'going on from its newest offset. The committed offset was kept.',
+  );
+}

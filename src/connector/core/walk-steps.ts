@@ -1,0 +1,162 @@
+import { ConnectorError } from '../../errors.ts';
+import type { Census } from './census.ts';
+import { beginDrain, drainFurther } from './drain.ts';
+import type { CoreNotification, CoreWrite } from './instruments-messages.ts';
+import { beginWalk, type InstrumentsOffset } from './instruments-offset.ts';
+import { addCounts, recordRows, sortRows } from './page-rows.ts';
+import { planSweep, type SweepPlan } from './sweep.ts';
+import type { Walk, WalkContext, WalkInput, WalkMemory, WalkStep } from './walk.ts';
+
+/** A list of more pages than this has no end. */
+const MOST_PAGES = 1_000_000;
+/** Ids are int64 (part 2.2 of the interface). */
+const HIGHEST_ID = 2n ** 63n - 1n;
+/** Tombstones of one transaction. */
+const TOMBSTONES_AT_ONCE = 10_000;
+
+type In<P extends Walk['phase']> = Extract<Walk, { phase: P }>;
+type Of<K extends WalkInput['kind']> = Extract<WalkInput, { kind: K }>;
+
+export function begin(): WalkStep {
+  return { walk: { phase: 'census' } };
+}
+
+/** The stream's answer goes by: outside a drain a walk learns nothing from it but the touched ids. */
+export function pass(walk: Walk): WalkStep {
+  return { walk };
+}
+
+export function takeCensus(_: Walk, { census }: Of<'census'>, { nowMs }: WalkContext): WalkStep {
+  return { walk: { phase: 'margin', drain: beginDrain(nowMs) }, census };
+}
+
+/** Until it has once caught up; no limit, since rows under a backlog of events would be written over by older ones. */
+export function catchUp(walk: In<'margin'>, { answer, reading }: Of<'streamed'>, { nowMs }: WalkContext): WalkStep {
+  const drain = drainFurther(walk.drain, answer, reading, { nowMs, limitMs: Number.POSITIVE_INFINITY });
+  return { walk: { ...walk, drain } };
+}
+
+export function takeFirstPage(walk: In<'margin'>, page: Of<'page'>, at: WalkContext): WalkStep {
+  const { nowMs, settings } = at;
+  if (walk.drain.ended === null || nowMs - walk.drain.startedMs < settings.handoffMarginMs) {
+    throw new Error('A page was handed over before the margin had passed.');
+  }
+  return takePage({ phase: 'paging', flaws: new Set(), lastId: null }, page, at);
+}
+
+export function takePage(walk: In<'paging'>, page: Of<'page'>, { offset, nowMs }: WalkContext): WalkStep {
+  const { minId, rows, next } = page;
+  assertCursorRises(minId, next);
+  if (offset.counts.pages >= MOST_PAGES) throw endless(`goes on after ${MOST_PAGES} pages`);
+  return {
+    walk: { ...walk, phase: 'draining', page: { minId, rows, next }, drain: beginDrain(nowMs) },
+    ahead: next === null ? null : { walk: offset.walk, minId: next },
+  };
+}
+
+/** A cursor that stays or falls would walk the same pages for ever. */
+function assertCursorRises(current: string | null, next: string | null): void {
+  if (current === null || next === null || BigInt(next) > BigInt(current)) return;
+  throw endless(`answered minId=${current} with a link to minId=${next}, which does not lie behind it`);
+}
+
+function endless(what: string): ConnectorError {
+  return new ConnectorError('WALK_CURSOR_REPEATED', `The instrument list ${what}. Nothing of that page was written.`);
+}
+
+export function drainMore(
+  walk: In<'draining'> | In<'closing'>,
+  { answer, reading }: Of<'streamed'>,
+  { nowMs, settings }: WalkContext,
+): WalkStep {
+  const drain = drainFurther(walk.drain, answer, reading, { nowMs, limitMs: settings.drainLimitMs });
+  return { walk: { ...walk, drain } };
+}
+
+export function settlePage(walk: In<'draining'>, _: Of<'settle'>, at: WalkContext): WalkStep {
+  const { page, drain } = walk;
+  if (drain.ended === null || at.census === null) throw new Error('A page was used before it was drained.');
+  const sorted = sortRows(page, at.touched, at.census);
+  const counts = { ...sorted.counts, undrained: drain.ended === 'limit' ? 1 : 0 };
+  const flaws = new Set([...walk.flaws, ...sorted.flaws]);
+  const lastId = highest(walk.lastId, sorted.lastId);
+  return {
+    walk: page.next === null ? readToEnd({ flaws, lastId }, at.nowMs) : { phase: 'paging', flaws, lastId },
+    offset: {
+      ...at.offset,
+      walkCursor: page.next,
+      walkListed: page.next === null,
+      counts: addCounts(at.offset.counts, counts),
+    },
+    commits: true,
+    write: { kind: 'rows', rows: sorted.write, counts },
+    record: (census) => recordRows(page.rows, sorted, census),
+  };
+}
+
+/** An empty list has no last row to ask behind, and nothing can lie behind the highest id that there is. */
+function readToEnd(memory: WalkMemory, nowMs: number): Walk {
+  const { flaws, lastId } = memory;
+  if (lastId === null || lastId === HIGHEST_ID) return { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId };
+  return { phase: 'verifying', flaws, lastId };
+}
+
+/** A list that goes on behind its end was cut: what it did not show may well be there. */
+export function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
+  const { lastId } = walk;
+  const isEnd = next === null && rows.length === 0;
+  const flaws = isEnd ? walk.flaws : new Set([...walk.flaws, 'rowsBehindTheEnd' as const]);
+  return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId } };
+}
+
+export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
+  if (walk.drain.ended === null) throw new Error('A walk was ended before its final drain.');
+  const flaws = new Set(walk.flaws);
+  if (walk.drain.ended === 'limit') flaws.add('streamNotDrained');
+  return sweepOn(planSweep({ ...at, flaws }), at);
+}
+
+export function sweepMore(walk: In<'sweeping'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
+  return sweepOn(walk.plan ?? { gone: [], notifications: [] }, at);
+}
+
+function sweepOn(plan: SweepPlan, at: WalkContext): WalkStep {
+  const ids = plan.gone.slice(0, TOMBSTONES_AT_ONCE);
+  const left = plan.gone.slice(TOMBSTONES_AT_ONCE);
+  const { counts } = at.offset;
+  const offset = { ...at.offset, counts: { ...counts, gone: counts.gone + ids.length } };
+  const write: CoreWrite = ids.length === 0 ? { kind: 'nothing' } : { kind: 'tombstones', ids };
+  const record = (census: Census) => {
+    for (const id of ids) census.delete(id);
+  };
+  if (left.length > 0) {
+    const walk: Walk = { phase: 'sweeping', plan: { ...plan, gone: left } };
+    return { walk, offset, commits: true, write, record };
+  }
+  return { ...endWalk(offset, plan.notifications), commits: true, write };
+}
+
+/** A resumed walk is followed by a fresh one at once, since it could not tell what is gone. */
+function endWalk(offset: InstrumentsOffset, notifications: readonly CoreNotification[]): WalkStep {
+  const { walk, walkStartedAtMs, walkResumed, counts } = offset;
+  const completed: CoreNotification = {
+    kind: 'walkCompleted',
+    walk,
+    startedAtMs: walkStartedAtMs,
+    resumed: walkResumed,
+    counts,
+  };
+  const told = [completed, ...notifications];
+  if (walkResumed) {
+    const { walkRequest, walkAllowShrink } = offset;
+    const fresh = beginWalk(offset, offset.serverDate.dateMs, { walkRequest, walkAllowShrink });
+    return { ...begin(), offset: fresh, notifications: told, begins: 'afterResumed' };
+  }
+  const ended = { ...offset, walkPending: false, walkListed: false, walkCursor: null, walkAllowShrink: null };
+  return { walk: { phase: 'idle' }, offset: ended, notifications: told };
+}
+
+function highest(a: bigint | null, b: bigint | null): bigint | null {
+  if (a === null || b === null) return a ?? b;
+  return a > b ? a : b;
+}

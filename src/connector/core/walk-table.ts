@@ -1,0 +1,112 @@
+import type { Walk, WalkContext, WalkInput, WalkPhase, WalkStep } from './walk.ts';
+import {
+  begin,
+  catchUp,
+  drainMore,
+  pass,
+  settlePage,
+  sweepFirst,
+  sweepMore,
+  takeCensus,
+  takeFirstPage,
+  takePage,
+  verifyEnd,
+} from './walk-steps.ts';
+
+type Cell<P extends WalkPhase, K extends WalkInput['kind']> = (
+  walk: Extract<Walk, { phase: P }>,
+  input: Extract<WalkInput, { kind: K }>,
+  at: WalkContext,
+) => WalkStep;
+
+type WalkTable = { readonly [P in WalkPhase]: { readonly [K in WalkInput['kind']]: Cell<P, K> } };
+
+/** Nobody asks for this in that phase: whoever hands it over has mixed up its answers. */
+const impossible = (walk: Walk, input: WalkInput): never => {
+  throw new Error(`A walk that is ${walk.phase} was given ${input.kind}, which it had not asked for.`);
+};
+
+/**
+ * Every phase of a walk meets everything that can happen to it; the compiler finds a missing cell. Down: the way of a
+ * walk. A new one may begin at any moment, and the stream goes on in all of them.
+ */
+export const WALK_TABLE: WalkTable = {
+  idle: {
+    begin,
+    streamed: pass,
+    census: impossible,
+    page: impossible,
+    settle: impossible,
+    behindLast: impossible,
+    sweep: impossible,
+  },
+  census: {
+    begin,
+    streamed: pass,
+    census: takeCensus,
+    page: impossible,
+    settle: impossible,
+    behindLast: impossible,
+    sweep: impossible,
+  },
+  margin: {
+    begin,
+    streamed: catchUp,
+    census: impossible,
+    page: takeFirstPage,
+    settle: impossible,
+    behindLast: impossible,
+    sweep: impossible,
+  },
+  paging: {
+    begin,
+    streamed: pass,
+    census: impossible,
+    page: takePage,
+    settle: impossible,
+    behindLast: impossible,
+    sweep: impossible,
+  },
+  draining: {
+    begin,
+    streamed: drainMore,
+    census: impossible,
+    page: impossible,
+    settle: settlePage,
+    behindLast: impossible,
+    sweep: impossible,
+  },
+  verifying: {
+    begin,
+    streamed: pass,
+    census: impossible,
+    page: impossible,
+    settle: impossible,
+    behindLast: verifyEnd,
+    sweep: impossible,
+  },
+  closing: {
+    begin,
+    streamed: drainMore,
+    census: impossible,
+    page: impossible,
+    settle: impossible,
+    behindLast: impossible,
+    sweep: sweepFirst,
+  },
+  sweeping: {
+    begin,
+    streamed: pass,
+    census: impossible,
+    page: impossible,
+    settle: impossible,
+    behindLast: impossible,
+    sweep: sweepMore,
+  },
+};
+
+/** What becomes of the walk; nothing that it is given is changed. */
+export function stepWalk(walk: Walk, input: WalkInput, at: WalkContext): WalkStep {
+  const cell = WALK_TABLE[walk.phase][input.kind] as (walk: Walk, input: WalkInput, at: WalkContext) => WalkStep;
+  return cell(walk, input, at);
+}

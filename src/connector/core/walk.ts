@@ -1,0 +1,95 @@
+import type { Census } from './census.ts';
+import type { CoreSettings } from './core-settings.ts';
+import type { Drain } from './drain.ts';
+import type {
+  CoreNotification,
+  CoreWrite,
+  PageRequest,
+  RowFacts,
+  WalkFlaw,
+  WalkReason,
+} from './instruments-messages.ts';
+import type { InstrumentsOffset } from './instruments-offset.ts';
+import type { StreamAnswer, StreamReading } from './stream-answer.ts';
+import type { SweepPlan } from './sweep.ts';
+
+/** What a walk has noticed so far; forgotten by a restart, and so then nothing is deleted. */
+export interface WalkMemory {
+  readonly flaws: ReadonlySet<WalkFlaw>;
+  /** The highest id of any row. */
+  readonly lastId: bigint | null;
+}
+
+export interface FetchedPage {
+  readonly minId: string | null;
+  readonly rows: readonly RowFacts[];
+  readonly next: string | null;
+}
+
+/** Where the walk is, beside the stream that always runs. */
+export type Walk =
+  | { readonly phase: 'idle' }
+  /** Begun: what events name counts as touched from here on. The census is awaited. */
+  | { readonly phase: 'census' }
+  /** The list may still lag behind what the stream told us before the beginning. */
+  | { readonly phase: 'margin'; readonly drain: Drain }
+  | ({ readonly phase: 'paging' } & WalkMemory)
+  /** A page is here; the stream is read up to where it stood at the page's last byte. */
+  | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
+  /** The list is over, or says so: it is asked once more behind its last row. */
+  | { readonly phase: 'verifying'; readonly flaws: ReadonlySet<WalkFlaw>; readonly lastId: bigint }
+  /** The final drain. */
+  | ({ readonly phase: 'closing'; readonly drain: Drain } & WalkMemory)
+  /** Tombstones; `plan` null: a restart came between, and there is nothing left to tell what is gone. */
+  | { readonly phase: 'sweeping'; readonly plan: SweepPlan | null };
+
+export type WalkPhase = Walk['phase'];
+
+/** What happens to a walk. */
+export type WalkInput =
+  /** A new one begins, in place of whichever was under way. */
+  | { readonly kind: 'begin' }
+  /** The stream gave an answer that was taken. */
+  | { readonly kind: 'streamed'; readonly answer: StreamAnswer; readonly reading: StreamReading }
+  | { readonly kind: 'census'; readonly census: Census }
+  | ({ readonly kind: 'page' } & FetchedPage)
+  /** The drained page is used. */
+  | { readonly kind: 'settle' }
+  | { readonly kind: 'behindLast'; readonly rows: readonly RowFacts[]; readonly next: string | null }
+  /** Tombstones, or the walk's end. */
+  | { readonly kind: 'sweep' };
+
+/** All that a step of the walk may look at. It changes none of it. */
+export interface WalkContext {
+  readonly offset: InstrumentsOffset;
+  readonly touched: ReadonlySet<bigint>;
+  readonly census: Census | null;
+  readonly settings: CoreSettings;
+  readonly nowMs: number;
+}
+
+/** Where a step leads, and what it writes. */
+export interface WalkStep {
+  readonly walk: Walk;
+  /** The offset afterwards; absent when the step changes nothing of it. */
+  readonly offset?: InstrumentsOffset;
+  /** Whether it must be committed. */
+  readonly commits?: boolean;
+  readonly write?: CoreWrite;
+  readonly notifications?: readonly CoreNotification[];
+  readonly ahead?: PageRequest | null;
+  /** A fresh walk begins with this step's commit: nothing is touched yet. */
+  readonly begins?: WalkReason;
+  /** Replaces the census. */
+  readonly census?: Census;
+  /** What the commit changes in the census. */
+  readonly record?: (census: Census) => void;
+}
+
+/** The walk at the start of a task: what the committed offset leaves to do. */
+export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; readonly resumed: boolean } {
+  if (!offset.walkPending) return { walk: { phase: 'idle' }, resumed: false };
+  if (offset.walkListed) return { walk: { phase: 'sweeping', plan: null }, resumed: true };
+  // Before its first page is committed a walk has seen nothing, so nothing of it is lost.
+  return { walk: { phase: 'census' }, resumed: offset.walkCursor !== null };
+}

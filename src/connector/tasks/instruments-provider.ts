@@ -1,0 +1,135 @@
+import type { DecodedEvent, EventDecoder } from '../../avro/event-decoder.ts';
+import type { DecodedList } from '../../avro/list-reader.ts';
+import type { DecodedPage, PageDecoder } from '../../avro/page-decoder.ts';
+import { ConnectorError } from '../../errors.ts';
+import type { HttpAnswer } from '../../http/client.ts';
+import {
+  eventStreamStart,
+  newestEventOffset,
+  nextEventOffset,
+  nextInstrumentCursor,
+} from '../../provider/page-link.ts';
+import type { ReferenceData } from '../../provider/reference-data.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { AnswerTime } from '../core/answer-time.ts';
+import { refusesOffset } from '../core/retention-gap.ts';
+import type { StreamAnswer } from '../core/stream-answer.ts';
+import { assertFewFailures } from './instrument-records.ts';
+import { PageSize } from './page-size.ts';
+
+/** How the answers of one source become records; made once its schemas are registered. */
+export interface InstrumentDecoders {
+  readonly pages: PageDecoder;
+  readonly events: EventDecoder;
+}
+
+/** One page of the list, decoded. */
+export interface InstrumentsPage {
+  readonly decoded: DecodedPage;
+  /** The cursor of the next page; null when the list says that it ends here. */
+  readonly next: string | null;
+  readonly time: AnswerTime;
+  readonly fetchMs: number;
+}
+
+/** One answer of the event stream, decoded. */
+export interface InstrumentEvents extends StreamAnswer {
+  readonly decoded: DecodedList<DecodedEvent>;
+  readonly time: AnswerTime;
+}
+
+/** A refusal of the offset that was asked for, or not. */
+export type StreamOutcome =
+  | { readonly kind: 'events'; readonly answer: InstrumentEvents }
+  | { readonly kind: 'refused'; readonly status: number; readonly time: AnswerTime };
+
+/** The provider's instruments and events, decoded and with their links read; one attempt per call. */
+export interface InstrumentsProvider {
+  /** Where the event stream starts that belongs to the list as it is now. */
+  streamStart(signal: AbortSignal): Promise<{ readonly since: string; readonly time: AnswerTime }>;
+  page(minId: string | null, signal: AbortSignal): Promise<InstrumentsPage>;
+  events(since: string, signal: AbortSignal): Promise<StreamOutcome>;
+  /** Told of a failed attempt, so that the next one can ask for less. */
+  failed(error: unknown): void;
+}
+
+export function createInstrumentsProvider(options: {
+  readonly referenceData: ReferenceData;
+  /** Asked before each request, so that a registry that is down is tried again. */
+  readonly decoders: (signal: AbortSignal) => Promise<InstrumentDecoders>;
+  /** Rows per page, and events per answer. */
+  readonly limit: number;
+  readonly maxEvents: number;
+  /** The share of rows of one answer that may become dead letters. */
+  readonly maxDeadLetters: number;
+  readonly clock: Clock;
+}): InstrumentsProvider {
+  const { referenceData, decoders, maxDeadLetters, clock } = options;
+  const { baseUrl, instrumentsEndpoint, eventsEndpoint } = referenceData;
+  const pageSize = new PageSize(options.limit);
+  const answerSize = new PageSize(options.maxEvents);
+  let asked: PageSize = pageSize;
+
+  const timeOf = ({ date }: HttpAnswer): AnswerTime =>
+    date === null ? { dateMs: clock.wallMs(), from: 'connector' } : { dateMs: date, from: 'provider' };
+
+  async function fetchList(minId: string | null, limit: number, signal: AbortSignal) {
+    const { pages } = await decoders(signal);
+    const startedMs = clock.monotonicMs();
+    return referenceData.instruments(
+      { minId, limit },
+      async (answer) => {
+        const decoded = await pages.decode(answer.body);
+        const links = linksOf(decoded.envelope, instrumentsEndpoint);
+        return { decoded, links, time: timeOf(answer), fetchMs: clock.monotonicMs() - startedMs };
+      },
+      signal,
+    );
+  }
+
+  return {
+    async streamStart(signal) {
+      const { links, time } = await fetchList(null, 1, signal);
+      return { since: eventStreamStart(links, baseUrl), time };
+    },
+    async page(minId, signal) {
+      asked = pageSize;
+      const { decoded, links, time, fetchMs } = await fetchList(minId, pageSize.items, signal);
+      const next = nextInstrumentCursor(links, baseUrl);
+      assertFewFailures(decoded.rows, maxDeadLetters, `${instrumentsEndpoint}?minId=${minId ?? ''}`);
+      pageSize.succeeded();
+      return { decoded, next, time, fetchMs };
+    },
+    async events(since, signal) {
+      asked = answerSize;
+      const decoder = (await decoders(signal)).events;
+      const maxEvents = answerSize.items;
+      const consume = async (answer: HttpAnswer): Promise<InstrumentEvents> => {
+        const decoded = await decoder.decode(answer.body);
+        const next = nextEventOffset(linksOf(decoded.envelope, eventsEndpoint), baseUrl);
+        const nextId = newestEventOffset(decoded.envelope);
+        return { decoded, next, nextId, full: decoded.rows.length >= maxEvents, time: timeOf(answer) };
+      };
+      try {
+        const answer = await referenceData.events({ since, maxEvents }, consume, signal);
+        assertFewFailures(answer.decoded.rows, maxDeadLetters, `${eventsEndpoint}?since=${since}`);
+        answerSize.succeeded();
+        return { kind: 'events', answer };
+      } catch (error) {
+        const status = error instanceof ConnectorError ? error.fields.status : undefined;
+        if (typeof status !== 'number' || !refusesOffset(status) || status === 413) throw error;
+        return { kind: 'refused', status, time: { dateMs: clock.wallMs(), from: 'connector' } };
+      }
+    },
+    failed: (error) => asked.failed(error),
+  };
+}
+
+function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string): ReadonlyMap<string, unknown> {
+  const links = envelope.get('links');
+  if (links instanceof Map) return links;
+  throw new ConnectorError(
+    'PROTOCOL_VIOLATION',
+    `The answer of ${endpoint} has no object "links", which alone tells where to go on. Nothing was written.`,
+  );
+}

@@ -1,0 +1,89 @@
+import type { DecodedRow } from '../../avro/page-decoder.ts';
+import type { ConnectorEvents } from '../../observability/connector-events.ts';
+import type { CoreDecision } from '../core/instruments-messages.ts';
+import type { InstrumentEvents, InstrumentsPage } from './instruments-provider.ts';
+
+/** Tells what became of an answer once it is committed. */
+export interface InstrumentsReport {
+  decided(
+    decision: CoreDecision,
+    came: {
+      readonly page: InstrumentsPage | null;
+      readonly events: InstrumentEvents | null;
+      readonly commitMs: number;
+    },
+  ): void;
+}
+
+/** Decisions as business events: one place, so that logs and metrics see the same. */
+export function createInstrumentsReport(source: string, events: ConnectorEvents): InstrumentsReport {
+  return {
+    decided({ write, offset, notifications, begun, discarded }, came) {
+      const { commitMs } = came;
+      if (discarded !== null) events.answerDiscarded({ source, why: discarded });
+      if (offset === null) return;
+      if (write.kind === 'events' && came.events !== null) {
+        const { decoded, next } = came.events;
+        const taken = decoded.rows.flatMap((event) => (event.kind === 'event' ? [event] : []));
+        events.eventsCommitted({
+          source,
+          events: taken.length,
+          deadLetters: decoded.rows.length - taken.length,
+          ...totals(decoded.rows),
+          since: next,
+          commitMs,
+          items: taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key })),
+        });
+      }
+      if (write.kind === 'rows' && came.page !== null) {
+        const { decoded, fetchMs } = came.page;
+        const { added, corrected, reEncoded, deadLetters, unchanged, touched, repeated } = write.counts;
+        events.pageCommitted({
+          source,
+          page: offset.counts.pages,
+          rows: decoded.rows.length,
+          records: added + corrected + reEncoded,
+          unchanged: unchanged + touched,
+          deadLetters,
+          repeatedRows: repeated,
+          ...totals(decoded.rows),
+          avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),
+          duplicateKeys: decoded.duplicateKeys,
+          jsonBytes: decoded.bytes,
+          fetchMs,
+          commitMs,
+          cursor: offset.walkCursor,
+        });
+      }
+      for (const notification of notifications) {
+        if (notification.kind === 'walkCompleted') {
+          const { walk, counts, startedAtMs, resumed } = notification;
+          events.walkCompleted({
+            source,
+            walk,
+            resumed,
+            ...counts,
+            durationMs: offset.serverDate.dateMs - startedAtMs,
+          });
+        } else events.notified({ source, kind: notification.kind });
+      }
+      if (begun !== null) events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun });
+    },
+  };
+}
+
+function totals(
+  rows: readonly (
+    | Pick<DecodedRow & { kind: 'record' }, 'driftFields' | 'roundedNumbers' | 'kind'>
+    | { kind: string }
+  )[],
+) {
+  let drift = 0;
+  let roundedNumbers = 0;
+  for (const row of rows) {
+    if (!('driftFields' in row)) continue;
+    drift += row.driftFields;
+    roundedNumbers += row.roundedNumbers;
+  }
+  return { drift, roundedNumbers };
+}

@@ -1,0 +1,107 @@
+import type { NotificationContent } from '../../avro/notification-encoder.ts';
+import type { CoreNotification } from '../core/instruments-messages.ts';
+import type { InstrumentsOffset } from '../core/instruments-offset.ts';
+
+type NotificationOf<Kind extends CoreNotification['kind']> = Extract<CoreNotification, { kind: Kind }>;
+
+/** Why a gap was suspected or proven, for people. */
+const SIGNS = {
+  refused: 'the provider refuses our offset but takes a fresh one',
+  quiet: 'the provider answers our offset with nothing while the stream goes on',
+  lower: 'the provider offers a lower offset than ours',
+  stuck: 'the provider repeats events without moving on',
+} as const;
+
+/** What a decision has to tell, as a record of the notifications topic. */
+export function notificationContent(
+  source: string,
+  notification: CoreNotification,
+  offset: InstrumentsOffset,
+): NotificationContent {
+  const at = offset.serverDate.dateMs;
+  switch (notification.kind) {
+    case 'walkCompleted':
+      return { source, at, ...walkCompleted(notification) };
+    case 'gapSuspected':
+      return { source, at, ...gapSuspected(notification) };
+    case 'gapProven':
+    case 'streamReset':
+      return { source, at, ...gapProven(notification) };
+    case 'shrinkRefused':
+      return { source, at, ...shrinkRefused(notification) };
+    case 'deletionSkipped':
+      return { source, at, ...deletionSkipped(notification) };
+  }
+}
+
+function walkCompleted({ walk, startedAtMs, resumed, counts }: NotificationOf<'walkCompleted'>) {
+  const { added, corrected, unchanged, gone, reEncoded, deadLetters: dead } = counts;
+  const how = resumed ? ' It was resumed after a restart, so it deleted nothing.' : '';
+  return {
+    kind: 'walk-completed',
+    message: `Walk ${walk} is complete: ${added} added, ${corrected} corrected, ${unchanged} unchanged, ${gone} gone.${how}`,
+    walk,
+    walkStartedAt: startedAtMs,
+    added,
+    corrected,
+    unchanged,
+    gone,
+    reEncoded,
+    dead,
+  };
+}
+
+function gapSuspected({ fromMs, to, since }: NotificationOf<'gapSuspected'>) {
+  return {
+    kind: 'retention-gap-suspected',
+    message:
+      'The stream was not read for nearly as long as the provider keeps events. Whatever it still serves is taken, and a ' +
+      'walk brings every instrument up to date.',
+    gapFrom: fromMs,
+    gapTo: to.dateMs,
+    gapSinceFrom: since,
+    why: `no answer for ${Math.round((to.dateMs - fromMs) / 3_600_000)} hours by the clock of the ${to.from}`,
+  };
+}
+
+function gapProven(gap: NotificationOf<'gapProven' | 'streamReset'>) {
+  return {
+    kind: gap.kind === 'gapProven' ? 'retention-gap' : 'stream-reset',
+    message: 'Events are lost for good; the state of every instrument is brought up to date by a walk.',
+    gapFrom: gap.fromMs,
+    gapTo: gap.to.dateMs,
+    gapSinceFrom: gap.lostAfter,
+    gapSinceTo: gap.goesOnAfter,
+    why: SIGNS[gap.why],
+    lost: 'events between the two offsets; instruments are healed by the walk that follows',
+  };
+}
+
+function shrinkRefused({ walk, why, gone, held }: NotificationOf<'shrinkRefused'>) {
+  const reason =
+    why === 'emptyList' ? 'the list was empty' : `${gone} of ${held} instruments are no longer in the list`;
+  return {
+    kind: 'shrink-refused',
+    message: `Walk ${walk} deleted nothing, since ${reason}. Ask the provider whether that is right.`,
+    walk,
+    gone,
+    known: held,
+    why: reason,
+  };
+}
+
+function deletionSkipped({ walk, flaws }: NotificationOf<'deletionSkipped'>) {
+  const reasons = {
+    unreadableId: 'an id could not be read',
+    rowBelowCursor: 'a row stood below the cursor',
+    rowsBehindTheEnd: 'rows lay behind the end of the list',
+    streamNotDrained: 'the stream could not be drained',
+  };
+  const why = flaws.map((flaw) => reasons[flaw]).join(', ');
+  return {
+    kind: 'deletion-skipped',
+    message: `Walk ${walk} deleted nothing, since ${why}; the next walk decides anew.`,
+    walk,
+    why,
+  };
+}

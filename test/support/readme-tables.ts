@@ -1,0 +1,159 @@
+// The README's tables, made from the code. `node test/support/readme-tables.ts --write` puts them into the README;
+// test/unit/readme.test.ts fails when they are stale.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { settingsJsonSchema } from '../../src/config/json-schema.ts';
+import { ERROR_CODES, type ErrorAction } from '../../src/errors.ts';
+import { type TopicRole, topicPlan } from '../../src/kafka/topic-plan.ts';
+import { environmentSettings, settingsDocumentation } from './readme-settings.ts';
+
+export const README_FILE = new URL('../../README.md', import.meta.url);
+const SETTINGS_FILE = new URL('../../config/connector.yaml', import.meta.url);
+
+/** Settings without a variable of their own that most installations look at. */
+const IMPORTANT_SETTINGS = [
+  'sources[].scope',
+  'sources[].legalCountry',
+  'sources[].limit',
+  'sources[].walkInterval',
+  'referenceData.timeout',
+  'referenceData.requestsPerSecond',
+  'kafka.ssl',
+  'kafka.sasl',
+  'kafka.compression',
+  'kafka.transactionTimeout',
+  'schemaRegistry.register',
+  'topics.create',
+  'topics.partitions',
+  'topics.replicationFactor',
+  'mapping.onMismatch',
+  'mapping.maxDeadLetters',
+];
+
+const ACTIONS: Readonly<Record<ErrorAction, string>> = {
+  retry: 'tries again after a back-off',
+  retrySlowly: 'tries again, seldom',
+  askForLess: 'asks again for less',
+  reopenWriter: 'opens a new writer, reads the committed position, goes on',
+  stopSource: 'stops the source; the others go on',
+  exit: 'ends, exit code 1',
+};
+
+const CONTENTS: Readonly<Record<TopicRole, { readonly key: string; readonly value: string }>> = {
+  instruments: { key: 'instrument id', value: 'Avro `Instrument`' },
+  'instrument-events': { key: 'instrument id', value: 'Avro `InstrumentEvent`' },
+  'pre-trade-checks': { key: 'id of the check', value: 'Avro `PreTradeCheck`' },
+  prices: { key: 'instrument id', value: 'Avro `PriceSnapshot`' },
+  notifications: { key: 'name of the source', value: 'Avro `Notification`' },
+  'dead-letters': { key: "the input's key, or none", value: "the input's bytes, cut at 256 KiB; why: in the headers" },
+  offsets: { key: '`["<source>",{"endpoint":"<type>"}]`', value: "JSON, as in Kafka Connect's offsets topic" },
+  states: { key: 'name of the source', value: 'JSON' },
+};
+
+/** The tables by the names in the README's markers, as Markdown. */
+export const README_TABLES: Readonly<Record<string, () => string>> = {
+  environment: environmentTable,
+  settings: settingsTable,
+  'error-codes': errorCodesTable,
+  topics: topicsTable,
+};
+
+const MARKED = /(<!-- table: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
+
+/**
+ * A README with the table of each marker made anew: `<!-- table: name -->` … `<!-- end -->`.
+ *
+ * @throws Error when a marker names no table, or a table has not exactly one place.
+ */
+export function withTables(readme: string): string {
+  const placed: string[] = [];
+  const written = readme.replace(MARKED, (_whole, start: string, name: string, end: string) => {
+    const table = README_TABLES[name];
+    if (table === undefined) throw new Error(`The README asks for a table "${name}", which is not known.`);
+    placed.push(name);
+    return `${start}\n${table()}\n\n${end}`;
+  });
+  const wrong = Object.keys(README_TABLES).filter((name) => placed.filter((other) => other === name).length !== 1);
+  if (wrong.length > 0) throw new Error(`The README has not exactly one place for: ${wrong.join(', ')}.`);
+  return written;
+}
+
+function environmentTable(): string {
+  const documented = settingsDocumentation();
+  const rows = environmentSettings(readFileSync(SETTINGS_FILE, 'utf8')).map(({ variable, path, fallback }) => {
+    const { description, hasFile } = documented(path);
+    const names = [variable, ...(hasFile ? [`${variable}_FILE`] : [])].map(code).join(' or ');
+    return [names, code(path), fallback === undefined ? '**required**' : code(fallback), description];
+  });
+  return table(['variable', 'setting', 'default', ''], rows);
+}
+
+function settingsTable(): string {
+  const documented = settingsDocumentation();
+  const rows = IMPORTANT_SETTINGS.map((path) => {
+    const { description, fallback } = documented(path);
+    return [code(path), code(fallback), description];
+  });
+  return table(['setting', 'default', ''], rows);
+}
+
+function errorCodesTable(): string {
+  const rows = Object.entries(ERROR_CODES).map(([name, { action, remedy }]) => {
+    const then = name === 'SETTINGS_INVALID' ? 'does not start, exit code 2' : ACTIONS[action];
+    return [code(name), then, remedy];
+  });
+  return table(['code', 'what the connector does', 'what you can do'], rows);
+}
+
+/** The topics that the settings can name are those that are in use. */
+function topicsTable(): string {
+  const plan = topicPlan({ prefix: '<prefix>', names: {}, partitions: 6, replicationFactor: 1 });
+  const rows = topicRoles().map((role) => {
+    const { name, partitions, settings } = plan[role];
+    const { 'cleanup.policy': cleanup = '', 'message.timestamp.type': timestamps, ...others } = settings;
+    if (timestamps !== 'LogAppendTime') throw new Error(`The README says of all topics what is not so of ${name}.`);
+    const shown = Object.entries(others).map(([key, value]) => `${code(key)} ${readable(key, value)}`);
+    const { key, value } = CONTENTS[role];
+    return [code(name), key, value, cleanup, String(partitions), shown.join('<br>')];
+  });
+  return table(['topic', 'key', 'value', 'cleanup', 'partitions', 'settings'], rows);
+}
+
+function topicRoles(): TopicRole[] {
+  const { properties } = settingsJsonSchema() as { properties: { topics: { properties: { names: object } } } };
+  const names = properties.topics.properties.names as { properties: object };
+  return (Object.keys(CONTENTS) as TopicRole[]).filter((role) => role in names.properties);
+}
+
+const UNITS: readonly [suffix: string, units: readonly [size: number, name: string][]][] = [
+  [
+    '.ms',
+    [
+      [86_400_000, 'd'],
+      [3_600_000, 'h'],
+    ],
+  ],
+  ['bytes', [[1_048_576, 'MiB']]],
+];
+
+/** `604800000` is `7 d` where the setting's name tells the unit. */
+function readable(setting: string, value: string): string {
+  const units = UNITS.find(([suffix]) => setting.endsWith(suffix))?.[1] ?? [];
+  const unit = units.find(([size]) => Number(value) % size === 0);
+  return unit ? `${Number(value) / unit[0]} ${unit[1]}` : value;
+}
+
+function code(text: string): string {
+  return text === '' ? 'none' : `\`${text}\``;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+}
+
+if (import.meta.main) {
+  const written = withTables(readFileSync(README_FILE, 'utf8'));
+  if (process.argv.includes('--write')) writeFileSync(README_FILE, written);
+  else process.stdout.write(written);
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { runWith } from './terminal.ts';
+
+for (const args of [['--help'], ['run', '--help'], ['demo', '--help'], ['simulate', '--help'], ['help', 'run']]) {
+  test(`${args.join(' ')} goes to stdout with exit code 0`, async () => {
+    const { code, stdout, stderr } = await runWith(args);
+    assert.equal(code, 0);
+    assert.match(stdout, /^Usage: spconnect/);
+    assert.equal(stderr, '');
+  });
+}
+
+test('--version is the one of the package', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  assert.deepEqual(await runWith(['--version']), { code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+const wrong: Record<string, { args: string[]; says: RegExp }> = {
+  'no command': { args: [], says: /^Usage: spconnect/ },
+  'an unknown command': { args: ['rn'], says: /unknown command 'rn'\n\(Did you mean run\?\)\n\(--help/ },
+  'an unknown option': { args: ['run', '--confg', 'x'], says: /unknown option '--confg'\n\(Did you mean --config\?\)/ },
+  'an option without its value': { args: ['run', '--config'], says: /'--config <file>' argument missing/ },
+  'one argument too many': { args: ['run', 'twice'], says: /too many arguments for 'run'/ },
+  'a count that is none': {
+    args: ['demo', '--instruments', '1e3'],
+    says: /'1e3' is invalid. A whole number is needed/,
+  },
+  'a count below zero': { args: ['demo', '--instruments', '-5'], says: /'-5' is invalid/ },
+  'a port beyond the last': { args: ['simulate', '--port', '65536'], says: /A port from 0 to 65535 is needed/ },
+  'a rate that is no number': { args: ['simulate', '--changes', 'fast'], says: /A number from 0 to 10000 is needed/ },
+  'a rate without end': { args: ['simulate', '--changes', 'Infinity'], says: /A number from 0 to 10000 is needed/ },
+  'a settings file that is not there': {
+    args: ['run', '--config', '/nowhere/connector.yaml'],
+    says: /^SETTINGS_INVALID: The settings file \/nowhere\/connector.yaml cannot be read \(ENOENT\)\.\nNothing was started/,
+  },
+};
+for (const [what, { args, says }] of Object.entries(wrong)) {
+  test(`${what} is refused on stderr with a hint and exit code 2`, async () => {
+    const { code, stdout, stderr } = await runWith(args);
+    assert.equal(code, 2);
+    assert.equal(stdout, '');
+    assert.match(stderr, says);
+  });
+}
+
+test('simulate prints its addresses as one line of JSON, and ends with exit code 0 when asked to', async () => {
+  const { code, stdout } = await runWith(['simulate', '--port', '0', '--instruments', '1'], {
+    signal: AbortSignal.abort(),
+  });
+  assert.equal(code, 0);
+  assert.match(JSON.parse(stdout).referenceDataUrl, /^http:\/\/127\.0\.0\.1:\d+\//);
+});
+
+test('simulate on a port that is taken says so, and how to take another', async (t) => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const address = server.address();
+  const port = typeof address === 'object' ? String(address?.port) : '';
+  const { code, stderr } = await runWith(['simulate', '--port', port, '--instruments', '1']);
+  assert.equal(code, 2);
+  assert.match(stderr, new RegExp(`port ${port} is taken .*--port`));
+});

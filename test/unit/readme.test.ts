@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { README_FILE, README_TABLES, withTables } from '../support/readme-tables.ts';
+
+const root = dirname(fileURLToPath(README_FILE));
+const readme = readFileSync(README_FILE, 'utf8');
+const { scripts } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { scripts: object };
+
+/** Every text of the README that this finds once. */
+function named(pattern: RegExp, text = readme): string[] {
+  return [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ''))];
+}
+
+test('the tables are those of the code', () => {
+  assert.equal(readme, withTables(readme), 'run node test/support/readme-tables.ts --write');
+});
+
+test('a row that is missing, changed or made up is noticed', () => {
+  for (const name of Object.keys(README_TABLES)) {
+    const start = readme.indexOf(`<!-- table: ${name} -->`);
+    const lastRow = readme.lastIndexOf('\n|', readme.indexOf('<!-- end -->', start));
+    const end = readme.indexOf('\n', lastRow + 1);
+    const [before, row, after] = [readme.slice(0, lastRow), readme.slice(lastRow, end), readme.slice(end)];
+    for (const changed of ['', row.replace('a', 'e'), `${row}${row}`]) {
+      const other = `${before}${changed}${after}`;
+      assert.notEqual(other, withTables(other), `${name}: ${changed}`);
+    }
+  }
+});
+
+test('a table without its place, and a place without its table, are noticed', () => {
+  assert.throws(() => withTables(readme.replace('<!-- table: topics -->', '')), /exactly one place for: topics/);
+  assert.throws(() => withTables(`${readme}\n<!-- table: none -->\n<!-- end -->`), /"none", which is not known/);
+});
+
+test('every file that it names exists', () => {
+  const linked = named(/\]\((?!https?:|#)([^)#\s]+)/g);
+  const tests = named(/\b(test\/[\w./-]+\.ts)\b/g);
+  const run = named(/\bnode ([\w./-]+\.ts)\b/g);
+  assert.ok(linked.length > 0);
+  assert.deepEqual(
+    [...linked, ...tests, ...run].filter((path) => !existsSync(resolve(root, path))),
+    [],
+  );
+});
+
+test('every npm script that it names exists', () => {
+  const names = [...named(/\bnpm run ([\w:-]+)/g), ...named(/\bnpm (start|test)\b/g)];
+  assert.ok(names.includes('demo') && names.includes('test'));
+  assert.deepEqual(
+    names.filter((name) => !(name in scripts)),
+    [],
+  );
+});
