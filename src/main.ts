@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { runCommandLine } from './cli/program.ts';
+
+const END_GRACE_MS = 1_000;
 
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
@@ -10,6 +11,8 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
+// Loaded only now: loading takes a while, and a signal during it must end the process in good order too.
+const { runCommandLine } = await import('./cli/program.ts');
 process.exitCode = await runCommandLine({
   arguments: process.argv.slice(2),
   env: process.env,
@@ -17,3 +20,5 @@ process.exitCode = await runCommandLine({
   stderr: process.stderr,
   signal: stop.signal,
 });
+// What was left behind, such as a request to a broker that never answers, must not hold up the end.
+setTimeout(() => process.exit(), END_GRACE_MS).unref();

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { runDemo } from '../demo/demo.ts';
-import { wholeNumber } from './simulate-command.ts';
+import { wholeNumber } from './numbers.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 
 /** `demo`: the whole path on real parts, started here. */

@@ -3,22 +3,57 @@ import { runConnector } from '../app/connector.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import { logConnectorEvents } from '../observability/connector-events.ts';
 import { createLog } from '../observability/pino-log.ts';
-import { createRedaction } from '../observability/redaction.ts';
+import type { Redaction } from '../observability/redaction.ts';
+import { describeError } from './describe-error.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
+import { projectVersion } from './version.ts';
 
-/** `run`: the connector, until it is stopped. Its log is its output. */
-export function runCommand(program: Command, terminal: Terminal, exitWith: (code: number) => void): void {
+/** `run`: the connector, until it is stopped. Its log is its output; why it could not go on stands on stderr too. */
+export function runCommand(
+  program: Command,
+  terminal: Terminal,
+  exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
   program
     .command('run')
     .description('Run the sources of the settings until SIGTERM or SIGINT.')
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect run --config config/connector.yaml\n')
-    .action(async (options: { config: string }) => {
-      const { env, stdout, signal } = terminal;
-      const redaction = createRedaction();
-      const settings = await loadSettings({ file: options.config, env, onSecret: redaction.register });
+    .action(async ({ config }: { config: string }) => {
+      const { env, stdout, stderr, signal } = terminal;
+      const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
+      const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;
       const log = await createLog({ level: settings.log.level, redaction, pretty: stdout.isTTY === true });
-      const failedSources = await runConnector({ settings, log, events: logConnectorEvents(log), signal });
-      if (failedSources.length > 0) exitWith(EXIT_CODES.failed);
+      log.info(
+        {
+          version: projectVersion(),
+          node: process.versions.node,
+          settings: config,
+          prefix,
+          sources: sources.map(({ name }) => name),
+          kafka: kafka.brokers,
+          schemaRegistry: schemaRegistry.url,
+          referenceData: referenceData.url,
+        },
+        'starting',
+      );
+      const events = logConnectorEvents(log);
+      const failures: string[] = [];
+      const failedSources = await runConnector({
+        settings,
+        log,
+        events: {
+          ...events,
+          sourceFailed(event) {
+            events.sourceFailed(event);
+            failures.push(`source ${event.source}: ${describeError(event.err, redaction)}`);
+          },
+        },
+        signal,
+      });
+      if (failedSources.length === 0) return;
+      stderr.write(failures.join(''));
+      exitWith(EXIT_CODES.failed);
     });
 }

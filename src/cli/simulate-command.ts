@@ -1,20 +1,22 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { createSimulator } from '../simulator/simulator.ts';
-import type { Terminal } from './terminal.ts';
+import type { Command } from 'commander';
+import { createSimulator, type Simulator } from '../simulator/simulator.ts';
+import { portNumber, ratePerSecond, wholeNumber } from './numbers.ts';
+import { EXIT_CODES, type Terminal } from './terminal.ts';
 
 /** `simulate`: the provider, simulated, until it is stopped. Its addresses are printed as one line of JSON. */
 export function simulateCommand(program: Command, terminal: Terminal): void {
-  program
+  const command = program
     .command('simulate')
     .description('Serve a simulated provider: both interfaces, a token endpoint and a control path.')
-    .option('--port <number>', 'port on 127.0.0.1; 0 for a free one', wholeNumber, 8090)
+    .option('--port <number>', 'port on 127.0.0.1; 0 for a free one', portNumber, 8090)
     .option('--instruments <count>', 'instruments in the universe', wholeNumber, 5_000)
     .option('--seed <number>', 'the same seed gives the same universe', wholeNumber, 1)
-    .option('--changes <rate>', 'changes of the universe per second', Number, 0)
+    .option('--changes <rate>', 'changes of the universe per second', ratePerSecond, 0)
     .addHelpText('after', '\nExample:\n  spconnect simulate --instruments 50000 --changes 20\n')
     .action(async (options: { port: number; instruments: number; seed: number; changes: number }) => {
       const { port, instruments, seed, changes } = options;
-      const simulator = await createSimulator({ port, instruments, seed, mutationsPerSecond: changes });
+      const starting = createSimulator({ port, instruments, seed, mutationsPerSecond: changes });
+      const simulator = await starting.catch((error: unknown) => refuseTakenPort(error, port, command));
       const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
       terminal.stdout.write(
         `${JSON.stringify({ referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret })}\n`,
@@ -24,10 +26,10 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
     });
 }
 
-export function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('A whole number is needed.');
-  return value;
+function refuseTakenPort(error: unknown, port: number, command: Command): Promise<Simulator> {
+  if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+  const text = `error: port ${port} is taken on 127.0.0.1; name another with --port, or 0 for a free one.`;
+  return command.error(text, { exitCode: EXIT_CODES.usage });
 }
 
 function stopped(signal: AbortSignal): Promise<void> {

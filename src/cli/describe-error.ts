@@ -1,0 +1,20 @@
+import { ConnectorError, ERROR_CODES } from '../errors.ts';
+import type { Redaction } from '../observability/redaction.ts';
+
+/** Whatever could lead a terminal, but for the line breaks between our own sentences and commands. */
+const CONTROL = /[^\P{Cc}\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+const WHERE_SETTINGS_ARE =
+  'Nothing was started. config/connector.yaml has every setting, config/README.md how to give it.';
+
+/** An error for people, ending with a line break: what is wrong, and what to do; for what nobody expected, where. */
+export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>): string {
+  return `${redaction.redact(textOf(error)).replace(CONTROL, ' ')}\n`;
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof ConnectorError))
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const { code, message } = error;
+  return `${code}: ${message}\n${code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : ERROR_CODES[code].remedy}`;
+}

@@ -1,0 +1,28 @@
+import { InvalidArgumentError } from 'commander';
+
+const HIGHEST_PORT = 65_535;
+const HIGHEST_RATE = 10_000;
+
+/** Reads an option that is a count. */
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('A whole number is needed.');
+  return value;
+}
+
+/** Reads an option that is a TCP port; 0 stands for any free one. */
+export function portNumber(text: string): number {
+  const value = wholeNumber(text);
+  if (value > HIGHEST_PORT) throw new InvalidArgumentError(`A port from 0 to ${HIGHEST_PORT} is needed.`);
+  return value;
+}
+
+/** Reads an option that is so many times per second. */
+export function ratePerSecond(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]/.test(text) || !(value <= HIGHEST_RATE)) {
+    throw new InvalidArgumentError(`A number from 0 to ${HIGHEST_RATE} is needed.`);
+  }
+  return value;
+}
