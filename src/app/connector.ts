@@ -7,17 +7,17 @@ import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { KafkaOptions } from '../kafka/kafkajs-cluster.ts';
 import { offsetPartition, readOffsets } from '../kafka/offset-store.ts';
 import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
-import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Log } from '../observability/log.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { createInstrumentsSource } from './instruments-source.ts';
 import { createKafkaCluster } from './kafka-client.ts';
+import { planSources } from './planned-sources.ts';
 import { createReferenceDataHttp } from './provider-client.ts';
 import { createRegistry } from './registry-client.ts';
+import { createRequestedWalks, type RequestedWalks } from './requested-walks.ts';
 import { createStopDeadline } from './stop-deadline.ts';
 
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
@@ -54,28 +54,18 @@ export async function runConnector(options: ConnectorOptions): Promise<readonly 
   const usedAtStart = process.cpuUsage();
   let reason = 'every source has failed';
   try {
-    const plan = plannedTopics(settings);
-    const report = await ensureTopicsInTime(plan.all, options, context);
-    const sources = plan.sources.map(({ source, instruments, instrumentEvents }) =>
-      createInstrumentsSource({
-        ...context,
-        source,
-        settings,
-        logReader: context.kafka.logReader,
-        topics: {
-          instruments,
-          instrumentEvents,
-          deadLetters: plan.shared['dead-letters'],
-          notifications: plan.shared.notifications,
-          offsets: plan.shared.offsets,
-          maxRecordBytes: Math.min(
-            ...[instruments, instrumentEvents].map(({ name }) => report.maxMessageBytes.get(name) ?? 0),
-          ),
-        },
-        events,
-      }),
-    );
-    const running = runPartitions(sources, plan.shared.offsets.name, options, context);
+    const plan = planSources(settings);
+    const report = await ensureTopicsInTime(plan.topics, options, context);
+    const walks = createRequestedWalks({
+      kafka: context.kafka,
+      topic: plan.shared.states.name,
+      sources: settings.sources.map(({ name }) => name),
+      events,
+    });
+    const { logReader } = context.kafka;
+    const own = { settings, logReader, walkRequests: walks.requests, events };
+    const sources = plan.create({ ...context, ...own }, report);
+    const running = runPartitions({ sources, walks, offsetsTopic: plan.shared.offsets.name }, options, context);
     return (await untilAborted(running, deadline.signal)).flat();
   } catch (error) {
     reason = textOf(signal.aborted ? signal.reason : error);
@@ -112,20 +102,6 @@ async function createContext({ settings, log, overrides }: ConnectorOptions): Pr
   };
 }
 
-/** The topics that these settings need, and which source writes which. */
-function plannedTopics({ prefix, topics, sources }: Settings) {
-  const { partitions, replicationFactor } = topics;
-  const shared: TopicPlan = topicPlan({ prefix, names: topics.names, partitions, replicationFactor });
-  const planned = sources.map((source) => ({
-    source,
-    instruments: { ...shared.instruments, name: `${prefix}.${source.topics.instruments}` },
-    instrumentEvents: { ...shared['instrument-events'], name: `${prefix}.${source.topics['instrument-events']}` },
-  }));
-  const written = planned.flatMap(({ instruments, instrumentEvents }) => [instruments, instrumentEvents]);
-  const all = [...written, shared['dead-letters'], shared.notifications, shared.offsets];
-  return { shared, sources: planned, all };
-}
-
 /** Kafka may start after us: an unreachable one is waited for, a wrong topic is not. */
 async function ensureTopicsInTime(
   topics: readonly TopicSpecification[],
@@ -150,11 +126,11 @@ async function ensureTopicsInTime(
 
 /** One writer for each partition of the offsets topic that carries a source. */
 function runPartitions(
-  sources: readonly Source[],
-  offsetsTopic: string,
+  parts: { readonly sources: readonly Source[]; readonly walks: RequestedWalks; readonly offsetsTopic: string },
   { settings, events, signal }: ConnectorOptions,
   { kafka, clock, random }: Context,
 ): Promise<readonly (readonly string[])[]> {
+  const { sources, walks, offsetsTopic } = parts;
   const byPartition = Map.groupBy(sources, (source) => offsetPartition(source.offsetKey));
   const ended = new AbortController();
   const untilEnd = AbortSignal.any([signal, ended.signal]);
@@ -166,7 +142,10 @@ function runPartitions(
         transactionalId,
         sources: onPartition,
         writer: kafka.transactionalWriter(transactionalId),
-        readOffsets: (readSignal) => readOffsets(kafka.logReader, offsetsTopic, partition, readSignal),
+        async readOffsets(readSignal) {
+          const offsets = readOffsets(kafka.logReader, offsetsTopic, partition, readSignal);
+          return (await Promise.all([offsets, walks.catchUp(readSignal)]))[0];
+        },
         clock,
         random,
         events,
@@ -178,5 +157,9 @@ function runPartitions(
       throw error;
     }
   });
-  return Promise.allSettled(runs).then(() => Promise.all(runs));
+  // It ends with the runs; should it ever end before, they end too.
+  walks.follow(untilEnd).catch((error: unknown) => ended.abort(error));
+  return Promise.allSettled(runs)
+    .finally(() => ended.abort())
+    .then(() => Promise.all(runs));
 }

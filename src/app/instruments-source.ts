@@ -1,10 +1,10 @@
 import { createCurrentDigests } from '../avro/current-digest.ts';
 import { createEventDecoder } from '../avro/event-decoder.ts';
-import { createNotificationEncoder, type NotificationEncoder } from '../avro/notification-encoder.ts';
+import { createNotificationEncoder } from '../avro/notification-encoder.ts';
 import { createPageDecoder } from '../avro/page-decoder.ts';
 import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
-import type { Settings, SourceSettings } from '../config/settings.ts';
+import type { Settings, SourceSettingsOf } from '../config/settings.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../connector/core/core-settings.ts';
 import { InstrumentsCore } from '../connector/core/instruments-core.ts';
 import { readInstrumentsOffset } from '../connector/core/instruments-offset.ts';
@@ -13,6 +13,7 @@ import { readCensus } from '../connector/tasks/census-reader.ts';
 import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import { createInstrumentsReport } from '../connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
+import type { WalkRequests } from '../connector/walk-requests.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import { offsetKey, offsetRecord } from '../kafka/offset-store.ts';
@@ -36,12 +37,13 @@ export interface SourceTopics {
 }
 
 export interface SourceOptions {
-  readonly source: SourceSettings;
+  readonly source: SourceSettingsOf<'instruments'>;
   readonly settings: Settings;
   readonly topics: SourceTopics;
   readonly http: HttpClient;
   readonly registry: SchemaRegistry;
   readonly logReader: LogReader;
+  readonly walkRequests: WalkRequests;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: ConnectorEvents;
@@ -88,12 +90,13 @@ export function createInstrumentsSource(options: SourceOptions): Source {
           maxDeadLetters,
           clock,
         }),
+        walkRequests: options.walkRequests,
         census: async (signal) => {
           const { digests } = await schemas(signal);
           return readCensus({ reader: options.logReader, topic: topics.instruments, digests: digests(signal), signal });
         },
         offsetRecord: (raw) => offsetRecord({ topic: topics.offsets.name, key, offset: raw }),
-        encodeNotification: (content) => schemas.encoder().encode(content),
+        notificationEncoder: async (signal) => (await schemas(signal)).notifications,
         deleteOnEventTypes,
         instrumentsEndpoint,
         eventsEndpoint,
@@ -117,15 +120,14 @@ function registeredOnce({ settings, topics, registry, clock }: SourceOptions) {
   const idOf = (topic: TopicSpecification, text: string, signal: AbortSignal) =>
     registry.schemaId(`${topic.name}-value`, text, signal);
   let made: Awaited<ReturnType<typeof make>> | null = null;
-  let encoder: NotificationEncoder | null = null;
 
   async function make(signal: AbortSignal) {
     const instrumentId = await idOf(topics.instruments, texts.instrument, signal);
     const eventId = await idOf(topics.instrumentEvents, texts.event, signal);
     const notificationId = await idOf(topics.notifications, texts.notification, signal);
-    encoder = createNotificationEncoder({ schema: texts.notification, schemaId: notificationId });
     const instruments = { schema: texts.instrument, schemaId: instrumentId };
     return {
+      notifications: createNotificationEncoder({ schema: texts.notification, schemaId: notificationId }),
       pages: createPageDecoder({ ...instruments, listKey: 'instruments', onMismatch, maxValueBytes, clock }),
       events: createEventDecoder({
         eventSchema: texts.event,
@@ -141,15 +143,8 @@ function registeredOnce({ settings, topics, registry, clock }: SourceOptions) {
     };
   }
 
-  const once = async (signal: AbortSignal) => {
+  return async (signal: AbortSignal) => {
     made ??= await make(signal);
     return made;
   };
-  return Object.assign(once, {
-    encoder() {
-      if (encoder === null)
-        throw new Error('A notification came before the first answer, when schemas are registered.');
-      return encoder;
-    },
-  });
 }

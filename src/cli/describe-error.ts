@@ -9,7 +9,12 @@ const WHERE_SETTINGS_ARE =
 
 /** An error for people, ending with a line break: what is wrong, and what to do; for what nobody expected, where. */
 export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>): string {
-  return `${redaction.redact(textOf(error)).replace(CONTROL, ' ')}\n`;
+  return `${withoutControls(redaction.redact(textOf(error)))}\n`;
+}
+
+/** Text from elsewhere, fit for a terminal. */
+export function withoutControls(text: string): string {
+  return text.replace(CONTROL, ' ');
 }
 
 function textOf(error: unknown): string {

@@ -3,10 +3,13 @@ import { ConnectorError } from '../errors.ts';
 import { createRedaction } from '../observability/redaction.ts';
 import { demoCommand } from './demo-command.ts';
 import { describeError } from './describe-error.ts';
+import { lookupCommand } from './lookup-command.ts';
+import { offsetsCommand } from './offsets-command.ts';
 import { runCommand } from './run-command.ts';
 import { simulateCommand } from './simulate-command.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 import { projectVersion } from './version.ts';
+import { walkCommand } from './walk-command.ts';
 
 /** Parses the arguments, runs the command, and turns whatever comes out of it into an exit code. Never throws. */
 export async function runCommandLine(terminal: Terminal): Promise<number> {
@@ -21,7 +24,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
     });
-  for (const add of [runCommand, demoCommand, simulateCommand]) {
+  for (const add of [runCommand, walkCommand, offsetsCommand, lookupCommand, demoCommand, simulateCommand]) {
     const exitWith = (code: number) => {
       exitCode = code;
     };

@@ -10,8 +10,12 @@ import { topicsSettings } from './groups/topics.ts';
 import type { SecretReader } from './secret.ts';
 import { group, section, setting, text } from './setting.ts';
 
-/** The topics of which each has one source that writes it. */
-const SOURCE_TOPICS = ['instruments', 'instrument-events'] as const;
+/** The topics that a source of each type writes; each topic has one source. */
+const SOURCE_TOPICS = {
+  instruments: ['instruments', 'instrument-events'],
+  events: ['instrument-events'],
+  'pre-trade-checks': ['pre-trade-checks'],
+} as const;
 
 /**
  * All settings, as they are checked and as they come out. Each group has a file of its own under groups/, where every
@@ -37,10 +41,11 @@ export function createSettingsSchema(secrets: SecretReader) {
       [topics?.names?.['dead-letters'], 'topics.names.dead-letters'],
       [topics?.names?.offsets, 'topics.names.offsets'],
       [topics?.names?.notifications, 'topics.names.notifications'],
+      [topics?.names?.states, 'topics.names.states'],
     ]);
     for (const [position, source] of (Array.isArray(sources) ? sources : []).entries()) {
-      for (const kind of SOURCE_TOPICS) {
-        const topic = source?.topics?.[kind] ?? topics?.names?.[kind];
+      for (const kind of topicsOf(source?.type)) {
+        const topic = memberOf(source?.topics, kind) ?? topics?.names?.[kind];
         const owner = topic === undefined ? undefined : owners.get(topic);
         if (owner) {
           // Two writers on one topic would each delete the other's instruments.
@@ -51,14 +56,38 @@ export function createSettingsSchema(secrets: SecretReader) {
     }
   }).transform((value) => ({
     ...value,
-    sources: value.sources.map((source) => ({
-      ...source,
-      topics: {
-        instruments: source.topics.instruments ?? value.topics.names.instruments,
-        'instrument-events': source.topics['instrument-events'] ?? value.topics.names['instrument-events'],
-      },
-    })),
+    sources: value.sources.map((source) => withTopics(source, value.topics.names)),
   }));
+}
+
+function topicsOf(type: unknown): readonly (keyof TopicNames)[] {
+  return Object.entries(SOURCE_TOPICS).find(([known]) => known === type)?.[1] ?? [];
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
+}
+
+type TopicNames = z.output<typeof topicsSettings>['names'];
+
+/** The source with the names of all topics that it writes: its own, or those for all. */
+function withTopics(source: z.output<typeof sourcesSettings>[number], names: TopicNames) {
+  switch (source.type) {
+    case 'instruments': {
+      const instruments = source.topics.instruments ?? names.instruments;
+      return { ...source, topics: { instruments, ...eventsTopic(source.topics, names) } };
+    }
+    case 'events':
+      return { ...source, topics: eventsTopic(source.topics, names) };
+    case 'pre-trade-checks': {
+      const checks = source.topics['pre-trade-checks'] ?? names['pre-trade-checks'];
+      return { ...source, topics: { 'pre-trade-checks': checks } };
+    }
+  }
+}
+
+function eventsTopic(own: { readonly 'instrument-events': string | null }, names: TopicNames) {
+  return { 'instrument-events': own['instrument-events'] ?? names['instrument-events'] };
 }
 
 /** The settings of one process, checked; durations in milliseconds, secrets as functions that print redacted. */
@@ -67,6 +96,8 @@ export type ReferenceDataSettings = Settings['referenceData'];
 export type KafkaSettings = Settings['kafka'];
 export type SchemaRegistrySettings = Settings['schemaRegistry'];
 export type SourceSettings = Settings['sources'][number];
+/** The settings of a source of one type. */
+export type SourceSettingsOf<Type extends SourceSettings['type']> = Extract<SourceSettings, { readonly type: Type }>;
 
 /** The whole name of a topic; `name` is what the settings call it. */
 export function topicOf(settings: Pick<Settings, 'prefix'>, name: string): string {

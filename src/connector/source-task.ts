@@ -9,6 +9,8 @@ export interface SourceTurn {
   readonly records: readonly OutgoingRecord[];
   /** How long to wait before the next poll, in milliseconds; 0 for at once. */
   readonly waitMs: number;
+  /** Ends the wait early when it aborts. */
+  readonly wake?: AbortSignal;
   /** Called when the transaction is committed, with the time that it took: the task moves on from here only. */
   committed(commitMs: number): void;
 }

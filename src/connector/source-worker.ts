@@ -3,7 +3,7 @@ import type { OutgoingRecord } from '../kafka/record.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
-import type { SourceTask } from './source-task.ts';
+import type { SourceTask, SourceTurn } from './source-task.ts';
 
 /** What a failed poll waits before it is tried again. An action without a row here ends the loop. */
 const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
@@ -39,9 +39,16 @@ export async function runSource(options: SourceWorkerOptions): Promise<never> {
       await options.commit(turn.records);
       turn.committed(clock.monotonicMs() - startedMs);
     }
-    if (turn.waitMs > 0) await clock.sleep(turn.waitMs, signal);
+    if (turn.waitMs > 0) await wait(turn, clock, signal);
     signal.throwIfAborted();
   }
+}
+
+async function wait({ waitMs, wake }: SourceTurn, clock: Clock, signal: AbortSignal): Promise<void> {
+  const over = wake === undefined ? signal : AbortSignal.any([signal, wake]);
+  await clock.sleep(waitMs, over).catch((reason: unknown) => {
+    if (!wake?.aborted) throw reason;
+  });
 }
 
 async function pollUntilAnswered({ source, task, clock, random, events, signal }: SourceWorkerOptions) {

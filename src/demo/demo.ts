@@ -7,10 +7,14 @@ import { createRedaction } from '../observability/redaction.ts';
 import { createSimulator } from '../simulator/simulator.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/system-random.ts';
+import { eventLines } from './event-lines.ts';
 import { startLocalStack } from './local-stack.ts';
 import { createProgressLine } from './progress-line.ts';
 import { printSummary } from './summary.ts';
 import { createWalkProgress } from './walk-progress.ts';
+
+/** After the walk: enough to see something, slow enough to read it. */
+const CHANGES_PER_SECOND = 3;
 
 export interface DemoOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -45,6 +49,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const redaction = createRedaction();
   const settings = await loadSettings({
     env: {
+      POLL_INTERVAL: '2s',
       TOPIC_PREFIX: `demo-${clock.wallMs().toString(36)}`,
       ...env,
       KAFKA_BROKERS: stack.brokers.join(','),
@@ -64,8 +69,12 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     log,
     events: {
       ...logConnectorEvents(log),
+      walkStarted: () => line.show('The event stream is read up to date before the first page …'),
       pageCommitted: progress.pageCommitted,
       walkCompleted: completed.resolve,
+      eventsCommitted(event) {
+        for (const text of eventLines(event)) stdout.write(`${text}\n`);
+      },
     },
     signal,
   });
@@ -89,7 +98,10 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       signal,
     });
     if (once) done.abort(new Error('the walk is done'));
-    else stdout.write('\nThe connector stays up until Ctrl-C. The next walk begins in 24 hours.\n');
+    else {
+      stdout.write('\nThe provider goes on, until Ctrl-C. What happens there, as it is committed here:\n');
+      simulator.setChangeRate(CHANGES_PER_SECOND);
+    }
   }
   await connector;
   return walk !== null;

@@ -16,7 +16,9 @@ import type { LocalStack } from './stack-context.ts';
 import type { WalkProgress } from './walk-progress.ts';
 
 const LONGEST_TEXT = 60;
-const SHOWN_ITEMS = 2;
+const SHOWN_ITEMS = 1;
+const SHOWN_FIELDS = 16;
+const DEEPEST = 2;
 
 export interface SummaryOptions {
   readonly settings: Settings;
@@ -38,21 +40,27 @@ export async function printSummary(options: SummaryOptions): Promise<void> {
   const print = (text = '') => stdout.write(`${text}\n`);
   try {
     const { partitions, names } = settings.topics;
-    const instruments = `${settings.prefix}.${names.instruments}`;
-    const found = await readTopic(kafka, instruments, partitions, options.signal);
-    const deadLetters = await readTopic(kafka, `${settings.prefix}.${names['dead-letters']}`, 1, options.signal);
-    const offsets = await readTopic(kafka, `${settings.prefix}.${names.offsets}`, OFFSETS_PARTITIONS, options.signal);
-
+    const counts: readonly (readonly [name: string, partitions: number])[] = [
+      [names.instruments, partitions],
+      [names['instrument-events'], partitions],
+      [names.notifications, 1],
+      [names['dead-letters'], 1],
+      [names.offsets, OFFSETS_PARTITIONS],
+    ];
+    const found: TopicContent[] = [];
+    for (const [name, count] of counts) {
+      found.push(await readTopic(kafka, `${settings.prefix}.${name}`, count, options.signal));
+    }
+    const [instruments] = found;
+    if (instruments?.last?.value) {
+      print(`\nOne record of ${instruments.name}, key ${String(instruments.last.key)}, decoded and shortened`);
+      print(indent(JSON.stringify(shorten(decode(instruments.last.value)), null, 2)));
+    }
     print(`\nWalk ${walk.walk} is done: ${progress.text()}.`);
     print(`The provider has ${simulator.size.toLocaleString('en')} instruments.\n`);
     print('Topics (records that a read_committed reader sees)');
-    for (const topic of [found, deadLetters, offsets]) {
-      print(`  ${topic.name.padEnd(instruments.length + 4)} ${topic.count.toLocaleString('en').padStart(9)}`);
-    }
-    if (found.last?.value) {
-      print(`\nOne record of ${instruments}, key ${String(found.last.key)}, decoded and shortened`);
-      print(indent(JSON.stringify(shorten(decode(found.last.value)), null, 2)));
-    }
+    const width = Math.max(...found.map(({ name }) => name.length));
+    for (const { name, count } of found) print(`  ${name.padEnd(width)} ${count.toLocaleString('en').padStart(9)}`);
     print('\nWhere to look');
     print(`  Kafka              ${stack.brokers.join(',')}`);
     print(`  Schema registry    ${stack.registryUrl}`);
@@ -94,16 +102,20 @@ function decode(value: Buffer): ReadableRecord {
   return createRecordReader({ schemas: new Map([[schemaId, readSchemaText('Instrument')]]) }).read(value);
 }
 
-/** A whole record has some 300 fields: absent ones are left out, lists and texts cut. */
-function shorten(value: unknown): unknown {
+/** A whole record has some 300 fields: absent ones are left out, lists, texts and depth are cut. */
+function shorten(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > DEEPEST) return '…';
   if (Array.isArray(value)) {
     const more = value.length - SHOWN_ITEMS;
-    return [...value.slice(0, SHOWN_ITEMS).map(shorten), ...(more > 0 ? [`… and ${more} more`] : [])];
+    const shown = value.slice(0, SHOWN_ITEMS).map((item) => shorten(item, depth + 1));
+    return [...shown, ...(more > 0 ? [`… and ${more} more`] : [])];
   }
-  if (typeof value !== 'object' || value === null) return value;
   const present = Object.entries(value).filter(([, field]) => field !== null);
-  return Object.fromEntries(present.map(([name, field]) => [name, shorten(field)]));
+  const shown = present.slice(0, SHOWN_FIELDS).map(([name, field]) => [name, shorten(field, depth + 1)]);
+  const more = present.length - SHOWN_FIELDS;
+  return Object.fromEntries([...shown, ...(more > 0 ? [['…', `and ${more} more`]] : [])]);
 }
 
 function indent(text: string): string {

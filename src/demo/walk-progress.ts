@@ -11,9 +11,9 @@ export interface WalkProgress {
   text(): string;
 }
 
-/** Counts pages as they are committed and keeps the progress line current. */
+/** Counts pages as they are committed and keeps the progress line current. The time runs from the first page's request. */
 export function createWalkProgress(line: ProgressLine, clock: Clock): WalkProgress {
-  const startedMs = clock.monotonicMs();
+  let startedMs = clock.monotonicMs();
   let pages = 0;
   let records = 0;
   let deadLetters = 0;
@@ -22,9 +22,9 @@ export function createWalkProgress(line: ProgressLine, clock: Clock): WalkProgre
   const text = () => {
     const seconds = Math.max((endedMs - startedMs) / 1_000, 0.001);
     const rate = Math.round(records / seconds);
-    const dead = deadLetters === 0 ? '' : ` · ${count(deadLetters)} dead letters`;
+    const dead = deadLetters === 0 ? '' : ` · ${counted(deadLetters, 'dead letter')}`;
     return (
-      `${count(pages)} pages · ${count(records)} records${dead} · ${count(rate)} records/s · ` +
+      `${counted(pages, 'page')} · ${counted(records, 'record')}${dead} · ${rate.toLocaleString('en')} records/s · ` +
       `${(jsonBytes / MIB).toFixed(1)} MiB of JSON · ${seconds.toFixed(1)} s`
     );
   };
@@ -32,6 +32,7 @@ export function createWalkProgress(line: ProgressLine, clock: Clock): WalkProgre
     text,
     pageCommitted(event) {
       endedMs = clock.monotonicMs();
+      if (pages === 0) startedMs = endedMs - event.fetchMs - event.commitMs;
       pages += 1;
       records += event.records;
       deadLetters += event.deadLetters;
@@ -41,6 +42,6 @@ export function createWalkProgress(line: ProgressLine, clock: Clock): WalkProgre
   };
 }
 
-function count(value: number): string {
-  return value.toLocaleString('en');
+function counted(value: number, noun: string): string {
+  return `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`;
 }

@@ -1,4 +1,5 @@
 import type { LogReader } from './log-reader.ts';
+import type { LogTail } from './log-tail.ts';
 import type { TopicReport, TopicSpecification } from './topic.ts';
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 
@@ -7,6 +8,7 @@ export interface KafkaCluster {
   /** A closed writer; `open` makes it usable. */
   transactionalWriter(transactionalId: string, options?: WriterOptions): TransactionalWriter;
   readonly logReader: LogReader;
+  readonly logTail: LogTail;
   /**
    * Creates what is missing (when `create` is true) and verifies what is there; alters nothing.
    *

@@ -7,6 +7,7 @@ import type { KafkaCluster } from './cluster.ts';
 import { bridgeLog } from './kafkajs-log.ts';
 import { loadKafkajs } from './kafkajs-patches.ts';
 import { createKafkajsReader } from './kafkajs-reader.ts';
+import { createKafkajsTail } from './kafkajs-tail.ts';
 import { KafkajsWriter } from './kafkajs-writer.ts';
 import { ensureTopics } from './topic-admin.ts';
 import { DEFAULT_TUNING, type KafkaTuning, kafkajsRetry } from './tuning.ts';
@@ -60,9 +61,11 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
   });
   const kafka = options.wrap ? options.wrap(plain) : plain;
   const logReader = createKafkajsReader({ kafkajs, kafka, clientId, tuning, clock, log });
+  const logTail = createKafkajsTail({ kafkajs, kafka, clientId, tuning, clock, random, log });
   const writers = new Set<KafkajsWriter>();
   return {
     logReader,
+    logTail,
     transactionalWriter(transactionalId, writerOptions = {}) {
       const writer = new KafkajsWriter({
         ...writerOptions,
@@ -80,7 +83,7 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
     ensureTopics: (topics, { create }) => ensureTopics({ kafkajs, kafka, tuning, clock }, topics, { create }),
     async close() {
       await Promise.all([...writers].map((writer) => writer.close()));
-      await logReader.close();
+      await Promise.all([logReader.close(), logTail.close()]);
     },
   };
 }

@@ -33,6 +33,7 @@ export class MemoryBroker {
   /** The newest epoch of each transactional id, and the transaction that it has open. */
   readonly #holders = new Map<string, { epoch: number; open: MemoryTransaction | undefined }>();
   readonly #wallMs: () => number;
+  readonly #listeners = new Set<() => void>();
 
   constructor(wallMs: () => number) {
     this.#wallMs = wallMs;
@@ -53,6 +54,7 @@ export class MemoryBroker {
     if (earlier?.open) earlier.open.state = 'aborted';
     const epoch = (earlier?.epoch ?? -1) + 1;
     this.#holders.set(transactionalId, { epoch, open: undefined });
+    this.#tellEnd();
     return epoch;
   }
 
@@ -73,6 +75,13 @@ export class MemoryBroker {
     const holder = this.#holder(transactionalId, epoch);
     if (holder.open) holder.open.state = outcome;
     holder.open = undefined;
+    this.#tellEnd();
+  }
+
+  /** Calls the listener whenever a transaction has ended, so that more may be visible; gives a function that ends this. */
+  onTransactionEnd(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** What a read_committed reader sees: nothing aborted, and nothing behind the first open transaction. */
@@ -86,6 +95,10 @@ export class MemoryBroker {
   /** Whether any transaction is open anywhere (then some last stable offset lags behind its high watermark). */
   hasOpenTransaction(): boolean {
     return [...this.#holders.values()].some(({ open }) => open !== undefined);
+  }
+
+  #tellEnd(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   #holder(transactionalId: string, epoch: number) {

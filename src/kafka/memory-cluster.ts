@@ -1,6 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import type { KafkaCluster } from './cluster.ts';
 import { type MemoryBroker, MemoryFenced } from './memory-broker.ts';
+import { createMemoryTail } from './memory-tail.ts';
 import type { OutgoingRecord } from './record.ts';
 import { planSends } from './send-plan.ts';
 import { compareTopic } from './topic-comparison.ts';
@@ -33,6 +34,7 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
       writers.add(writer);
       return writer;
     },
+    logTail: createMemoryTail(broker),
     logReader: {
       async readToEnd({ topic, partitions, onRecord, signal }) {
         signal.throwIfAborted();

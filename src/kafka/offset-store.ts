@@ -52,16 +52,49 @@ export async function readOffsets(
   partition: number,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, SourceOffset>> {
+  const offsets = new Map<string, SourceOffset>();
+  for (const { key, offset, error } of await readAllOffsets(reader, topic, [partition], signal)) {
+    if (error !== null) throw error;
+    if (offset !== null) offsets.set(key, offset);
+  }
+  return offsets;
+}
+
+/** What stands under one key: an offset, or why it is none (then `offset` is null). */
+export interface StoredOffset {
+  readonly key: string;
+  readonly partition: number;
+  readonly offset: SourceOffset | null;
+  readonly error: ConnectorError | null;
+}
+
+/**
+ * The offsets of some partitions, keys that were reset left out; one that cannot be read does not hide the others.
+ * Where no writer was opened before, an open transaction may hide a newer one.
+ *
+ * @throws ConnectorError what `readToEnd` throws.
+ */
+export async function readAllOffsets(
+  reader: LogReader,
+  topic: string,
+  partitions: readonly number[],
+  signal: AbortSignal,
+): Promise<readonly StoredOffset[]> {
   const newest = new Map<string, CommittedRecord>();
   const onRecord = (record: CommittedRecord) => {
     if (record.key !== null) newest.set(record.key.toString(), record);
   };
-  await reader.readToEnd({ topic, partitions: [partition], onRecord, signal });
-  const offsets = new Map<string, SourceOffset>();
-  for (const [key, record] of newest) {
-    if (record.value !== null) offsets.set(key, parseOffset(key, record, record.value));
-  }
-  return offsets;
+  await reader.readToEnd({ topic, partitions, onRecord, signal });
+  return [...newest].flatMap(([key, record]): StoredOffset[] => {
+    if (record.value === null) return [];
+    const { partition } = record;
+    try {
+      return [{ key, partition, offset: parseOffset(key, record, record.value), error: null }];
+    } catch (error) {
+      if (!(error instanceof ConnectorError)) throw error;
+      return [{ key, partition, offset: null, error }];
+    }
+  });
 }
 
 function parseOffset(key: string, record: CommittedRecord, value: Buffer): SourceOffset {

@@ -24,6 +24,10 @@ export interface KafkaTuning {
   readonly heartbeatIntervalMs: number;
   /** How long a reader's fetch waits for data, and therefore what its disconnect costs at most. */
   readonly readWaitMs: number;
+  /** The same for whoever stays on a topic: fewer empty answers; a record ends the wait at once. */
+  readonly tailWaitMs: number;
+  /** What a follower waits after its n-th failure in a row before it joins again. */
+  readonly tailBackOff: { readonly initialMs: number; readonly maximumMs: number };
   /** How long topics may take to be created and to get their leaders. */
   readonly topicsTimeoutMs: number;
 }
@@ -44,6 +48,8 @@ export const DEFAULT_TUNING: KafkaTuning = {
   sessionTimeoutMs: 30_000,
   heartbeatIntervalMs: 1_000,
   readWaitMs: 50,
+  tailWaitMs: 500,
+  tailBackOff: { initialMs: 200, maximumMs: 30_000 },
   topicsTimeoutMs: 30_000,
 };
 

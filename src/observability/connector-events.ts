@@ -19,6 +19,7 @@ export interface ConnectorEvents {
   pageCommitted(event: PageCommitted): void;
   walkCompleted(event: WalkCompleted): void;
   eventsCommitted(event: EventsCommitted): void;
+  checksCommitted(event: ChecksCommitted): void;
   /** An answer of the stream was not taken: it would have repeated or lost events. */
   answerDiscarded(event: { readonly source: string; readonly why: string }): void;
   /** A record went to the notifications topic; the record says more. */
@@ -33,6 +34,8 @@ export interface ConnectorEvents {
   }): void;
   /** The writer of a partition is dead; a new one is opened and every position on it read again. */
   writerLost(event: { readonly partition: number; readonly err: unknown }): void;
+  /** A value of the states topic cannot be read; what was known of the source before goes on. */
+  stateUnreadable(event: { readonly source: string; readonly offset: string; readonly why: string }): void;
   /** A source has stopped for good: it needs an operator. The others go on. */
   sourceFailed(event: { readonly source: string; readonly err: unknown }): void;
   stopped(event: Stopped): void;
@@ -118,6 +121,18 @@ export interface EventsCommitted {
   readonly items: readonly EventItem[];
 }
 
+/** One answer with pre-trade checks, committed in one transaction. Nothing of a check is told: it lets its holder trade. */
+export interface ChecksCommitted {
+  readonly source: string;
+  readonly checks: number;
+  readonly deadLetters: number;
+  readonly drift: number;
+  readonly roundedNumbers: number;
+  /** Our offset among the checks from here on. */
+  readonly since: string;
+  readonly commitMs: number;
+}
+
 export interface EventItem {
   readonly type: string | null;
   readonly name: string | null;
@@ -134,7 +149,7 @@ export interface Stopped {
 
 /** Events as log lines: the message is fixed, the facts are fields. */
 export function logConnectorEvents(log: Log): ConnectorEvents {
-  const line = (level: keyof Log, message: string) => (event: object) => log[level]({ ...event }, message);
+  const line = (level: keyof Log, message: string) => (event: object) => log[level](rounded(event), message);
   return {
     topicCreated: line('info', 'topic created'),
     topicDrift: line('warn', 'topic differs from what would be created'),
@@ -144,11 +159,22 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     pageCommitted: line('info', 'page committed'),
     walkCompleted: line('info', 'walk completed'),
     eventsCommitted: ({ items: _, ...event }) => line('info', 'events committed')(event),
+    checksCommitted: line('info', 'pre-trade checks committed'),
     answerDiscarded: line('warn', 'answer of the stream discarded, asking again'),
     notified: line('warn', 'notification written'),
     attemptFailed: line('warn', 'attempt failed, trying again'),
     writerLost: line('warn', 'writer lost, opening again'),
+    stateUnreadable: line('warn', 'value of the states topic passed over'),
     sourceFailed: line('error', 'source failed, an operator is needed'),
     stopped: line('info', 'stopped'),
   };
+}
+
+/** Durations in whole milliseconds: a clock's fractions only make lines longer. */
+function rounded(event: object): Record<string, unknown> {
+  const entries = Object.entries(event).map(([name, value]) => [
+    name,
+    name.endsWith('Ms') && typeof value === 'number' ? Math.round(value) : value,
+  ]);
+  return Object.fromEntries(entries);
 }

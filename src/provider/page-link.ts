@@ -4,6 +4,8 @@ import { ConnectorError } from '../errors.ts';
 const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
 // "an offset of the form <digits>-<digits>" (part 4.2); the bound is ours.
 const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
+/** "A string offset" (part 4.2, pre-trade checks): its form is not shown, the bounds are ours. */
+export const CHECK_OFFSET = /^[\x20-\x7e]{1,256}$/;
 const LONGEST_LINK = 2_048;
 
 /** The cursor of the next page in a list answer's `links.next`; null at the explicit end of the list. */
@@ -35,7 +37,7 @@ export function newestEventOffset(envelope: ReadonlyMap<string, unknown>): strin
  * send credentials elsewhere nor change the filter. A link that *points* elsewhere is refused all the same, since an
  * answer that holds one is not the provider's.
  */
-function cursorOf(link: unknown, name: string, parameter: string, form: RegExp, baseUrl: string): string {
+export function cursorOf(link: unknown, name: string, parameter: string, form: RegExp, baseUrl: string): string {
   if (typeof link !== 'string') throw violation(`has ${describe(link)} as ${name} where a link is due`);
   if (link.length > LONGEST_LINK) throw violation(`has a ${name} of ${link.length} characters`);
   const base = new URL(baseUrl);

@@ -9,6 +9,11 @@ export interface InstrumentFilter {
   readonly legalCountry: string | null;
 }
 
+/** An event type restricts the event stream, and never the list; null or absent for all of them. */
+export interface EventFilter extends InstrumentFilter {
+  readonly eventType?: string | null;
+}
+
 /** The reference data interface (part 4.2), as far as a source with one filter needs it. */
 export interface ReferenceData {
   /** The address that links of its answers are resolved against. */
@@ -37,7 +42,7 @@ export interface ReferenceData {
 export function createReferenceData(options: {
   readonly http: HttpClient;
   readonly baseUrl: string;
-  readonly filter: InstrumentFilter;
+  readonly filter: EventFilter;
 }): ReferenceData {
   const { http, baseUrl, filter } = options;
   const instrumentsEndpoint = filter.scope === 'my' ? '/v1/instruments/my' : '/v1/instruments';
@@ -55,14 +60,14 @@ export function createReferenceData(options: {
     },
     events({ since, maxEvents }, consume, signal) {
       const query: [string, string][] = [['since', since], ['maxEvents', String(maxEvents)], ...narrowed];
+      if (filter.eventType) query.push(['eventType', filter.eventType]);
       return http.get({ path: eventsEndpoint, query }, consume, signal);
     },
   };
 }
 
 /** The filter as one text: committed beside the offset, so that a changed filter is noticed. */
-export function filterText(filter: InstrumentFilter): string {
-  return filter.legalCountry === null
-    ? `scope=${filter.scope}`
-    : `scope=${filter.scope} legalCountry=${filter.legalCountry}`;
+export function filterText({ scope, legalCountry, eventType = null }: EventFilter): string {
+  const country = legalCountry === null ? '' : ` legalCountry=${legalCountry}`;
+  return `scope=${scope}${country}${eventType === null ? '' : ` eventType=${eventType}`}`;
 }

@@ -18,7 +18,8 @@ export interface ConnectorCommand {
 /** `run` as an operator starts it: a process with a settings file and an environment; killed when the test ends. */
 export async function startCommand(t: TestContext, options: ConnectorCommand): Promise<ConnectorProcess> {
   const { stack, simulator, prefix, source, more, env } = options;
-  const file = await settingsFile(t, settingsText(source, more));
+  const quick = { handoffMargin: '50ms', pollInterval: '100ms' };
+  const file = await settingsFile(t, settingsText({ ...quick, ...source }, more));
   const environment = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...env });
   const connector = startProcess(MAIN, ['run', '--config', file], environment);
   t.after(() => connector.child.kill('SIGKILL'));

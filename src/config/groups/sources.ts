@@ -3,47 +3,54 @@ import { crossCheck } from '../cross-check.ts';
 import { decimal, duration, flag, group, nullable, oneOf, section, setting, text, wholeNumber } from '../setting.ts';
 import { topicName } from './topics.ts';
 
-const instrumentsSource = group({
-  name: setting(
-    text('a name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,100}$/),
-    'Names its offset, its log lines and its metrics: keep it.',
-  ),
-  type: setting(z.literal('instruments'), 'What it reads: instruments.'),
+const name = setting(
+  text('a name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,100}$/),
+  'Names its offset, its log lines and its metrics: keep it.',
+);
+const eventTypeName = () => text('an event type, like repayment', /^[A-Za-z0-9_-]{1,100}$/);
+
+/** Which instruments are meant. */
+const filter = {
   scope: setting(oneOf(['all', 'my']), 'All instruments, or those that the provider counts as ours.', 'all'),
   legalCountry: setting(
     nullable(text('a country code, like CH', /^[A-Za-z]{2,3}$/)),
     'Only instruments of this legal country.',
     null,
   ),
+};
+const maxEvents = setting(wholeNumber(1, 10_000), 'Events asked for per answer; halved like limit.', 500);
+
+/** How a stream is followed. */
+const following = {
+  emptyCommitInterval: setting(duration('1s', '1d'), 'The offset of a quiet stream is committed this often.', '60s'),
+  gapProof: setting(duration('1s', '1d'), 'How long a refused offset is asked for again before it is given up.', '5m'),
+};
+const pollInterval = (usual: string) =>
+  setting(duration('100ms', '1d'), 'Pause between two answers of a stream that has no more.', usual);
+const ownTopic = (role: string) =>
+  setting(nullable(topicName()), `Its own topic instead of topics.names.${role}.`, null);
+const ownTopics = <Topics extends z.ZodType>(topics: Topics) => section(topics, 'Topics of this source.');
+
+const instrumentsSource = group({
+  name,
+  type: setting(z.literal('instruments'), 'What it reads: instruments.'),
+  ...filter,
   limit: setting(
     wholeNumber(1, 10_000),
     'Instruments asked for per page; halved when the provider asks for less.',
     1000,
   ),
   walkInterval: setting(duration('1s', '365d'), 'From the start of one complete reading to the next.', '24h'),
-  maxEvents: setting(wholeNumber(1, 10_000), 'Events asked for per answer; halved like limit.', 500),
-  pollInterval: setting(duration('100ms', '1d'), 'Pause between two answers of a stream that has no more.', '30s'),
+  maxEvents,
+  pollInterval: pollInterval('30s'),
   handoffMargin: setting(duration('0s', '1h'), 'How far the list may lag behind the event stream.', '5s'),
   drainLimit: setting(duration('1s', '1h'), 'How long the stream is read before a page is used all the same.', '30s'),
-  emptyCommitInterval: setting(duration('1s', '1d'), 'The offset of a quiet stream is committed this often.', '60s'),
-  gapProof: setting(duration('1s', '1d'), 'How long a refused offset is asked for again before it is given up.', '5m'),
+  ...following,
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
   maxShrink: setting(decimal(0, 1), 'The share that one walk may delete (20 always may); more is refused.', 0.05),
-  deleteOnEventTypes: setting(
-    z.array(text('an event type, like repayment', /^[A-Za-z0-9_-]{1,100}$/)).max(100),
-    'Types of events that delete their instrument.',
-    [],
-  ),
-  topics: section(
-    group({
-      instruments: setting(nullable(topicName()), 'Its own topic instead of topics.names.instruments.', null),
-      'instrument-events': setting(
-        nullable(topicName()),
-        'Its own topic instead of topics.names.instrument-events.',
-        null,
-      ),
-    }),
-    'Topics of this source.',
+  deleteOnEventTypes: setting(z.array(eventTypeName()).max(100), 'Types of events that delete their instrument.', []),
+  topics: ownTopics(
+    group({ instruments: ownTopic('instruments'), 'instrument-events': ownTopic('instrument-events') }),
   ),
 }).transform(({ walkInterval, pollInterval, handoffMargin, drainLimit, emptyCommitInterval, gapProof, ...rest }) => ({
   ...rest,
@@ -55,8 +62,39 @@ const instrumentsSource = group({
   gapProofMs: gapProof,
 }));
 
+const eventsSource = group({
+  name,
+  type: setting(z.literal('events'), 'Only the events, on a topic of their own.'),
+  ...filter,
+  eventType: setting(nullable(eventTypeName()), 'Only events of this type.', null),
+  maxEvents,
+  pollInterval: pollInterval('30s'),
+  ...following,
+  topics: ownTopics(group({ 'instrument-events': ownTopic('instrument-events') })),
+}).transform(inMilliseconds);
+
+const preTradeChecksSource = group({
+  name,
+  type: setting(z.literal('pre-trade-checks'), 'The pre-trade checks that users trigger.'),
+  pollInterval: pollInterval('45s'),
+  ...following,
+  topics: ownTopics(group({ 'pre-trade-checks': ownTopic('pre-trade-checks') })),
+}).transform(inMilliseconds);
+
+interface Followed {
+  readonly pollInterval: number;
+  readonly emptyCommitInterval: number;
+  readonly gapProof: number;
+}
+
+function inMilliseconds<Given extends Followed>({ pollInterval, emptyCommitInterval, gapProof, ...rest }: Given) {
+  return { ...rest, pollIntervalMs: pollInterval, emptyCommitIntervalMs: emptyCommitInterval, gapProofMs: gapProof };
+}
+
 /** Each type of source adds its group here. */
-const source = z.discriminatedUnion('type', [instrumentsSource]).meta({ wanted: 'the settings of a source' });
+const source = z
+  .discriminatedUnion('type', [instrumentsSource, eventsSource, preTradeChecksSource])
+  .meta({ wanted: 'the settings of a source' });
 
 /** What runs when no source is named. */
 export const DEFAULT_SOURCES: readonly z.input<typeof source>[] = [{ name: 'instruments', type: 'instruments' }];

@@ -11,10 +11,19 @@ const names = group({
     'Events about instruments; a source can name its own.',
     'instrument-events',
   ),
+  'pre-trade-checks': setting(
+    topicName(),
+    'Pre-trade checks by id; a source can name its own. Whoever reads it can trade.',
+    'pre-trade-checks',
+  ),
   notifications: setting(topicName(), 'What an operator or a consumer must know.', 'notifications'),
   'dead-letters': setting(topicName(), 'Inputs that could not become records.', 'dead-letters'),
   offsets: setting(topicName(), 'How far each source has come.', 'offsets'),
+  states: setting(topicName(), 'What operators want of each source.', 'states'),
 });
+
+/** The topics that all sources share. */
+const SHARED_TOPICS = ['notifications', 'dead-letters', 'offsets', 'states'] as const;
 
 export const topicsSettings = group({
   create: setting(flag(), 'Create missing topics; existing ones are verified and never altered.', true),
@@ -22,8 +31,12 @@ export const topicsSettings = group({
   replicationFactor: setting(wholeNumber(1, 9), 'Copies of each partition; 3 in production.', 1),
   names: section(
     crossCheck(names, (value, report) => {
-      if (value.offsets === undefined || value.offsets !== value['dead-letters']) return;
-      report(['offsets'], 'is the same topic as topics.names.dead-letters; each needs its own');
+      // Two kinds of records on one topic: neither reader could tell them apart.
+      for (const [position, role] of SHARED_TOPICS.entries()) {
+        const other = SHARED_TOPICS.slice(0, position).find((earlier) => value[earlier] === value[role]);
+        if (value[role] === undefined || other === undefined) continue;
+        report([role], `is the same topic as topics.names.${other}; each needs its own`);
+      }
     }),
     'Names behind the prefix.',
   ),

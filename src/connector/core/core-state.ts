@@ -3,6 +3,7 @@ import type { Census } from './census.ts';
 import type { CoreSettings } from './core-settings.ts';
 import type { CoreDecision, EventFacts } from './instruments-messages.ts';
 import { firstOffset, type InstrumentsOffset } from './instruments-offset.ts';
+import { isOffsetInDoubt } from './retention-gap.ts';
 import { type Stream, streamAtStart } from './stream.ts';
 import { type Walk, type WalkContext, type WalkInput, walkAtStart } from './walk.ts';
 import { stepWalk } from './walk-table.ts';
@@ -49,9 +50,14 @@ export interface Outcome extends Partial<Omit<CoreDecision, 'committed' | 'offse
 }
 
 /** No committed offset: the stream starts where the provider's does now, and the first walk is pending. */
-export function startAnew(filter: string, since: string, time: AnswerTime, nowMs: number): CoreState {
+export function startAnew(
+  filter: string,
+  since: string,
+  time: AnswerTime,
+  { demand, nowMs }: Pick<CoreContext, 'demand' | 'nowMs'>,
+): CoreState {
   return {
-    offset: firstOffset(filter, since, time),
+    offset: firstOffset(filter, since, time, demand?.id ?? null),
     stream: streamAtStart(nowMs),
     walk: { phase: 'census' },
     committedMs: nowMs,
@@ -90,6 +96,7 @@ export function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Out
   };
 }
 
-export function walkContext({ offset }: CoreState, { touched, census, settings, nowMs }: CoreContext): WalkContext {
-  return { offset, touched, census, settings, nowMs };
+export function walkContext({ offset, stream }: CoreState, at: CoreContext): WalkContext {
+  const { touched, census, settings, nowMs } = at;
+  return { offset, touched, census, settings, isStreamInDoubt: isOffsetInDoubt(stream.proof), nowMs };
 }

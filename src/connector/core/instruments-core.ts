@@ -30,6 +30,8 @@ export class InstrumentsCore {
   #census: Census | null = null;
   #state: CoreState | null;
   #demand: WalkRequest | null = null;
+  /** The stream has not answered since a walk was asked for: a walk begins with one of its answers. */
+  #isDemandNew = false;
 
   /** `committed`: the offset to go on from; null when there is none. */
   constructor(settings: CoreSettings, committed: InstrumentsOffset | null, nowMs: number) {
@@ -48,7 +50,9 @@ export class InstrumentsCore {
 
   /** Asks for a walk as soon as the one under way is over. A request that was served or waits already changes nothing. */
   requestWalk(request: WalkRequest): void {
-    if (this.#state?.offset.walkRequest !== request.id) this.#demand = request;
+    if (this.#state?.offset.walkRequest === request.id || this.#demand?.id === request.id) return;
+    this.#demand = request;
+    this.#isDemandNew = true;
   }
 
   /** Our own clock counts only until the provider has answered this task. Null before the first offset. */
@@ -63,6 +67,7 @@ export class InstrumentsCore {
   next(nowMs: number): CoreRequest {
     if (this.#state === null) return { kind: 'probe' };
     const wanted = nextRequest(this.#state, this.#settings, nowMs);
+    if (wanted.kind === 'wait' && this.#isDemandNew) return { kind: 'events', since: this.#state.offset.since };
     if (wanted.kind !== 'settle' && wanted.kind !== 'sweep') return wanted;
     return { kind: 'commit', decision: this.#decide(walkOn(this.#state, wanted, this.#context(nowMs))) };
   }
@@ -74,6 +79,7 @@ export class InstrumentsCore {
    * @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops.
    */
   answered(answer: CoreAnswer, nowMs: number): CoreDecision {
+    if (answer.kind === 'events' || answer.kind === 'refused') this.#isDemandNew = false;
     return this.#decide(this.#weigh(answer, this.#context(nowMs)));
   }
 
@@ -82,7 +88,9 @@ export class InstrumentsCore {
     if (state === null) {
       if (answer.kind !== 'probe') throw new Error(`A source without an offset was given ${answer.kind}.`);
       const { since, time } = answer;
-      return { state: startAnew(this.#settings.filter, since, time, at.nowMs), commits: true, begun: 'first' };
+      // What was asked for before the source had an offset may be old: the first walk does it, as carefully as any.
+      const state = startAnew(this.#settings.filter, since, time, at);
+      return { state, commits: true, begun: 'first' };
     }
     switch (answer.kind) {
       case 'probe':

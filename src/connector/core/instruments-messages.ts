@@ -23,8 +23,8 @@ export type CoreRequest =
   /** The instruments topic, read to its end. */
   | { readonly kind: 'census' }
   | ({ readonly kind: 'page' } & PageRequest)
-  /** The list once more, from behind its last row: it must be empty. Never a page that was fetched ahead. */
-  | { readonly kind: 'behindLast'; readonly minId: string }
+  /** The list once more at its end, or whole if it was empty: no row may lie behind its last one. Never fetched ahead. */
+  | { readonly kind: 'behindLast'; readonly minId: string | null }
   /** Nothing to ask: commit this decision. */
   | { readonly kind: 'commit'; readonly decision: CoreDecision }
   | { readonly kind: 'wait'; readonly ms: number };
@@ -75,7 +75,7 @@ export type CoreWrite =
   | { readonly kind: 'tombstones'; readonly ids: readonly bigint[] };
 
 /** Why a walk could not be trusted to tell what is gone. */
-export type WalkFlaw = 'unreadableId' | 'rowBelowCursor' | 'rowsBehindTheEnd' | 'streamNotDrained';
+export type WalkFlaw = 'unreadableId' | 'rowBelowCursor' | 'rowsBehindTheEnd' | 'streamNotDrained' | 'streamInDoubt';
 
 /** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
 export type CoreNotification =

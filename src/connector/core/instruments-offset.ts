@@ -57,8 +57,16 @@ export function beginWalk(offset: InstrumentsOffset, startedAtMs: number, demand
   };
 }
 
-/** The first offset of a source: its stream starts where the provider's does now, and its first walk is pending. */
-export function firstOffset(filter: string, since: string, time: AnswerTime): InstrumentsOffset {
+/**
+ * The first offset of a source: its stream starts where the provider's does now, and its first walk is pending, which
+ * serves a walk on demand that waits.
+ */
+export function firstOffset(
+  filter: string,
+  since: string,
+  time: AnswerTime,
+  walkRequest: string | null,
+): InstrumentsOffset {
   const nothing: InstrumentsOffset = {
     filter,
     since,
@@ -75,7 +83,7 @@ export function firstOffset(filter: string, since: string, time: AnswerTime): In
     gapSuspectedFromMs: null,
     gapsHealedAtMs: [],
   };
-  return beginWalk(nothing, time.dateMs, { walkRequest: null, walkAllowShrink: null });
+  return beginWalk(nothing, time.dateMs, { walkRequest, walkAllowShrink: null });
 }
 const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
 

@@ -26,11 +26,13 @@ export function nextRequest(
   };
   const follow = () => streamBy(Number.POSITIVE_INFINITY);
 
-  // Nothing may come between the final drain and the tombstones.
-  if (walk.phase === 'sweeping') return { kind: 'sweep' };
-  if (walk.phase === 'closing' && walk.drain.ended !== null) return { kind: 'sweep' };
-  if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'settle' };
   const { proof } = stream;
+  const isAsking = proof.phase === 'wantsStart' || proof.phase === 'wantsTrial' || proof.phase === 'wantsAgain';
+  // The plan of the tombstones is made: nothing may come between them.
+  if (walk.phase === 'sweeping') return { kind: 'sweep' };
+  if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'settle' };
+  // A doubt about our offset is cleared up before anything is deleted.
+  if (walk.phase === 'closing' && walk.drain.ended !== null && !isAsking) return { kind: 'sweep' };
   if (proof.phase === 'wantsStart') return unlessOverdue({ kind: 'probe' });
   if (proof.phase === 'wantsTrial' && proof.start !== null) return unlessOverdue({ kind: 'trial', since: proof.start });
 
@@ -49,7 +51,7 @@ export function nextRequest(
     case 'paging':
       return unlessOverdue(page(offset));
     case 'verifying':
-      return unlessOverdue({ kind: 'behindLast', minId: String(walk.lastId + 1n) });
+      return unlessOverdue({ kind: 'behindLast', minId: walk.places[0] ?? null });
   }
 }
 

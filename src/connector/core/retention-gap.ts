@@ -161,6 +161,11 @@ const TABLE: Table = {
   proven: { healthy: stay, sign: stay, start: stay, trialTaken: stay, trialRefused: stay },
 };
 
+/** Whether there is anything against our offset: then an answer without events does not mean that there were none. */
+export function isOffsetInDoubt({ phase, rounds }: GapProof): boolean {
+  return phase !== 'none' && !(phase === 'resting' && rounds === 0);
+}
+
 /** The evidence after one more answer. */
 export function weighGap(proof: GapProof, input: GapInput, at: GapContext): GapProof {
   const cell = TABLE[proof.phase][input.kind] as (proof: GapProof, input: GapInput, at: GapContext) => GapProof;

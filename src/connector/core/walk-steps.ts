@@ -5,7 +5,7 @@ import type { CoreNotification, CoreWrite } from './instruments-messages.ts';
 import { beginWalk, type InstrumentsOffset } from './instruments-offset.ts';
 import { addCounts, recordRows, sortRows } from './page-rows.ts';
 import { planSweep, type SweepPlan } from './sweep.ts';
-import type { Walk, WalkContext, WalkInput, WalkMemory, WalkStep } from './walk.ts';
+import type { Walk, WalkContext, WalkInput, WalkStep } from './walk.ts';
 
 /** A list of more pages than this has no end. */
 const MOST_PAGES = 1_000_000;
@@ -81,7 +81,10 @@ export function settlePage(walk: In<'draining'>, _: Of<'settle'>, at: WalkContex
   const flaws = new Set([...walk.flaws, ...sorted.flaws]);
   const lastId = highest(walk.lastId, sorted.lastId);
   return {
-    walk: page.next === null ? readToEnd({ flaws, lastId }, at.nowMs) : { phase: 'paging', flaws, lastId },
+    walk:
+      page.next === null
+        ? { phase: 'verifying', flaws, lastId, places: placesToVerify(lastId) }
+        : { phase: 'paging', flaws, lastId },
     offset: {
       ...at.offset,
       walkCursor: page.next,
@@ -94,18 +97,23 @@ export function settlePage(walk: In<'draining'>, _: Of<'settle'>, at: WalkContex
   };
 }
 
-/** An empty list has no last row to ask behind, and nothing can lie behind the highest id that there is. */
-function readToEnd(memory: WalkMemory, nowMs: number): Walk {
-  const { flaws, lastId } = memory;
-  if (lastId === null || lastId === HIGHEST_ID) return { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId };
-  return { phase: 'verifying', flaws, lastId };
+/**
+ * Where to ask whether the list goes on. Whether minId is inclusive is not shown, so from the last row and from behind
+ * it: an exclusive one hides the id next to the last from the second, and a list that is cut at the last row hides all
+ * of its rest from the first. An empty list is asked for once more from its beginning.
+ */
+function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
+  if (lastId === null) return [null];
+  return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
 }
 
 /** A list that goes on behind its end was cut: what it did not show may well be there. */
 export function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
-  const { lastId } = walk;
-  const isEnd = next === null && rows.length === 0;
+  const { lastId, places } = walk;
+  const isEnd = next === null && rows.every(({ id }) => id !== null && lastId !== null && id <= lastId);
   const flaws = isEnd ? walk.flaws : new Set([...walk.flaws, 'rowsBehindTheEnd' as const]);
+  const left = places.slice(1);
+  if (isEnd && left.length > 0) return { walk: { ...walk, places: left } };
   return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId } };
 }
 
@@ -113,6 +121,7 @@ export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext)
   if (walk.drain.ended === null) throw new Error('A walk was ended before its final drain.');
   const flaws = new Set(walk.flaws);
   if (walk.drain.ended === 'limit') flaws.add('streamNotDrained');
+  if (at.isStreamInDoubt) flaws.add('streamInDoubt');
   return sweepOn(planSweep({ ...at, flaws }), at);
 }
 

@@ -36,8 +36,8 @@ export type Walk =
   | ({ readonly phase: 'paging' } & WalkMemory)
   /** A page is here; the stream is read up to where it stood at the page's last byte. */
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
-  /** The list is over, or says so: it is asked once more behind its last row. */
-  | { readonly phase: 'verifying'; readonly flaws: ReadonlySet<WalkFlaw>; readonly lastId: bigint }
+  /** The list is over, or says so: it is asked once more from these places. */
+  | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & WalkMemory)
   /** The final drain. */
   | ({ readonly phase: 'closing'; readonly drain: Drain } & WalkMemory)
   /** Tombstones; `plan` null: a restart came between, and there is nothing left to tell what is gone. */
@@ -65,6 +65,8 @@ export interface WalkContext {
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
   readonly settings: CoreSettings;
+  /** Whether there is evidence against our offset in the stream. */
+  readonly isStreamInDoubt: boolean;
   readonly nowMs: number;
 }
 

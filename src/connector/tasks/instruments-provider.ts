@@ -125,7 +125,8 @@ export function createInstrumentsProvider(options: {
   };
 }
 
-function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string): ReadonlyMap<string, unknown> {
+/** The links of an answer, without which nobody knows where it goes on. */
+export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string): ReadonlyMap<string, unknown> {
   const links = envelope.get('links');
   if (links instanceof Map) return links;
   throw new ConnectorError(

@@ -72,7 +72,8 @@ export function createInstrumentsReport(source: string, events: ConnectorEvents)
   };
 }
 
-function totals(
+/** What the rows of an answer add to the counts of drift and of rounded numbers. */
+export function totals(
   rows: readonly (
     | Pick<DecodedRow & { kind: 'record' }, 'driftFields' | 'roundedNumbers' | 'kind'>
     | { kind: string }

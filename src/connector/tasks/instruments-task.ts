@@ -1,5 +1,5 @@
 import type { DecodedEvent } from '../../avro/event-decoder.ts';
-import type { NotificationContent } from '../../avro/notification-encoder.ts';
+import type { NotificationEncoder } from '../../avro/notification-encoder.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import type { Random } from '../../support/back-off.ts';
@@ -11,6 +11,7 @@ import type { CoreDecision, CoreRequest, PageRequest } from '../core/instruments
 import { writeInstrumentsOffset } from '../core/instruments-offset.ts';
 import type { SourceTask, SourceTurn } from '../source-task.ts';
 import { keyedRecord } from '../target-topic.ts';
+import type { WalkRequests } from '../walk-requests.ts';
 import { eventFacts, rowFacts } from './core-facts.ts';
 import { eventRecords, type InstrumentTargets, rowRecords, tombstones } from './instrument-records.ts';
 import type { InstrumentEvents, InstrumentsPage, InstrumentsProvider } from './instruments-provider.ts';
@@ -21,10 +22,12 @@ export interface InstrumentsTaskOptions {
   readonly targets: InstrumentTargets;
   readonly core: InstrumentsCore;
   readonly provider: InstrumentsProvider;
+  readonly walkRequests: WalkRequests;
   /** What the instruments topic holds now. */
   readonly census: (signal: AbortSignal) => Promise<Census>;
   readonly offsetRecord: (offset: SourceOffset) => OutgoingRecord;
-  readonly encodeNotification: (notification: NotificationContent) => Buffer;
+  /** Resolves once the schemas are registered; asked at each poll, so that a registry that is down is tried again. */
+  readonly notificationEncoder: (signal: AbortSignal) => Promise<NotificationEncoder>;
   /** Types of events that delete their instrument. */
   readonly deleteOnEventTypes: readonly string[];
   readonly instrumentsEndpoint: string;
@@ -103,7 +106,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     ahead = { request, page };
   }
 
-  function recordsOf({ write, notifications, offset }: CoreDecision): OutgoingRecord[] {
+  function recordsOf({ write, notifications, offset }: CoreDecision, encoder: NotificationEncoder): OutgoingRecord[] {
     if (offset === null) return [];
     const { since } = core.offset ?? offset;
     const time = held.time ?? offset.serverDate;
@@ -140,25 +143,29 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     })();
     const told = notifications.map((notification) => {
       const content = notificationContent(source, notification, offset);
-      return keyedRecord(targets.notifications, source, options.encodeNotification(content), {});
+      return keyedRecord(targets.notifications, source, encoder.encode(content), {});
     });
     return [...written, ...told, options.offsetRecord(writeInstrumentsOffset(offset))];
   }
 
   return {
     async poll(signal): Promise<SourceTurn> {
+      const { request: walk, superseded } = options.walkRequests.newest(source);
+      if (walk !== null) core.requestWalk(walk);
       const request = core.next(clock.monotonicMs());
       if (request.kind === 'wait') {
         // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
-        return { records: [], waitMs: Math.ceil(request.ms * (1 - options.random() / 10)), committed() {} };
+        const waitMs = Math.ceil(request.ms * (1 - options.random() / 10));
+        return { records: [], waitMs, wake: superseded, committed() {} };
       }
+      const encoder = await options.notificationEncoder(signal);
       const decision = await ask(request, signal);
       if (decision.ahead !== null) fetchAhead(decision.ahead, signal);
       const committed = (commitMs: number) => {
         decision.committed();
         report.decided(decision, { page: held.page, events: held.events, commitMs });
       };
-      const records = recordsOf(decision);
+      const records = recordsOf(decision, encoder);
       if (records.length === 0) committed(0);
       return { records, waitMs: 0, committed };
     },

@@ -5,7 +5,7 @@ import type { InstrumentsOffset } from '../core/instruments-offset.ts';
 type NotificationOf<Kind extends CoreNotification['kind']> = Extract<CoreNotification, { kind: Kind }>;
 
 /** Why a gap was suspected or proven, for people. */
-const SIGNS = {
+export const SIGNS = {
   refused: 'the provider refuses our offset but takes a fresh one',
   quiet: 'the provider answers our offset with nothing while the stream goes on',
   lower: 'the provider offers a lower offset than ours',
@@ -96,6 +96,7 @@ function deletionSkipped({ walk, flaws }: NotificationOf<'deletionSkipped'>) {
     rowBelowCursor: 'a row stood below the cursor',
     rowsBehindTheEnd: 'rows lay behind the end of the list',
     streamNotDrained: 'the stream could not be drained',
+    streamInDoubt: 'it was in doubt whether the provider still takes our offset',
   };
   const why = flaws.map((flaw) => reasons[flaw]).join(', ');
   return {

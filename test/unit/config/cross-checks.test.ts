@@ -79,27 +79,54 @@ test('verification of certificates cannot be switched off', async () => {
 
 test('two sources never write one topic, nor share a name', async () => {
   const source = (name: string, rest = '') => `{ name: ${name}, type: instruments${rest} }`;
-  const own = ', topics: { instruments: own }';
+  const own = (instruments: string) =>
+    `, topics: { instruments: ${instruments}, instrument-events: ${instruments}-events }`;
   await refused(
-    { sources: `sources: [${source('a')}, ${source('b')}]` },
-    /sources\[1\]\.topics\.instruments: writes the topic instruments/,
+    { sources: `sources: [${source('a', own('own'))}, ${source('b', ', topics: { instruments: own }')}]` },
+    /sources\[1\]\.topics\.instruments: writes the topic own, as does sources\[0\]/,
   );
   await refused(
-    { sources: `sources: [${source('a', own)}, ${source('b', own)}]` },
-    /writes the topic own, as does sources\[0\]/,
+    { sources: `sources: [${source('a')}, ${source('b', ', topics: { instruments: own }')}]` },
+    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, as does sources\[0\]/,
   );
   await refused(
-    { sources: `sources: [${source('a')}, ${source('a', own)}]` },
+    { sources: `sources: [${source('a')}, ${source('a', own('own'))}]` },
     /sources\[1\]\.name: is the name of sources\[0\] too/,
   );
   await refused(
     { sources: `sources: [${source('a', ', topics: { instruments: offsets }')}]` },
     /writes the topic offsets, as does topics\.names\.offsets/,
   );
-  const { sources } = await accepted({ sources: `sources: [${source('a')}, ${source('b', own)}]` });
+  const { sources } = await accepted({ sources: `sources: [${source('a')}, ${source('b', own('own'))}]` });
   assert.deepEqual(
-    sources.map(({ topics }) => topics.instruments),
-    ['instruments', 'own'],
+    sources.map(({ topics }) => topics),
+    [
+      { instruments: 'instruments', 'instrument-events': 'instrument-events' },
+      { instruments: 'own', 'instrument-events': 'own-events' },
+    ],
+  );
+});
+
+test('events and pre-trade checks stand beside instruments, on topics of their own', async () => {
+  const instruments = '{ name: a, type: instruments }';
+  await refused(
+    { sources: `sources: [${instruments}, { name: b, type: events, eventType: newissue }]` },
+    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, as does sources\[0\]; name another/,
+  );
+  await refused(
+    { sources: 'sources: [{ name: a, type: pre-trade-checks, topics: { pre-trade-checks: notifications } }]' },
+    /topics\.pre-trade-checks: writes the topic notifications, as does topics\.names\.notifications/,
+  );
+  const events = '{ name: b, type: events, eventType: newissue, topics: { instrument-events: new-issues } }';
+  const { sources } = await accepted({
+    sources: `sources: [${instruments}, ${events}, { name: c, type: pre-trade-checks }]`,
+  });
+  assert.deepEqual(
+    sources.slice(1).map(({ topics, pollIntervalMs }) => [topics, pollIntervalMs]),
+    [
+      [{ 'instrument-events': 'new-issues' }, 30_000],
+      [{ 'pre-trade-checks': 'pre-trade-checks' }, 45_000],
+    ],
   );
 });
 

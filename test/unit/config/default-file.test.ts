@@ -63,7 +63,7 @@ function settingsIn(yaml: string): Map<string, string> {
 }
 
 /** `# key: value # line`: a setting that is switched off. */
-const COMMENTED = /^ *# *([a-z][A-Za-z]*):.*? # (.*)$/;
+const COMMENTED = /^ *# *([a-z][A-Za-z-]*):.*? # (.*)$/;
 
 test('an empty environment gives one message that lists all missing variables', async () => {
   const problems = await problemsIn(text, { file: 'config/connector.yaml' });

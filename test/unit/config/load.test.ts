@@ -41,8 +41,10 @@ test('a whole file with the environment becomes settings, durations as milliseco
   assert.deepEqual(settings.kafka.brokers, ['a:1', '[::1]:2', 'b.example:3']);
   assert.equal(settings.kafka.transactionTimeoutMs, 60_000);
   assert.equal(settings.topics.create, false);
-  const { walkIntervalMs, topics } = settings.sources[0] ?? assert.fail();
-  assert.deepEqual([walkIntervalMs, topics], [604_800_000, { instruments: 'mine' }]);
+  const [source] = settings.sources;
+  assert.ok(source?.type === 'instruments');
+  const topics = { instruments: 'mine', 'instrument-events': 'instrument-events' };
+  assert.deepEqual([source.walkIntervalMs, source.topics], [604_800_000, topics]);
 });
 
 test('secrets can be had, are told to the log, and are never printed', async () => {
@@ -115,10 +117,10 @@ log: { level: "\${LOG_LEVEL}" }
     'my.yaml:15:15 topics.partitions: TOPIC_PARTITIONS is not set',
     'my.yaml:16:21 topics.names.offsets: is the same topic as topics.names.dead-letters; each needs its own',
     'my.yaml:18:35 sources[0].walkIntervall: unknown setting; did you mean walkInterval?',
-    'my.yaml:19:5 sources[1].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
     'my.yaml:19:13 sources[1].name: is the name of sources[0] too; each source needs its own',
-    'my.yaml:19:22 sources[1].type: the string "instrments" came; wanted one of instruments',
+    'my.yaml:19:22 sources[1].type: the string "instrments" came; wanted one of instruments, events, pre-trade-checks',
     'my.yaml:20:5 sources[2].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
+    'my.yaml:20:5 sources[2].topics.instrument-events: writes the topic instrument-events, as does sources[0]; name another in its topics.instrument-events',
     'my.yaml:21:15 log.level: the value of LOG_LEVEL came; wanted one of debug, info, warn, error',
   ]);
 });

@@ -4,6 +4,7 @@ import type { SourceTask, SourceTurn } from '../../../src/connector/source-task.
 import { runSource } from '../../../src/connector/source-worker.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
+import { type Clock, systemClock } from '../../../src/support/clock.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
 import { recordedEvents } from '../../support/recorded-events.ts';
 
@@ -30,9 +31,13 @@ function scripted(script: readonly (Partial<SourceTurn> | Error)[]) {
   return { task, happened, signal: stop.signal };
 }
 
-async function run(script: readonly (Partial<SourceTurn> | Error)[], commit?: () => Promise<void>) {
+async function run(
+  script: readonly (Partial<SourceTurn> | Error)[],
+  { commit, sleep }: { commit?: () => Promise<void>; sleep?: Clock['sleep'] } = {},
+) {
   const { task, happened, signal } = scripted(script);
-  const clock = skippingClock();
+  const skipping = skippingClock();
+  const clock = { ...skipping, ...(sleep && { sleep }) };
   const { events, seen } = recordedEvents();
   const ended = runSource({
     source: 's',
@@ -47,7 +52,7 @@ async function run(script: readonly (Partial<SourceTurn> | Error)[], commit?: ()
     signal,
   });
   const reason = await ended.catch((error: unknown) => error);
-  return { happened, sleepsMs: clock.sleepsMs, seen, reason };
+  return { happened, sleepsMs: skipping.sleepsMs, seen, reason };
 }
 
 test('each answer is committed before the next one is asked for, and the task told afterwards', async () => {
@@ -59,6 +64,42 @@ test('an answer without records commits nothing and waits as the task says', asy
   const { happened, sleepsMs } = await run([{ records: [], waitMs: 30_000 }, {}]);
   assert.deepEqual(happened, ['poll', 'poll', 'commit', 'committed']);
   assert.deepEqual(sleepsMs, [30_000]);
+});
+
+test('a wait ends early when it is woken, and then the task is polled at once', async () => {
+  const wake = new AbortController();
+  const { happened, reason } = await run([{ records: [], waitMs: 30_000, wake: wake.signal }, {}], {
+    sleep: (_ms, signal) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+        wake.abort();
+      }),
+  });
+  assert.deepEqual(happened, ['poll', 'poll', 'commit', 'committed']);
+  assert.match(String(reason), /the script has ended/);
+});
+
+test('what woke a task before it waited is not missed', async () => {
+  const { happened, sleepsMs } = await run([{ records: [], waitMs: 30_000, wake: AbortSignal.abort() }, {}]);
+  assert.deepEqual(happened, ['poll', 'poll', 'commit', 'committed']);
+  assert.deepEqual(sleepsMs, []);
+});
+
+test('a stop during a wait that could be woken ends the loop with its reason', async () => {
+  const { task, signal } = scripted([{ records: [], waitMs: 30_000, wake: new AbortController().signal }]);
+  const stop = new AbortController();
+  const reason = new Error('stopped');
+  const ended = runSource({
+    source: 's',
+    task,
+    commit: async () => {},
+    clock: systemClock,
+    random: () => 1,
+    events: recordedEvents().events,
+    signal: AbortSignal.any([signal, stop.signal]),
+  });
+  setImmediate(() => stop.abort(reason));
+  await assert.rejects(ended, reason);
 });
 
 test('a poll that failed is tried again with a growing wait, and starts small after a success', async () => {
@@ -90,7 +131,7 @@ for (const error of [new ConnectorError('WALK_CURSOR_REPEATED', 'loop'), new Typ
 
 test('a failed commit is never repeated: it leaves the loop, since only the committed offset tells what became of it', async () => {
   const failure = new ConnectorError('TRANSACTION_FAILED', 'cut');
-  const { happened, reason } = await run([{}, {}], () => Promise.reject(failure));
+  const { happened, reason } = await run([{}, {}], { commit: () => Promise.reject(failure) });
   assert.deepEqual(happened, ['poll', 'commit']);
   assert.equal(reason, failure);
 });

@@ -134,9 +134,10 @@ test('a consumer that crashes, or from which nothing comes, is an error; its gro
   await assert.rejects(silentBroker.reading, /nothing came for 30000 ms/);
 });
 
-test('closing ends a reading under way as an error', async () => {
-  const { reading, reader, clock } = readerOver({ ends: ends(0, 3) });
+test('closing ends a reading under way as an error, and waits until its group is removed', async () => {
+  const { reading, reader, clock, calls } = readerOver({ ends: ends(0, 3) });
   await clock.advance(0);
   await reader.close();
+  assert.deepEqual(calls.slice(-4), ['disconnect', 'admin connect', 'delete group', 'admin disconnect']);
   await assert.rejects(reading, { code: 'KAFKA_UNREACHABLE', message: /was closed/ });
 });

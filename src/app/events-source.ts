@@ -1,0 +1,53 @@
+import { createEventDecoder } from '../avro/event-decoder.ts';
+import { createPageDecoder } from '../avro/page-decoder.ts';
+import { readSchemaText } from '../avro/schema-files.ts';
+import type { SourceSettingsOf } from '../config/settings.ts';
+import type { Source } from '../connector/offset-partition.ts';
+import { createEventsTask, followEventStream } from '../connector/tasks/events-task.ts';
+import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
+import { createReferenceData, filterText } from '../provider/reference-data.ts';
+import { createFollowedSource, type FollowedSourceOptions, registeredDecoder } from './followed-source.ts';
+
+/** An events source from its settings: everything that its task needs, put together. */
+export function createEventsSource(
+  options: FollowedSourceOptions & { readonly source: SourceSettingsOf<'events'> },
+): Source {
+  const { source, settings, topics, http, clock } = options;
+  const { maxEvents } = source;
+  const instrument = readSchemaText('Instrument');
+  const decoders = registeredDecoder(options, 'InstrumentEvent', ({ schema, schemaId, ...mapping }) => ({
+    // Only records of events are written: the instrument in them is also given as its own record, which nobody uses, and
+    // so is the row of the list that tells where the stream starts. Neither needs an id of the registry.
+    events: createEventDecoder({
+      ...mapping,
+      eventSchema: schema,
+      eventSchemaId: schemaId,
+      instrumentSchema: instrument,
+      instrumentSchemaId: schemaId,
+    }),
+    pages: createPageDecoder({ ...mapping, schema: instrument, schemaId, listKey: 'instruments' }),
+  }));
+  const referenceData = createReferenceData({ http, baseUrl: settings.referenceData.url, filter: source });
+  return createFollowedSource(options, {
+    filter: filterText(source),
+    begins: 'atGivenStart',
+    encoder: async (signal) => (await decoders(signal)).notifications,
+    startTask: (common) =>
+      createEventsTask({
+        ...common,
+        stream: followEventStream(
+          createInstrumentsProvider({
+            referenceData,
+            decoders: async (signal) => (await decoders(signal)).decoder,
+            limit: 1,
+            maxEvents,
+            maxDeadLetters: settings.mapping.maxDeadLetters,
+            clock,
+          }),
+        ),
+        endpoint: referenceData.eventsEndpoint,
+        instrumentEvents: topics.target,
+        deadLetters: topics.deadLetters,
+      }),
+  });
+}

@@ -1,0 +1,34 @@
+import { createCheckDecoder } from '../avro/check-decoder.ts';
+import type { Source } from '../connector/offset-partition.ts';
+import { followPreTradeChecks } from '../connector/tasks/pre-trade-check-stream.ts';
+import { createPreTradeChecksTask } from '../connector/tasks/pre-trade-checks-task.ts';
+import { createPreTradeChecks } from '../provider/pre-trade-checks.ts';
+import { createFollowedSource, type FollowedSourceOptions, registeredDecoder } from './followed-source.ts';
+
+/** Pre-trade checks have no filter; the committed offset says so. */
+const NO_FILTER = 'all';
+
+/** A source of pre-trade checks from its settings: everything that its task needs, put together. */
+export function createPreTradeChecksSource(options: FollowedSourceOptions): Source {
+  const { settings, topics, http, clock } = options;
+  const decoders = registeredDecoder(options, 'PreTradeCheck', createCheckDecoder);
+  const preTradeChecks = createPreTradeChecks({ http, baseUrl: settings.referenceData.url });
+  return createFollowedSource(options, {
+    filter: NO_FILTER,
+    begins: 'withoutOffset',
+    encoder: async (signal) => (await decoders(signal)).notifications,
+    startTask: (common) =>
+      createPreTradeChecksTask({
+        ...common,
+        stream: followPreTradeChecks({
+          preTradeChecks,
+          decoder: async (signal) => (await decoders(signal)).decoder,
+          maxDeadLetters: settings.mapping.maxDeadLetters,
+          clock,
+        }),
+        endpoint: preTradeChecks.endpoint,
+        preTradeChecks: topics.target,
+        deadLetters: topics.deadLetters,
+      }),
+  });
+}

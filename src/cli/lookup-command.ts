@@ -1,0 +1,63 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { lookUpCheck } from '../app/check-lookup.ts';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
+import type { Log } from '../observability/log.ts';
+import type { Redaction } from '../observability/redaction.ts';
+import { checkAsJson, checkAsTable, withoutUrl } from './check-text.ts';
+import { EXIT_CODES, type Terminal } from './terminal.ts';
+
+const LONGEST_ID = 512;
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
+/** The usual settings file asks for these too; whoever only looks something up may have neither. */
+const NOT_NEEDED = { KAFKA_BROKERS: 'localhost:9092', SCHEMA_REGISTRY_URL: 'http://localhost' };
+
+interface CheckOptions {
+  readonly config: string;
+  readonly showUrl: boolean;
+  readonly output: 'json' | 'table';
+}
+
+/** `lookup check <id>`: one pre-trade check, asked of the provider itself; neither Kafka nor the registry is needed. */
+export function lookupCommand(
+  program: Command,
+  terminal: Terminal,
+  exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  const { env, stdout, stderr, signal } = terminal;
+  program
+    .command('lookup')
+    .description('Ask the provider for one thing and print it.')
+    .command('check')
+    .description('Print one pre-trade check. Its URL lets whoever has it trade: it is shown only when asked for.')
+    .argument('<id>', 'the id of the check, as the platform shows it', checkId)
+    .option('--show-url', 'print the simulation URL too', false)
+    .addOption(new Option('--output <form>', 'how it is printed').choices(['json', 'table']).default('table'))
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText('after', '\nExample:\n  spconnect lookup check PTC-0123456789 --output json\n')
+    .action(async (id: string, { config, showUrl, output }: CheckOptions) => {
+      const used = { ...NOT_NEEDED, ...withoutEmpty(env) };
+      const { referenceData } = await loadSettings({ file: config, env: used, onSecret: redaction.register });
+      const check = await lookUpCheck(referenceData, id, { log: SILENT, signal });
+      if (check === null) {
+        stderr.write('The provider has no pre-trade check with this id.\n');
+        exitWith(EXIT_CODES.failed);
+        return;
+      }
+      const shown = showUrl ? check : withoutUrl(check);
+      stdout.write(output === 'json' ? checkAsJson(shown) : checkAsTable(shown));
+    });
+}
+
+function checkId(text: string): string {
+  // A dot or two would be another path.
+  if (text === '' || text.length > LONGEST_ID || /^\.{1,2}$/.test(text)) {
+    throw new InvalidArgumentError('The id of a pre-trade check is needed.');
+  }
+  return text;
+}
+
+/** An empty variable counts as not set. */
+function withoutEmpty(env: Terminal['env']): Terminal['env'] {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}

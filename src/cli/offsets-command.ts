@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander';
+import { atInstallation } from '../app/installation.ts';
+import { type ListedOffset, listOffsets, type OffsetReset, resetOffset } from '../app/offsets-operation.ts';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Redaction } from '../observability/redaction.ts';
+import { withoutControls } from './describe-error.ts';
+import { knownSource } from './known-source.ts';
+import type { Terminal } from './terminal.ts';
+
+type Output = 'text' | 'json';
+
+/** `offsets`: how far each source has come, and how to make one start anew. Offsets go to stdout, talk to stderr. */
+export function offsetsCommand(
+  program: Command,
+  terminal: Terminal,
+  _exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  const { env, stdout, stderr, signal } = terminal;
+  const offsets = program.command('offsets').description('Show or reset how far each source has come.');
+  const load = (file: string): Promise<Settings> => loadSettings({ file, env, onSecret: redaction.register });
+  const needs = ['offsets'] as const;
+
+  offsets
+    .command('list')
+    .description('Show the committed offset of every source.')
+    .addOption(outputOption())
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .action(async ({ output, config }: { output: Output; config: string }) => {
+      const settings = await load(config);
+      const found = await atInstallation({ settings, signal, needs }, listOffsets);
+      stdout.write(output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : found.map(asText).join('\n'));
+    });
+
+  const reset = offsets
+    .command('reset')
+    .description('Delete the committed offset of a source, so that it starts from the beginning.')
+    .argument('<source>', 'the name of a source')
+    .option('--execute', 'do it; without this, only tell what would be done', false)
+    .addOption(outputOption())
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText('after', '\nWhat is, or was, committed goes to stdout: keep it.\n')
+    .action(async (name: string, { execute, output, config }: { execute: boolean; output: Output; config: string }) => {
+      const settings = await load(config);
+      const source = knownSource(reset, name, settings.sources);
+      const outcome = await atInstallation({ settings, signal, needs }, (installation) =>
+        resetOffset(installation, { source, execute }),
+      );
+      const { before } = outcome;
+      stdout.write(output === 'json' ? `${JSON.stringify(before, null, 2)}\n` : asText(before));
+      stderr.write(resetText(outcome, execute));
+    });
+}
+
+function outputOption(): Option {
+  return new Option('--output <form>', 'the form of what goes to stdout').choices(['text', 'json']).default('text');
+}
+
+function asText({ source, type, configured, partition, offset, problem }: ListedOffset): string {
+  const notes = [type ?? 'the key of another program', `partition ${partition}`];
+  if (!configured) notes.push('not in the settings');
+  const lines =
+    offset === null ? [problem ?? 'nothing is committed'] : Object.entries(offset).map(([key, v]) => `${key}: ${v}`);
+  return withoutControls(`${source} (${notes.join(', ')})\n${lines.map((line) => `  ${line}\n`).join('')}`);
+}
+
+function resetText({ before, besides, done }: OffsetReset, execute: boolean): string {
+  const { source, partition, offset, problem } = before;
+  if (offset === null && problem === null)
+    return `Source ${source} has no committed offset: there is nothing to reset.\n`;
+  const others =
+    besides.length === 0 ? '' : ` The other sources on partition ${partition} go on: ${besides.join(', ')}.`;
+  if (done) {
+    return (
+      `The offset of source ${source} was deleted. A connector that is running is fenced by this: with its next ` +
+      `commit it opens its writer anew and starts this source from the beginning.${others} One that is stopped, or ` +
+      'whose source has stopped with an error, does so when it is started.\n'
+    );
+  }
+  if (execute) throw new Error(`The offset of source ${source} was not deleted.`);
+  return (
+    `Nothing was changed. With --execute the offset of source ${source} is deleted: it then starts from the beginning, ` +
+    'with the stream as it is then and a complete reading. Events that it had not read yet are lost; records in the ' +
+    `topics stay. A connector that is running is fenced and does this at its next commit.${others}\n`
+  );
+}

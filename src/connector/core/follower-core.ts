@@ -1,0 +1,106 @@
+import type { FollowerAnswer, FollowerDecision, FollowerRequest } from './follower-messages.ts';
+import type { FollowerOffset } from './follower-offset.ts';
+import {
+  beginAt,
+  type FollowerOutcome,
+  type FollowerSettings,
+  type FollowerState,
+  followOffset,
+  takeStart,
+  takeTrial,
+} from './follower-steps.ts';
+import { RETENTION_MS, secondsToRetentionCliff } from './retention-gap.ts';
+import { streamAtStart } from './stream.ts';
+
+/**
+ * The decisions of a source that follows one stream: what to ask next, and what an answer means. It asks nothing
+ * itself, looks at no clock, and moves on only when a decision is committed. `nowMs` is a monotonic clock throughout.
+ *
+ * One belongs to one start of a task: after a commit that failed, or whose outcome is unknown, it is thrown away and
+ * made anew from the committed offset.
+ */
+export class FollowerCore {
+  readonly #settings: FollowerSettings;
+  #state: FollowerState | null;
+
+  /** `committed`: the offset to go on from; null when there is none. */
+  constructor(settings: FollowerSettings, committed: FollowerOffset | null, nowMs: number) {
+    this.#settings = settings;
+    this.#state = committed && { offset: committed, stream: streamAtStart(nowMs), committedMs: nowMs };
+  }
+
+  /** The offset as the next commit will have it; null before the first answer of a source without one. */
+  get offset(): FollowerOffset | null {
+    return this.#state?.offset ?? null;
+  }
+
+  /** Our own clock counts only until the provider has answered this task. Null before the first offset. */
+  secondsToRetentionCliff(nowMs: number, wallMs: number): number | null {
+    if (this.#state === null) return null;
+    const { stream, offset } = this.#state;
+    if (stream.takenMs === null) return secondsToRetentionCliff(offset.serverDate.dateMs, wallMs);
+    return (RETENTION_MS - (nowMs - stream.takenMs)) / 1000;
+  }
+
+  /** What is wanted now. Asking changes nothing: after a failed request the same comes again, or something more urgent. */
+  next(nowMs: number): FollowerRequest {
+    const { begins, pollIntervalMs } = this.#settings;
+    if (this.#state === null) return begins === 'atGivenStart' ? { kind: 'start' } : { kind: 'stream', since: null };
+    const { stream, offset } = this.#state;
+    const { proof, answeredMs, dueMs } = stream;
+    // The stream comes first wherever it is overdue, so that a gap that is being proven cannot starve it.
+    const isOverdue = answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
+    if (!isOverdue && proof.phase === 'wantsStart') return { kind: 'start' };
+    if (!isOverdue && proof.phase === 'wantsTrial' && proof.start !== null) {
+      return { kind: 'trial', since: proof.start };
+    }
+    if (isOverdue || nowMs >= dueMs) return { kind: 'stream', since: offset.since };
+    return { kind: 'wait', ms: Math.max(1, Math.ceil(dueMs - nowMs)) };
+  }
+
+  /**
+   * What an answer to the newest request means. Nothing has changed until its decision is committed: an answer that
+   * could not be used after all may be dropped, and is asked for again.
+   *
+   * @throws ConnectorError RETENTION_GAPS_REPEAT: the source stops.
+   */
+  answered(answer: FollowerAnswer, nowMs: number): FollowerDecision {
+    const before = this.#state;
+    const { state, commits, ...decision } = this.#weigh(answer, nowMs);
+    return {
+      writes: false,
+      notifications: [],
+      discarded: null,
+      ...decision,
+      offset: commits ? state.offset : null,
+      committed: () => {
+        if (this.#state !== before) throw new Error('A decision was committed twice, or after a later one.');
+        this.#state = state;
+      },
+    };
+  }
+
+  #weigh(answer: FollowerAnswer, nowMs: number): FollowerOutcome {
+    const at = { settings: this.#settings, nowMs };
+    const state = this.#state;
+    if (state === null) {
+      const wanted = this.next(nowMs).kind;
+      if (answer.kind === 'start' && wanted === 'start') {
+        return { state: beginAt(answer.since, answer.time, at), commits: true };
+      }
+      if (answer.kind === 'stream' && wanted === 'stream') {
+        return followOffset(beginAt(null, answer.time, at), answer, at);
+      }
+      throw new Error(`A source without an offset was given ${answer.kind}.`);
+    }
+    switch (answer.kind) {
+      case 'start':
+        return takeStart(state, answer, at);
+      case 'trial':
+        return takeTrial(state, answer.taken, at);
+      case 'stream':
+      case 'refused':
+        return followOffset(state, answer, at);
+    }
+  }
+}

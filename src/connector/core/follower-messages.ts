@@ -1,0 +1,54 @@
+import type { AnswerTime } from './answer-time.ts';
+import type { FollowerOffset } from './follower-offset.ts';
+import type { GapSign } from './retention-gap.ts';
+import type { StreamAnswer } from './stream-answer.ts';
+
+/** What the core of a follower wants next. */
+export type FollowerRequest =
+  /** A fresh start of the stream; of a stream that is begun without an offset, the request without one. */
+  | { readonly kind: 'start' }
+  /** The stream from our offset; null: without one. */
+  | { readonly kind: 'stream'; readonly since: string | null }
+  /** The same request with another offset: only whether it gets 200 counts, its items are dropped. */
+  | { readonly kind: 'trial'; readonly since: string }
+  | { readonly kind: 'wait'; readonly ms: number };
+
+/** What came of a request. Failures that another try may mend never get here. */
+export type FollowerAnswer =
+  /** `newest`: the newest offset that the answer names, where it names one. */
+  | { readonly kind: 'start'; readonly since: string; readonly newest: string | null; readonly time: AnswerTime }
+  /** `items`: how many events or checks the answer holds, dead letters included. */
+  | ({ readonly kind: 'stream'; readonly items: number; readonly time: AnswerTime } & StreamAnswer)
+  /** The stream request got a 4xx that refuses our offset (see refusesOffset). */
+  | { readonly kind: 'refused'; readonly status: number; readonly time: AnswerTime }
+  | { readonly kind: 'trial'; readonly taken: boolean };
+
+/** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
+export type FollowerNotification =
+  | { readonly kind: 'gapSuspected'; readonly fromMs: number; readonly to: AnswerTime; readonly since: string | null }
+  /** What lay behind our offset is lost for good, as far as the stream no longer serves it. `reset`: it began anew. */
+  | {
+      readonly kind: 'gapProven' | 'streamReset';
+      readonly why: GapSign;
+      readonly fromMs: number;
+      readonly to: AnswerTime;
+      readonly lostAfter: string | null;
+      /** Null: from wherever the provider begins without an offset. */
+      readonly goesOnAfter: string | null;
+    };
+
+/** What an answer means. */
+export interface FollowerDecision {
+  /** Whether every item of the answer becomes a record or a dead letter. */
+  readonly writes: boolean;
+  /** To commit with all of it; null when there is nothing to commit at all. */
+  readonly offset: FollowerOffset | null;
+  readonly notifications: readonly FollowerNotification[];
+  /** For the log: why an answer was dropped. */
+  readonly discarded: GapSign | null;
+  /**
+   * To be called once, when the decision is committed, or at once when it has no offset. The core moves on from here
+   * only; one whose commit failed is thrown away.
+   */
+  committed(): void;
+}

@@ -1,0 +1,185 @@
+import type { AnswerTime } from './answer-time.ts';
+import type { FollowerAnswer, FollowerDecision, FollowerNotification } from './follower-messages.ts';
+import type { FollowerOffset } from './follower-offset.ts';
+import { healedOnceMore, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
+import { followStream, type OffsetAnswer, type Stream, streamAtStart } from './stream.ts';
+import { compareStreamOffsets } from './stream-offset.ts';
+
+/** The settings of a source that only follows a stream, as far as its decisions need them. Times in milliseconds. */
+export interface FollowerSettings {
+  /** The filter as one text, committed beside the offset. */
+  readonly filter: string;
+  /**
+   * `atGivenStart`: another request gives the first offset, and offsets can be compared (events). `withoutOffset`: the
+   * first request has none, and offsets are only told apart (pre-trade checks, part 4.2 of the interface).
+   */
+  readonly begins: 'atGivenStart' | 'withoutOffset';
+  readonly pollIntervalMs: number;
+  readonly emptyCommitIntervalMs: number;
+  readonly gapProofMs: number;
+}
+
+/** All that moves on with a commit. */
+export interface FollowerState {
+  /** As it will be committed next; may be ahead of what is committed, by answers without items. */
+  readonly offset: FollowerOffset;
+  readonly stream: Stream;
+  /** When an offset was last committed by this task, by the monotonic clock. */
+  readonly committedMs: number;
+}
+
+/** All that a decision may look at; it changes none of it. */
+export interface FollowerContext {
+  readonly settings: FollowerSettings;
+  readonly nowMs: number;
+}
+
+/** A decision, and what its commit changes. */
+export interface FollowerOutcome extends Partial<Omit<FollowerDecision, 'committed' | 'offset'>> {
+  readonly state: FollowerState;
+  readonly commits: boolean;
+}
+
+type Streamed = Extract<FollowerAnswer, { kind: 'stream' | 'refused' }>;
+
+/** No committed offset: the stream begins here, with no gap behind it. */
+export function beginAt(since: string | null, time: AnswerTime, { settings, nowMs }: FollowerContext): FollowerState {
+  return {
+    offset: { filter: settings.filter, since, serverDate: time, gapSuspectedFromMs: null, gapsHealedAtMs: [] },
+    stream: streamAtStart(nowMs),
+    committedMs: nowMs,
+  };
+}
+
+/** One answer to our offset: its items are taken or discarded, and a retention gap is suspected, proven or neither. */
+export function followOffset(state: FollowerState, answer: Streamed, at: FollowerContext): FollowerOutcome {
+  const { offset } = state;
+  if (answer.kind === 'refused' && (offset.since === null || !refusesOffset(answer.status))) {
+    throw new Error(`Status ${answer.status} says nothing about an offset, and was handed over as its refusal.`);
+  }
+  const items = answer.kind === 'stream' ? answer.items : 0;
+  const position = { ...offset, since: shown(offset.since, at) };
+  const step = followStream(state.stream, position, asOffsetAnswer(answer, at), { ...gapContext(at), events: items });
+  const taken = answer.kind === 'stream' && step.reading !== null ? answer : null;
+  const suspected = { ...offset, gapSuspectedFromMs: step.position.gapSuspectedFromMs };
+  const followed = taken === null ? suspected : { ...suspected, since: taken.next, serverDate: taken.time };
+  let after: FollowerState = { ...state, stream: step.stream, offset: followed };
+  const notifications: FollowerNotification[] = [];
+  if (step.suspects) {
+    const fromMs = offset.serverDate.dateMs;
+    notifications.push({ kind: 'gapSuspected', fromMs, to: answer.time, since: offset.since });
+  }
+  const isProven = step.stream.proof.phase === 'proven';
+  if (isProven) {
+    notifications.push(gapNotification(suspected, step.stream, answer.time, at));
+    after = healGap(after, answer.time, at);
+  }
+  const writes = taken !== null && items > 0;
+  // The first offset of a stream that had none is worth a commit of its own.
+  const isEmptyCommit = taken !== null && (offset.since === null || isEmptyCommitDue(state, taken.time, at));
+  const commits = isProven || step.suspects || writes || isEmptyCommit;
+  return {
+    state: commits ? { ...after, committedMs: at.nowMs } : after,
+    commits,
+    writes,
+    notifications,
+    discarded: step.discarded,
+  };
+}
+
+/** A fresh start of the stream. One that equals our offset: nothing lies behind it, so there is no gap. */
+export function takeStart(
+  state: FollowerState,
+  { since, newest }: Extract<FollowerAnswer, { kind: 'start' }>,
+  at: FollowerContext,
+): FollowerOutcome {
+  const { offset, stream } = state;
+  const isWithoutOffset = at.settings.begins === 'withoutOffset';
+  // Without an offset the provider may begin with its oldest check: ours can be the newest offset all the same.
+  const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
+  const ours = shown(offset.since, at);
+  const start = { kind: 'start', since: isOurs ? ours : shown(since, at), ours } as const;
+  const proof = weighGap(stream.proof, start, gapContext(at));
+  const gapSuspectedFromMs = isOurs ? null : offset.gapSuspectedFromMs;
+  const after = { ...state, stream: { ...stream, proof }, offset: { ...offset, gapSuspectedFromMs } };
+  // The request without an offset is both at once: a fresh start, and the trial that it gets 200.
+  return isWithoutOffset ? takeTrial(after, true, at) : { state: after, commits: false };
+}
+
+/** Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. */
+export function takeTrial(state: FollowerState, taken: boolean, at: FollowerContext): FollowerOutcome {
+  const { stream } = state;
+  const proof = weighGap(stream.proof, { kind: taken ? 'trialTaken' : 'trialRefused' }, gapContext(at));
+  const dueMs = proof.phase === 'wantsAgain' ? at.nowMs : stream.dueMs;
+  return { state: { ...state, stream: { ...stream, proof, dueMs } }, commits: false };
+}
+
+function gapNotification(
+  { since: lostAfter, serverDate, gapSuspectedFromMs }: FollowerOffset,
+  { proof: { sign, start } }: Stream,
+  to: AnswerTime,
+  at: FollowerContext,
+): FollowerNotification {
+  if (start === null || sign === null) throw new Error('A gap was proven without a fresh start.');
+  const goesOnAfter = freshStart(start, at);
+  const order = lostAfter === null || goesOnAfter === null ? null : compareStreamOffsets(goesOnAfter, lostAfter);
+  return {
+    kind: order !== null && order < 0 ? 'streamReset' : 'gapProven',
+    why: sign,
+    fromMs: gapSuspectedFromMs ?? serverDate.dateMs,
+    to,
+    lostAfter,
+    goesOnAfter,
+  };
+}
+
+/** Gives our offset up for the fresh start. */
+function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): FollowerState {
+  const { offset, stream } = state;
+  const { start } = stream.proof;
+  return {
+    ...state,
+    offset: {
+      ...offset,
+      since: start === null ? offset.since : freshStart(start, at),
+      serverDate: time,
+      gapSuspectedFromMs: null,
+      gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
+    },
+    stream: { ...stream, proof: NO_PROOF, discarded: 0, dueMs: at.nowMs, takenMs: at.nowMs },
+  };
+}
+
+/** A stream that begins without an offset goes on without one: then all is read again that it still serves. */
+function freshStart(start: string, { settings }: FollowerContext): string | null {
+  return settings.begins === 'withoutOffset' ? null : start;
+}
+
+/** Without it a quiet stream would be resumed after 7 days from an offset that has expired. */
+function isEmptyCommitDue(before: FollowerState, time: AnswerTime, { settings, nowMs }: FollowerContext): boolean {
+  const { committedMs, stream, offset } = before;
+  if (nowMs - committedMs >= settings.emptyCommitIntervalMs) return true;
+  // Many short lives in a row must not add up to an offset that nobody commits.
+  const silentMs = Math.abs(time.dateMs - offset.serverDate.dateMs);
+  return stream.takenMs === null && silentMs >= settings.emptyCommitIntervalMs;
+}
+
+function gapContext({ settings: { pollIntervalMs, gapProofMs }, nowMs }: FollowerContext) {
+  return { nowMs, pollIntervalMs, gapProofMs };
+}
+
+function asOffsetAnswer(answer: Streamed, at: FollowerContext): OffsetAnswer {
+  const { time } = answer;
+  if (answer.kind === 'refused') return { kind: 'refused', time };
+  const { next, nextId, full } = answer;
+  return { kind: 'events', time, full, next: shown(next, at), nextId: nextId === null ? null : shown(nextId, at) };
+}
+
+/**
+ * An offset as the reading of streams is shown it. With a sign in front it has not the form in which offsets can be
+ * compared, whatever it looks like: it can then only be told from another one, or from none.
+ */
+function shown(since: string | null, { settings }: FollowerContext): string {
+  if (since === null) return '';
+  return settings.begins === 'withoutOffset' ? `=${since}` : since;
+}

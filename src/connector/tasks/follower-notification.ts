@@ -1,0 +1,38 @@
+import type { NotificationContent } from '../../avro/notification-encoder.ts';
+import type { FollowerNotification } from '../core/follower-messages.ts';
+import { SIGNS } from './notification-content.ts';
+
+/** How a notification speaks of what a stream carries. */
+export interface FollowerWords {
+  readonly suspected: string;
+  readonly proven: string;
+  readonly lost: string;
+}
+
+/** What a source that follows one stream has to tell, as a record of the notifications topic. */
+export function followerNotification(
+  source: string,
+  notification: FollowerNotification,
+  words: FollowerWords,
+): NotificationContent {
+  const { kind, fromMs, to } = notification;
+  const gap = { source, at: to.dateMs, gapFrom: fromMs, gapTo: to.dateMs };
+  if (kind === 'gapSuspected') {
+    return {
+      ...gap,
+      kind: 'retention-gap-suspected',
+      message: words.suspected,
+      gapSinceFrom: notification.since,
+      why: `no answer for ${Math.round((to.dateMs - fromMs) / 3_600_000)} hours by the clock of the ${to.from}`,
+    };
+  }
+  return {
+    ...gap,
+    kind: kind === 'gapProven' ? 'retention-gap' : 'stream-reset',
+    message: words.proven,
+    gapSinceFrom: notification.lostAfter,
+    gapSinceTo: notification.goesOnAfter,
+    why: SIGNS[notification.why],
+    lost: words.lost,
+  };
+}

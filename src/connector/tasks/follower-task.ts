@@ -1,0 +1,117 @@
+import type { NotificationContent } from '../../avro/notification-encoder.ts';
+import type { SourceOffset } from '../../kafka/offset-store.ts';
+import type { OutgoingRecord } from '../../kafka/record.ts';
+import type { ConnectorEvents } from '../../observability/connector-events.ts';
+import type { Random } from '../../support/back-off.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { FollowerCore } from '../core/follower-core.ts';
+import type { FollowerDecision, FollowerNotification, FollowerRequest } from '../core/follower-messages.ts';
+import { writeFollowerOffset } from '../core/follower-offset.ts';
+import type { SourceTask, SourceTurn } from '../source-task.ts';
+import { keyedRecord, type TargetTopic } from '../target-topic.ts';
+import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
+
+/** What every task that follows one stream is given. */
+export interface FollowerTaskOptions<Row> {
+  readonly source: string;
+  readonly core: FollowerCore;
+  readonly stream: FollowedStream<Row>;
+  /** The path that is asked; names the input in headers. */
+  readonly endpoint: string;
+  readonly notifications: TargetTopic;
+  readonly encodeNotification: (notification: NotificationContent, signal: AbortSignal) => Promise<Buffer>;
+  readonly offsetRecord: (offset: SourceOffset) => OutgoingRecord;
+  readonly events: ConnectorEvents;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** What one kind of stream adds. */
+export interface FollowerRows<Row> {
+  /** What the rows of one answer become, in their order. */
+  records(rows: readonly Row[], headers: Readonly<Record<string, string>>): OutgoingRecord[];
+  /** What a notification says about this kind of rows. */
+  notification(notification: FollowerNotification): NotificationContent;
+  /** An answer with rows is committed. */
+  committed(answer: FollowedAnswer<Row>, commitMs: number): void;
+}
+
+interface Asked<Row> {
+  readonly decision: FollowerDecision;
+  /** The answer of the stream that the decision is about, if it is about one. */
+  readonly answer: FollowedAnswer<Row> | null;
+}
+
+/**
+ * A source that follows one stream. The core decides what to ask and what an answer means; this asks, and puts the
+ * records of a decision together: the rows, notifications, and the offset last.
+ */
+export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows: FollowerRows<Row>): SourceTask {
+  const { source, core, stream, events, clock } = options;
+
+  async function ask(request: Exclude<FollowerRequest, { kind: 'wait' }>, signal: AbortSignal): Promise<Asked<Row>> {
+    const answered = (answer: Parameters<typeof core.answered>[0]) => core.answered(answer, clock.monotonicMs());
+    switch (request.kind) {
+      case 'start':
+        return { decision: answered({ kind: 'start', ...(await stream.start(signal)) }), answer: null };
+      case 'trial': {
+        const { kind } = await stream.after(request.since, signal);
+        return { decision: answered({ kind: 'trial', taken: kind === 'stream' }), answer: null };
+      }
+      case 'stream': {
+        const outcome = await stream.after(request.since, signal);
+        if (outcome.kind === 'refused') return { decision: answered(outcome), answer: null };
+        const { answer } = outcome;
+        const { decoded, next, nextId, full, time } = answer;
+        return { decision: answered({ kind: 'stream', items: decoded.rows.length, next, nextId, full, time }), answer };
+      }
+    }
+  }
+
+  async function recordsOf(
+    request: FollowerRequest,
+    { decision, answer }: Asked<Row>,
+    signal: AbortSignal,
+  ): Promise<OutgoingRecord[]> {
+    const { offset, notifications, writes } = decision;
+    if (offset === null) return [];
+    const records = writes && answer !== null ? rows.records(answer.decoded.rows, provenance(request, answer)) : [];
+    for (const notification of notifications) {
+      const value = await options.encodeNotification(rows.notification(notification), signal);
+      records.push(keyedRecord(options.notifications, source, value, {}));
+    }
+    return [...records, options.offsetRecord(writeFollowerOffset(offset))];
+  }
+
+  function provenance(request: FollowerRequest, { time }: FollowedAnswer<Row>): Record<string, string> {
+    const since = request.kind === 'stream' ? request.since : null;
+    return {
+      'spc-source': source,
+      ...(since !== null && { 'spc-since': since }),
+      'spc-endpoint': options.endpoint,
+      'spc-received': new Date(time.dateMs).toISOString(),
+    };
+  }
+
+  return {
+    async poll(signal): Promise<SourceTurn> {
+      const request = core.next(clock.monotonicMs());
+      if (request.kind === 'wait') {
+        // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
+        return { records: [], waitMs: Math.ceil(request.ms * (1 - options.random() / 10)), committed() {} };
+      }
+      const asked = await ask(request, signal);
+      const { decision, answer } = asked;
+      const committed = (commitMs: number) => {
+        decision.committed();
+        if (decision.discarded !== null) events.answerDiscarded({ source, why: decision.discarded });
+        if (decision.writes && answer !== null) rows.committed(answer, commitMs);
+        for (const { kind } of decision.notifications) events.notified({ source, kind });
+      };
+      const records = await recordsOf(request, asked, signal);
+      if (records.length === 0) committed(0);
+      return { records, waitMs: 0, committed };
+    },
+    failed: (error) => stream.failed(error),
+  };
+}

@@ -1,0 +1,62 @@
+import type { CheckDecoder, DecodedCheck } from '../../avro/check-decoder.ts';
+import { ConnectorError } from '../../errors.ts';
+import type { HttpAnswer } from '../../http/client.ts';
+import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../provider/pre-trade-checks.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { AnswerTime } from '../core/answer-time.ts';
+import { refusesOffset } from '../core/retention-gap.ts';
+import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
+import { assertFewFailures } from './instrument-records.ts';
+import { linksOf } from './instruments-provider.ts';
+
+/** The provider's pre-trade checks, decoded and with their links read. */
+export function followPreTradeChecks(options: {
+  readonly preTradeChecks: PreTradeChecks;
+  /** Asked before each request, so that a registry that is down is tried again. */
+  readonly decoder: (signal: AbortSignal) => Promise<CheckDecoder>;
+  /** The share of checks of one answer that may become dead letters. */
+  readonly maxDeadLetters: number;
+  readonly clock: Clock;
+}): FollowedStream<DecodedCheck> {
+  const { preTradeChecks, maxDeadLetters, clock } = options;
+  const { endpoint, baseUrl } = preTradeChecks;
+
+  async function ask(since: string | null, signal: AbortSignal): Promise<FollowedAnswer<DecodedCheck>> {
+    const decoder = await options.decoder(signal);
+    const consume = async ({ body, date }: HttpAnswer): Promise<FollowedAnswer<DecodedCheck>> => {
+      const decoded = await decoder.decode(body);
+      const time: AnswerTime =
+        date === null ? { dateMs: clock.wallMs(), from: 'connector' } : { dateMs: date, from: 'provider' };
+      return {
+        decoded,
+        next: nextCheckOffset(linksOf(decoded.envelope, endpoint), baseUrl),
+        nextId: newestCheckOffset(decoded.envelope),
+        // How many an answer holds at most is not shown: after one with checks another is asked for at once.
+        full: decoded.rows.length > 0,
+        time,
+      };
+    };
+    const answer = await preTradeChecks.list(since, consume, signal);
+    assertFewFailures(answer.decoded.rows, maxDeadLetters, since === null ? endpoint : `${endpoint}?since=${since}`);
+    return answer;
+  }
+
+  return {
+    async start(signal) {
+      const { next, nextId, time } = await ask(null, signal);
+      return { since: next, newest: nextId, time };
+    },
+    async after(since, signal) {
+      try {
+        return { kind: 'stream', answer: await ask(since, signal) };
+      } catch (error) {
+        const status = error instanceof ConnectorError ? error.fields.status : undefined;
+        const isRefusal = since !== null && typeof status === 'number' && refusesOffset(status) && status !== 413;
+        if (!isRefusal) throw error;
+        return { kind: 'refused', status, time: { dateMs: clock.wallMs(), from: 'connector' } };
+      }
+    },
+    // How many checks come cannot be chosen.
+    failed() {},
+  };
+}

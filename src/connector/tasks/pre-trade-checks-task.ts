@@ -1,0 +1,62 @@
+import type { DecodedCheck } from '../../avro/check-decoder.ts';
+import type { DecodedFailure } from '../../avro/list-reader.ts';
+import type { OutgoingRecord } from '../../kafka/record.ts';
+import { deadLetterRecord } from '../dead-letter.ts';
+import type { SourceTask } from '../source-task.ts';
+import { keyedRecord, type TargetTopic } from '../target-topic.ts';
+import { followerNotification } from './follower-notification.ts';
+import { createFollowerTask, type FollowerTaskOptions } from './follower-task.ts';
+import { totals } from './instruments-report.ts';
+
+const WORDS = {
+  suspected:
+    'The pre-trade checks were not asked for for nearly a week. Whatever the provider still serves is taken; what it ' +
+    'has dropped is lost for good.',
+  proven:
+    'Our offset is given up, and every pre-trade check that the provider still serves is read again: some may be ' +
+    'written once more, under the same key.',
+  lost: 'pre-trade checks after our offset that the provider no longer serves',
+};
+
+export interface PreTradeChecksTaskOptions extends FollowerTaskOptions<DecodedCheck> {
+  readonly preTradeChecks: TargetTopic;
+  readonly deadLetters: TargetTopic;
+}
+
+/**
+ * The source of pre-trade checks: every check once, or a dead letter. A check holds a URL that lets its holder trade,
+ * so that of a check nothing but its id leaves its topic.
+ */
+export function createPreTradeChecksTask(options: PreTradeChecksTaskOptions): SourceTask {
+  const { source, preTradeChecks, deadLetters, events } = options;
+
+  function deadLetter(input: DecodedFailure, provenance: Readonly<Record<string, string>>): OutgoingRecord {
+    const targetTopic = preTradeChecks.name;
+    // Whatever a decoder hands over, the input's bytes stay out, and so do their length and hash.
+    const withoutBytes = { ...input, raw: Buffer.alloc(0) };
+    const record = deadLetterRecord({ topic: deadLetters, source, targetTopic, input: withoutBytes, provenance });
+    const { 'spc-length': _, 'spc-sha256': __, ...headers } = record.headers;
+    return { ...record, value: null, headers };
+  }
+
+  return createFollowerTask(options, {
+    records: (rows, headers) =>
+      rows.map((check) =>
+        check.kind === 'record'
+          ? keyedRecord(preTradeChecks, check.key, check.value, headers)
+          : deadLetter(check, headers),
+      ),
+    notification: (notification) => followerNotification(source, notification, WORDS),
+    committed({ decoded, next }, commitMs) {
+      const checks = decoded.rows.filter(({ kind }) => kind === 'record').length;
+      events.checksCommitted({
+        source,
+        checks,
+        deadLetters: decoded.rows.length - checks,
+        ...totals(decoded.rows),
+        since: next,
+        commitMs,
+      });
+    },
+  });
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import type { Consumer, IHeaders, Kafka, KafkaMessage, PartitionAssigner } from 'kafkajs';
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../support/clock.ts';
+import type { FreshRecords } from './fresh-records.ts';
+import { kafkaReason } from './kafkajs-errors.ts';
+import type { CommittedRecord } from './record.ts';
+import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
+import { within } from './within.ts';
+
+/*
+ * kafkajs knows no reading without a consumer group. So whoever reads partitions without sharing them opens a group for
+ * it, whose only member is assigned exactly these partitions, and removes it afterwards.
+ */
+
+type Kafkajs = typeof import('kafkajs');
+
+export interface OwnGroupOptions {
+  readonly kafkajs: Kafkajs;
+  readonly kafka: Kafka;
+  readonly clientId: string;
+  readonly tuning: KafkaTuning;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface OwnGroupRequest {
+  readonly topic: string;
+  readonly partitions: readonly number[];
+  /** How long a fetch waits for data, and therefore what leaving costs at most. */
+  readonly waitMs: number;
+  /** A group that is joined again starts at the beginning again; what was given already is not given twice. */
+  readonly fresh: FreshRecords;
+  readonly onRecord: (record: CommittedRecord) => void;
+  /** Told when everything up to this offset has been passed, control and aborted records included. */
+  readonly onPassed?: (partition: number, lastOffset: bigint) => void;
+  /** Told of every fetch that was answered, with or without records. */
+  readonly onFetched?: () => void;
+  /** Holds a promise from now on until the group is removed: whoever closes the client waits for it. */
+  readonly groups: Set<Promise<void>>;
+}
+
+export interface OwnGroup {
+  /** Rejects when the consumer has crashed, or with ReadRefused; never resolves. */
+  readonly failed: Promise<never>;
+  /** Lets no further fetch begin, so that leaving need not wait for one. */
+  stop(): void;
+  /** Gives no further record, and removes the group in its own time. To be called once. */
+  leave(): void;
+}
+
+/** What `onRecord` threw is its cause: it goes to the caller as it is. */
+export class ReadRefused extends Error {}
+
+/** Bytes of one fetch; more than kafkajs asks for by default, since a reader reads everything that is there. */
+const MAX_BYTES_PER_PARTITION = 4 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Begins to read; needs no answer yet. */
+export function openOwnGroup(options: OwnGroupOptions, request: OwnGroupRequest): OwnGroup {
+  const { kafka, kafkajs, tuning } = options;
+  const { topic, partitions, fresh, onRecord, groups } = request;
+  const groupId = `${options.clientId}-reader-${randomUUID()}`;
+  const consumer = kafka.consumer({
+    groupId,
+    partitionAssigners: [assignOnly(kafkajs, topic, [...partitions])],
+    sessionTimeout: tuning.sessionTimeoutMs,
+    heartbeatInterval: tuning.heartbeatIntervalMs,
+    maxWaitTimeInMs: request.waitMs,
+    maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
+    maxBytes: MAX_BYTES,
+    allowAutoTopicCreation: false,
+    retry: { ...kafkajsRetry(tuning), restartOnFailure: async () => false },
+  });
+  const removed = Promise.withResolvers<void>();
+  groups.add(removed.promise);
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => {});
+  let over = false;
+  consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
+  consumer.on(consumer.events.FETCH, () => request.onFetched?.());
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) =>
+    request.onPassed?.(payload.partition, BigInt(payload.lastOffset)),
+  );
+  const run = async () => {
+    await consumer.connect();
+    await consumer.subscribe({ topic, fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatch: async ({ batch }) => {
+        for (const message of batch.messages) {
+          if (over) return;
+          const record = committedRecord(topic, batch.partition, message);
+          if (!fresh.isFresh(record)) continue;
+          try {
+            onRecord(record);
+          } catch (cause) {
+            over = true;
+            failed.reject(new ReadRefused('onRecord threw', { cause }));
+          }
+        }
+      },
+    });
+  };
+  const running = run();
+  running.catch(failed.reject);
+  return {
+    failed: failed.promise,
+    stop() {
+      consumer.stop().catch(() => {});
+    },
+    leave() {
+      over = true;
+      removeGroup(options, consumer, groupId, running).then(() => {
+        groups.delete(removed.promise);
+        removed.resolve();
+      }, removed.reject);
+    },
+  };
+}
+
+/** An assigner that gives the only member of the group just these partitions of the topic. */
+function assignOnly({ AssignerProtocol }: Kafkajs, topic: string, partitions: number[]): PartitionAssigner {
+  const name = 'asked-for';
+  const version = 1;
+  const userData = Buffer.alloc(0);
+  return () => ({
+    name,
+    version,
+    protocol: ({ topics }) => ({
+      name,
+      metadata: AssignerProtocol.MemberMetadata.encode({ version, topics, userData }),
+    }),
+    assign: async ({ members }) =>
+      members.slice(0, 1).map(({ memberId }) => ({
+        memberId,
+        memberAssignment: AssignerProtocol.MemberAssignment.encode({
+          version,
+          assignment: { [topic]: partitions },
+          userData,
+        }),
+      })),
+  });
+}
+
+/** Best effort: the broker forgets an empty group without offsets by itself. */
+async function removeGroup(
+  { kafka, tuning, clock, log }: OwnGroupOptions,
+  consumer: Consumer,
+  groupId: string,
+  running: Promise<void>,
+): Promise<void> {
+  const remove = async () => {
+    // A consumer that is still connecting would connect again after a disconnect.
+    await running.catch(() => {});
+    await consumer.disconnect();
+    const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
+    try {
+      await admin.connect();
+      await admin.deleteGroups([groupId]);
+    } finally {
+      await admin.disconnect();
+    }
+  };
+  const late = () => new Error('kafkajs still waits for answers');
+  await within(remove(), tuning.disconnectMs, clock, late).catch((error) =>
+    log.debug({ groupId, reason: kafkaReason(error) }, 'the group of a reader was left to the broker'),
+  );
+}
+
+function committedRecord(topic: string, partition: number, message: KafkaMessage): CommittedRecord {
+  return {
+    topic,
+    partition,
+    key: message.key,
+    value: message.value,
+    headers: headerTexts(message.headers),
+    offset: BigInt(message.offset),
+    timestampMs: Number(message.timestamp),
+  };
+}
+
+/** Of a header that stands there several times, the last one. */
+function headerTexts(headers: IHeaders | undefined): Record<string, string> {
+  const texts = Object.entries(headers ?? {}).map(([name, value]) => [name, String([value].flat().at(-1) ?? '')]);
+  return Object.fromEntries(texts);
+}

@@ -1,0 +1,83 @@
+import { ConnectorError } from '../errors.ts';
+import { backOffMs, type Random } from '../support/back-off.ts';
+import { FreshRecords } from './fresh-records.ts';
+import { kafkaReason } from './kafkajs-errors.ts';
+import { type OwnGroupOptions, openOwnGroup, ReadRefused } from './kafkajs-own-group.ts';
+import type { FollowLog, LogTail } from './log-tail.ts';
+import { StallWatch } from './stall-watch.ts';
+import { untilAborted } from './within.ts';
+
+export interface KafkajsTailOptions extends OwnGroupOptions {
+  readonly random: Random;
+}
+
+/**
+ * Follows topics with a kafkajs consumer in a group of its own. A consumer that has crashed, or whose fetches get no
+ * answers (kafkajs would ask the same dead connection again and again), is left behind and a new group joined: it reads
+ * from the beginning again, and only what is new is given.
+ */
+export function createKafkajsTail(options: KafkajsTailOptions): LogTail & { close(): Promise<void> } {
+  const closing = new AbortController();
+  const groups = new Set<Promise<void>>();
+  return {
+    async follow(request) {
+      const signal = AbortSignal.any([request.signal, closing.signal]);
+      const fresh = new FreshRecords();
+      const { clock, random, log, tuning } = options;
+      let failures = 0;
+      const onFetched = () => {
+        failures = 0;
+      };
+      for (;;) {
+        signal.throwIfAborted();
+        const cause = await untilFailure(options, { ...request, signal }, { fresh, onFetched, groups });
+        signal.throwIfAborted();
+        if (cause instanceof ReadRefused) throw cause.cause;
+        failures += 1;
+        const waitMs = backOffMs(failures, tuning.tailBackOff, random);
+        log.warn({ topic: request.topic, failures, waitMs, reason: kafkaReason(cause) }, 'topic is followed anew');
+        await clock.sleep(waitMs, signal);
+      }
+    },
+    async close() {
+      closing.abort(new ConnectorError('KAFKA_UNREACHABLE', 'The connection to Kafka was closed while following.'));
+      await Promise.allSettled(groups);
+    },
+  };
+}
+
+interface Membership {
+  readonly fresh: FreshRecords;
+  readonly onFetched: () => void;
+  readonly groups: Set<Promise<void>>;
+}
+
+/** Follows in one group until something goes wrong, which is returned. */
+async function untilFailure(
+  options: KafkajsTailOptions,
+  { topic, partitions, onRecord, signal }: FollowLog,
+  { fresh, onFetched, groups }: Membership,
+): Promise<unknown> {
+  const { tuning, clock } = options;
+  const stalled = new StallWatch(tuning.readStallMs, clock);
+  const group = openOwnGroup(options, {
+    topic,
+    partitions,
+    waitMs: tuning.tailWaitMs,
+    fresh,
+    groups,
+    onRecord,
+    onFetched() {
+      stalled.moved();
+      onFetched();
+    },
+  });
+  try {
+    return await untilAborted(group.failed, AbortSignal.any([signal, stalled.signal]));
+  } catch (cause) {
+    return cause;
+  } finally {
+    stalled.end();
+    group.leave();
+  }
+}

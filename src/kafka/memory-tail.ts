@@ -1,0 +1,35 @@
+import { FreshRecords } from './fresh-records.ts';
+import type { LogTail } from './log-tail.ts';
+import type { MemoryBroker } from './memory-broker.ts';
+import { untilAborted } from './within.ts';
+
+/** Follows topics of a broker in memory. Partitions that do not exist yet are waited for. */
+export function createMemoryTail(broker: MemoryBroker): LogTail {
+  return {
+    async follow({ topic, partitions, onRecord, signal }) {
+      signal.throwIfAborted();
+      const fresh = new FreshRecords();
+      const refused = Promise.withResolvers<never>();
+      const give = () => {
+        try {
+          if (broker.topic(topic) === undefined) return;
+          for (const partition of partitions) {
+            broker
+              .readCommitted(topic, partition)
+              .filter((record) => fresh.isFresh(record))
+              .forEach(onRecord);
+          }
+        } catch (error) {
+          refused.reject(error);
+        }
+      };
+      const stopListening = broker.onTransactionEnd(give);
+      try {
+        give();
+        return await untilAborted(refused.promise, signal);
+      } finally {
+        stopListening();
+      }
+    },
+  };
+}

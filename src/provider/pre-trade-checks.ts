@@ -1,0 +1,50 @@
+import type { HttpAnswer, HttpClient } from '../http/client.ts';
+import { CHECK_OFFSET, cursorOf } from './page-link.ts';
+
+const ENDPOINT = '/v1/pretradechecks';
+/** A single check is no list. */
+const LARGEST_CHECK_BYTES = 16 * 2 ** 20;
+
+/** The pre-trade checks of the reference data interface (part 4.2). */
+export interface PreTradeChecks {
+  /** The address that links of its answers are resolved against. */
+  readonly baseUrl: string;
+  /** The path of the list; names the input in headers and errors. */
+  readonly endpoint: string;
+  /**
+   * One answer of GET /v1/pretradechecks: the checks after an offset; null for the first call, which has none.
+   * `consume` is given a 2xx answer and must read its body; it runs within the request's deadline.
+   */
+  list<T>(since: string | null, consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** GET /v1/pretradechecks/id/{id}. The id appears in no error. */
+  single<T>(id: string, consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+export function createPreTradeChecks(options: {
+  readonly http: Pick<HttpClient, 'get'>;
+  readonly baseUrl: string;
+}): PreTradeChecks {
+  const { http, baseUrl } = options;
+  return {
+    baseUrl,
+    endpoint: ENDPOINT,
+    list: (since, consume, signal) =>
+      http.get({ path: ENDPOINT, query: since === null ? [] : [['since', since]] }, consume, signal),
+    single(id, consume, signal) {
+      const path = `${ENDPOINT}/id/${encodeURIComponent(id.toWellFormed())}`;
+      const request = { path, query: [], endpoint: `${ENDPOINT}/id/{id}`, maxBodyBytes: LARGEST_CHECK_BYTES };
+      return http.get(request, consume, signal);
+    },
+  };
+}
+
+/** Where the checks go on after an answer: the offset in its `links.next`. */
+export function nextCheckOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
+  return cursorOf(links.get('next'), 'links.next', 'since', CHECK_OFFSET, baseUrl);
+}
+
+/** The newest offset that an answer names (`nextId`); null when it names none. */
+export function newestCheckOffset(envelope: ReadonlyMap<string, unknown>): string | null {
+  const nextId = envelope.get('nextId');
+  return typeof nextId === 'string' && CHECK_OFFSET.test(nextId) ? nextId : null;
+}

@@ -1,0 +1,171 @@
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { CoreModules } from './model-core.ts';
+
+/** One wrong variant of the core: an edit of its source. */
+export interface CoreMutant {
+  readonly mistake: string;
+  readonly file: string;
+  readonly right: string;
+  readonly wrong: string;
+}
+
+const SOURCES = resolve(import.meta.dirname, '../../src');
+
+/** Loads a copy of the core with the mistake in it; the copy is removed at once. An edit that does not fit fails. */
+export async function loadMutant({ mistake, file, right, wrong }: CoreMutant): Promise<CoreModules> {
+  const folder = mkdtempSync(join(tmpdir(), 'core-mutant-'));
+  try {
+    cpSync(join(SOURCES, 'connector/core'), folder, { recursive: true });
+    for (const name of globSync('*.ts', { cwd: folder })) {
+      const text = readFileSync(join(folder, name), 'utf8');
+      const parts = name === file ? text.split(right) : [text];
+      if (name === file && parts.length !== 2) {
+        throw new Error(`The mistake "${mistake}" fits ${parts.length - 1} places of ${file}; it must fit one.`);
+      }
+      writeFileSync(join(folder, name), parts.join(wrong).replaceAll("'../../", `'${pathToFileURL(SOURCES)}/`));
+    }
+    const load = (name: string) => import(pathToFileURL(join(folder, name)).href);
+    const { InstrumentsCore } = await load('instruments-core.ts');
+    const { Census } = await load('census.ts');
+    const { readInstrumentsOffset, writeInstrumentsOffset } = await load('instruments-offset.ts');
+    return { InstrumentsCore, Census, readInstrumentsOffset, writeInstrumentsOffset };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const NEVER = 'false && ';
+
+/** Mistakes that the model must find; the first ones were each made by somebody. */
+export const CORE_MUTANTS: readonly CoreMutant[] = [
+  {
+    mistake: 'a row wins over a newer event',
+    file: 'page-rows.ts',
+    right: "if (touched.has(id)) return 'touched';",
+    wrong: '',
+  },
+  {
+    mistake: 'touched begins after the margin',
+    file: 'instruments-core.ts',
+    right: 'for (const event of touches ?? [])',
+    wrong: "if (state.walk.phase !== 'census' && state.walk.phase !== 'margin') for (const event of touches ?? [])",
+  },
+  {
+    mistake: 'a drain ends at the first empty answer',
+    file: 'drain.ts',
+    right: "if (reading === 'quiet' || isReached)",
+    wrong: "if (reading === 'quiet' || !answer.full || isReached)",
+  },
+  {
+    mistake: 'a page is not drained at all',
+    file: 'walk-steps.ts',
+    right: "walk: { ...walk, phase: 'draining', page: { minId, rows, next }, drain: beginDrain(nowMs) },",
+    wrong:
+      "walk: { ...walk, phase: 'draining', page: { minId, rows, next }, drain: { ...beginDrain(nowMs), ended: 'reached' } },",
+  },
+  {
+    mistake: 'the first page is asked for before the margin has passed',
+    file: 'instruments-core.ts',
+    right: 'this.#settings = settings;',
+    wrong: 'this.#settings = { ...settings, handoffMarginMs: 0 };',
+  },
+  {
+    mistake: 'census minus seen after a crash',
+    file: 'core-state.ts',
+    right: 'const offset = resumed ? { ...committed, walkResumed: true } : committed;',
+    wrong: 'const offset = committed;',
+  },
+  {
+    mistake: 'no commit on an empty answer',
+    file: 'follow-events.ts',
+    right: '(taken !== null && isEmptyCommitDue(state, taken, at))',
+    wrong: `(${NEVER}taken !== null && isEmptyCommitDue(state, taken, at))`,
+  },
+  {
+    mistake: 'what events named since the walk began may be gone',
+    file: 'sweep.ts',
+    right: '[...census.unseen()].filter((id) => !touched.has(id))',
+    wrong: '[...census.unseen()]',
+  },
+  {
+    mistake: 'a row that does not map is not seen',
+    file: 'page-rows.ts',
+    right: 'for (const { id } of rows) if (id !== null) census.see(id);',
+    wrong: 'for (const { id, digest } of rows) if (id !== null && digest !== null) census.see(id);',
+  },
+  {
+    mistake: 'a row without a readable id does not matter',
+    file: 'page-rows.ts',
+    right: "flaws.add('unreadableId');",
+    wrong: '',
+  },
+  {
+    mistake: 'the end of the list is not verified',
+    file: 'walk-steps.ts',
+    right: 'const isEnd = next === null && rows.every(({ id }) => id !== null && lastId !== null && id <= lastId);',
+    wrong: 'const isEnd = next === null || rows.length >= 0;',
+  },
+  {
+    mistake: 'no final drain',
+    file: 'walk-steps.ts',
+    right: "return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId } };",
+    wrong: "return { walk: { phase: 'closing', drain: { ...beginDrain(nowMs), ended: 'reached' }, flaws, lastId } };",
+  },
+  {
+    mistake: 'a list may shrink as it likes',
+    file: 'sweep.ts',
+    right: 'const isMuch = gone.length >',
+    wrong: `const isMuch = ${NEVER}gone.length >`,
+  },
+  {
+    mistake: 'an offset in doubt deletes all the same',
+    file: 'walk-steps.ts',
+    right: "if (at.isStreamInDoubt) flaws.add('streamInDoubt');",
+    wrong: '',
+  },
+  {
+    mistake: 'unchanged rows are written again',
+    file: 'page-rows.ts',
+    right: "  same: 'unchanged',",
+    wrong: "  same: 'corrected',",
+  },
+  {
+    mistake: 'events under an unmoved cursor are taken',
+    file: 'stream-answer.ts',
+    right: "return events > 0 ? 'stuck' : 'quiet';",
+    wrong: "return events > 0 ? 'moved' : 'quiet';",
+  },
+  {
+    mistake: 'a lower offset is followed',
+    file: 'stream-answer.ts',
+    right: "< 0 ? 'lower' : 'moved';",
+    wrong: "< 0 ? 'moved' : 'moved';",
+  },
+  {
+    mistake: 'one refusal proves a gap',
+    file: 'retention-gap.ts',
+    right: 'const isProven = rounds >= ROUNDS_OF_PROOF && nowMs - firstMs >= gapProofMs;',
+    wrong: 'const isProven = rounds >= 1;',
+  },
+  {
+    mistake: 'a suspicion is forgotten by a restart',
+    file: 'instruments-offset.ts',
+    right: 'gapSuspectedFrom: gapSuspectedFromMs === null ?',
+    wrong: 'gapSuspectedFrom: gapSuspectedFromMs !== 0 ?',
+  },
+  {
+    mistake: 'a gap begins no walk',
+    file: 'follow-events.ts',
+    right: 'if (reason !== null) after = beginAnew(after, answer, at);',
+    wrong: "if (reason !== null && !reason.startsWith('gap')) after = beginAnew(after, answer, at);",
+  },
+  {
+    mistake: 'a walk that was resumed is not followed by a fresh one',
+    file: 'walk-steps.ts',
+    right: 'if (walkResumed) {',
+    wrong: `if (${NEVER}walkResumed) {`,
+  },
+];

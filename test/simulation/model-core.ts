@@ -1,0 +1,37 @@
+import { Census } from '../../src/connector/core/census.ts';
+import type { CoreSettings } from '../../src/connector/core/core-settings.ts';
+import { InstrumentsCore } from '../../src/connector/core/instruments-core.ts';
+import { readInstrumentsOffset, writeInstrumentsOffset } from '../../src/connector/core/instruments-offset.ts';
+
+/** The core under test: the real one, or a copy of it with a mistake in it. */
+export interface CoreModules {
+  readonly InstrumentsCore: typeof InstrumentsCore;
+  readonly Census: typeof Census;
+  readonly readInstrumentsOffset: typeof readInstrumentsOffset;
+  readonly writeInstrumentsOffset: typeof writeInstrumentsOffset;
+}
+
+export const REAL_CORE: CoreModules = { InstrumentsCore, Census, readInstrumentsOffset, writeInstrumentsOffset };
+
+export const MODEL_POLL_MS = 1_800_000;
+
+export const MODEL_SETTINGS: CoreSettings = {
+  filter: 'scope=all',
+  pollIntervalMs: MODEL_POLL_MS,
+  walkIntervalMs: 86_400_000,
+  handoffMarginMs: 5_000,
+  drainLimitMs: 30_000,
+  emptyCommitIntervalMs: 1_200_000,
+  gapProofMs: 300_000,
+  tombstones: true,
+  maxShrink: 0.05,
+  shrinkAlwaysAllowed: 2,
+};
+
+/** Mistakes in what is around the core: the loop and the opening of the writer. */
+export type LapMistake =
+  | 'offsetReadBeforeFencing'
+  | 'writerReusedAfterUnansweredCommit'
+  | 'opensWithoutProof'
+  | 'absentNextTakenAsEnd'
+  | 'streamStartedFromLastPage';

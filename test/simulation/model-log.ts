@@ -1,0 +1,77 @@
+import type { CoreNotification } from '../../src/connector/core/instruments-messages.ts';
+import type { SourceOffset } from '../../src/kafka/offset-store.ts';
+import type { ModelEvent } from './model-ledger.ts';
+
+/** A record of the instruments topic; version null is a tombstone, of a sweep or of an event that deletes. */
+export interface ModelRecord {
+  readonly id: bigint;
+  readonly version: number | null;
+  readonly from: 'page' | 'event' | 'sweep';
+}
+
+/** One transaction, whatever became of it. */
+export interface ModelTransaction {
+  readonly atMs: number;
+  readonly epoch: number;
+  readonly state: 'committed' | 'aborted';
+  readonly instruments: readonly ModelRecord[];
+  readonly events: readonly ModelEvent[];
+  readonly notifications: readonly CoreNotification[];
+  readonly offset: SourceOffset;
+  /** For the oracle: what was true when it was written. */
+  readonly truth: {
+    /** When the list had last been asked behind its end. */
+    readonly verifiedMs: number;
+    /** When any process had last been answered by the stream. */
+    readonly streamAnsweredMs: number;
+    /** Whether the answers' dates could be trusted. */
+    readonly isDateTrue: boolean;
+    /** Whether a page was used although the stream could not be drained. */
+    readonly undrained: boolean;
+    /** How the list was cut in any answer that the walk has used. */
+    readonly truncated: 'soft' | 'hard' | null;
+  };
+}
+
+/** A transactional log with one transactional id: the newest epoch commits, everybody else is refused. */
+export class ModelLog {
+  readonly entries: (ModelTransaction | { readonly fence: number })[] = [];
+  #epoch = 0;
+
+  /** Ends what the holders before left open, and gives the new epoch. */
+  fence(): number {
+    this.#epoch += 1;
+    this.entries.push({ fence: this.#epoch });
+    return this.#epoch;
+  }
+
+  committedOffset(): SourceOffset | null {
+    return this.visible().at(-1)?.offset ?? null;
+  }
+
+  /** @returns false when a newer epoch was given out; the records are in the log all the same, aborted. */
+  commit(transaction: Omit<ModelTransaction, 'state'>): boolean {
+    const isCurrent = transaction.epoch === this.#epoch;
+    this.entries.push({ ...transaction, state: isCurrent ? 'committed' : 'aborted' });
+    return isCurrent;
+  }
+
+  /** The producer dies before the commit: the records are in the log, aborted. */
+  lose(transaction: Omit<ModelTransaction, 'state'>): void {
+    this.entries.push({ ...transaction, state: 'aborted' });
+  }
+
+  /** What a read_committed reader sees. */
+  visible(): ModelTransaction[] {
+    return this.entries.filter(
+      (entry): entry is ModelTransaction => !('fence' in entry) && entry.state === 'committed',
+    );
+  }
+
+  /** The newest version of every instrument; null is gone. */
+  instruments(): Map<bigint, number | null> {
+    const topic = new Map<bigint, number | null>();
+    for (const { instruments } of this.visible()) for (const { id, version } of instruments) topic.set(id, version);
+    return topic;
+  }
+}

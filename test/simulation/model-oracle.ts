@@ -1,0 +1,172 @@
+import type { SourceOffset } from '../../src/kafka/offset-store.ts';
+import { isBehind, type ModelEvent, type ModelLedger } from './model-ledger.ts';
+import type { ModelLog, ModelTransaction } from './model-log.ts';
+
+/** What a small universe of the model may lose in one walk. */
+const ALWAYS_ALLOWED = 2;
+const LONG_SILENCE_MS = 6 * 86_400_000;
+
+/**
+ * What is wrong with a log; empty when all invariants hold after each of its transactions. It looks at what a
+ * read_committed reader sees and at what the provider truly did, never at the core.
+ */
+export function logViolations(log: Pick<ModelLog, 'entries'>, ledger: ModelLedger): string[] {
+  const oracle = new Oracle(ledger);
+  for (const entry of log.entries) {
+    if ('fence' in entry) oracle.fence(entry.fence);
+    else if (entry.state === 'committed') oracle.transaction(entry);
+  }
+  return oracle.found;
+}
+
+class Oracle {
+  readonly found: string[] = [];
+  readonly #ledger: ModelLedger;
+  readonly #topic = new Map<bigint, number | null>();
+  readonly #seen = new Set<number>();
+  #newestOrder = 0;
+  #epoch = 0;
+  #offset: SourceOffset | null = null;
+  #isDateTrue = true;
+  #wasUndrained = false;
+
+  constructor(ledger: ModelLedger) {
+    this.#ledger = ledger;
+  }
+
+  fence(epoch: number): void {
+    this.#epoch = epoch;
+  }
+
+  transaction(transaction: ModelTransaction): void {
+    const { epoch, truth, offset } = transaction;
+    if (epoch < this.#epoch) this.#wrong('I7', transaction, `epoch ${epoch} is visible after ${this.#epoch}`);
+    if (!truth.isDateTrue) this.#isDateTrue = false;
+    if (truth.undrained) this.#wasUndrained = true;
+    this.#checkOffset(transaction);
+    this.#checkEvents(transaction);
+    this.#checkGap(transaction);
+    this.#checkResumed(transaction);
+    this.#checkInstruments(transaction);
+    this.#checkTombstones(transaction);
+    this.#offset = offset;
+  }
+
+  #checkOffset(transaction: ModelTransaction): void {
+    const since = String(transaction.offset.since);
+    const before = this.#offset === null ? null : String(this.#offset.since);
+    if (this.#ledger.incarnationOf(since) === null) this.#wrong('I4', transaction, `nobody issued offset ${since}`);
+    const isReset = transaction.notifications.some(({ kind }) => kind === 'streamReset');
+    if (before !== null && isBehind(before, since) && !isReset) {
+      this.#wrong('I4', transaction, `offset ${since} is lower than ${before}`);
+    }
+  }
+
+  /** Between two committed offsets every event of the filter is committed, once, in order, and no other. */
+  #checkEvents(transaction: ModelTransaction): void {
+    const { events, notifications, offset, atMs } = transaction;
+    for (const { order } of events) {
+      if (this.#seen.has(order)) this.#wrong('I2', transaction, `event ${order} is there twice`);
+      if (order <= this.#newestOrder) this.#wrong('I3', transaction, `event ${order} follows ${this.#newestOrder}`);
+      this.#seen.add(order);
+      this.#newestOrder = Math.max(order, this.#newestOrder);
+    }
+    if (this.#offset === null) return;
+    const before = String(this.#offset.since);
+    const incarnation = this.#ledger.incarnationOf(before) ?? -1;
+    const isGap = notifications.some(({ kind }) => kind === 'gapProven' || kind === 'streamReset');
+    const isLoss = (event: ModelEvent) => isGap || this.#ledger.isDropped(event, atMs);
+    const upTo = String(offset.since);
+    const crossed = this.#ledger.incarnationOf(upTo) === incarnation;
+    const due = crossed ? this.#ledger.between(before, upTo, incarnation).filter(({ hidden }) => !hidden) : [];
+    for (const event of due) {
+      if (!this.#seen.has(event.order) && !isLoss(event))
+        this.#wrong('I1', transaction, `event ${event.order} is lost`);
+    }
+    for (const event of events) {
+      if (!due.includes(event)) this.#wrong('I4', transaction, `event ${event.order} does not lie before its offset`);
+    }
+    const dropped = due.filter((event) => !this.#seen.has(event.order));
+    const suspected = transaction.truth.streamAnsweredMs;
+    if (dropped.length > 0 && !isGap && atMs - suspected > LONG_SILENCE_MS && !this.#isNoticed(transaction)) {
+      this.#wrong('F24', transaction, `${dropped.length} events were dropped and nobody was told`);
+    }
+  }
+
+  #isNoticed({ notifications }: ModelTransaction): boolean {
+    return notifications.some(({ kind }) => kind === 'gapSuspected') || this.#offset?.gapSuspectedFrom !== null;
+  }
+
+  #checkGap(transaction: ModelTransaction): void {
+    const { notifications, atMs, truth } = transaction;
+    const before = String(this.#offset?.since ?? '');
+    const incarnation = this.#ledger.incarnationOf(before);
+    for (const { kind } of notifications) {
+      const isSilent = atMs - truth.streamAnsweredMs > LONG_SILENCE_MS;
+      if (kind === 'gapSuspected' && this.#isDateTrue && !isSilent) {
+        this.#wrong('F24', transaction, 'a gap is suspected although the stream answered lately');
+      }
+      if (kind !== 'gapProven' && kind !== 'streamReset') continue;
+      const isReset = incarnation !== this.#ledger.starts.length - 1;
+      const isExpired = this.#ledger.events.some((e) => isBehind(e.offset, before) && this.#ledger.isDropped(e, atMs));
+      if (!isReset && !isExpired) this.#wrong('I1', transaction, 'an offset was given up that was still served');
+    }
+  }
+
+  /** A walk that was resumed cannot tell what is gone, so a fresh one follows at once. */
+  #checkResumed(transaction: ModelTransaction): void {
+    const { notifications, offset } = transaction;
+    for (const notification of notifications) {
+      if (notification.kind !== 'walkCompleted' || !notification.resumed || offset.walkPending) continue;
+      this.#wrong('I9', transaction, `no fresh walk follows walk ${notification.walk}, which was resumed`);
+    }
+  }
+
+  #checkInstruments(transaction: ModelTransaction): void {
+    for (const { id, version, from } of transaction.instruments) {
+      const held = this.#topic.get(id) ?? null;
+      if (version !== null && held !== null && version < held && !this.#wasUndrained) {
+        this.#wrong('I6', transaction, `instrument ${id} goes back from version ${held} to ${version} by a ${from}`);
+      }
+      if (from === 'page' && version !== null && version === held) {
+        this.#wrong('I2', transaction, `instrument ${id} is written again unchanged`);
+      }
+    }
+  }
+
+  #checkTombstones(transaction: ModelTransaction): void {
+    const { instruments, atMs, truth, offset } = transaction;
+    const alive = instruments.filter(
+      ({ id, from }) => from === 'sweep' && this.#ledger.wasLiveThroughout(id, truth.verifiedMs, atMs),
+    );
+    for (const { id, version } of instruments) this.#topic.set(id, version);
+    // A list that lost a little, or as much as an operator has allowed, cannot be told from instruments that are gone.
+    const isAllowed = this.#offset?.walkAllowShrink !== null;
+    if (truth.truncated !== null && isAllowed) return;
+    if (truth.truncated === 'hard' && alive.length <= ALWAYS_ALLOWED) return;
+    for (const { id } of alive) {
+      this.#wrong('I9', transaction, `instrument ${id} is deleted in walk ${offset.walk}, and it is there`);
+    }
+  }
+
+  #wrong(invariant: string, { atMs }: ModelTransaction, what: string): void {
+    this.found.push(`${invariant} at ${atMs} ms: ${what}`);
+  }
+}
+
+/** What differs between the topic and the universe at a moment when everything is quiet (I5). Dead rows are left out. */
+export function universeViolations(
+  topic: ReadonlyMap<bigint, number | null>,
+  ledger: ModelLedger,
+  atMs: number,
+): string[] {
+  const found: string[] = [];
+  for (const id of new Set([...ledger.ids(), ...topic.keys()])) {
+    const state = ledger.stateAt(id, atMs);
+    const held = topic.get(id) ?? null;
+    if (state?.dead) continue;
+    const due = state?.version ?? null;
+    if (held !== due) found.push(`I5: instrument ${id} has version ${held ?? 'none'}, the provider ${due ?? 'none'}`);
+  }
+  return found;
+}

@@ -1,0 +1,240 @@
+import type { AnswerTime } from '../../src/connector/core/answer-time.ts';
+import type { InstrumentsCore } from '../../src/connector/core/instruments-core.ts';
+import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/connector/core/instruments-messages.ts';
+import { type CoreModules, type LapMistake, MODEL_SETTINGS } from './model-core.ts';
+import type { ModelEvent } from './model-ledger.ts';
+import type { ModelLog, ModelRecord } from './model-log.ts';
+import type { ModelPage, ModelProvider, ModelRow } from './model-provider.ts';
+
+/** What the processes of one run share. */
+export interface ModelSurroundings {
+  readonly modules: CoreModules;
+  readonly mistake: LapMistake | null;
+  readonly provider: ModelProvider;
+  readonly log: ModelLog;
+  nowMs: number;
+  /** The date of an answer given now. */
+  date(): AnswerTime;
+  /** Whether the next page is fetched ahead. */
+  prefetch: boolean;
+  readonly truth: {
+    verifiedMs: number;
+    streamAnsweredMs: number;
+    isDateTrue: boolean;
+    truncated: 'soft' | 'hard' | null;
+  };
+}
+
+/** What becomes of a commit. */
+export type Fate = 'committed' | 'lost' | 'crashAfter' | 'unansweredLost' | 'unansweredCommitted';
+
+/** A decision on its way to the log. */
+export interface Pending {
+  readonly decision: CoreDecision;
+  readonly instruments: readonly ModelRecord[];
+  readonly events: readonly ModelEvent[];
+  /** Whether the stream had answered it. */
+  readonly isStreamed: boolean;
+}
+
+const REQUEST_MS = 20;
+
+/** One process with its source: asks the provider as the core says, and commits what it decides. */
+export class ModelProcess {
+  readonly #around: ModelSurroundings;
+  #core: InstrumentsCore | null = null;
+  #epoch = 0;
+  #ahead: { readonly request: PageRequest; readonly page: ModelPage } | null = null;
+  #rows: readonly ModelRow[] = [];
+  #lastPageStart: string | null = null;
+
+  constructor(around: ModelSurroundings) {
+    this.#around = around;
+  }
+
+  get core(): InstrumentsCore | null {
+    return this.#core;
+  }
+
+  /** Fences, then reads the offset. `between` is what others do in the middle of it. */
+  open(between: () => void = () => {}): void {
+    const { log, mistake, modules, nowMs } = this.#around;
+    const early = mistake === 'offsetReadBeforeFencing' ? log.committedOffset() : null;
+    if (mistake === 'offsetReadBeforeFencing') between();
+    this.#epoch = log.fence();
+    if (mistake !== 'offsetReadBeforeFencing') between();
+    const raw = mistake === 'offsetReadBeforeFencing' ? early : log.committedOffset();
+    const { filter } = MODEL_SETTINGS;
+    const committed =
+      raw === null ? null : modules.readInstrumentsOffset(JSON.parse(JSON.stringify(raw)), 'model', filter);
+    const settings = { ...MODEL_SETTINGS, walkIntervalMs: this.#around.provider.traits.walkIntervalMs };
+    this.#core = new modules.InstrumentsCore(settings, committed, nowMs);
+    this.#ahead = null;
+  }
+
+  crash(): void {
+    this.#core = null;
+  }
+
+  /** Goes as far as the next decision that must be committed, at most one request. */
+  ask(): Pending | null {
+    const around = this.#around;
+    const core = this.#core;
+    if (core === null) return null;
+    const request = core.next(around.nowMs);
+    if (request.kind === 'wait') {
+      around.nowMs += request.ms;
+      return null;
+    }
+    const events: ModelEvent[] = [];
+    const answer = request.kind === 'commit' ? null : this.#answer(request, events);
+    if (request.kind !== 'commit' && answer === null) return null;
+    const decision = request.kind === 'commit' ? request.decision : answer && core.answered(answer, around.nowMs);
+    if (decision === null) return null;
+    if (around.prefetch && decision.ahead !== null) this.#fetchAhead(decision.ahead);
+    const written = decision.write.kind === 'events' ? events : [];
+    const isStreamed = answer?.kind === 'events' && decision.discarded === null;
+    const pending = { decision, events: written, instruments: this.#records(decision, written), isStreamed };
+    if (decision.offset !== null) return this.#mistaken(pending);
+    decision.committed();
+    if (isStreamed) around.truth.streamAnsweredMs = around.nowMs;
+    return null;
+  }
+
+  /** @returns whether the process is still open. */
+  commit({ decision, instruments, events, isStreamed }: Pending, fate: Fate): boolean {
+    const { log, modules, nowMs, mistake, truth } = this.#around;
+    if (decision.offset === null) return true;
+    const offset = modules.writeInstrumentsOffset(decision.offset);
+    const undrained = decision.write.kind === 'rows' && decision.write.counts.undrained > 0;
+    const transaction = {
+      atMs: nowMs,
+      epoch: this.#epoch,
+      instruments,
+      events,
+      notifications: decision.notifications,
+      offset,
+      truth: { ...truth, undrained },
+    };
+    if (fate === 'lost' || fate === 'unansweredLost') log.lose(transaction);
+    else if (!log.commit(transaction)) {
+      this.crash();
+      return false;
+    } else if (isStreamed) truth.streamAnsweredMs = nowMs;
+    if (fate === 'committed') {
+      decision.committed();
+      if (mistake === 'streamStartedFromLastPage' && this.#lastPageStart !== null) this.#handOff(decision);
+      return true;
+    }
+    if (mistake === 'writerReusedAfterUnansweredCommit' && fate.startsWith('unanswered')) return true;
+    this.crash();
+    return false;
+  }
+
+  #answer(request: Exclude<ReturnType<InstrumentsCore['next']>, { kind: 'commit' | 'wait' }>, seen: ModelEvent[]) {
+    const around = this.#around;
+    const { provider } = around;
+    around.nowMs += REQUEST_MS;
+    switch (request.kind) {
+      case 'probe':
+        return { kind: 'probe', since: provider.newest(), time: around.date() } as const;
+      case 'trial': {
+        const answer = provider.events(request.since, around.nowMs, true);
+        return { kind: 'trial', taken: answer !== null && 'events' in answer } as const;
+      }
+      case 'events':
+        return this.#eventsAnswer(request.since, seen);
+      case 'census': {
+        const census = new around.modules.Census();
+        for (const [id, version] of around.log.instruments()) {
+          if (version !== null) census.put(id, BigInt(version), true);
+        }
+        return { kind: 'census', census } as const;
+      }
+      case 'page':
+        return this.#pageAnswer(request);
+      case 'behindLast': {
+        const page = provider.list(request.minId, around.nowMs, true);
+        if (provider.truncation !== null && around.truth.truncated !== 'hard')
+          around.truth.truncated = provider.truncation.kind;
+        if (page === null || page.next === undefined) return null;
+        around.truth.verifiedMs = around.nowMs;
+        return { kind: 'behindLast', rows: rowFacts(page.rows), next: page.next } as const;
+      }
+    }
+  }
+
+  #eventsAnswer(since: string, seen: ModelEvent[]): CoreAnswer | null {
+    const { provider, nowMs, mistake } = this.#around;
+    const time = this.#around.date();
+    if (mistake === 'streamStartedFromLastPage' && this.#core?.offset?.walk === 1 && this.#core.phase !== 'idle') {
+      return { kind: 'events', events: [], next: since, nextId: since, full: false, time };
+    }
+    const answer = provider.events(since, nowMs, false);
+    if (answer === null) return null;
+    if ('status' in answer) return { kind: 'refused', status: answer.status, time };
+    seen.push(...answer.events);
+    const events = answer.events.map(({ id, version, dead, deletes }) => {
+      return { id, digest: dead ? null : BigInt(version), deletes };
+    });
+    return { ...answer, kind: 'events', events, time };
+  }
+
+  #pageAnswer(request: PageRequest): CoreAnswer | null {
+    const ahead = this.#ahead;
+    this.#ahead = null;
+    const isSame = ahead?.request.walk === request.walk && ahead.request.minId === request.minId;
+    const page = ahead !== null && isSame ? ahead.page : this.#fetch(request);
+    const next = page?.next === undefined && this.#around.mistake === 'absentNextTakenAsEnd' ? null : page?.next;
+    if (page === null || next === undefined) return null;
+    this.#rows = page.rows;
+    if (next === null) this.#around.truth.verifiedMs = this.#around.nowMs;
+    if (next === null) this.#lastPageStart = this.#around.provider.newest();
+    const { walk, minId } = request;
+    return { kind: 'page', walk, minId, rows: rowFacts(page.rows), next };
+  }
+
+  #fetch({ minId }: PageRequest): ModelPage | null {
+    const { truth, provider } = this.#around;
+    if (minId === null) truth.truncated = null;
+    if (provider.truncation !== null && truth.truncated !== 'hard') truth.truncated = provider.truncation.kind;
+    return this.#around.provider.list(minId, this.#around.nowMs, false);
+  }
+
+  #fetchAhead(request: PageRequest): void {
+    const page = this.#fetch(request);
+    this.#ahead = page === null ? null : { request, page };
+  }
+
+  #records({ write }: CoreDecision, events: readonly ModelEvent[]): ModelRecord[] {
+    if (write.kind === 'tombstones') return write.ids.map((id) => ({ id, version: null, from: 'sweep' }));
+    const records: ModelRecord[] = [];
+    for (const { id, version, dead, deletes } of events) {
+      if (id !== null && !dead) records.push({ id, version: deletes ? null : version, from: 'event' });
+    }
+    if (write.kind !== 'rows') return records;
+    for (const position of write.rows) {
+      const row = this.#rows[position];
+      if (row && row.id !== null && !row.dead) records.push({ id: row.id, version: row.version, from: 'page' });
+    }
+    return records;
+  }
+
+  /** The wrong hand-off of many scripts: the walk first, then the stream from where the last page says. */
+  #mistaken(pending: Pending): Pending {
+    const { decision } = pending;
+    const isEnd = decision.notifications.some(({ kind }) => kind === 'walkCompleted') && decision.offset?.walk === 1;
+    if (this.#around.mistake !== 'streamStartedFromLastPage' || !isEnd || decision.offset === null) return pending;
+    const offset = { ...decision.offset, since: this.#lastPageStart ?? decision.offset.since };
+    return { ...pending, decision: { ...decision, offset } };
+  }
+
+  #handOff(decision: CoreDecision): void {
+    const isEnd = decision.notifications.some(({ kind }) => kind === 'walkCompleted') && decision.offset?.walk === 1;
+    if (isEnd) this.open();
+  }
+}
+
+function rowFacts(rows: readonly ModelRow[]) {
+  return rows.map(({ id, version, dead }) => ({ id, digest: dead ? null : BigInt(version) }));
+}

@@ -1,0 +1,178 @@
+import { isBehind, type ModelEvent, ModelLedger } from './model-ledger.ts';
+import { seededRandom } from './random.ts';
+
+/** How a provider of the model is built; all of it is allowed by the interface or assumed to be (design, section 9). */
+export interface ProviderTraits {
+  readonly seed: number;
+  readonly instruments: number;
+  /** Rows per page and events per answer. */
+  readonly limit: number;
+  readonly maxEvents: number;
+  /** Log positions that one answer looks at, hidden ones included; 0 for all. */
+  readonly scanLimit: number;
+  /** How far the list lags behind the event log, from 0 to this, differently each time. */
+  readonly listLagMs: number;
+  readonly expired: 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410;
+  readonly minIdMode: 'next' | 'overlapping' | 'exclusive';
+  /** How often the source walks. */
+  readonly walkIntervalMs: number;
+}
+
+/** What may go wrong with the next answer of a kind; each is used once. */
+export type AnswerFault =
+  | 'failed'
+  | 'lower'
+  | 'stuck'
+  | 'refused'
+  | 'unreadableId'
+  | 'belowCursor'
+  | 'descending'
+  | 'absentLink'
+  | 'empty';
+
+/** How the list is cut: at its end only (what lies behind can be asked for), or whole. */
+export interface Truncation {
+  readonly kind: 'soft' | 'hard';
+  readonly keptIds: number;
+}
+
+export interface ModelRow {
+  readonly id: bigint | null;
+  readonly version: number;
+  readonly dead: boolean;
+}
+
+export interface ModelPage {
+  readonly rows: readonly ModelRow[];
+  /** Undefined: links.next is absent, which is no answer at all. */
+  readonly next: string | null | undefined;
+}
+
+export interface ModelStreamAnswer {
+  readonly events: readonly ModelEvent[];
+  readonly next: string;
+  readonly nextId: string;
+  readonly full: boolean;
+}
+
+const WALL_MS = 1_700_000_000_000;
+const OLD_EVENT_MS = 1_000_000_000_000;
+
+/** The provider: a list that lags a log, both with the faults that the scenario asks for. */
+export class ModelProvider {
+  readonly ledger = new ModelLedger();
+  readonly traits: ProviderTraits;
+  readonly #random: () => number;
+  #version = 0;
+  #log: ModelEvent[] = [];
+  truncation: Truncation | null = null;
+  readonly faults: { readonly events: AnswerFault[]; readonly list: AnswerFault[] } = { events: [], list: [] };
+
+  constructor(traits: ProviderTraits) {
+    this.traits = traits;
+    this.#random = seededRandom(traits.seed);
+    this.ledger.starts.push({ offset: `${WALL_MS}-0`, atMs: 0 });
+    for (let index = 0; index < traits.instruments; index++) {
+      this.ledger.change(BigInt(index * 2 + 1), { fromMs: 0, version: ++this.#version, dead: false });
+    }
+  }
+
+  /** A new version of an instrument, or its first; announced by an event. */
+  change(id: bigint, atMs: number, dead = false): void {
+    this.ledger.change(id, { fromMs: atMs, version: ++this.#version, dead });
+    this.#publish({ id, version: this.#version, dead }, atMs);
+  }
+
+  /** An instrument leaves the list, announced by an event of a deleting type or by none. */
+  vanish(id: bigint, atMs: number, announced: boolean): void {
+    if (!this.ledger.isLive(id, atMs)) return;
+    this.ledger.change(id, { fromMs: atMs, version: null, dead: false });
+    if (announced) this.#publish({ id, version: ++this.#version, deletes: true }, atMs);
+  }
+
+  /** An event that nobody is shown, or one whose instrument cannot be read. */
+  publishOther(kind: 'hidden' | 'unreadable', atMs: number): void {
+    this.#publish({ hidden: kind === 'hidden', dead: kind === 'unreadable' }, atMs);
+  }
+
+  /** The log is lost, and begins anew at lower offsets. */
+  reset(atMs: number): void {
+    this.#log = [];
+    this.ledger.starts.push({ offset: `${OLD_EVENT_MS + this.ledger.starts.length + atMs}-0`, atMs });
+  }
+
+  newest(): string {
+    return this.#log.at(-1)?.offset ?? this.ledger.starts.at(-1)?.offset ?? '';
+  }
+
+  isExpired(since: string, atMs: number): boolean {
+    return this.#log.some((event) => this.ledger.isDropped(event, atMs) && isBehind(event.offset, since));
+  }
+
+  events(since: string, atMs: number, isTrial: boolean): ModelStreamAnswer | { readonly status: number } | null {
+    const fault = isTrial ? undefined : this.faults.events.shift();
+    const newest = this.newest();
+    const quiet = { events: [], next: since, nextId: newest, full: false };
+    if (fault === 'failed') return null;
+    if (fault === 'refused') return { status: 404 };
+    if (fault === 'lower') return { ...quiet, next: '5-0' };
+    const { expired, maxEvents, scanLimit } = this.traits;
+    if (this.isExpired(since, atMs) && expired !== 'oldest') {
+      if (typeof expired === 'number') return { status: expired };
+      return expired === 'empty' ? { ...quiet, nextId: since } : quiet;
+    }
+    const events: ModelEvent[] = [];
+    let [next, scanned] = [since, 0];
+    for (const event of this.#log) {
+      if (!isBehind(event.offset, since) || this.ledger.isDropped(event, atMs)) continue;
+      if (events.length === maxEvents || (scanLimit > 0 && scanned === scanLimit)) break;
+      next = event.offset;
+      scanned += 1;
+      if (!event.hidden) events.push(event);
+    }
+    if (fault === 'stuck' && events.length > 0) next = since;
+    return { events, next, nextId: newest, full: events.length === maxEvents };
+  }
+
+  list(minId: string | null, atMs: number, isVerifying: boolean): ModelPage | null {
+    const fault = isVerifying ? undefined : this.faults.list.shift();
+    if (fault === 'failed') return null;
+    if (fault === 'empty') return { rows: [], next: null };
+    const { limit, listLagMs, minIdMode } = this.traits;
+    const asOfMs = atMs - Math.floor(this.#random() * (listLagMs + 1));
+    const shown = this.#listed(asOfMs);
+    const from = minId === null ? null : BigInt(minId) + (minIdMode === 'exclusive' ? 1n : 0n);
+    const cut =
+      this.truncation?.kind === 'soft' && (from === null || from <= (shown[this.truncation.keptIds - 1]?.id ?? 0n));
+    const visible = cut ? shown.slice(0, this.truncation?.keptIds) : shown;
+    const behind = visible.filter(({ id }) => from === null || id >= from);
+    const rows: ModelRow[] = behind.slice(0, limit);
+    const last = behind[limit - 1]?.id ?? 0n;
+    const overlaps = minIdMode === 'exclusive' || (minIdMode === 'overlapping' && limit > 1);
+    const next = behind.length > limit ? String(overlaps ? last : last + 1n) : null;
+    if (fault === 'descending') rows.reverse();
+    if (fault === 'unreadableId' && rows.length > 0) rows.splice(0, 1, { id: null, version: 0, dead: true });
+    const earlier = from === null ? undefined : visible.find(({ id }) => id < from);
+    if (fault === 'belowCursor' && earlier) rows.push(earlier);
+    return { rows, next: fault === 'absentLink' ? undefined : next };
+  }
+
+  #listed(asOfMs: number) {
+    const rows = [];
+    for (const id of this.ledger.ids()) {
+      const state = this.ledger.stateAt(id, Math.max(0, asOfMs));
+      if (state !== null && state.version !== null) rows.push({ id, version: state.version, dead: state.dead });
+    }
+    return this.truncation?.kind === 'hard' ? rows.slice(0, this.truncation.keptIds) : rows;
+  }
+
+  #publish(entry: Partial<ModelEvent>, atMs: number): void {
+    const incarnation = this.ledger.starts.length - 1;
+    const order = this.ledger.events.length + 1;
+    const ms = incarnation === 0 ? WALL_MS + atMs : OLD_EVENT_MS + incarnation + atMs;
+    const nothing = { id: null, version: 0, dead: false, deletes: false, hidden: false };
+    const event = { ...nothing, ...entry, order, offset: `${ms}-${order}`, publishedMs: atMs, incarnation };
+    this.ledger.events.push(event);
+    this.#log.push(event);
+  }
+}

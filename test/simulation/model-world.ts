@@ -1,0 +1,246 @@
+import type { AnswerTime } from '../../src/connector/core/answer-time.ts';
+import { ConnectorError } from '../../src/errors.ts';
+import { type CoreModules, type LapMistake, MODEL_POLL_MS, REAL_CORE } from './model-core.ts';
+import { ModelLog } from './model-log.ts';
+import { logViolations, universeViolations } from './model-oracle.ts';
+import { type Fate, ModelProcess, type ModelSurroundings, type Pending } from './model-process.ts';
+import { ModelProvider } from './model-provider.ts';
+import type { Command, Scenario } from './scenario.ts';
+
+const WALL_MS = 1_700_000_000_000;
+const MOST_STEPS = 3_000;
+const DAY_MS = 86_400_000;
+
+export interface RunResult {
+  readonly violations: readonly string[];
+  readonly log: ModelLog;
+  readonly provider: ModelProvider;
+}
+
+/** One run: the scenario, then quiet, then a last walk. The same scenario gives the same run. */
+export function runScenario(
+  scenario: Scenario,
+  modules: CoreModules = REAL_CORE,
+  mistake: LapMistake | null = null,
+): RunResult {
+  const world = new World(scenario, modules, mistake);
+  const violations: string[] = [];
+  try {
+    for (const command of scenario.commands) world.run(command);
+    violations.push(...world.settle());
+  } catch (error) {
+    violations.push(`it threw ${error instanceof Error ? error.message : String(error)}`);
+  }
+  violations.unshift(...logViolations(world.log, world.provider.ledger));
+  return { violations, log: world.log, provider: world.provider };
+}
+
+class World {
+  readonly provider: ModelProvider;
+  readonly log = new ModelLog();
+  readonly #around: ModelSurroundings;
+  #process: ModelProcess;
+  #date: 'true' | 'ahead' | 'behind' | 'absent' = 'true';
+  #fate: Fate = 'committed';
+  /** Whether rows and events alone must have brought everything, without another walk. */
+  #isClean = true;
+  #isStopped = false;
+  #wasDateWrong = false;
+  #daysAway = 0;
+  #demands = 0;
+
+  constructor(scenario: Scenario, modules: CoreModules, mistake: LapMistake | null) {
+    this.provider = new ModelProvider(scenario.traits);
+    const { provider, log } = this;
+    const truth = { verifiedMs: 0, streamAnsweredMs: 0, isDateTrue: true, truncated: null };
+    this.#around = {
+      modules,
+      mistake,
+      provider,
+      log,
+      truth,
+      nowMs: 10_000,
+      prefetch: scenario.prefetch,
+      date: () => this.#takeDate(),
+    };
+    this.#process = new ModelProcess(this.#around);
+    this.#process.open();
+  }
+
+  run(command: Command): void {
+    const { provider } = this;
+    const around = this.#around;
+    switch (command.kind) {
+      case 'mutate':
+        this.#mutate(command);
+        return;
+      case 'step':
+        for (let n = 0; n < command.times; n++) this.#step();
+        return;
+      case 'crash':
+        this.#fate = command.fate;
+        return;
+      case 'restart':
+        this.#restart();
+        return;
+      case 'zombie':
+        this.#zombie(command.steps);
+        return;
+      case 'pass':
+        around.nowMs += command.ms;
+        return;
+      case 'run': {
+        const untilMs = around.nowMs + command.days * DAY_MS;
+        for (let n = 0; n < MOST_STEPS && around.nowMs < untilMs; n++) this.#step();
+        return;
+      }
+      case 'expire':
+        this.#process.crash();
+        // A date that is wrong by days just then hides a gap of which the provider says nothing: a known limit.
+        if (this.#wasDateWrong) return;
+        this.#daysAway += command.days;
+        around.nowMs += command.days * DAY_MS;
+        if (command.days >= 6) this.#isClean = false;
+        return;
+      case 'truncate':
+        this.#isClean = false;
+        provider.truncation = command.how === 'mend' ? null : { kind: command.how, keptIds: command.kept };
+        return;
+      case 'fault':
+        if (command.fault === 'unreadableId' || command.fault === 'empty') this.#isClean = false;
+        provider.faults[command.on].push(command.fault);
+        return;
+      case 'date':
+        if (command.date !== 'absent' && this.#daysAway >= 6) return;
+        if (command.date !== 'absent') this.#wasDateWrong = true;
+        around.truth.isDateTrue = !this.#wasDateWrong;
+        this.#date = command.date;
+        return;
+      case 'reset':
+        if (provider.ledger.starts.length === 1) provider.reset(around.nowMs);
+        this.#isClean = false;
+        return;
+      case 'demand':
+        this.#process.core?.requestWalk({ id: `walk-${++this.#demands}`, allowShrink: command.allowShrink });
+        return;
+    }
+  }
+
+  /** Faults stop: everything must come right, first by itself and then, at the latest, by the next walk. */
+  settle(): string[] {
+    const { provider } = this;
+    const around = this.#around;
+    provider.truncation = null;
+    provider.faults.events.length = 0;
+    provider.faults.list.length = 0;
+    this.#date = 'true';
+    this.#fate = 'committed';
+    // A source that has stopped is started again by an operator, the next day.
+    if (this.#isStopped) around.nowMs += DAY_MS + 1;
+    this.#isStopped = false;
+    if (this.#process.core === null) this.#process.open();
+    const rival = around.mistake === 'opensWithoutProof' ? this.#rival() : null;
+    if (!this.#stepUntilQuiet(rival)) return ['I8: it does not come to rest'];
+    const found = this.#isClean ? this.#compare('without another walk') : [];
+
+    around.nowMs += DAY_MS;
+    this.#process.core?.requestWalk({ id: 'last', allowShrink: 1_000 });
+    if (!this.#stepUntilQuiet(rival)) return [...found, 'I8: it does not come to rest after a last walk'];
+    return [...found, ...this.#compare('after a last walk')];
+  }
+
+  #compare(when: string): string[] {
+    return universeViolations(this.log.instruments(), this.provider.ledger, this.#around.nowMs).map(
+      (violation) => `${violation} ${when}`,
+    );
+  }
+
+  #stepUntilQuiet(rival: ModelProcess | null): boolean {
+    for (let n = 0; n < MOST_STEPS; n++) {
+      const before = this.#around.nowMs;
+      this.#step();
+      if (rival !== null) this.#stepOf(rival);
+      const core = this.#process.core;
+      if (core === null) this.#restart();
+      const isWaiting = this.#around.nowMs - before > MODEL_POLL_MS / 2;
+      const isSuspecting = (core?.offset?.gapSuspectedFromMs ?? null) !== null;
+      const isCaughtUp = core?.offset?.since === this.provider.newest();
+      if (core?.phase === 'idle' && isWaiting && !isSuspecting && isCaughtUp) return true;
+    }
+    return false;
+  }
+
+  #step(): void {
+    if (this.#isStopped) return;
+    if (!this.#stepOf(this.#process) && this.#around.mistake === 'opensWithoutProof') this.#process.open();
+  }
+
+  /** One request, and the commit that follows from it. */
+  #stepOf(process: ModelProcess): boolean {
+    try {
+      const pending = process.ask();
+      if (pending === null) return true;
+      const isOpen = process.commit(pending, process === this.#process ? this.#takeFate() : 'committed');
+      if (!isOpen && process !== this.#process) process.open();
+      return isOpen;
+    } catch (error) {
+      if (!(error instanceof ConnectorError) || error.code !== 'RETENTION_GAPS_REPEAT') throw error;
+      this.#isStopped = true;
+      process.crash();
+      return true;
+    }
+  }
+
+  #restart(): void {
+    if (this.#isStopped) return;
+    this.#process.crash();
+    this.#process = new ModelProcess(this.#around);
+    this.#process.open();
+  }
+
+  /** Another process that was told to give up the partition, and opens its writer again all the same. */
+  #rival(): ModelProcess {
+    const rival = new ModelProcess(this.#around);
+    rival.open();
+    return rival;
+  }
+
+  /** The process stalls before a commit; another takes over, and in the middle of that the first one goes on. */
+  #zombie(steps: number): void {
+    const zombie = this.#process;
+    let pending: Pending | null = null;
+    for (let n = 0; n < steps && pending === null && zombie.core !== null && !this.#isStopped; n++) {
+      pending = zombie.ask();
+    }
+    this.#process = new ModelProcess(this.#around);
+    if (this.#isStopped) return;
+    this.#process.open(() => {
+      if (pending !== null) zombie.commit(pending, 'committed');
+    });
+  }
+
+  #mutate({ what, id, times }: Extract<Command, { kind: 'mutate' }>): void {
+    const { provider } = this;
+    for (let n = 0; n < times; n++) {
+      const atMs = ++this.#around.nowMs;
+      const target = BigInt(id + n);
+      if (what !== 'change' && what !== 'hidden') this.#isClean = false;
+      if (what === 'change' || what === 'dead') provider.change(target, atMs, what === 'dead');
+      else if (what === 'hidden' || what === 'unreadable') provider.publishOther(what, atMs);
+      else provider.vanish(target, atMs, what === 'announcedVanish');
+    }
+  }
+
+  #takeFate(): Fate {
+    const fate = this.#fate;
+    this.#fate = 'committed';
+    return fate;
+  }
+
+  #takeDate(): AnswerTime {
+    const date = this.#date;
+    this.#date = 'true';
+    const skewMs = date === 'ahead' ? 8 * DAY_MS : date === 'behind' ? -8 * DAY_MS : 0;
+    return { dateMs: WALL_MS + this.#around.nowMs + skewMs, from: date === 'absent' ? 'connector' : 'provider' };
+  }
+}

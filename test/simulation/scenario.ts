@@ -1,0 +1,146 @@
+import fc from 'fast-check';
+import type { Fate } from './model-process.ts';
+import type { AnswerFault, ProviderTraits, Truncation } from './model-provider.ts';
+
+/** What happens in a run, one after the other. */
+export type Command =
+  | {
+      readonly kind: 'mutate';
+      readonly what: 'change' | 'dead' | 'vanish' | 'announcedVanish' | 'hidden' | 'unreadable';
+      readonly id: number;
+      readonly times: number;
+    }
+  /** The source polls, pages, drains or commits: one request each. */
+  | { readonly kind: 'step'; readonly times: number }
+  /** What becomes of the next commit. */
+  | { readonly kind: 'crash'; readonly fate: Fate }
+  | { readonly kind: 'restart' }
+  | { readonly kind: 'zombie'; readonly steps: number }
+  /** The process stands still meanwhile. */
+  | { readonly kind: 'pass'; readonly ms: number }
+  | { readonly kind: 'run'; readonly days: number }
+  /** The process is away meanwhile. */
+  | { readonly kind: 'expire'; readonly days: number }
+  | { readonly kind: 'truncate'; readonly how: Truncation['kind'] | 'mend'; readonly kept: number }
+  | { readonly kind: 'fault'; readonly on: 'events' | 'list'; readonly fault: AnswerFault }
+  | { readonly kind: 'date'; readonly date: 'ahead' | 'behind' | 'absent' }
+  | { readonly kind: 'reset' }
+  | { readonly kind: 'demand'; readonly allowShrink: number | null };
+
+export interface Scenario {
+  readonly traits: ProviderTraits;
+  readonly prefetch: boolean;
+  readonly commands: readonly Command[];
+}
+
+const HOUR_MS = 3_600_000;
+
+const traits: fc.Arbitrary<ProviderTraits> = fc.record({
+  seed: fc.nat(),
+  instruments: fc.nat(8),
+  limit: fc.integer({ min: 1, max: 4 }),
+  maxEvents: fc.integer({ min: 1, max: 3 }),
+  scanLimit: fc.constantFrom(0, 0, 1, 2),
+  listLagMs: fc.constantFrom(0, 2_000, 4_900),
+  walkIntervalMs: fc.constantFrom(HOUR_MS, 24 * HOUR_MS, 720 * HOUR_MS),
+  expired: fc.constantFrom<ProviderTraits['expired'][]>('empty', 'emptyNewest', 'oldest', 400, 404, 410),
+  minIdMode: fc.constantFrom('next', 'overlapping', 'exclusive'),
+});
+
+const eventFault = fc.constantFrom<AnswerFault[]>('failed', 'lower', 'stuck', 'refused');
+const listFault = fc.constantFrom<AnswerFault[]>(
+  'failed',
+  'unreadableId',
+  'belowCursor',
+  'descending',
+  'absentLink',
+  'empty',
+);
+
+const step = (most: number): fc.Arbitrary<Command> =>
+  fc.record({ kind: fc.constant('step'), times: fc.integer({ min: 1, max: most }) });
+
+const mutate = (...what: Extract<Command, { kind: 'mutate' }>['what'][]): fc.Arbitrary<Command> =>
+  fc.record({
+    kind: fc.constant('mutate'),
+    what: fc.constantFrom(...what),
+    id: fc.nat(12),
+    times: fc.integer({ min: 1, max: 3 }),
+  });
+
+const restart: fc.Arbitrary<Command> = fc.record({ kind: fc.constant('restart') });
+const run: fc.Arbitrary<Command> = fc.record({ kind: fc.constant('run'), days: fc.constantFrom(1, 8) });
+const expire: fc.Arbitrary<Command> = fc.record({ kind: fc.constant('expire'), days: fc.constantFrom(1, 8) });
+const reset: fc.Arbitrary<Command> = fc.record({ kind: fc.constant('reset') });
+const truncate: fc.Arbitrary<Command> = fc.record({
+  kind: fc.constant('truncate'),
+  how: fc.constantFrom<(Truncation['kind'] | 'mend')[]>('soft', 'hard', 'mend'),
+  kept: fc.nat(5),
+});
+const demand: fc.Arbitrary<Command> = fc.record({
+  kind: fc.constant('demand'),
+  allowShrink: fc.constantFrom(null, 3),
+});
+const unreadableRow: fc.Arbitrary<Command> = fc.constant({ kind: 'fault', on: 'list', fault: 'unreadableId' });
+
+/** What may happen besides changes and steps. A run gets a few of these, so that they meet often enough. */
+const incidents: readonly fc.Arbitrary<Command>[] = [
+  mutate('hidden'),
+  mutate('vanish', 'announcedVanish'),
+  mutate('vanish', 'change'),
+  mutate('dead'),
+  mutate('unreadable'),
+  fc.record({
+    kind: fc.constant('crash'),
+    fate: fc.constantFrom<Fate[]>('lost', 'crashAfter', 'unansweredLost', 'unansweredCommitted'),
+  }),
+  restart,
+  fc.record({ kind: fc.constant('zombie'), steps: fc.integer({ min: 1, max: 12 }) }),
+  fc.record({ kind: fc.constant('pass'), ms: fc.constantFrom(1_000, 6_000, 31_000, 13 * HOUR_MS) }),
+  run,
+  expire,
+  truncate,
+  fc.record({ kind: fc.constant('fault'), on: fc.constant('events'), fault: eventFault }),
+  fc.record({ kind: fc.constant('fault'), on: fc.constant('list'), fault: listFault }),
+  fc.constant({ kind: 'fault', on: 'list', fault: 'absentLink' }),
+  fc.record({ kind: fc.constant('date'), date: fc.constantFrom('ahead', 'behind', 'absent') }),
+  reset,
+  demand,
+];
+
+/** Changes in every run, in steps of a run's own size, and a few kinds of incidents. */
+const commands = fc
+  .tuple(fc.subarray([...incidents], { maxLength: 5 }), fc.constantFrom(2, 12))
+  .chain(([some, most]) =>
+    fc.array(
+      fc.oneof(
+        { weight: 6, arbitrary: step(most) },
+        { weight: 4, arbitrary: mutate('change') },
+        ...some.map((arbitrary) => ({ weight: arbitrary === run ? 1 : 2, arbitrary })),
+      ),
+      { minLength: 4, maxLength: 40, size: 'max' },
+    ),
+  );
+
+/** What belongs together and would meet too seldom: the list or the log goes wrong while instruments come and go. */
+const comingAndGoing = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: step(3) },
+    { weight: 4, arbitrary: mutate('vanish', 'change') },
+    { weight: 1, arbitrary: fc.oneof(truncate, expire, reset, restart, demand, unreadableRow) },
+  ),
+  { minLength: 10, maxLength: 40, size: 'max' },
+);
+
+/** Runs over up to eight instruments; their incidents begin in the first walk, or after it. */
+export const scenarios: fc.Arbitrary<Scenario> = fc
+  .record({
+    traits,
+    prefetch: fc.boolean(),
+    before: fc.constantFrom(0, 0, 60),
+    commands: fc.oneof({ weight: 2, arbitrary: commands }, { weight: 1, arbitrary: comingAndGoing }),
+  })
+  .map(({ before, ...scenario }) => ({
+    ...scenario,
+    commands: before === 0 ? scenario.commands : [{ kind: 'step', times: before }, ...scenario.commands],
+  }));
