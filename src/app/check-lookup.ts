@@ -3,9 +3,9 @@ import { createRecordReader, type ReadableRecord } from '../avro/record-reader.t
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { ReferenceDataSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
-import type { Log } from '../observability/log.ts';
 import { createPreTradeChecks } from '../provider/pre-trade-checks.ts';
 import { systemClock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { createReferenceDataHttp } from './provider-client.ts';
 

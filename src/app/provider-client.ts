@@ -1,9 +1,9 @@
 import type { ReferenceDataSettings } from '../config/settings.ts';
 import { createAuthorization } from '../http/authorization.ts';
 import { createHttpClient, type HttpClient } from '../http/client.ts';
-import type { Log } from '../observability/log.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 
 /** The HTTP client of the reference data interface, as the settings want it. */
 export async function createReferenceDataHttp(

@@ -1,7 +1,7 @@
 import { createSchemaRegistry, type SchemaRegistry } from '../avro/registry.ts';
 import type { SchemaRegistrySettings } from '../config/settings.ts';
-import type { Log } from '../observability/log.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 
 const TIMEOUT_MS = 10_000;
 

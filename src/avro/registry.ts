@@ -1,5 +1,5 @@
 import { ConnectorError, type ErrorCode } from '../errors.ts';
-import type { Log } from '../observability/log.ts';
+import type { Log } from '../support/log.ts';
 import { createRegistryHttp, type RegistryAnswer, type RegistryHttpOptions } from './registry-http.ts';
 import { parseSchema } from './schema.ts';
 import { canonicalSchema } from './schema-canonical.ts';

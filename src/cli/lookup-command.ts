@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { lookUpCheck } from '../app/check-lookup.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
-import type { Log } from '../observability/log.ts';
 import type { Redaction } from '../observability/redaction.ts';
+import type { Log } from '../support/log.ts';
 import { checkAsJson, checkAsTable, withoutUrl } from './check-text.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 

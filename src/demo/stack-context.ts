@@ -1,5 +1,5 @@
-import type { Log } from '../observability/log.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 
 /** Environment variables by name, as the process was given them. */
 export type Environment = Readonly<Record<string, string | undefined>>;

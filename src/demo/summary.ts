@@ -8,10 +8,10 @@ import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import { OFFSETS_PARTITIONS } from '../kafka/topic-plan.ts';
 import type { WalkCompleted } from '../observability/connector-events.ts';
-import type { Log } from '../observability/log.ts';
 import type { Simulator } from '../simulator/simulator.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import type { LocalStack } from './stack-context.ts';
 import type { WalkProgress } from './walk-progress.ts';
 

@@ -1,4 +1,5 @@
 import { ConnectorError } from '../errors.ts';
+import { isLoopback } from '../support/loopback.ts';
 
 // What RFC 3986 allows in a path, one slash at a time: no query, fragment, backslash, control character or "//".
 const PATH = /^(?:\/[A-Za-z0-9\-._~!$&'()*+,;=:@%]+)+$/;
@@ -20,13 +21,8 @@ export function parseAddress(text: string, setting: string, allowHttp: boolean):
   if (url.hash !== '') throw invalid(`${setting} holds a fragment (#…), which is never sent; remove it.`);
   if (url.protocol === 'https:') return url;
   if (url.protocol !== 'http:') throw invalid(`${setting} begins with ${url.protocol}; only https is spoken.`);
-  if (allowHttp || isLoopback(url)) return url;
+  if (allowHttp || isLoopback(url.hostname)) return url;
   throw invalid(`${setting} is plain http beyond loopback; use https, or set allowHttp: true where nobody listens.`);
-}
-
-/** True for addresses that never leave this machine. URL has already normalised forms such as 127.1 or 0x7f000001. */
-export function isLoopback(url: URL): boolean {
-  return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(url.hostname);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { ConnectorError } from '../errors.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import { createClientCredentials, type OAuth2Settings } from './client-credentials.ts';
 import type { NetworkOptions } from './dispatcher.ts';
-import type { HttpLog } from './http-log.ts';
 import { readSecret, type Secret } from './secret.ts';
 
 // Fields that carry the request itself; a key in one of them would break every request.
@@ -41,7 +41,7 @@ export interface AuthorizationOptions extends NetworkOptions {
   readonly allowHttp: boolean;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: HttpLog;
+  readonly log: Log;
 }
 
 /** Throws SETTINGS_INVALID when the settings cannot be used. */

@@ -1,8 +1,8 @@
 import { ConnectorError } from '../errors.ts';
 import { backOffMs } from '../support/back-off.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { parseAddress } from './address.ts';
 import type { Authorization, AuthorizationOptions, Credentials } from './authorization.ts';
-import { untilAborted } from './deadline.ts';
 import type { Secret } from './secret.ts';
 import { createTokenRequest } from './token-request.ts';
 

@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import { parseAddress, requestTarget } from './address.ts';
 import type { Authorization } from './authorization.ts';
 import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
 import { type Exchange, exchange } from './exchange.ts';
-import type { HttpLog } from './http-log.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 
 // More than the sources and price batches that ask at once; the rate limit is the real bound.
@@ -76,7 +76,7 @@ export interface HttpClientOptions extends NetworkOptions {
   readonly requestsPerSecond: number;
   readonly authorization: Authorization;
   readonly clock: Clock;
-  readonly log: HttpLog;
+  readonly log: Log;
 }
 
 /** Throws SETTINGS_INVALID when an option cannot be used. */

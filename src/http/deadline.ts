@@ -26,16 +26,3 @@ export function openDeadline(timeoutMs: number, outer: AbortSignal, expired: () 
     },
   };
 }
-
-/**
- * Waits for the work, but no longer than until the signal aborts; then rejects with the signal's reason and forgets
- * the work. Needed because a request that waits for a connection ignores its signal until it has one.
- */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-    if (signal.aborted) onAbort();
-  });
-}

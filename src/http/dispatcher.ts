@@ -1,7 +1,7 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { ConnectorError } from '../errors.ts';
-import { isLoopback } from './address.ts';
+import { isLoopback } from '../support/loopback.ts';
 
 const LONGEST_CONNECT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;
@@ -39,7 +39,7 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
     keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
     allowH2: false,
   };
-  if (network.proxy === undefined || network.proxy === '' || isLoopback(address)) {
+  if (network.proxy === undefined || network.proxy === '' || isLoopback(address.hostname)) {
     return new Pool(address.origin, { ...limits, connect: tls });
   }
   const uri = URL.parse(network.proxy);

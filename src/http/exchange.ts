@@ -1,12 +1,13 @@
 import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { ACCEPTED_ENCODINGS, type AnswerBody, openAnswerBody } from './answer-body.ts';
 import { readProblem, refusedAnswer, unanswered } from './answer-error.ts';
 import type { HttpAnswer } from './client.ts';
-import { openDeadline, untilAborted } from './deadline.ts';
+import { openDeadline } from './deadline.ts';
 import { ageSeconds, headerField, serverDate } from './header-fields.ts';
-import type { HttpLog } from './http-log.ts';
 import { quotedText } from './quoted-text.ts';
 import { actionOf } from './status-action.ts';
 
@@ -32,7 +33,7 @@ export interface Exchange {
   readonly maxBodyBytes: number;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  readonly log: HttpLog;
+  readonly log: Log;
 }
 
 /** What came of it. Only a 401 is told rather than thrown, since it alone has a second try. */

@@ -1,11 +1,12 @@
 import * as oauth from 'oauth4webapi';
 import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { openAnswerBody } from './answer-body.ts';
 import { unanswered } from './answer-error.ts';
 import type { AuthorizationOptions } from './authorization.ts';
 import type { OAuth2Settings } from './client-credentials.ts';
-import { openDeadline, untilAborted } from './deadline.ts';
+import { openDeadline } from './deadline.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { headerField, retryAfterMs } from './header-fields.ts';
 import { quotedText } from './quoted-text.ts';

@@ -1,8 +1,8 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { ISocketFactory, Kafka, SASLOptions } from 'kafkajs';
-import type { Log } from '../observability/log.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import type { KafkaCluster } from './cluster.ts';
 import { bridgeLog } from './kafkajs-log.ts';
 import { loadKafkajs } from './kafkajs-patches.ts';

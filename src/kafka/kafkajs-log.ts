@@ -1,5 +1,5 @@
 import type { LogEntry, logCreator } from 'kafkajs';
-import type { Log } from '../observability/log.ts';
+import type { Log } from '../support/log.ts';
 
 /** The numbers of kafkajs' log levels (its enum would load kafkajs itself). */
 const KAFKAJS_ERROR = 1;

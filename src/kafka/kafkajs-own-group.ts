@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Consumer, IHeaders, Kafka, KafkaMessage, PartitionAssigner } from 'kafkajs';
-import type { Log } from '../observability/log.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import type { FreshRecords } from './fresh-records.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import type { CommittedRecord } from './record.ts';

@@ -1,11 +1,11 @@
 import { ConnectorError } from '../errors.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { FreshRecords } from './fresh-records.ts';
 import { isLeaderless, kafkaReason } from './kafkajs-errors.ts';
 import { type OwnGroupOptions, openOwnGroup, ReadRefused } from './kafkajs-own-group.ts';
 import type { LogReader, ReadToEnd } from './log-reader.ts';
 import { StallWatch } from './stall-watch.ts';
 import { kafkajsRetry } from './tuning.ts';
-import { untilAborted } from './within.ts';
 
 /** Between two questions for the ends while a partition has no leader. */
 const LEADER_POLL_MS = 50;

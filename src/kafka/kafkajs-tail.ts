@@ -1,11 +1,11 @@
 import { ConnectorError } from '../errors.ts';
 import { backOffMs, type Random } from '../support/back-off.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { FreshRecords } from './fresh-records.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { type OwnGroupOptions, openOwnGroup, ReadRefused } from './kafkajs-own-group.ts';
 import type { FollowLog, LogTail } from './log-tail.ts';
 import { StallWatch } from './stall-watch.ts';
-import { untilAborted } from './within.ts';
 
 export interface KafkajsTailOptions extends OwnGroupOptions {
   readonly random: Random;

@@ -1,15 +1,16 @@
 import type { CompressionTypes, Kafka, Producer } from 'kafkajs';
 import { ConnectorError } from '../errors.ts';
-import type { Log } from '../observability/log.ts';
 import { backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
 import type { OutgoingRecord } from './record.ts';
 import { planSends } from './send-plan.ts';
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
-import { untilAborted, within } from './within.ts';
+import { within } from './within.ts';
 
 export interface KafkajsWriterOptions extends WriterOptions {
   readonly kafka: Kafka;

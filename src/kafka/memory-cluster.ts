@@ -1,4 +1,5 @@
 import { ConnectorError } from '../errors.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import type { KafkaCluster } from './cluster.ts';
 import { type MemoryBroker, MemoryFenced } from './memory-broker.ts';
 import { createMemoryTail } from './memory-tail.ts';
@@ -7,7 +8,6 @@ import { planSends } from './send-plan.ts';
 import { compareTopic } from './topic-comparison.ts';
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 import { DEFAULT_TUNING } from './tuning.ts';
-import { untilAborted } from './within.ts';
 
 /**
  * The steps of a writer at which a test can make it fail, by throwing from `onStep`. What was done before the step stays

@@ -1,7 +1,7 @@
+import { untilAborted } from '../support/until-aborted.ts';
 import { FreshRecords } from './fresh-records.ts';
 import type { LogTail } from './log-tail.ts';
 import type { MemoryBroker } from './memory-broker.ts';
-import { untilAborted } from './within.ts';
 
 /** Follows topics of a broker in memory. Partitions that do not exist yet are waited for. */
 export function createMemoryTail(broker: MemoryBroker): LogTail {

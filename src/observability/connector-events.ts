@@ -1,4 +1,4 @@
-import type { Log } from './log.ts';
+import type { Log } from '../support/log.ts';
 
 /**
  * What happens in the connector that an operator cares about, one function per event: so that the log line and the

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { Log, LogFields } from './log.ts';
+import type { Log, LogFields } from '../support/log.ts';
 import { createLogValues } from './log-values.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 

@@ -4,8 +4,11 @@ import { ConnectorError } from '../errors.ts';
 const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
 // "an offset of the form <digits>-<digits>" (part 4.2); the bound is ours.
 const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
-/** "A string offset" (part 4.2, pre-trade checks): its form is not shown, the bounds are ours. */
-export const CHECK_OFFSET = /^[\x20-\x7e]{1,256}$/;
+/**
+ * "A string offset" (part 4.2, pre-trade checks): its form is not shown, the bounds are ours. An address is none: offsets
+ * stand in logs and headers, and the address of a check must not.
+ */
+export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
 const LONGEST_LINK = 2_048;
 
 /** The cursor of the next page in a list answer's `links.next`; null at the explicit end of the list. */

@@ -1,5 +1,5 @@
+import { isLoopback } from '../../support/loopback.ts';
 import type { Report } from '../cross-check.ts';
-import { isLoopback } from '../loopback.ts';
 import type { SettingPath } from '../problem.ts';
 import { text } from '../setting.ts';
 

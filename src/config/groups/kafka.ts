@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { isLoopback } from '../../support/loopback.ts';
 import { crossCheck } from '../cross-check.ts';
-import { hostOfBroker, isLoopback } from '../loopback.ts';
 import type { SecretReader } from '../secret.ts';
 import { duration, flag, group, nullable, oneOf, pemFile, secret, setting, text, withSecretFiles } from '../setting.ts';
 
@@ -61,4 +61,9 @@ function saslSettings(secrets: SecretReader) {
 
 function splitAtCommas(given: string): string[] {
   return given.split(',').map((part) => part.trim());
+}
+
+/** The host of `host:port` or `[::1]:port`. */
+function hostOfBroker(broker: string): string {
+  return broker.slice(0, broker.lastIndexOf(':'));
 }

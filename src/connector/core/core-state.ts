@@ -3,7 +3,6 @@ import type { Census } from './census.ts';
 import type { CoreSettings } from './core-settings.ts';
 import type { CoreDecision, EventFacts } from './instruments-messages.ts';
 import { firstOffset, type InstrumentsOffset } from './instruments-offset.ts';
-import { isOffsetInDoubt } from './retention-gap.ts';
 import { type Stream, streamAtStart } from './stream.ts';
 import { type Walk, type WalkContext, type WalkInput, walkAtStart } from './walk.ts';
 import { stepWalk } from './walk-table.ts';
@@ -76,11 +75,12 @@ export function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Out
   const { nowMs } = at;
   const step = stepWalk(state.walk, input, walkContext(state, at));
   const begun = step.begins ?? null;
+  const isNewDrain = 'drain' in step.walk && step.walk.phase !== state.walk.phase;
   return {
     state: {
       offset: step.offset ?? state.offset,
-      // Whatever a page or the margin waits for lies in the stream: it is asked at once.
-      stream: step.walk.phase === state.walk.phase ? state.stream : { ...state.stream, dueMs: nowMs },
+      // A drain that begins waits for the stream: it is asked at once.
+      stream: isNewDrain ? { ...state.stream, dueMs: nowMs } : state.stream,
       walk: step.walk,
       committedMs: step.commits ? nowMs : state.committedMs,
       begunMs: begun === null ? state.begunMs : nowMs,
@@ -96,7 +96,6 @@ export function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Out
   };
 }
 
-export function walkContext({ offset, stream }: CoreState, at: CoreContext): WalkContext {
-  const { touched, census, settings, nowMs } = at;
-  return { offset, touched, census, settings, isStreamInDoubt: isOffsetInDoubt(stream.proof), nowMs };
+export function walkContext({ offset }: CoreState, { touched, census, settings, nowMs }: CoreContext): WalkContext {
+  return { offset, touched, census, settings, nowMs };
 }

@@ -1,7 +1,7 @@
 import { type CoreContext, type CoreState, type Outcome, walkContext } from './core-state.ts';
 import type { CoreAnswer, CoreNotification, WalkReason } from './instruments-messages.ts';
 import { beginWalk, type InstrumentsOffset, type WalkDemand } from './instruments-offset.ts';
-import { healedOnceMore, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
+import { healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
 import { followStream, type StreamStep } from './stream.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 import { stepWalk } from './walk-table.ts';
@@ -54,8 +54,10 @@ export function takeStart(state: CoreState, since: string, at: CoreContext): Out
   const { offset, stream } = state;
   const proof = weighGap(stream.proof, { kind: 'start', since, ours: offset.since }, gapContext(at));
   const gapSuspectedFromMs = since === offset.since ? null : offset.gapSuspectedFromMs;
+  // Where the doubt is over, our own offset is asked at once: a drain may wait for it.
+  const dueMs = isOffsetInDoubt(proof) ? stream.dueMs : at.nowMs;
   return {
-    state: { ...state, stream: { ...stream, proof }, offset: { ...offset, gapSuspectedFromMs } },
+    state: { ...state, stream: { ...stream, proof, dueMs }, offset: { ...offset, gapSuspectedFromMs } },
     commits: false,
   };
 }
@@ -128,8 +130,9 @@ function beginAnew(state: CoreState, { time }: OffsetAnswer, at: CoreContext): C
   return { ...state, walk, offset: beginWalk(state.offset, time.dateMs, demand), begunMs: at.nowMs };
 }
 
+/** An answer to an offset in doubt moves no drain: that it holds nothing does not mean that there is nothing. */
 function walkBeside(state: CoreState, answer: EventsAnswer, { reading }: StreamStep, at: CoreContext): CoreState {
-  if (reading === null) return state;
+  if (reading === null || isOffsetInDoubt(state.stream.proof)) return state;
   const { walk } = stepWalk(state.walk, { kind: 'streamed', answer, reading }, walkContext(state, at));
   return { ...state, walk };
 }

@@ -48,13 +48,13 @@ export class FollowerCore {
     if (this.#state === null) return begins === 'atGivenStart' ? { kind: 'start' } : { kind: 'stream', since: null };
     const { stream, offset } = this.#state;
     const { proof, answeredMs, dueMs } = stream;
-    // The stream comes first wherever it is overdue, so that a gap that is being proven cannot starve it.
+    // The stream comes first once it is overdue, so that a gap that is being proven cannot starve it.
     const isOverdue = answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
     if (!isOverdue && proof.phase === 'wantsStart') return { kind: 'start' };
     if (!isOverdue && proof.phase === 'wantsTrial' && proof.start !== null) {
       return { kind: 'trial', since: proof.start };
     }
-    if (isOverdue || nowMs >= dueMs) return { kind: 'stream', since: offset.since };
+    if (nowMs >= dueMs) return { kind: 'stream', since: offset.since };
     return { kind: 'wait', ms: Math.max(1, Math.ceil(dueMs - nowMs)) };
   }
 

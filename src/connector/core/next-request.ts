@@ -27,12 +27,10 @@ export function nextRequest(
   const follow = () => streamBy(Number.POSITIVE_INFINITY);
 
   const { proof } = stream;
-  const isAsking = proof.phase === 'wantsStart' || proof.phase === 'wantsTrial' || proof.phase === 'wantsAgain';
-  // The plan of the tombstones is made: nothing may come between them.
+  // Nothing may come between the final drain and the tombstones, or between these.
   if (walk.phase === 'sweeping') return { kind: 'sweep' };
+  if (walk.phase === 'closing' && walk.drain.ended !== null) return { kind: 'sweep' };
   if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'settle' };
-  // A doubt about our offset is cleared up before anything is deleted.
-  if (walk.phase === 'closing' && walk.drain.ended !== null && !isAsking) return { kind: 'sweep' };
   if (proof.phase === 'wantsStart') return unlessOverdue({ kind: 'probe' });
   if (proof.phase === 'wantsTrial' && proof.start !== null) return unlessOverdue({ kind: 'trial', since: proof.start });
 

@@ -121,7 +121,6 @@ export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext)
   if (walk.drain.ended === null) throw new Error('A walk was ended before its final drain.');
   const flaws = new Set(walk.flaws);
   if (walk.drain.ended === 'limit') flaws.add('streamNotDrained');
-  if (at.isStreamInDoubt) flaws.add('streamInDoubt');
   return sweepOn(planSweep({ ...at, flaws }), at);
 }
 

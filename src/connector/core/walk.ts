@@ -65,8 +65,6 @@ export interface WalkContext {
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
   readonly settings: CoreSettings;
-  /** Whether there is evidence against our offset in the stream. */
-  readonly isStreamInDoubt: boolean;
   readonly nowMs: number;
 }
 

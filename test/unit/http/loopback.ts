@@ -9,8 +9,8 @@ import {
   type HttpClient,
   type HttpClientOptions,
 } from '../../../src/http/client.ts';
-import type { Log } from '../../../src/observability/log.ts';
 import { systemClock } from '../../../src/support/clock.ts';
+import type { Log } from '../../../src/support/log.ts';
 
 /** A signal that never aborts. */
 export const never = new AbortController().signal;

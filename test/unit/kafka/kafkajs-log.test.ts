@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bridgeLog } from '../../../src/kafka/kafkajs-log.ts';
-import type { Log } from '../../../src/observability/log.ts';
+import type { Log } from '../../../src/support/log.ts';
 
 const CONCURRENT =
   'The producer attempted to update a transaction while another concurrent operation on the same transaction was ongoing';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { untilAborted, within } from '../../../src/kafka/within.ts';
+import { within } from '../../../src/kafka/within.ts';
+import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { SteppedClock, settle } from './stepped-clock.ts';
 
 const never = () => new Promise<never>(() => {});

@@ -6,8 +6,3 @@ export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[|\]$/g, '');
   return name === 'localhost' || name === '::1' || /^127(\.[0-9]{1,3}){3}$/.test(name);
 }
-
-/** The host of `host:port` or `[::1]:port`. */
-export function hostOfBroker(broker: string): string {
-  return broker.slice(0, broker.lastIndexOf(':'));
-}
