@@ -121,10 +121,10 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     wrong: `const isMuch = ${NEVER}gone.length >`,
   },
   {
-    mistake: 'an offset in doubt deletes all the same',
-    file: 'walk-steps.ts',
-    right: "if (at.isStreamInDoubt) flaws.add('streamInDoubt');",
-    wrong: '',
+    mistake: 'nothing in answer to an offset in doubt ends a drain',
+    file: 'follow-events.ts',
+    right: 'if (reading === null || isOffsetInDoubt(state.stream.proof)) return state;',
+    wrong: 'if (reading === null) return state;',
   },
   {
     mistake: 'unchanged rows are written again',

@@ -75,7 +75,7 @@ export type CoreWrite =
   | { readonly kind: 'tombstones'; readonly ids: readonly bigint[] };
 
 /** Why a walk could not be trusted to tell what is gone. */
-export type WalkFlaw = 'unreadableId' | 'rowBelowCursor' | 'rowsBehindTheEnd' | 'streamNotDrained' | 'streamInDoubt';
+export type WalkFlaw = 'unreadableId' | 'rowBelowCursor' | 'rowsBehindTheEnd' | 'streamNotDrained';
 
 /** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
 export type CoreNotification =

@@ -96,7 +96,6 @@ function deletionSkipped({ walk, flaws }: NotificationOf<'deletionSkipped'>) {
     rowBelowCursor: 'a row stood below the cursor',
     rowsBehindTheEnd: 'rows lay behind the end of the list',
     streamNotDrained: 'the stream could not be drained',
-    streamInDoubt: 'it was in doubt whether the provider still takes our offset',
   };
   const why = flaws.map((flaw) => reasons[flaw]).join(', ');
   return {

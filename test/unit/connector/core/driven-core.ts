@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { Census } from '../../../../src/connector/core/census.ts';
+import type { CoreSettings } from '../../../../src/connector/core/core-settings.ts';
+import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
+import type { CoreAnswer, CoreDecision, EventFacts } from '../../../../src/connector/core/instruments-messages.ts';
+import { firstOffset, type InstrumentsOffset } from '../../../../src/connector/core/instruments-offset.ts';
+
+const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+export const START_MS = Date.UTC(2026, 2, 1);
+export const SETTINGS: CoreSettings = {
+  filter: 'scope=all',
+  pollIntervalMs: 30_000,
+  walkIntervalMs: DAY_MS,
+  handoffMarginMs: 5_000,
+  drainLimitMs: 30_000,
+  emptyCommitIntervalMs: 60_000,
+  gapProofMs: 300_000,
+  tombstones: true,
+  maxShrink: 0.05,
+  shrinkAlwaysAllowed: 20,
+};
+export const time = (ms: number) => ({ dateMs: START_MS + ms, from: 'provider' as const });
+export const row = (id: number) => ({ id: BigInt(id), digest: BigInt(id) });
+export const event = (id: number): EventFacts => ({ ...row(id), deletes: false });
+
+/** A core that is driven step by step; `ms` is the clock, and the provider's too. */
+export function drive(changes: Partial<InstrumentsOffset> | null, settings: Partial<CoreSettings> = {}) {
+  const committed =
+    changes && ({ ...firstOffset(SETTINGS.filter, '5-5', time(0), null), walkPending: false, ...changes } as const);
+  const core = new InstrumentsCore({ ...SETTINGS, ...settings }, committed, 0);
+  const self = {
+    core,
+    ms: 0,
+    next: () => core.next(self.ms),
+    take(decision: CoreDecision): CoreDecision {
+      decision.committed();
+      return decision;
+    },
+    answer: (answer: CoreAnswer) => self.take(core.answered(answer, self.ms)),
+    /** Waits as it says, then takes what it decides by itself. */
+    commit(): CoreDecision {
+      const wanted = self.next();
+      assert.ok(wanted.kind === 'commit', `${wanted.kind} where a commit is due`);
+      return self.take(wanted.decision);
+    },
+    stream(events: readonly EventFacts[] = [], next = '5-5', more: { nextId?: string; full?: boolean } = {}) {
+      assert.equal(self.next().kind, 'events');
+      const { nextId = next, full = false } = more;
+      return self.answer({ kind: 'events', events, next, nextId, full, time: time(self.ms) });
+    },
+    refused: () => self.answer({ kind: 'refused', status: 410, time: time(self.ms) }),
+    page(minId: string | null, rows: readonly number[], next: string | null) {
+      const wanted = self.next();
+      assert.ok(wanted.kind === 'page' && wanted.minId === minId, `${JSON.stringify(wanted)} where a page is due`);
+      return self.answer({ kind: 'page', walk: wanted.walk, minId, rows: rows.map(row), next });
+    },
+    /** From the census to the first page. */
+    handOff(held: readonly number[] = []) {
+      assert.equal(self.next().kind, 'census');
+      const census = new Census();
+      for (const id of held) census.put(BigInt(id), BigInt(id), true);
+      self.answer({ kind: 'census', census });
+      self.stream();
+      self.ms += SETTINGS.handoffMarginMs;
+    },
+    /** The list asked again behind its end, and the final drain. */
+    close(places: readonly string[]) {
+      for (const minId of places) {
+        assert.deepEqual(self.next(), { kind: 'behindLast', minId });
+        self.answer({ kind: 'behindLast', rows: [], next: null });
+      }
+      self.stream();
+    },
+  };
+  return self;
+}
+
+/** What a committed offset changes when a walk is to be finished. */
+export const pending = { walkPending: true } as const;

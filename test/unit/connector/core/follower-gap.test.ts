@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../../src/errors.ts';
+import {
+  CHECKS,
+  DAY_MS,
+  EVENTS,
+  expired,
+  type Given,
+  NOON,
+  offsetAt,
+  POLL_MS,
+  provider,
+  Scene,
+} from './follower-scene.ts';
+
+test('five days away is no gap; seven days are suspected at the first answer, whose events are taken all the same', () => {
+  const early = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 5 * DAY_MS);
+  assert.deepEqual(early.take({ items: 1, next: '6-0' }).notifications, []);
+  const late = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 7 * DAY_MS);
+  const decision = late.take({ items: 1, next: '6-0' });
+  const told = { kind: 'gapSuspected', fromMs: NOON, to: provider(NOON + 7 * DAY_MS), since: '5-0' };
+  assert.deepEqual([decision.notifications, decision.writes, decision.offset?.since], [[told], true, '6-0']);
+  assert.deepEqual(late.pass(POLL_MS).take({ items: 1, next: '7-0' }).notifications, [], 'it is told once');
+});
+
+test('a suspicion is committed even with an answer that is discarded, and not told again after a restart', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 8 * DAY_MS);
+  const { offset, notifications } = scene.take({ kind: 'refused' });
+  assert.deepEqual([offset?.since, offset?.gapSuspectedFromMs, notifications.length], ['5-0', NOON, 1]);
+  const again = new Scene(EVENTS, offset, NOON + 8 * DAY_MS);
+  assert.deepEqual(again.take({ kind: 'refused' }).notifications, []);
+});
+
+for (const [what, stream] of Object.entries({
+  'a refused offset': { kind: 'refused' },
+  'an offset that is answered with nothing while the stream goes on': { next: '5-0', nextId: '80-0' },
+  'an offset that is answered with itself as the newest': { next: '5-0', nextId: '5-0' },
+  'events that never move on': { items: 2, next: '5-0' },
+}) as [string, Given][]) {
+  test(`${what}: after three rounds over five minutes the events go on from the fresh start, and it is told`, () => {
+    const scene = expired(EVENTS);
+    const startedMs = scene.nowMs;
+    const decision = scene.prove({ stream, start: { kind: 'start', since: '80-0' } });
+    assert.ok(decision && scene.nowMs - startedMs >= EVENTS.gapProofMs);
+    const [told] = decision.notifications;
+    assert.ok(told?.kind === 'gapProven');
+    assert.deepEqual([told.fromMs, told.lostAfter, told.goesOnAfter], [NOON, '5-0', '80-0']);
+    assert.deepEqual(
+      [decision.offset?.since, decision.offset?.gapsHealedAtMs, decision.offset?.gapSuspectedFromMs, decision.writes],
+      ['80-0', [scene.dateMs], null, false],
+    );
+    assert.deepEqual(scene.next(), { kind: 'stream', since: '80-0' });
+  });
+
+  test(`${what}: checks go on without an offset, since that may still serve what lies behind`, () => {
+    const scene = expired(CHECKS);
+    const decision = scene.prove({ stream, start: { kind: 'start', since: '80-0', newest: '90-0' } });
+    const [told] = decision?.notifications ?? [];
+    assert.ok(told?.kind === 'gapProven');
+    assert.deepEqual([told.lostAfter, told.goesOnAfter, decision?.offset?.since], ['5-0', null, null]);
+    assert.deepEqual(scene.next(), { kind: 'stream', since: null });
+    assert.equal(scene.take({ items: 3, next: '80-0' }).offset?.since, '80-0');
+  });
+}
+
+test('a lower stream is a reset for events', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+  const decision = scene.prove({ stream: { items: 1, next: '2-0' }, start: { kind: 'start', since: '3-0' } });
+  assert.equal(decision?.notifications[0]?.kind, 'streamReset');
+  assert.equal(decision?.offset?.since, '3-0');
+});
+
+test('no gap is proven by time alone, by a start that is ours, or by one that is refused as well', () => {
+  const quiet: Given = { next: '5-0', nextId: '5-0' };
+  const cases: [Scene, Parameters<Scene['prove']>[0]][] = [
+    [new Scene(EVENTS, offsetAt(EVENTS, '5-0')), { stream: quiet, start: { kind: 'start', since: '80-0' } }],
+    [expired(EVENTS), { stream: quiet, start: { kind: 'start', since: '5-0' } }],
+    [expired(EVENTS), { stream: { kind: 'refused' }, start: { kind: 'start', since: '80-0' }, trial: false }],
+    [expired(CHECKS), { stream: quiet, start: { kind: 'start', since: '5-0' } }],
+    // The oldest checks come first: our offset is the newest all the same.
+    [expired(CHECKS), { stream: quiet, start: { kind: 'start', since: '1-0', newest: '5-0' } }],
+  ];
+  for (const [position, [scene, answers]] of cases.entries()) {
+    assert.equal(scene.prove(answers), null, `case ${position}`);
+    assert.equal(scene.core.offset?.since, '5-0');
+  }
+});
+
+test('a fresh start that is our offset ends the suspicion; one that gets 200 has ours asked again at once', () => {
+  for (const settings of [EVENTS, CHECKS]) {
+    const scene = expired(settings);
+    scene.take({ next: '5-0' });
+    assert.equal(scene.core.offset?.gapSuspectedFromMs, NOON);
+    assert.equal(scene.next().kind, 'start');
+    scene.take({ kind: 'start', since: '5-0' });
+    assert.equal(scene.core.offset?.gapSuspectedFromMs, null);
+
+    const other = expired(settings);
+    other.take({ next: '5-0' });
+    other.take({ kind: 'start', since: '80-0' });
+    if (settings === EVENTS) {
+      assert.deepEqual(other.next(), { kind: 'trial', since: '80-0' });
+      other.take({ kind: 'trial', taken: true });
+    }
+    assert.deepEqual(other.next(), { kind: 'stream', since: '5-0' });
+  }
+});
+
+test('an offset that is served again ends the proof', () => {
+  const scene = expired(EVENTS);
+  scene.take({ kind: 'refused' });
+  scene.take({ kind: 'start', since: '80-0' });
+  scene.pass(2_000).take({ items: 1, next: '6-0', nextId: '80-0' });
+  assert.deepEqual(scene.next(), { kind: 'stream', since: '6-0' });
+});
+
+test('while a gap is being proven, our own offset is asked at least at every poll', () => {
+  const scene = expired(EVENTS);
+  scene.take({ kind: 'refused' });
+  assert.equal(scene.next().kind, 'start');
+  assert.deepEqual(scene.pass(POLL_MS).next(), { kind: 'stream', since: '5-0' });
+});
+
+test('a third gap within a day stops the source, after a restart too', () => {
+  const broken = { stream: { kind: 'refused' }, start: { kind: 'start', since: '80-0' } } as const;
+  const scene = expired(EVENTS);
+  scene.prove(broken);
+  const second = scene.prove({ ...broken, start: { kind: 'start', since: '90-0' } });
+  assert.equal(second?.offset?.gapsHealedAtMs.length, 2);
+  const restarted = new Scene(EVENTS, second?.offset ?? null, scene.dateMs);
+  assert.throws(
+    () => restarted.prove(broken),
+    (error) => error instanceof ConnectorError && error.code === 'RETENTION_GAPS_REPEAT',
+  );
+  assert.equal(restarted.core.offset?.since, '90-0');
+  const nextDay = new Scene(EVENTS, second?.offset ?? null, scene.dateMs + DAY_MS);
+  assert.ok(nextDay.prove(broken));
+});

@@ -1,0 +1,99 @@
+import { FollowerCore } from '../../../../src/connector/core/follower-core.ts';
+import type { FollowerAnswer, FollowerDecision } from '../../../../src/connector/core/follower-messages.ts';
+import type { FollowerOffset } from '../../../../src/connector/core/follower-offset.ts';
+import type { FollowerSettings } from '../../../../src/connector/core/follower-steps.ts';
+
+export const DAY_MS = 86_400_000;
+export const NOON = Date.parse('2026-01-01T12:00:00Z');
+export const POLL_MS = 30_000;
+
+export const EVENTS: FollowerSettings = {
+  filter: 'scope=all eventType=newissue',
+  begins: 'atGivenStart',
+  pollIntervalMs: POLL_MS,
+  emptyCommitIntervalMs: 60_000,
+  gapProofMs: 300_000,
+};
+export const CHECKS: FollowerSettings = { ...EVENTS, filter: 'all', begins: 'withoutOffset' };
+
+export const provider = (dateMs: number) => ({ dateMs, from: 'provider' as const });
+export const offsetAt = (settings: FollowerSettings, since: string | null, dateMs = NOON): FollowerOffset => ({
+  filter: settings.filter,
+  since,
+  serverDate: provider(dateMs),
+  gapSuspectedFromMs: null,
+  gapsHealedAtMs: [],
+});
+
+export type Given =
+  | Partial<Extract<FollowerAnswer, { kind: 'stream' }>>
+  | Extract<FollowerAnswer, { kind: 'trial' }>
+  | { kind: 'start'; since: string; newest?: string }
+  | { kind: 'refused'; status?: number };
+
+/** A core with its clocks: the monotonic one and the provider's move together. */
+export class Scene {
+  readonly core: FollowerCore;
+  nowMs = 1_000;
+  dateMs: number;
+
+  constructor(settings: FollowerSettings, committed: FollowerOffset | null, dateMs = NOON) {
+    this.core = new FollowerCore(settings, committed, this.nowMs);
+    this.dateMs = dateMs;
+  }
+
+  pass(ms: number): this {
+    this.nowMs += ms;
+    this.dateMs += ms;
+    return this;
+  }
+
+  next() {
+    return this.core.next(this.nowMs);
+  }
+
+  /** Answers whatever was asked, without committing. */
+  answer(given: Given): FollowerDecision {
+    const time = provider(this.dateMs);
+    const full = (): FollowerAnswer => {
+      switch (given.kind) {
+        case 'start':
+          return { newest: null, ...given, time };
+        case 'refused':
+          return { status: 410, ...given, time };
+        case 'trial':
+          return given;
+        default:
+          return { kind: 'stream', items: 0, next: '9-9', nextId: null, full: false, time, ...given };
+      }
+    };
+    return this.core.answered(full(), this.nowMs);
+  }
+
+  take(given: Given): FollowerDecision {
+    const decision = this.answer(given);
+    decision.committed();
+    return decision;
+  }
+
+  /** Asks when it is due, and answers each kind of request as told, until something is notified or 1,000 are asked. */
+  prove(answers: { stream: Given; start: Given; trial?: boolean }): FollowerDecision | null {
+    for (let asked = 0; asked < 1_000; asked++) {
+      const wanted = this.next();
+      if (wanted.kind === 'wait') {
+        this.pass(wanted.ms);
+        continue;
+      }
+      this.pass(10);
+      const given: Given =
+        wanted.kind === 'trial' ? { kind: 'trial', taken: answers.trial ?? true } : answers[wanted.kind];
+      const decision = this.take(given);
+      if (decision.notifications.some(({ kind }) => kind !== 'gapSuspected')) return decision;
+    }
+    return null;
+  }
+}
+
+/** A source that comes back after eight days. */
+export const expired = (settings: FollowerSettings) =>
+  new Scene(settings, offsetAt(settings, '5-0'), NOON + 8 * DAY_MS);

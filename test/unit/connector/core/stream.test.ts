@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { followStream, type OffsetAnswer, streamAtStart } from '../../../../src/connector/core/stream.ts';
+import {
+  hasMore,
+  isNewestLower,
+  readStreamAnswer,
+  type StreamAnswer,
+} from '../../../../src/connector/core/stream-answer.ts';
+import { compareStreamOffsets } from '../../../../src/connector/core/stream-offset.ts';
+
+const DAY_MS = 86_400_000;
+const answer = (next: string, nextId: string | null = next, full = false): StreamAnswer => ({ next, nextId, full });
+
+test('offsets are compared as numbers, part by part; other forms cannot be compared', () => {
+  assert.equal(compareStreamOffsets('9-9', '10-1'), -1);
+  assert.equal(compareStreamOffsets('10-2', '10-10'), -1);
+  assert.equal(compareStreamOffsets('99999999999999999999-1', '99999999999999999998-1'), 1);
+  assert.equal(compareStreamOffsets('5-5', '5-5'), 0);
+  assert.equal(compareStreamOffsets('abc', '5-5'), null);
+});
+
+for (const [what, next, events, reading] of [
+  ['a higher cursor', '6-1', 1, 'moved'],
+  ['a higher cursor without events, which were filtered out', '6-1', 0, 'moved'],
+  ['the same cursor without events', '5-5', 0, 'quiet'],
+  ['the same cursor with events', '5-5', 2, 'stuck'],
+  ['a lower cursor', '4-9', 0, 'lower'],
+  ['a lower cursor with events', '4-9', 2, 'lower'],
+  ['another cursor that cannot be compared', 'abc', 1, 'moved'],
+] as const) {
+  test(`${what} reads as ${reading}`, () => assert.equal(readStreamAnswer('5-5', answer(next), events), reading));
+}
+
+test('there is more after a full answer, or when the newest offset lies beyond the cursor', () => {
+  assert.equal(hasMore(answer('6-1', '6-1', true)), true);
+  assert.equal(hasMore(answer('6-1', '7-1')), true);
+  assert.equal(hasMore(answer('6-1', '6-1')), false);
+  assert.equal(hasMore(answer('6-1', null)), false);
+  assert.equal(isNewestLower('5-5', answer('5-5', '4-1')), true);
+  assert.equal(isNewestLower('5-5', answer('5-5', null)), false);
+});
+
+const position = (gapSuspectedFromMs: number | null = null) => ({
+  since: '5-5',
+  serverDate: { dateMs: DAY_MS, from: 'provider' as const },
+  gapSuspectedFromMs,
+});
+
+function follow(given: StreamAnswer | 'refused', options: { events?: number; awayMs?: number; from?: number } = {}) {
+  const time = { dateMs: DAY_MS + (options.awayMs ?? 1_000), from: 'connector' as const };
+  const told: OffsetAnswer = given === 'refused' ? { kind: 'refused', time } : { kind: 'events', time, ...given };
+  return followStream(streamAtStart(0), position(options.from ?? null), told, {
+    nowMs: 1_000,
+    pollIntervalMs: 30_000,
+    gapProofMs: 300_000,
+    events: options.events ?? 0,
+  });
+}
+
+test('a taken answer moves the position, and its date with the clock that it is from', () => {
+  const { position: after, reading } = follow(answer('6-1'), { events: 1 });
+  assert.equal(reading, 'moved');
+  assert.deepEqual(after, { ...position(), since: '6-1', serverDate: { dateMs: DAY_MS + 1_000, from: 'connector' } });
+});
+
+for (const given of ['refused', answer('4-1')] as const) {
+  test(`an answer that is not taken moves nothing (${typeof given === 'string' ? given : 'lower'})`, () => {
+    const { position: after, reading, discarded, stream } = follow(given);
+    assert.equal(reading, null);
+    assert.notEqual(discarded, null);
+    assert.deepEqual(after, position());
+    assert.equal(stream.takenMs, null);
+  });
+}
+
+test('the next request comes at once, soon or at the interval, as the answer says', () => {
+  const pause = (given: StreamAnswer | 'refused', events = 1) => follow(given, { events }).stream.dueMs - 1_000;
+  assert.equal(pause(answer('6-1', '7-1')), 0);
+  assert.equal(pause(answer('6-1', '6-1')), 30_000);
+  assert.equal(pause(answer('5-5', '9-9'), 0), 30_000, 'an expired offset may be echoed for ever');
+  assert.equal(pause('refused'), 1_000);
+});
+
+test('answers that are not taken are asked for ever more seldom, down to the interval', () => {
+  let { stream } = follow('refused');
+  const pauses = [];
+  for (let n = 0; n < 6; n++) {
+    pauses.push(stream.dueMs - 1_000);
+    const time = { dateMs: DAY_MS, from: 'provider' as const };
+    const at = { nowMs: 1_000, pollIntervalMs: 30_000, gapProofMs: 300_000, events: 0 };
+    stream = followStream(stream, position(), { kind: 'refused', time }, at).stream;
+  }
+  assert.deepEqual(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000]);
+});
+
+for (const [what, given] of [
+  ['nothing', answer('5-5')],
+  ['a refusal', 'refused'],
+  ['nothing, and a newer offset', answer('5-5', '9-9')],
+] as const) {
+  test(`after long silence ${what} leaves a gap suspected, and our offset as it is`, () => {
+    const { suspects, position: after } = follow(given, { awayMs: 8 * DAY_MS });
+    assert.equal(suspects, true);
+    assert.equal(after.since, '5-5');
+    assert.equal(after.gapSuspectedFromMs, DAY_MS);
+  });
+}
+
+test('after long silence events are taken, a gap is told, and the offset counts as served', () => {
+  const { suspects, position: after, reading } = follow(answer('6-1'), { awayMs: 8 * DAY_MS, events: 1 });
+  assert.deepEqual([suspects, reading, after.since, after.gapSuspectedFromMs], [true, 'moved', '6-1', null]);
+});
+
+test('a quiet answer counts against our offset only while a gap is suspected', () => {
+  assert.equal(follow(answer('5-5')).stream.proof.phase, 'none');
+  const { stream, suspects } = follow(answer('5-5'), { from: 1 });
+  assert.equal(suspects, false, 'it is told once');
+  assert.equal(stream.proof.sign, 'quiet');
+  assert.equal(follow(answer('5-5', '4-1')).stream.proof.sign, 'lower', 'a lower newest offset counts at any time');
+});
