@@ -50,8 +50,14 @@ export const ERROR_CODES = {
     action: 'stopSource',
     remedy: 'The provider changed a type: compare with the schema, or raise mapping.maxDeadLetters.',
   },
-  FILTER_CHANGED: { action: 'stopSource', remedy: 'Reset the offset of the source, or restore its filter.' },
-  OFFSET_UNREADABLE: { action: 'stopSource', remedy: 'Repair or reset the offset of the source.' },
+  FILTER_CHANGED: {
+    action: 'stopSource',
+    remedy: 'Restore the filter of the source, or reset its offset: spconnect offsets reset.',
+  },
+  OFFSET_UNREADABLE: {
+    action: 'stopSource',
+    remedy: 'Repair the offset of the source, or reset it: spconnect offsets reset.',
+  },
   REGISTRY_UNREACHABLE: { action: 'retry', remedy: 'Check schemaRegistry.url.' },
   REGISTRY_REFUSED: {
     action: 'retrySlowly',

@@ -67,5 +67,6 @@ function violation(what: string): ConnectorError {
 function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
-  return `a ${typeof value}`;
+  // Numbers that keep their digits are objects here.
+  return typeof value === 'object' ? 'a number, a list or an object' : `a ${typeof value}`;
 }

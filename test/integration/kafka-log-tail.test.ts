@@ -80,7 +80,8 @@ for (const { fault, says } of faults) {
     `a follower whose connection ${says} joins anew and gives every record once, in order`,
     async (t, raw) => {
       const topic = await raw.createTopic();
-      const tuning = { readStallMs: 1_500, tailBackOff: { initialMs: 20, maximumMs: 100 } };
+      // kafkajs' own time-out is far away: it is ours that notices the silence.
+      const tuning = { requestTimeoutMs: 60_000, readStallMs: 1_500, tailBackOff: { initialMs: 20, maximumMs: 100 } };
       const { seen } = follow(openOurCluster(t, { ...raw, tuning }), topic);
       const writer = openOurCluster(t, { broker: raw.broker }).transactionalWriter(`${topic}-writer`);
       await writer.open(noPosition, t.signal);

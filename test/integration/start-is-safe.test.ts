@@ -118,7 +118,7 @@ scene('missing topics with topics.create: false end the start, and the text has 
   const commands = said.split('\n').filter((line) => line.startsWith('kafka-topics.sh --create --topic '));
   assert.deepEqual(
     commands.map((line) => line.split(' ')[3]),
-    ['instruments', 'instrument-events', 'dead-letters', 'notifications', 'offsets'].map(
+    ['instruments', 'instrument-events', 'dead-letters', 'notifications', 'offsets', 'states'].map(
       (name) => `${scene.prefix}.${name}`,
     ),
   );

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { ConsumerConfig, Kafka } from 'kafkajs';
+import type { ConnectorOptions } from '../../src/app/connector.ts';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
+import { DEFAULT_TUNING } from '../../src/kafka/tuning.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { SOURCE_PARTITION } from '../support/at-rest.ts';
 import { connectorEnvironment, settingsText } from '../support/connector-process.ts';
@@ -21,7 +24,7 @@ interface Scene {
   readonly simulator: Simulator;
   readonly kafka: KafkaCluster;
   readonly prefix: string;
-  start(source?: Record<string, string | number>): Promise<RunningConnector>;
+  start(source?: Record<string, string | number>, overrides?: ConnectorOptions['overrides']): Promise<RunningConnector>;
   /** The command line as an operator uses it beside the connector. */
   spconnect(args: readonly string[], source?: Record<string, string | number>): Promise<Ran>;
   /** The ids that the instruments topic holds, as a reader of its newest values sees them. */
@@ -41,7 +44,8 @@ function scene(title: string, body: (t: TestContext, scene: Scene) => Promise<vo
       simulator,
       kafka,
       prefix,
-      start: (source = {}) => startConnector(t, { stack, simulator, prefix, source: { ...SOURCE, ...source } }),
+      start: (source = {}, overrides = {}) =>
+        startConnector(t, { stack, simulator, prefix, source: { ...SOURCE, ...source }, overrides }),
       async spconnect(args, source = {}) {
         const file = await settingsFile(t, settingsText({ ...SOURCE, ...source }));
         const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix });
@@ -77,6 +81,16 @@ async function walks(connector: RunningConnector, count: number) {
 async function staysAt(connector: RunningConnector, count: number): Promise<void> {
   await new Promise((next) => setTimeout(next, 1_500));
   assert.equal(completed(connector).length, count);
+}
+
+/** Consumers that stay on a topic, which are known by their long waits, never connect; those that read to an end do. */
+function withoutFollowers(kafka: Kafka): Kafka {
+  const consumer = (config: ConsumerConfig) => {
+    const made = kafka.consumer(config);
+    const isFollower = config.maxWaitTimeInMs === DEFAULT_TUNING.tailWaitMs;
+    return isFollower ? { ...made, connect: () => new Promise<void>(() => {}) } : made;
+  };
+  return Object.assign(Object.create(kafka), { consumer });
 }
 
 function vanish(simulator: Simulator, count: number): string[] {
@@ -121,6 +135,18 @@ scene(
     const last = await scene.start();
     assert.equal((await walks(last, 1)).walk, 4);
     await staysAt(last, 1);
+  },
+);
+
+scene(
+  'what was asked for while nothing ran is known from the start, however late the topic is followed',
+  async (_t, scene) => {
+    const first = await scene.start();
+    await walks(first, 1);
+    await first.stop();
+    await scene.spconnect(['walk', 'instruments']);
+    const deaf = await scene.start({}, { wrapKafka: withoutFollowers });
+    assert.equal((await walks(deaf, 1)).walk, 2);
   },
 );
 

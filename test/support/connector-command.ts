@@ -1,6 +1,12 @@
 import type { TestContext } from 'node:test';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { type ConnectorProcess, connectorEnvironment, settingsText, startProcess } from './connector-process.ts';
+import {
+  type ConnectorProcess,
+  connectorEnvironment,
+  quickSettings,
+  settingsText,
+  startProcess,
+} from './connector-process.ts';
 import { MAIN, settingsFile } from './settings-file.ts';
 import type { TestStack } from './stack.ts';
 
@@ -18,7 +24,7 @@ export interface ConnectorCommand {
 /** `run` as an operator starts it: a process with a settings file and an environment; killed when the test ends. */
 export async function startCommand(t: TestContext, options: ConnectorCommand): Promise<ConnectorProcess> {
   const { stack, simulator, prefix, source, more, env } = options;
-  const quick = { handoffMargin: '50ms', pollInterval: '100ms' };
+  const quick = quickSettings(source?.type);
   const file = await settingsFile(t, settingsText({ ...quick, ...source }, more));
   const environment = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...env });
   const connector = startProcess(MAIN, ['run', '--config', file], environment);

@@ -23,6 +23,11 @@ sources: [{ ${own.map(([key, value]) => `${key}: ${value}`).join(', ')} }]
 ${more}`;
 }
 
+/** What makes a source of this type quick enough for a test. */
+export function quickSettings(type: unknown = 'instruments'): Record<string, string> {
+  return { pollInterval: '100ms', ...(type === 'instruments' && { handoffMargin: '50ms' }) };
+}
+
 /** The environment in which a connector finds the test's Kafka, registry and simulated provider. */
 export function connectorEnvironment(
   stack: TestStack,

@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test';
-import { runConnector } from '../../src/app/connector.ts';
+import { type ConnectorOptions, runConnector } from '../../src/app/connector.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { connectorEnvironment, settingsText } from './connector-process.ts';
+import { connectorEnvironment, quickSettings, settingsText } from './connector-process.ts';
 import type { RecordedEvent } from './recorded-events.ts';
 import type { TestStack } from './stack.ts';
 
@@ -28,10 +28,11 @@ export async function startConnector(
     readonly prefix: string;
     readonly source?: Readonly<Record<string, string | number>>;
     readonly more?: string;
+    readonly overrides?: ConnectorOptions['overrides'];
   },
 ): Promise<RunningConnector> {
   const { stack, simulator, prefix } = options;
-  const quick = { handoffMargin: '50ms', pollInterval: '200ms' };
+  const quick = quickSettings(options.source?.type);
   const text = settingsText({ ...quick, ...options.source }, options.more);
   const settings = await loadSettings({ text, env: connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix }) });
   const seen: RecordedEvent[] = [];
@@ -43,7 +44,13 @@ export async function startConnector(
     },
   });
   const stopping = new AbortController();
-  const ended = runConnector({ settings, log: silent, events, signal: stopping.signal });
+  const ended = runConnector({
+    settings,
+    log: silent,
+    events,
+    signal: stopping.signal,
+    ...(options.overrides && { overrides: options.overrides }),
+  });
   ended.catch(() => {});
   const stop = () => {
     stopping.abort(new Error('the test stops it'));

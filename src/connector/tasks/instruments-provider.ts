@@ -87,6 +87,21 @@ export function createInstrumentsProvider(options: {
     );
   }
 
+  /** A 400 may mean "too many" as well, since part 7 shows no error body of this interface: then a single event is given. */
+  async function assertRefusesOne(since: string, maxEvents: number, signal: AbortSignal): Promise<void> {
+    try {
+      await referenceData.events({ since, maxEvents: 1 }, async () => {}, signal);
+    } catch (error) {
+      if (error instanceof ConnectorError && error.fields.status === 400) return;
+      throw error;
+    }
+    throw new ConnectorError(
+      'PROVIDER_ASKS_FOR_LESS',
+      `${eventsEndpoint} refuses ${maxEvents} events at once and gives fewer; fewer are asked for.`,
+      { fields: { endpoint: eventsEndpoint } },
+    );
+  }
+
   return {
     async streamStart(signal) {
       const { links, time } = await fetchList(null, 1, signal);
@@ -118,6 +133,7 @@ export function createInstrumentsProvider(options: {
       } catch (error) {
         const status = error instanceof ConnectorError ? error.fields.status : undefined;
         if (typeof status !== 'number' || !refusesOffset(status) || status === 413) throw error;
+        if (status === 400 && maxEvents > 1) await assertRefusesOne(since, maxEvents, signal);
         return { kind: 'refused', status, time: { dateMs: clock.wallMs(), from: 'connector' } };
       }
     },

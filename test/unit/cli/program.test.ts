@@ -4,7 +4,18 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { runWith } from './terminal.ts';
 
-for (const args of [['--help'], ['run', '--help'], ['demo', '--help'], ['simulate', '--help'], ['help', 'run']]) {
+const helpful = [
+  ['--help'],
+  ['run', '--help'],
+  ['walk', '--help'],
+  ['offsets', '--help'],
+  ['offsets', 'list', '--help'],
+  ['offsets', 'reset', '--help'],
+  ['demo', '--help'],
+  ['simulate', '--help'],
+  ['help', 'run'],
+];
+for (const args of helpful) {
   test(`${args.join(' ')} goes to stdout with exit code 0`, async () => {
     const { code, stdout, stderr } = await runWith(args);
     assert.equal(code, 0);
@@ -32,6 +43,17 @@ const wrong: Record<string, { args: string[]; says: RegExp }> = {
   'a port beyond the last': { args: ['simulate', '--port', '65536'], says: /A port from 0 to 65535 is needed/ },
   'a rate that is no number': { args: ['simulate', '--changes', 'fast'], says: /A number from 0 to 10000 is needed/ },
   'a rate without end': { args: ['simulate', '--changes', 'Infinity'], says: /A number from 0 to 10000 is needed/ },
+  'a walk of nothing': { args: ['walk'], says: /missing required argument 'source'/ },
+  'an allowance that is no count': {
+    args: ['walk', 'instruments', '--allow-shrink', 'all'],
+    says: /'all' is invalid. A whole number is needed/,
+  },
+  'offsets without what to do': { args: ['offsets'], says: /^Usage: spconnect offsets/ },
+  'a reset of nothing': { args: ['offsets', 'reset', '--execute'], says: /missing required argument 'source'/ },
+  'an unknown form of output': {
+    args: ['offsets', 'list', '--output', 'yaml'],
+    says: /'yaml' is invalid. Allowed choices are text, json/,
+  },
   'a settings file that is not there': {
     args: ['run', '--config', '/nowhere/connector.yaml'],
     says: /^SETTINGS_INVALID: The settings file \/nowhere\/connector.yaml cannot be read \(ENOENT\)\.\nNothing was started/,

@@ -50,6 +50,8 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   events.attemptFailed({ source, failures: 2, waitMs: 500, err });
   events.writerLost({ partition: 3, err });
   events.sourceFailed({ source, err });
+  const counted = { deadLetters: 1, drift: 0, roundedNumbers: 0 };
+  events.checksCommitted({ source, checks: 2, ...counted, since: 'abc', commitMs: 3 });
   events.stopped({ reason: 'SIGTERM', cpuSeconds: 1.5, peakMemoryBytes: 100 });
   assert.deepEqual(
     parsed().map(({ level, msg }) => `${level} ${msg}`),
@@ -67,6 +69,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
       'warn attempt failed, trying again',
       'warn writer lost, opening again',
       'error source failed, an operator is needed',
+      'info pre-trade checks committed',
       'info stopped',
     ],
   );

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { atInstallation, type Installation } from '../../../src/app/installation.ts';
+import { listOffsets, resetOffset } from '../../../src/app/offsets-operation.ts';
+import { requestWalk } from '../../../src/app/walk-operation.ts';
+import { loadSettings } from '../../../src/config/load.ts';
+import { decodeState } from '../../../src/connector/source-state.ts';
+import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
+import { offsetKey, offsetPartition, offsetRecord } from '../../../src/kafka/offset-store.ts';
+import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+
+const TEXT = `
+prefix: p
+referenceData: { url: "https://provider.example/", auth: { type: none } }
+kafka: { brokers: "kafka:9092" }
+schemaRegistry: { url: "https://registry.example/" }
+sources: [{ name: instruments, type: instruments }]
+`;
+const SOURCE = { name: 'instruments', type: 'instruments' } as const;
+const KEY = offsetKey(SOURCE.name, SOURCE.type);
+const PARTITION = offsetPartition(KEY);
+const TOPIC = 'p.offsets';
+const signal = new AbortController().signal;
+
+async function installation({ withTopics = true } = {}) {
+  const settings = await loadSettings({ text: TEXT, env: {} });
+  const broker = new MemoryBroker(() => 0);
+  const { offsets, states } = topicPlan({ prefix: 'p', names: {}, partitions: 6, replicationFactor: 1 });
+  if (withTopics) for (const topic of [offsets, states]) broker.createTopic(topic);
+  const clock = skippingClock();
+  // Each command connects anew, as a process of its own.
+  const at = <T>(work: (at: Installation) => Promise<T>): Promise<T> => {
+    const overrides = { kafka: createMemoryCluster({ broker }), clock };
+    return atInstallation({ settings, signal, needs: ['offsets', 'states'], overrides }, work);
+  };
+  const connector = createMemoryCluster({ broker }).transactionalWriter(`p-sources-${PARTITION}`);
+  await connector.open(async () => {}, signal);
+  const value = (key: string, text: string) => {
+    return {
+      topic: TOPIC,
+      partition: offsetPartition(key),
+      key: Buffer.from(key),
+      value: Buffer.from(text),
+      headers: {},
+    };
+  };
+  return { at, broker, connector, clock, value };
+}
+
+const committed = offsetRecord({ topic: TOPIC, key: KEY, offset: { version: 2, since: '5-0' } });
+const listed = {
+  source: 'instruments',
+  type: 'instruments',
+  configured: true,
+  partition: PARTITION,
+  offset: { version: 2, since: '5-0' },
+  problem: null,
+};
+
+test('every offset is listed: of configured sources with none too, of others, and of other programs', async () => {
+  const { at, connector, value } = await installation();
+  assert.deepEqual(await at(listOffsets), [{ ...listed, offset: null }]);
+  const former = offsetKey('former', 'events');
+  await connector.commit([committed, value(former, '{"since":"7-0"}'), value('other', '{"x":1}'), value('zz', 'no')]);
+  const [first, second, third, fourth] = await at(listOffsets);
+  assert.deepEqual(first?.source, 'former');
+  assert.deepEqual([first?.type, first?.configured, first?.offset], ['events', false, { since: '7-0' }]);
+  assert.deepEqual(second, listed);
+  assert.deepEqual([third?.source, third?.type], ['other', null]);
+  assert.deepEqual([fourth?.source, fourth?.offset], ['zz', null]);
+  assert.match(fourth?.problem ?? '', /cannot be read as a source offset/);
+});
+
+test('a reset that is not executed writes nothing and fences nobody', async () => {
+  const { at, connector } = await installation();
+  await connector.commit([committed]);
+  const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: false }));
+  assert.deepEqual(outcome, { before: listed, besides: [], done: false });
+  await connector.commit([committed]);
+});
+
+test('a reset deletes the offset, and the connector that wrote it is fenced', async () => {
+  const { at, broker, connector } = await installation();
+  await connector.commit([committed]);
+  const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: true }));
+  assert.deepEqual([outcome.done, outcome.before], [true, listed]);
+  assert.deepEqual(
+    broker.readCommitted(TOPIC, PARTITION).map(({ key, value }) => [String(key), value === null]),
+    [
+      [KEY, false],
+      [KEY, true],
+    ],
+  );
+  await assert.rejects(connector.commit([committed]), { code: 'WRITER_FENCED' });
+});
+
+test('an offset that cannot be read can be reset', async () => {
+  const { at, broker, connector, value } = await installation();
+  await connector.commit([value(KEY, 'no JSON')]);
+  const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: true }));
+  assert.equal(outcome.done, true);
+  assert.equal(broker.readCommitted(TOPIC, PARTITION).at(-1)?.value, null);
+});
+
+test('where nothing is committed, a reset writes nothing', async () => {
+  const { at, broker } = await installation();
+  const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: true }));
+  assert.equal(outcome.done, false);
+  assert.deepEqual(broker.readCommitted(TOPIC, PARTITION), []);
+});
+
+test('a walk is asked for in one record, and fences nobody', async () => {
+  const { at, broker, connector, clock } = await installation();
+  const walk = await at((place) => requestWalk(place, { source: 'instruments', allowShrink: 12 }));
+  assert.deepEqual([walk.requestedAt, walk.allowShrink], [new Date(clock.wallMs()).toISOString(), 12]);
+  const records = broker.readCommitted('p.states', 0);
+  assert.equal(records.length, 1);
+  assert.equal(String(records[0]?.key), 'instruments');
+  assert.deepEqual(decodeState({ value: records[0]?.value ?? null }), {
+    kind: 'state',
+    state: { state: 'running', walk },
+  });
+  await connector.commit([committed]);
+});
+
+test('topics are never created by a command: that they are missing is told with what is probably wrong', async () => {
+  const { at, broker } = await installation({ withTopics: false });
+  await assert.rejects(at(listOffsets), { code: 'TOPIC_MISSING', message: /p\.offsets, p\.states: .*TOPIC_PREFIX/ });
+  assert.equal(broker.topic(TOPIC), undefined);
+});
