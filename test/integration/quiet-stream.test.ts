@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { MemoryBroker } from '../../src/kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../src/kafka/memory-cluster.ts';
+import type { Fault, FaultRule } from '../../src/simulator/fault.ts';
+import type { SimulatorOptions } from '../../src/simulator/options.ts';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { createMemoryRegistry, startOverridden } from '../support/overridden-connector.ts';
+import { createSharedTime, type SharedTime } from '../support/shared-time.ts';
+import { universeViolations } from '../support/universe-log.ts';
+import { filtered, notificationsOn, offsetsOn, universeOnTopics } from '../support/universe-on-topics.ts';
+import { ledgerUniverse } from '../support/universe-reading.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const POLL_INTERVAL_MS = 10 * MINUTE_MS;
+const EMPTY_COMMIT_INTERVAL_MS = HOUR_MS;
+const COUNTRY = 'LI';
+const PREFIX = 'quiet';
+
+interface Scene {
+  readonly time: SharedTime;
+  readonly simulator: Simulator;
+  /** Runs a connector for this long, in the time that it shares with the provider, and stops it. */
+  live(ms: number): Promise<void>;
+  /** Something happens to an instrument inside the filter. */
+  change(): void;
+  /** What is wrong on the topics, and whatever was notified beside complete walks. */
+  outcome(): Promise<{ violations: string[]; notified: unknown[]; events: number }>;
+  offsets(): ReturnType<typeof offsetsOn>;
+}
+
+/** A provider of whose instruments few are inside the filter, Kafka in memory, and a month that takes seconds. */
+async function createScene(
+  t: TestContext,
+  options: SimulatorOptions = {},
+  source: Readonly<Record<string, string | number>> = {},
+): Promise<Scene> {
+  const time = createSharedTime();
+  const simulator = await createSimulator({ instruments: 100, seed: 5, clock: time.provider, ...options });
+  t.after(() => simulator.close());
+  const broker = new MemoryBroker(time.nowMs);
+  const kafka = createMemoryCluster({ broker });
+  const registry = createMemoryRegistry();
+  const inside = filtered(simulator, { legalCountry: COUNTRY });
+  const first = await ledgerUniverse(inside);
+  assert.ok(first.size > 0 && first.size < 20, `${first.size} instruments are inside the filter`);
+  let changes = 0;
+  return {
+    time,
+    simulator,
+    async live(ms) {
+      const connector = await startOverridden(t, {
+        simulator,
+        prefix: PREFIX,
+        overrides: { kafka: createMemoryCluster({ broker }), registry, clock: time.connector, random: () => 0.5 },
+        source: {
+          legalCountry: COUNTRY,
+          pollInterval: `${POLL_INTERVAL_MS}ms`,
+          emptyCommitInterval: `${EMPTY_COMMIT_INTERVAL_MS}ms`,
+          // No walk may commit the offset in the stream's place.
+          walkInterval: '365d',
+          ...source,
+        },
+      });
+      time.after(ms, () => void connector.stop());
+      assert.deepEqual(await connector.ended, []);
+      const failures = connector.seen.filter(({ name }) => name === 'sourceFailed' || name === 'writerLost');
+      assert.deepEqual(failures, []);
+    },
+    change() {
+      const ids = [...inside.ledger.instruments()].map(({ id }) => id);
+      const id = ids[changes++ % ids.length];
+      assert.ok(id);
+      simulator.publish({ kind: 'datachange', id });
+    },
+    async outcome() {
+      const log = await universeOnTopics({ kafka, prefix: PREFIX, simulator: inside, first, isDue: () => true });
+      const told = await notificationsOn(kafka, PREFIX);
+      return {
+        violations: universeViolations(log),
+        notified: told.map(({ kind }) => kind).filter((kind) => kind !== 'walk-completed'),
+        events: log.events.length,
+      };
+    },
+    offsets: () => offsetsOn(kafka, PREFIX),
+  };
+}
+
+/** Events of others: the provider filters them out, and the offset moves. */
+function othersHappen({ time, simulator }: Scene, everyMs: number, untilMs: number, count: number): void {
+  const others = [...simulator.ledger.instruments({ legalCountry: 'CH' })].map(({ id }) => id);
+  let next = 0;
+  for (let atMs = everyMs; atMs <= untilMs; atMs += everyMs) {
+    time.after(atMs, () => {
+      for (let made = 0; made < count; made++) {
+        const id = others[next++ % others.length];
+        if (id !== undefined) simulator.publish({ kind: 'datachange', id });
+      }
+    });
+  }
+}
+
+/** Offsets are committed at most once per interval, but for the first of each life, and never much later. */
+async function assertCommits(scene: Scene, lives: readonly { fromMs: number; toMs: number }[]): Promise<number> {
+  const commits = (await scene.offsets()).map(({ atMs }) => atMs);
+  for (const { fromMs, toMs } of lives.slice(1)) {
+    const own = commits.filter((atMs) => atMs >= fromMs && atMs < toMs);
+    assert.ok(own[0] !== undefined && own[0] - fromMs < MINUTE_MS, 'a restart after a pause commits at once');
+    for (const [at, atMs] of own.entries()) {
+      const sinceMs = atMs - (own[at - 1] ?? Number.NEGATIVE_INFINITY);
+      if (at > 0) assert.ok(sinceMs >= EMPTY_COMMIT_INTERVAL_MS, `two commits within ${sinceMs} ms`);
+      const untilMs = (own[at + 1] ?? toMs) - atMs;
+      assert.ok(untilMs <= EMPTY_COMMIT_INTERVAL_MS + POLL_INTERVAL_MS, `no commit for ${untilMs} ms`);
+    }
+  }
+  return commits.length;
+}
+
+const streams: Record<string, { everyMs: number; count: number; faults: FaultRule[]; options?: SimulatorOptions }> = {
+  'whose offset moves without events': { everyMs: HOUR_MS, count: 3, faults: [] },
+  'whose offset moves a little per answer': {
+    everyMs: 6 * HOUR_MS,
+    count: 40,
+    faults: [],
+    options: { eventScanLimit: 7 },
+  },
+  'in which nothing happens at all': { everyMs: Number.POSITIVE_INFINITY, count: 0, faults: [] },
+  'whose offset stays while the rest of the world moves on': {
+    everyMs: HOUR_MS,
+    count: 3,
+    // Of the stream's filter nothing happens, and this provider does not move the offset over what it filters out.
+    faults: [{ match: 'events', count: 0, fault: { kind: 'links', how: 'same' } }],
+    options: { expiredSince: 'oldest' },
+  },
+};
+
+for (const [what, { everyMs, count, faults, options }] of Object.entries(streams)) {
+  test(`a stream ${what} for 30 days, with a pause every 3 days, is never taken for a gap`, async (t) => {
+    const scene = await createScene(t, options);
+    const { time, simulator } = scene;
+    simulator.injectFaults(faults);
+    if (count > 0) othersHappen(scene, everyMs, 30 * DAY_MS, count);
+    const lives: { fromMs: number; toMs: number }[] = [];
+    for (let day = 0; day < 30; day += 5) {
+      const fromMs = time.nowMs();
+      await scene.live(3 * DAY_MS);
+      lives.push({ fromMs, toMs: time.nowMs() });
+      time.pass(2 * DAY_MS);
+    }
+    const commits = await assertCommits(scene, lives);
+    simulator.clearFaults();
+    scene.change();
+    await scene.live(HOUR_MS);
+    assert.deepEqual(await scene.outcome(), { violations: [], notified: [], events: 1 });
+    t.diagnostic(`${commits} commits, ${simulator.requests.count('events')} answers`);
+  });
+}
+
+test('many short lives in a row, each shorter than the interval of commits, do not add up to a gap', async (t) => {
+  const scene = await createScene(t);
+  othersHappen(scene, HOUR_MS, 30 * DAY_MS, 1);
+  for (let life = 0; life < 60; life++) {
+    await scene.live(30 * MINUTE_MS);
+    scene.time.pass(12 * HOUR_MS - 30 * MINUTE_MS);
+  }
+  scene.change();
+  await scene.live(HOUR_MS);
+  assert.deepEqual(await scene.outcome(), { violations: [], notified: [], events: 1 });
+});
+
+const shifts: Record<string, number | null> = {
+  '8 days ahead': 8 * DAY_MS,
+  '8 days behind': -8 * DAY_MS,
+  'unusable, as if it were missing,': null,
+};
+
+for (const [what, shiftMs] of Object.entries(shifts)) {
+  test(`a Date header that is ${what} for an hour, a restart included, loses nothing and repeats nothing`, async (t) => {
+    const scene = await createScene(t);
+    const { time, simulator } = scene;
+    await scene.live(DAY_MS);
+    othersHappen(scene, 20 * MINUTE_MS, 5 * DAY_MS, 1);
+    for (let at = 1; at <= 40; at++) time.after(at * 3 * HOUR_MS, scene.change);
+    // Before it, during it and after it the connector is started anew.
+    for (const [from, isWrong] of [false, true, true, false, false].entries()) {
+      simulator.clearFaults();
+      const date = shiftMs === null ? 'none' : new Date(time.nowMs() + shiftMs).toUTCString();
+      if (isWrong) simulator.injectFaults([{ match: '*', count: 0, fault: { kind: 'headers', headers: { date } } }]);
+      await scene.live(from === 1 ? 30 * MINUTE_MS : 12 * HOUR_MS);
+    }
+    simulator.clearFaults();
+    await scene.live(5 * DAY_MS);
+    const { violations, notified, events } = await scene.outcome();
+    assert.deepEqual(violations, []);
+    assert.equal(events, 40);
+    // A wrong clock may be suspected of a gap, which costs a walk, and nothing more.
+    assert.deepEqual(
+      notified.filter((kind) => kind !== 'retention-gap-suspected'),
+      [],
+    );
+    if (shiftMs === null) assert.deepEqual(notified, []);
+    assertRising(await scene.offsets());
+  });
+}
+
+/** A replica whose stream and list are some events behind, however high the offset that it is asked for. */
+function laggingReplica({ simulator }: Scene): FaultRule[] {
+  const behind = [...simulator.ledger.events()].at(-3)?.offset ?? '';
+  const link = JSON.stringify(`${simulator.referenceDataUrl}/v1/instruments/events?since=${behind}`);
+  const edits = [
+    { pointer: '/events', value: '[]' },
+    { pointer: '/nextId', value: JSON.stringify(behind) },
+    { pointer: '/links/next', value: link },
+  ];
+  return [
+    { match: 'events', rate: 0.5, fault: { kind: 'edit', edits } },
+    { match: 'instruments', rate: 0.5, fault: { kind: 'edit', edits: [{ pointer: '/links/events', value: link }] } },
+  ];
+}
+
+const refused = (status: number): Fault => ({ kind: 'status', status });
+const troubles: Record<string, { minutes: number; rules: (scene: Scene) => FaultRule[] }> = {
+  // Longer than a proof takes: a fresh start is refused too, which is what tells a deployment from a gap.
+  'a 404 from the events endpoint': {
+    minutes: 20,
+    rules: () => [{ match: 'events', count: 0, fault: refused(404) }],
+  },
+  'a 404 from everything': { minutes: 20, rules: () => [{ match: '*', count: 0, fault: refused(404) }] },
+  'a 404 from one of two replicas': {
+    minutes: 4,
+    rules: () => [{ match: 'events', rate: 0.5, fault: refused(404) }],
+  },
+  'a 410 most of the time': { minutes: 4, rules: () => [{ match: 'events', rate: 0.7, fault: refused(410) }] },
+  'a replica that lags behind': { minutes: 4, rules: laggingReplica },
+};
+
+for (const [what, { minutes, rules }] of Object.entries(troubles)) {
+  test(`${what}, for ${minutes} minutes, makes no gap, loses nothing and repeats nothing`, async (t) => {
+    const scene = await createScene(t, {}, { pollInterval: '20s' });
+    const { time, simulator } = scene;
+    for (let at = 1; at <= 60; at++) time.after(at * MINUTE_MS, scene.change);
+    time.after(30 * MINUTE_MS + 5_000, () => simulator.injectFaults(rules(scene)));
+    time.after((30 + minutes) * MINUTE_MS + 5_000, () => simulator.clearFaults());
+    await scene.live(2 * HOUR_MS);
+    const struck = Object.values(simulator.faultsStruck()).reduce((sum, times) => sum + times, 0);
+    assert.ok(struck >= 3, `the trouble was there ${struck} times`);
+    assert.deepEqual(await scene.outcome(), { violations: [], notified: [], events: 60 });
+    assertRising(await scene.offsets());
+  });
+}
+
+/** The committed offset never goes back, and never jumps over an event that was not taken: the events show that. */
+function assertRising(offsets: Awaited<ReturnType<Scene['offsets']>>): void {
+  const sinces = offsets.map(({ offset: { since } }) => String(since).split('-').map(Number));
+  for (const [at, [ms = 0, sequence = 0]] of sinces.entries()) {
+    const [earlierMs = 0, earlierSequence = 0] = sinces[at - 1] ?? [];
+    assert.ok(ms > earlierMs || (ms === earlierMs && sequence >= earlierSequence), `offset ${at} went back`);
+  }
+}
