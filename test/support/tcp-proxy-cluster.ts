@@ -4,8 +4,8 @@ import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
 import type { OutgoingRecord } from '../../src/kafka/record.ts';
 import type { KafkaTuning } from '../../src/kafka/tuning.ts';
-import type { Log } from '../../src/support/log.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import type { Log } from '../../src/support/log.ts';
 import { uniqueName } from './raw-kafkajs-cluster.ts';
 import type { TcpProxy } from './tcp-proxy.ts';
 
