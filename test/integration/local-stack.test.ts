@@ -13,6 +13,7 @@ import { startKafka } from '../../src/demo/kafka-cluster.ts';
 import { acceptsConnections, answersApiVersions, hostAndPort } from '../../src/demo/probes.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { isRunning } from '../support/running-process.ts';
 import { orSkip } from '../support/stack.ts';
 
 const TIDY_LIMIT_MS = 15_000;
@@ -33,18 +34,15 @@ async function ownTemporaryFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** The commands of the processes that this one started and that still run. */
+/**
+ * The commands of the processes that this one started and that still run.
+ * One that ended stays in the list as a zombie until its parent asks for its exit code.
+ */
 function children(): string[] {
-  const lines = execFileSync('ps', ['-A', '-o', 'ppid=,args='], { encoding: 'utf8' }).split('\n');
-  return lines.filter((line) => line.trim().startsWith(`${process.pid} `) && !line.includes('ps -A -o'));
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+  const lines = execFileSync('ps', ['-A', '-o', 'ppid=,stat=,args='], { encoding: 'utf8' }).split('\n');
+  const processes = lines.map((line) => /^\s*(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []);
+  const ours = processes.filter(([, ppid, state]) => ppid === String(process.pid) && !state?.startsWith('Z'));
+  return ours.map(([, , , command = '']) => command).filter((command) => !command.includes('ps -A -o'));
 }
 
 async function eventually(holds: () => Promise<boolean>): Promise<boolean> {

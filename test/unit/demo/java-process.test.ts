@@ -3,9 +3,10 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type JavaProcess, startJavaProcess } from '../../../src/demo/java-process.ts';
+import { startJavaProcess } from '../../../src/demo/java-process.ts';
 import { type Clock, systemClock } from '../../../src/support/clock.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { isRunning } from '../../support/running-process.ts';
 
 /** Starts this shell script in place of a Java, and waits until it has written "up". */
 async function start(t: TestContext, script: string, clock: Clock = systemClock) {
@@ -32,14 +33,6 @@ async function start(t: TestContext, script: string, clock: Clock = systemClock)
   return { started, logFile };
 }
 
-const isRunning = ({ pid }: JavaProcess) => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
-
 const STAY = 'while :; do sleep 0.05; done';
 
 test('a program that ends in good order may do so, and is not said to have failed', async (t) => {
@@ -47,7 +40,7 @@ test('a program that ends in good order may do so, and is not said to have faile
   assert.equal(started.ended(), undefined);
   await started.stop();
   await started.stop();
-  assert.deepEqual([isRunning(started), started.ended()], [false, undefined]);
+  assert.deepEqual([isRunning(started.pid), started.ended()], [false, undefined]);
   assert.match(await readFile(logFile, 'utf8'), /bye/);
 });
 
@@ -55,7 +48,7 @@ test('a program that does not listen is killed in the end', async (t) => {
   const clock = skippingClock();
   const { started } = await start(t, `trap '' TERM; echo up; ${STAY}`, clock);
   await started.stop();
-  assert.equal(isRunning(started), false);
+  assert.equal(isRunning(started.pid), false);
   assert.deepEqual(clock.sleepsMs, [10_000]);
 });
 
