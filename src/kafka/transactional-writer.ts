@@ -30,6 +30,15 @@ export interface TransactionalWriter {
   close(): Promise<void>;
 }
 
+/** How far a group has read a partition, committed in the transaction that answers what was read. */
+export interface ConsumerOffset {
+  readonly groupId: string;
+  readonly topic: string;
+  readonly partition: number;
+  /** The next offset to read. */
+  readonly offset: bigint;
+}
+
 export interface WriterOptions {
   /**
    * Asked before every attempt to open: resolves when there is proof, from after `sinceMonotonicMs` (the last failure, or

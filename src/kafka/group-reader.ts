@@ -1,0 +1,49 @@
+import type { CommittedRecord } from './record.ts';
+
+export interface TopicPartition {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** What one fetch brought of a partition. */
+export interface ReadBatch {
+  /** In offset order, at or behind the position; may be empty where only control records or aborted ones lay. */
+  readonly records: readonly CommittedRecord[];
+  /** Where reading goes on: behind everything that this fetch covered. */
+  readonly nextOffset: bigint;
+  /** The end of what can be read (the last stable offset) at the time of the fetch; the difference is the lag. */
+  readonly endOffset: bigint;
+}
+
+/** Whoever reads one partition, from the assignment until it is lost. */
+export interface PartitionReader {
+  /** The first offset to read. Asked again after each rebalance that leaves the partition here. */
+  position(): bigint;
+  /** Takes a batch. The next one of this partition comes when the promise has resolved; the others go on meanwhile. */
+  take(batch: ReadBatch): Promise<void>;
+}
+
+export interface GroupReaderOptions {
+  readonly groupId: string;
+  readonly topics: readonly string[];
+  /**
+   * A partition is newly ours: fence its writer, read its committed offset, fill its table. Reading begins when it
+   * resolves; other partitions do not wait for it. The signal aborts when the partition is lost or the reader ends;
+   * nobody waits for what is then still under way, so only the fence protects from it.
+   */
+  readonly assigned: (partition: TopicPartition, signal: AbortSignal) => Promise<PartitionReader>;
+  /** The member has joined, or joined again, with these partitions (perhaps none). */
+  readonly joined?: (partitions: readonly TopicPartition[]) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A member of a consumer group that commits no offset itself: each partition's writer does, in its transactions. */
+export interface GroupReader {
+  /**
+   * Joins and reads until the signal aborts; leaves the group before it ends.
+   *
+   * @returns never: rejects with the signal's reason, with what `assigned` or `take` threw, or with ConnectorError
+   *   KAFKA_UNREACHABLE when the member could not go on and another run is worth trying.
+   */
+  run(options: GroupReaderOptions): Promise<never>;
+}

@@ -1,0 +1,52 @@
+/** What can be asked of the market data interface for an instrument (part 2.1). */
+export type PriceKind = 'overview' | 'daily' | 'intraday';
+
+/** One item of a bulk request. */
+export interface PriceQuestion {
+  /** The instrument's id in reference data, decimal digits. */
+  readonly instrumentId: string;
+  readonly isin: string;
+}
+
+/** One record for the topic of the kind, ready to be written. */
+export interface PriceRecord {
+  readonly key: Buffer;
+  /** Avro in the wire format. */
+  readonly value: Buffer;
+  /** Of the priced content alone (without requestedAt and receivedAt): equal means that nothing changed. */
+  readonly digest: bigint;
+}
+
+/** What became of one question; each belongs to the question in the same position. */
+export type PriceAnswer =
+  /** A snapshot (one record), or the windows of a series (any number, also none). */
+  | {
+      readonly kind: 'prices';
+      readonly records: readonly PriceRecord[];
+      /** Overview only: quoting was inactive; null when not told. */
+      readonly isQuotingPulled: boolean | null;
+    }
+  /** The provider could not answer this item: its ProblemDetails, or that both response and errorResponse were null. */
+  | { readonly kind: 'problem'; readonly status: number | null; readonly title: string | null; readonly item: Buffer }
+  /** The answer is of the right kind and has a field of the wrong type, at this JSON pointer. Never quotes a value. */
+  | { readonly kind: 'unusable'; readonly reason: string; readonly pointer: string; readonly item: Buffer };
+
+export interface PriceAnswers {
+  readonly answers: readonly PriceAnswer[];
+  /** The `errors` flag says otherwise than the items. Harmless, counted. */
+  readonly errorsFlagDiffers: boolean;
+  /** Fields that the schema does not know, kept in extras, and decimals that were rounded. */
+  readonly drift: number;
+  readonly roundedNumbers: number;
+}
+
+/** Asks for the prices of many instruments in one call: one attempt, no batching, no retry of its own. */
+export interface BulkPrices {
+  /**
+   * @param questions each isin at most once.
+   * @throws ConnectorError BULK_MISMATCH when the answer does not fit the questions (other count, order, isin or $type):
+   *   then nothing of it may be used; PROVIDER_REFUSED and PROVIDER_ASKS_FOR_LESS with `fields.status` (400, 413 …) when the
+   *   whole call was refused; what else the HTTP client throws; or the signal's reason.
+   */
+  ask(kind: PriceKind, questions: readonly PriceQuestion[], signal: AbortSignal): Promise<PriceAnswers>;
+}
