@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { crossCheck } from './cross-check.ts';
+import { adminSettings } from './groups/admin.ts';
 import { kafkaSettings } from './groups/kafka.ts';
 import { logSettings } from './groups/log.ts';
 import { mappingSettings } from './groups/mapping.ts';
@@ -34,6 +35,7 @@ export function createSettingsSchema(secrets: SecretReader) {
     topics: section(topicsSettings, 'Topics are <prefix>.<name>.'),
     sources: setting(sourcesSettings, 'What is read; each source has its own name and topics.', [...DEFAULT_SOURCES]),
     mapping: section(mappingSettings, 'How JSON becomes records.'),
+    admin: section(adminSettings(secrets), 'Health, metrics, status page, and the REST interface of Kafka Connect.'),
     log: section(logSettings, 'What is logged.'),
   });
   return crossCheck(settings, ({ topics, sources }, report) => {
@@ -95,6 +97,7 @@ export type Settings = z.output<ReturnType<typeof createSettingsSchema>>;
 export type ReferenceDataSettings = Settings['referenceData'];
 export type KafkaSettings = Settings['kafka'];
 export type SchemaRegistrySettings = Settings['schemaRegistry'];
+export type AdminSettings = Settings['admin'];
 export type SourceSettings = Settings['sources'][number];
 /** The settings of a source of one type. */
 export type SourceSettingsOf<Type extends SourceSettings['type']> = Extract<SourceSettings, { readonly type: Type }>;

@@ -28,6 +28,7 @@ const LIBRARY_HOMES: Readonly<Record<string, readonly string[]>> = {
   pino: ['observability'],
   'pino-pretty': ['observability'],
   commander: ['cli'],
+  fastify: ['app'],
   testcontainers: ['demo'],
 };
 
