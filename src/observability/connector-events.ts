@@ -14,6 +14,10 @@ export interface ConnectorEvents {
     readonly transactionalId: string;
     readonly durationMs: number;
   }): void;
+  /** A source begins at its committed offset, or anew: at the start, and whenever its writer was opened again. */
+  sourceStarted(event: StreamPlace): void;
+  /** The provider has answered a poll, and what followed from it is committed where anything did. */
+  polled(event: Polled): void;
   walkStarted(event: WalkStarted): void;
   walkResumed(event: WalkResumed): void;
   pageCommitted(event: PageCommitted): void;
@@ -39,6 +43,29 @@ export interface ConnectorEvents {
   /** A source has stopped for good: it needs an operator. The others go on. */
   sourceFailed(event: { readonly source: string; readonly err: unknown }): void;
   stopped(event: Stopped): void;
+}
+
+/** Where a source stands in its stream. */
+export interface StreamPlace {
+  readonly source: string;
+  /** Our offset in the stream; null where there is none yet. */
+  readonly since: string | null;
+  /**
+   * How long from now until the provider drops events that we have not read, were no poll answered any more; it falls
+   * by a second per second until the next event of this source. Negative: they are dropped. Null without an offset.
+   */
+  readonly secondsToRetentionCliff: number | null;
+}
+
+/** One answer of the provider that could be read; refusals of our offset are none, nor are questions where a stream starts. */
+export interface Polled extends StreamPlace {
+  readonly endpoint: 'instruments' | 'events' | 'pretradechecks';
+  /** Instruments, events or checks in the answer, whatever became of them. */
+  readonly rows: number;
+  /** Whether the stream had no more for us when it was last asked; false while our offset is in doubt. */
+  readonly caughtUp: boolean;
+  /** Of the request, with its body decoded. */
+  readonly durationMs: number;
 }
 
 export interface WalkStarted {
@@ -154,6 +181,8 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     topicCreated: line('info', 'topic created'),
     topicDrift: line('warn', 'topic differs from what would be created'),
     writerOpened: line('info', 'writer opened'),
+    sourceStarted: line('info', 'source started'),
+    polled: line('debug', 'poll answered'),
     walkStarted: line('info', 'walk started'),
     walkResumed: line('info', 'walk resumed'),
     pageCommitted: line('info', 'page committed'),

@@ -115,7 +115,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
       gapSuspectedFromMs: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
     },
-    stream: { ...stream, proof: NO_PROOF, discarded: 0, dueMs: nowMs, takenMs: nowMs },
+    stream: { ...stream, proof: NO_PROOF, discarded: 0, caughtUp: false, dueMs: nowMs, takenMs: nowMs },
   };
 }
 

@@ -146,7 +146,7 @@ function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): F
       gapSuspectedFromMs: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
     },
-    stream: { ...stream, proof: NO_PROOF, discarded: 0, dueMs: at.nowMs, takenMs: at.nowMs },
+    stream: { ...stream, proof: NO_PROOF, discarded: 0, caughtUp: false, dueMs: at.nowMs, takenMs: at.nowMs },
   };
 }
 

@@ -55,6 +55,11 @@ export class InstrumentsCore {
     this.#isDemandNew = true;
   }
 
+  /** Whether the stream had no more for us when it was last asked; false while our offset is in doubt. */
+  get isCaughtUp(): boolean {
+    return this.#state?.stream.caughtUp ?? false;
+  }
+
   /** Our own clock counts only until the provider has answered this task. Null before the first offset. */
   secondsToRetentionCliff(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;

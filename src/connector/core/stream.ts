@@ -1,5 +1,13 @@
 import type { AnswerTime } from './answer-time.ts';
-import { type GapInput, type GapProof, type GapSign, isGapSuspected, NO_PROOF, weighGap } from './retention-gap.ts';
+import {
+  type GapInput,
+  type GapProof,
+  type GapSign,
+  isGapSuspected,
+  isOffsetInDoubt,
+  NO_PROOF,
+  weighGap,
+} from './retention-gap.ts';
 import { hasMore, isNewestLower, readStreamAnswer, type StreamAnswer, type StreamReading } from './stream-answer.ts';
 
 /** What a source that follows a stream remembers of it, from one start of its task to the next. Times are monotonic. */
@@ -12,6 +20,8 @@ export interface Stream {
   readonly dueMs: number;
   /** How many answers in a row were discarded or refused. */
   readonly discarded: number;
+  /** Whether the newest answer was taken, and there was no more. */
+  readonly caughtUp: boolean;
   readonly proof: GapProof;
 }
 
@@ -43,7 +53,7 @@ export interface StreamStep {
 const FIRST_REPEAT_MS = 1_000;
 
 export function streamAtStart(nowMs: number): Stream {
-  return { answeredMs: null, takenMs: null, dueMs: nowMs, discarded: 0, proof: NO_PROOF };
+  return { answeredMs: null, takenMs: null, dueMs: nowMs, discarded: 0, caughtUp: false, proof: NO_PROOF };
 }
 
 /** Reads one answer to our offset: whether it is taken, when to ask again, and what it says about a retention gap. */
@@ -72,12 +82,14 @@ export function followStream(
   const gapSuspectedFromMs = reading === 'moved' ? null : suspectedFrom;
   const proof = weighGap(stream.proof, gapInput(reading, since, answer, gapSuspectedFromMs !== null), at);
   const discarded = taken === null ? stream.discarded + 1 : 0;
+  const isAtEnd = answer.kind === 'events' && taken !== null && (taken === 'quiet' || !hasMore(answer));
   return {
     stream: {
       answeredMs: nowMs,
       takenMs: taken === null ? stream.takenMs : nowMs,
       dueMs: nowMs + pauseMs(reading, answer, discarded, at.pollIntervalMs),
       discarded,
+      caughtUp: isAtEnd && !isOffsetInDoubt(proof),
       proof,
     },
     position:

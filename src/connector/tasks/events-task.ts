@@ -25,6 +25,7 @@ export interface EventsTaskOptions extends FollowerTaskOptions<DecodedEvent> {
 export function createEventsTask(options: EventsTaskOptions): SourceTask {
   const { source, instrumentEvents, deadLetters, events } = options;
   return createFollowerTask(options, {
+    kind: 'events',
     records: (rows, headers) =>
       rows.map((event) =>
         event.kind === 'event'

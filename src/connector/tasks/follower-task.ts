@@ -1,7 +1,7 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
-import type { ConnectorEvents } from '../../observability/connector-events.ts';
+import type { ConnectorEvents, Polled } from '../../observability/connector-events.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { FollowerCore } from '../core/follower-core.ts';
@@ -28,6 +28,7 @@ export interface FollowerTaskOptions<Row> {
 
 /** What one kind of stream adds. */
 export interface FollowerRows<Row> {
+  readonly kind: Polled['endpoint'];
   /** What the rows of one answer become, in their order. */
   records(rows: readonly Row[], headers: Readonly<Record<string, string>>): OutgoingRecord[];
   /** What a notification says about this kind of rows. */
@@ -93,6 +94,13 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
     };
   }
 
+  const place = () => ({
+    source,
+    since: core.offset?.since ?? null,
+    secondsToRetentionCliff: core.secondsToRetentionCliff(clock.monotonicMs(), clock.wallMs()),
+  });
+  events.sourceStarted(place());
+
   return {
     async poll(signal): Promise<SourceTurn> {
       const request = core.next(clock.monotonicMs());
@@ -100,10 +108,16 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
         // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
         return { records: [], waitMs: Math.ceil(request.ms * (1 - options.random() / 10)), committed() {} };
       }
+      const startedMs = clock.monotonicMs();
       const asked = await ask(request, signal);
+      const durationMs = clock.monotonicMs() - startedMs;
       const { decision, answer } = asked;
       const committed = (commitMs: number) => {
         decision.committed();
+        if (answer !== null) {
+          const { length } = answer.decoded.rows;
+          events.polled({ ...place(), endpoint: rows.kind, rows: length, caughtUp: core.isCaughtUp, durationMs });
+        }
         if (decision.discarded !== null) events.answerDiscarded({ source, why: decision.discarded });
         if (decision.writes && answer !== null) rows.committed(answer, commitMs);
         for (const { kind } of decision.notifications) events.notified({ source, kind });

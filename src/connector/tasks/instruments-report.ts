@@ -1,10 +1,12 @@
 import type { DecodedRow } from '../../avro/page-decoder.ts';
-import type { ConnectorEvents } from '../../observability/connector-events.ts';
+import type { ConnectorEvents, Polled, StreamPlace } from '../../observability/connector-events.ts';
 import type { CoreDecision } from '../core/instruments-messages.ts';
 import type { InstrumentEvents, InstrumentsPage } from './instruments-provider.ts';
 
 /** Tells what became of an answer once it is committed. */
 export interface InstrumentsReport {
+  started(place: Omit<StreamPlace, 'source'>): void;
+  polled(poll: Omit<Polled, 'source'>): void;
   decided(
     decision: CoreDecision,
     came: {
@@ -18,6 +20,8 @@ export interface InstrumentsReport {
 /** Decisions as business events: one place, so that logs and metrics see the same. */
 export function createInstrumentsReport(source: string, events: ConnectorEvents): InstrumentsReport {
   return {
+    started: (place) => events.sourceStarted({ source, ...place }),
+    polled: (poll) => events.polled({ source, ...poll }),
     decided({ write, offset, notifications, begun, discarded }, came) {
       const { commitMs } = came;
       if (discarded !== null) events.answerDiscarded({ source, why: discarded });

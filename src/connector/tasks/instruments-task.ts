@@ -2,6 +2,7 @@ import type { DecodedEvent } from '../../avro/event-decoder.ts';
 import type { NotificationEncoder } from '../../avro/notification-encoder.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
+import type { Polled } from '../../observability/connector-events.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { AnswerTime } from '../core/answer-time.ts';
@@ -42,6 +43,8 @@ interface Held {
   page: InstrumentsPage | null;
   events: InstrumentEvents | null;
   time: AnswerTime | null;
+  /** What the newest request was answered with, if that was a poll. */
+  poll: Pick<Polled, 'endpoint' | 'rows' | 'durationMs'> | null;
 }
 
 /**
@@ -52,13 +55,15 @@ interface Held {
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
   const { core, provider, targets, report, clock } = options;
   const { source } = targets;
-  const held: Held = { page: null, events: null, time: null };
+  const held: Held = { page: null, events: null, time: null, poll: null };
   let ahead: { readonly request: PageRequest; readonly page: Promise<InstrumentsPage> } | null = null;
   const isDeletion = (event: DecodedEvent) =>
     event.kind === 'event' && event.type !== null && options.deleteOnEventTypes.includes(event.type);
 
   async function ask(request: Exclude<CoreRequest, { kind: 'wait' }>, signal: AbortSignal): Promise<CoreDecision> {
+    const startedMs = clock.monotonicMs();
     const answered = (answer: Parameters<typeof core.answered>[0]) => core.answered(answer, clock.monotonicMs());
+    held.poll = null;
     switch (request.kind) {
       case 'commit':
         return request.decision;
@@ -76,18 +81,21 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
         if (outcome.kind === 'refused') return answered(outcome);
         const { decoded, next, nextId, full, time } = outcome.answer;
         held.events = outcome.answer;
+        held.poll = { endpoint: 'events', rows: decoded.rows.length, durationMs: clock.monotonicMs() - startedMs };
         held.time = time;
         return answered({ kind: 'events', events: eventFacts(decoded.rows, isDeletion), next, nextId, full, time });
       }
       case 'page': {
         const page = await takePage(request, signal);
         held.page = page;
+        held.poll = pollOf(page);
         const { walk, minId } = request;
         return answered({ kind: 'page', walk, minId, rows: rowFacts(page.decoded.rows), next: page.next });
       }
       case 'behindLast': {
-        const { decoded, next } = await provider.page(request.minId, signal);
-        return answered({ kind: 'behindLast', rows: rowFacts(decoded.rows), next });
+        const page = await provider.page(request.minId, signal);
+        held.poll = pollOf(page);
+        return answered({ kind: 'behindLast', rows: rowFacts(page.decoded.rows), next: page.next });
       }
     }
   }
@@ -148,6 +156,12 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     return [...written, ...told, options.offsetRecord(writeInstrumentsOffset(offset))];
   }
 
+  const place = () => ({
+    since: core.offset?.since ?? null,
+    secondsToRetentionCliff: core.secondsToRetentionCliff(clock.monotonicMs(), clock.wallMs()),
+  });
+  report.started(place());
+
   return {
     async poll(signal): Promise<SourceTurn> {
       const { request: walk, superseded } = options.walkRequests.newest(source);
@@ -163,6 +177,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       if (decision.ahead !== null) fetchAhead(decision.ahead, signal);
       const committed = (commitMs: number) => {
         decision.committed();
+        if (held.poll !== null) report.polled({ ...held.poll, ...place(), caughtUp: core.isCaughtUp });
         report.decided(decision, { page: held.page, events: held.events, commitMs });
       };
       const records = recordsOf(decision, encoder);
@@ -174,4 +189,8 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       provider.failed(error);
     },
   };
+}
+
+function pollOf({ decoded, fetchMs }: InstrumentsPage): Held['poll'] {
+  return { endpoint: 'instruments', rows: decoded.rows.length, durationMs: fetchMs };
 }

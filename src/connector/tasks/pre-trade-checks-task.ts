@@ -40,6 +40,7 @@ export function createPreTradeChecksTask(options: PreTradeChecksTaskOptions): So
   }
 
   return createFollowerTask(options, {
+    kind: 'pretradechecks',
     records: (rows, headers) =>
       rows.map((check) =>
         check.kind === 'record'

@@ -52,6 +52,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   events.sourceFailed({ source, err });
   const counted = { deadLetters: 1, drift: 0, roundedNumbers: 0 };
   events.checksCommitted({ source, checks: 2, ...counted, since: 'abc', commitMs: 3 });
+  events.sourceStarted({ source, since: '5-1', secondsToRetentionCliff: 604_800 });
   events.stopped({ reason: 'SIGTERM', cpuSeconds: 1.5, peakMemoryBytes: 100 });
   assert.deepEqual(
     parsed().map(({ level, msg }) => `${level} ${msg}`),
@@ -70,6 +71,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
       'warn writer lost, opening again',
       'error source failed, an operator is needed',
       'info pre-trade checks committed',
+      'info source started',
       'info stopped',
     ],
   );
@@ -82,4 +84,19 @@ test('each event is one line with a fixed message, its fields and a fitting leve
     code: 'PROVIDER_BUSY',
     action: 'retry',
   });
+});
+
+test('polls are told to whoever counts them, and logged at debug only', async () => {
+  const poll = { source: 'a', since: null, secondsToRetentionCliff: null, rows: 0, caughtUp: true, durationMs: 1.4 };
+  for (const [level, expected] of [
+    ['info', []],
+    ['debug', ['debug poll answered 1']],
+  ] as const) {
+    const { log, parsed } = await keptLog({ level });
+    logConnectorEvents(log).polled({ ...poll, endpoint: 'events' });
+    assert.deepEqual(
+      parsed().map((line) => `${line.level} ${line.msg} ${line.durationMs}`),
+      expected,
+    );
+  }
 });

@@ -119,3 +119,14 @@ test('a quiet answer counts against our offset only while a gap is suspected', (
   assert.equal(stream.proof.sign, 'quiet');
   assert.equal(follow(answer('5-5', '4-1')).stream.proof.sign, 'lower', 'a lower newest offset counts at any time');
 });
+
+test('it has caught up when an answer was taken, there is no more, and nothing speaks against our offset', () => {
+  const caughtUp = (...given: Parameters<typeof follow>) => follow(...given).stream.caughtUp;
+  assert.equal(streamAtStart(0).caughtUp, false);
+  assert.equal(caughtUp(answer('6-1'), { events: 1 }), true);
+  assert.equal(caughtUp(answer('5-5')), true);
+  assert.equal(caughtUp(answer('6-1', '7-1'), { events: 1 }), false);
+  assert.equal(caughtUp(answer('4-1')), false);
+  assert.equal(caughtUp('refused'), false);
+  assert.equal(caughtUp(answer('5-5'), { awayMs: 8 * DAY_MS }), false);
+});

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Census } from '../../../../src/connector/core/census.ts';
+import { FollowerCore } from '../../../../src/connector/core/follower-core.ts';
+import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
+import { firstOffset } from '../../../../src/connector/core/instruments-offset.ts';
+import type { SourceTask } from '../../../../src/connector/source-task.ts';
+import { createFollowerTask } from '../../../../src/connector/tasks/follower-task.ts';
+import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
+import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
+import { offsetRecord } from '../../../../src/kafka/offset-store.ts';
+import { skippingClock } from '../../../support/manual-clock.ts';
+import { recordedEvents } from '../../../support/recorded-events.ts';
+import { SETTINGS } from '../core/driven-core.ts';
+import { EVENTS, offsetAt } from '../core/follower-scene.ts';
+
+const HOUR_MS = 3_600_000;
+const RETENTION_SECONDS = 7 * 86_400;
+const { signal } = new AbortController();
+const topic = (name: string) => ({ name, partitions: 6 });
+const list = (rows: readonly never[]) => ({ rows, envelope: new Map(), bytes: 0, duplicateKeys: 0 });
+const record = (key: string) => (offset: Parameters<typeof offsetRecord>[0]['offset']) =>
+  offsetRecord({ topic: 'offsets', key, offset });
+
+/** Polls until the task waits, committing everything. */
+async function pollUntilWaiting(task: SourceTask): Promise<void> {
+  for (let polls = 0; polls < 20; polls++) {
+    const { records, waitMs, committed } = await task.poll(signal);
+    if (records.length > 0) committed(0);
+    if (waitMs > 0) return;
+  }
+  assert.fail('the task never waits');
+}
+
+test('a source that follows a stream tells its place at the start, and each poll with what it says about lag', async () => {
+  const clock = skippingClock();
+  const { events, seen } = recordedEvents();
+  const answers = [
+    { next: '6-0', nextId: '7-0', rows: 2 },
+    { next: '7-0', nextId: '7-0', rows: 0 },
+  ];
+  const committed = offsetAt(EVENTS, '5-0', clock.wallMs() - HOUR_MS);
+  const task = createFollowerTask<never>(
+    {
+      source: 'new-issues',
+      core: new FollowerCore(EVENTS, committed, clock.monotonicMs()),
+      stream: {
+        start: () => assert.fail('there is an offset'),
+        async after() {
+          await clock.sleep(40, signal);
+          const { rows = 0, ...answer } = answers.shift() ?? assert.fail('asked too often');
+          const decoded = list(Array.from<never>({ length: rows }));
+          const time = { dateMs: clock.wallMs(), from: 'provider' as const };
+          return { kind: 'stream', answer: { decoded, full: false, time, ...answer } };
+        },
+        failed() {},
+      },
+      endpoint: '/v1/instruments/events',
+      notifications: topic('notifications'),
+      encodeNotification: () => assert.fail('there is nothing to notify'),
+      offsetRecord: record('a'),
+      events,
+      clock,
+      random: () => 0,
+    },
+    { kind: 'events', records: () => [], notification: () => assert.fail(), committed() {} },
+  );
+  await pollUntilWaiting(task);
+  const source = 'new-issues';
+  const poll = { source, secondsToRetentionCliff: RETENTION_SECONDS, endpoint: 'events', durationMs: 40 };
+  assert.deepEqual(
+    seen.map(({ name, fields }) => [name, fields]),
+    [
+      ['sourceStarted', { source, since: '5-0', secondsToRetentionCliff: RETENTION_SECONDS - 3_600 }],
+      ['polled', { ...poll, since: '6-0', rows: 2, caughtUp: false }],
+      ['polled', { ...poll, since: '7-0', rows: 0, caughtUp: true }],
+    ],
+  );
+});
+
+test('an instruments source tells each answer of stream and list, and none where no poll was answered', async () => {
+  const clock = skippingClock();
+  const { events, seen } = recordedEvents();
+  const time = () => ({ dateMs: clock.wallMs(), from: 'provider' as const });
+  const task = createInstrumentsTask({
+    targets: {
+      source: 'instruments',
+      instruments: topic('instruments'),
+      instrumentEvents: topic('instrument-events'),
+      deadLetters: topic('dead-letters'),
+      notifications: topic('notifications'),
+    },
+    core: new InstrumentsCore(
+      { ...SETTINGS, handoffMarginMs: 0 },
+      { ...firstOffset(SETTINGS.filter, '5-0', time(), null), serverDate: time() },
+      clock.monotonicMs(),
+    ),
+    provider: {
+      streamStart: () => assert.fail('there is an offset'),
+      page: async () => ({ decoded: list([]), next: null, time: time(), fetchMs: 30 }),
+      events: async (since) => ({
+        kind: 'events',
+        answer: { decoded: list([]), next: since, nextId: since, full: false, time: time() },
+      }),
+      failed() {},
+    },
+    walkRequests: { newest: () => ({ request: null, superseded: signal }) },
+    census: async () => new Census(),
+    offsetRecord: record('b'),
+    notificationEncoder: async () => ({ encode: () => Buffer.alloc(0) }),
+    deleteOnEventTypes: [],
+    instrumentsEndpoint: '/v1/instruments',
+    eventsEndpoint: '/v1/instruments/events',
+    report: createInstrumentsReport('instruments', events),
+    clock,
+    random: () => 0,
+  });
+  await pollUntilWaiting(task);
+  assert.deepEqual(seen[0], {
+    name: 'sourceStarted',
+    fields: { source: 'instruments', since: '5-0', secondsToRetentionCliff: RETENTION_SECONDS },
+  });
+  const polls = seen.filter(({ name }) => name === 'polled').map(({ fields }) => fields);
+  // The stream comes first, then the census, which is no poll. Then the stream again, the page, its drain, and the end.
+  assert.deepEqual(
+    polls.map(({ endpoint }) => endpoint),
+    ['events', 'events', 'instruments', 'events', 'instruments', 'events'],
+  );
+  for (const { source, since, caughtUp, secondsToRetentionCliff } of polls) {
+    assert.deepEqual([source, since, caughtUp], ['instruments', '5-0', true]);
+    assert.equal(secondsToRetentionCliff, RETENTION_SECONDS);
+  }
+});
