@@ -23,20 +23,39 @@ export const ERROR_CODES = {
     action: 'exit',
     remedy: 'Set KAFKA_BROKERS and SCHEMA_REGISTRY_URL, start Docker, or install Java 17+ and Maven.',
   },
-  PROVIDER_UNREACHABLE: { action: 'retry', remedy: 'Check referenceData.url, DNS, proxy and firewall.' },
-  PROVIDER_TIMEOUT: { action: 'askForLess', remedy: 'Raise referenceData.timeout or lower limit.' },
+  PROVIDER_UNREACHABLE: {
+    action: 'retry',
+    remedy: 'Check the url in referenceData or marketData, DNS, proxy and firewall.',
+  },
+  PROVIDER_TIMEOUT: {
+    action: 'askForLess',
+    remedy: 'Raise the timeout of referenceData or marketData, or ask for less.',
+  },
   PROVIDER_BUSY: { action: 'retry', remedy: 'None: the provider asks for patience (408, 425, 429, 5xx).' },
-  PROVIDER_UNAUTHORIZED: { action: 'retrySlowly', remedy: 'Check the credentials in referenceData.auth.' },
-  PROVIDER_REFUSED: { action: 'retrySlowly', remedy: 'Check referenceData.url and the filter of the source.' },
+  PROVIDER_UNAUTHORIZED: {
+    action: 'retrySlowly',
+    remedy: 'Check the credentials in the auth of referenceData or marketData.',
+  },
+  PROVIDER_REFUSED: {
+    action: 'retrySlowly',
+    remedy: 'Check the url in referenceData or marketData, and the filter of the source.',
+  },
   PROVIDER_ASKS_FOR_LESS: { action: 'askForLess', remedy: 'None: the next request is smaller.' },
   PROVIDER_REDIRECT: {
     action: 'retrySlowly',
-    remedy: 'Set referenceData.url to the final address; redirects are never followed.',
+    remedy: 'Set the url in referenceData or marketData to the final address; redirects are never followed.',
   },
-  BODY_TOO_LARGE: { action: 'askForLess', remedy: 'Raise referenceData.maxBodyBytes or lower limit.' },
+  BODY_TOO_LARGE: {
+    action: 'askForLess',
+    remedy: 'Raise maxBodyBytes of referenceData or marketData, or ask for less.',
+  },
   BODY_INCOMPLETE: { action: 'retry', remedy: 'None: the answer was cut and is asked for again.' },
   BODY_MALFORMED: { action: 'retry', remedy: 'Report the answer to the provider when it persists.' },
   PROTOCOL_VIOLATION: { action: 'retry', remedy: 'Report the answer to the provider when it persists.' },
+  BULK_MISMATCH: {
+    action: 'askForLess',
+    remedy: 'Report it to the provider when it persists: nothing of such an answer is used.',
+  },
   TOKEN_FAILED: { action: 'retry', remedy: 'Check tokenUrl, clientId, clientSecret and scope.' },
   WALK_CURSOR_REPEATED: {
     action: 'stopSource',

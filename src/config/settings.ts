@@ -4,6 +4,8 @@ import { adminSettings } from './groups/admin.ts';
 import { kafkaSettings } from './groups/kafka.ts';
 import { logSettings } from './groups/log.ts';
 import { mappingSettings } from './groups/mapping.ts';
+import { marketDataSettings } from './groups/market-data.ts';
+import { pricesSettings } from './groups/prices.ts';
 import { referenceDataSettings } from './groups/reference-data.ts';
 import { schemaRegistrySettings } from './groups/schema-registry.ts';
 import { DEFAULT_SOURCES, sourcesSettings } from './groups/sources.ts';
@@ -30,20 +32,31 @@ export function createSettingsSchema(secrets: SecretReader) {
       'structured-products',
     ),
     referenceData: section(referenceDataSettings(secrets), "The provider's reference data interface."),
+    marketData: section(marketDataSettings(secrets), "The provider's market data interface."),
     kafka: section(kafkaSettings(secrets), 'Where the records go.'),
     schemaRegistry: section(schemaRegistrySettings(secrets), 'Where the schemas of the records are.'),
     topics: section(topicsSettings, 'Topics are <prefix>.<name>.'),
     sources: setting(sourcesSettings, 'What is read; each source has its own name and topics.', [...DEFAULT_SOURCES]),
+    prices: section(pricesSettings, 'Prices of the instruments, asked for in bulk.'),
     mapping: section(mappingSettings, 'How JSON becomes records.'),
     admin: section(adminSettings(secrets), 'Health, metrics, status page, and the REST interface of Kafka Connect.'),
     log: section(logSettings, 'What is logged.'),
   });
-  return crossCheck(settings, ({ topics, sources }, report) => {
+  return crossCheck(settings, ({ topics, sources, prices }, report) => {
+    for (const [position, name] of (Array.isArray(prices?.from) ? prices.from : []).entries()) {
+      const isPriced = (source: unknown) =>
+        memberOf(source, 'type') === 'instruments' && memberOf(source, 'name') === name;
+      if (!Array.isArray(sources) || sources.some(isPriced)) continue;
+      report(['prices', 'from', position], `names ${JSON.stringify(name)}, which is no source of type instruments`);
+    }
     const owners = new Map<unknown, string>([
       [topics?.names?.['dead-letters'], 'topics.names.dead-letters'],
       [topics?.names?.offsets, 'topics.names.offsets'],
       [topics?.names?.notifications, 'topics.names.notifications'],
       [topics?.names?.states, 'topics.names.states'],
+      [topics?.names?.prices, 'topics.names.prices'],
+      [topics?.names?.['daily-prices'], 'topics.names.daily-prices'],
+      [topics?.names?.['intraday-prices'], 'topics.names.intraday-prices'],
     ]);
     for (const [position, source] of (Array.isArray(sources) ? sources : []).entries()) {
       for (const kind of topicsOf(source?.type)) {
@@ -58,8 +71,31 @@ export function createSettingsSchema(secrets: SecretReader) {
     }
   }).transform((value) => ({
     ...value,
+    marketData: withAddress(value.marketData, value.referenceData.auth),
+    prices: pricesThatRun(value),
     sources: value.sources.map((source) => withTopics(source, value.topics.names)),
   }));
+}
+
+type GivenMarketData = z.output<ReturnType<typeof marketDataSettings>>;
+type Authentication = NonNullable<GivenMarketData['auth']>;
+
+/** Null without an address: then there is nobody to ask for prices. */
+function withAddress({ url, auth, ...rest }: GivenMarketData, usual: Authentication) {
+  return url === null ? null : { ...rest, url, auth: auth ?? usual };
+}
+
+/** Whether prices are followed in fact, and of which sources. */
+function pricesThatRun(value: {
+  readonly marketData: GivenMarketData;
+  readonly prices: z.output<typeof pricesSettings>;
+  readonly sources: z.output<typeof sourcesSettings>;
+}) {
+  const { marketData, prices, sources } = value;
+  const all = sources.filter(({ type }) => type === 'instruments').map(({ name }) => name);
+  const from = prices.from.length > 0 ? prices.from : all;
+  const isAsked = Object.values(prices.kinds).some(({ enabled }) => enabled);
+  return { ...prices, from, enabled: prices.enabled && marketData.url !== null && from.length > 0 && isAsked };
 }
 
 function topicsOf(type: unknown): readonly (keyof TopicNames)[] {
@@ -95,6 +131,9 @@ function eventsTopic(own: { readonly 'instrument-events': string | null }, names
 /** The settings of one process, checked; durations in milliseconds, secrets as functions that print redacted. */
 export type Settings = z.output<ReturnType<typeof createSettingsSchema>>;
 export type ReferenceDataSettings = Settings['referenceData'];
+/** Null when the interface has no address. */
+export type MarketDataSettings = Settings['marketData'];
+export type PricesSettings = Settings['prices'];
 export type KafkaSettings = Settings['kafka'];
 export type SchemaRegistrySettings = Settings['schemaRegistry'];
 export type AdminSettings = Settings['admin'];

@@ -6,6 +6,8 @@ export type TopicRole =
   | 'instrument-events'
   | 'pre-trade-checks'
   | 'prices'
+  | 'daily-prices'
+  | 'intraday-prices'
   | 'notifications'
   | 'dead-letters'
   | 'offsets'
@@ -60,6 +62,9 @@ const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; part
   'instrument-events': { settings: { ...deleted(30), ...rows } },
   'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows } },
   prices: { settings: { ...compactedAndDeleted(7), ...rows } },
+  // Longer than any look-back: what is not written again since it has not changed must still be there.
+  'daily-prices': { settings: { ...compactedAndDeleted(400), ...rows } },
+  'intraday-prices': { settings: { ...compactedAndDeleted(400), ...rows } },
   notifications: { settings: deleted(90), partitions: 1 },
   'dead-letters': { settings: deleted(30), partitions: 1 },
   offsets: {
@@ -86,6 +91,8 @@ export function topicPlan({ prefix, names, partitions, replicationFactor }: Topi
     'instrument-events': specification('instrument-events'),
     'pre-trade-checks': specification('pre-trade-checks'),
     prices: specification('prices'),
+    'daily-prices': specification('daily-prices'),
+    'intraday-prices': specification('intraday-prices'),
     notifications: specification('notifications'),
     'dead-letters': specification('dead-letters'),
     offsets: specification('offsets'),

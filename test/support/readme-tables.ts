@@ -18,6 +18,12 @@ const IMPORTANT_SETTINGS = [
   'sources[].walkInterval',
   'referenceData.timeout',
   'referenceData.requestsPerSecond',
+  'prices.kinds.overview.fields',
+  'prices.kinds.daily.enabled',
+  'prices.kinds.intraday.enabled',
+  'prices.maxItems',
+  'marketData.requestsPerSecond',
+  'marketData.assumedZone',
   'kafka.ssl',
   'kafka.sasl',
   'kafka.compression',
@@ -44,6 +50,8 @@ const CONTENTS: Readonly<Record<TopicRole, { readonly key: string; readonly valu
   'instrument-events': { key: 'instrument id', value: 'Avro `InstrumentEvent`' },
   'pre-trade-checks': { key: 'id of the check', value: 'Avro `PreTradeCheck`' },
   prices: { key: 'instrument id', value: 'Avro `PriceSnapshot`' },
+  'daily-prices': { key: '`<id>/<fields>/<date>`', value: 'Avro `DailyPrice`' },
+  'intraday-prices': { key: '`<id>/<interval>/<fields>/<window open>`', value: 'Avro `IntradayPrice`' },
   notifications: { key: 'name of the source', value: 'Avro `Notification`' },
   'dead-letters': { key: "the input's key, or none", value: "the input's bytes, cut at 256 KiB; why: in the headers" },
   offsets: { key: '`["<source>",{"endpoint":"<type>"}]`', value: "JSON, as in Kafka Connect's offsets topic" },
@@ -80,10 +88,13 @@ export function withTables(readme: string): string {
 
 function environmentTable(): string {
   const documented = settingsDocumentation();
-  const rows = environmentSettings(readFileSync(SETTINGS_FILE, 'utf8')).map(({ variable, path, fallback }) => {
+  const found = environmentSettings(readFileSync(SETTINGS_FILE, 'utf8'));
+  const rows = [...Map.groupBy(found, ({ variable }) => variable)].map(([variable, settings]) => {
+    const { path = '', fallback } = settings[0] ?? {};
     const { description, hasFile } = documented(path);
     const names = [variable, ...(hasFile ? [`${variable}_FILE`] : [])].map(code).join(' or ');
-    return [names, code(path), fallback === undefined ? '**required**' : code(fallback), description];
+    const paths = settings.map((one) => code(one.path)).join(', ');
+    return [names, paths, fallback === undefined ? '**required**' : code(fallback), description];
   });
   return table(['variable', 'setting', 'default', ''], rows);
 }

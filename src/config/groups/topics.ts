@@ -16,14 +16,25 @@ const names = group({
     'Pre-trade checks by id; a source can name its own. Whoever reads it can trade.',
     'pre-trade-checks',
   ),
+  prices: setting(topicName(), 'The latest price of each instrument, by its id.', 'prices'),
+  'daily-prices': setting(topicName(), 'Prices by instrument and day, when asked for.', 'daily-prices'),
+  'intraday-prices': setting(topicName(), 'Prices by instrument and window, when asked for.', 'intraday-prices'),
   notifications: setting(topicName(), 'What an operator or a consumer must know.', 'notifications'),
   'dead-letters': setting(topicName(), 'Inputs that could not become records.', 'dead-letters'),
   offsets: setting(topicName(), 'How far each source has come.', 'offsets'),
   states: setting(topicName(), 'What operators want of each source.', 'states'),
 });
 
-/** The topics that all sources share. */
-const SHARED_TOPICS = ['notifications', 'dead-letters', 'offsets', 'states'] as const;
+/** The topics that no source writes alone. */
+const SHARED_TOPICS = [
+  'notifications',
+  'dead-letters',
+  'offsets',
+  'states',
+  'prices',
+  'daily-prices',
+  'intraday-prices',
+] as const;
 
 export const topicsSettings = group({
   create: setting(flag(), 'Create missing topics; existing ones are verified and never altered.', true),

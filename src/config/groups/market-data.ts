@@ -1,0 +1,41 @@
+import { crossCheck } from '../cross-check.ts';
+import type { SecretReader } from '../secret.ts';
+import { group, nullable, setting, text } from '../setting.ts';
+import { authenticationSettings } from './authentication.ts';
+import { baseUrl } from './endpoint.ts';
+import { checkInterface, interfaceSettings } from './provider-interface.ts';
+
+const timeZone = text('a time zone, like UTC or Europe/Zurich').refine(isTimeZone);
+
+/** The same keys as referenceData; without a url there are no prices. */
+export function marketDataSettings(secrets: SecretReader) {
+  const settings = group({
+    url: setting(
+      nullable(baseUrl('https://provider.example/market-data')),
+      'Where the provider serves market data; without it there are no prices.',
+      null,
+    ),
+    auth: setting(
+      nullable(authenticationSettings(secrets)),
+      'How we show who we are; null: as at the reference data interface.',
+      null,
+    ),
+    ...interfaceSettings(secrets, 'prices'),
+    assumedZone: setting(
+      nullable(timeZone),
+      'The time zone of instants that are sent without one; null: they are of the wrong type.',
+      null,
+    ),
+  });
+  return crossCheck(settings, (value, report) => checkInterface('marketData', value, report)).transform(
+    ({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout }),
+  );
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== null;
+  } catch {
+    return false;
+  }
+}

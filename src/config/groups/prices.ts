@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { duration, flag, group, oneOf, section, setting, text, wholeNumber } from '../setting.ts';
+
+/** What can be asked for of each kind (market data interface, part 2.1). */
+const OVERVIEW_FIELDS = [
+  'LastPrice',
+  'LastOpen',
+  'LastHigh',
+  'LastLow',
+  'LastClose',
+  'DailyPerformanceBasePrice',
+  'YTDPerformanceBasePrice',
+  'LastAccruedInterest',
+] as const;
+const DAILY_FIELDS = ['Close', 'CloseAccruedInterest', 'OHLC', 'LastBidAsk', 'LastBidAskAccruedInterest'] as const;
+const INTRADAY_FIELDS = ['Close', 'OHLC', 'BidAsk'] as const;
+
+// Snapshots are kept for seven days and series for 400: what is refreshed must stay on its topic.
+const refreshInterval = (usual: string) =>
+  setting(duration('1s', '1d'), 'The age at which it is asked for again, for each instrument.', usual);
+const lookBack = (usual: string) =>
+  setting(duration('1m', '366d'), 'How far back each request goes; what has not changed is not written again.', usual);
+
+const overview = group({
+  enabled: setting(flag(), 'Whether the latest prices are asked for.', true),
+  refreshInterval: refreshInterval('60s'),
+  fields: setting(z.array(oneOf(OVERVIEW_FIELDS)).max(100), 'Only these; none: all that the provider gives.', []),
+}).transform(inMilliseconds);
+
+const daily = group({
+  enabled: setting(flag(), 'Whether daily prices are asked for.', false),
+  refreshInterval: refreshInterval('1h'),
+  fields: setting(oneOf(DAILY_FIELDS), `One of ${DAILY_FIELDS.join(', ')}.`, 'Close'),
+  lookBack: lookBack('7d'),
+}).transform(seriesInMilliseconds);
+
+const intraday = group({
+  enabled: setting(flag(), 'Whether intraday prices are asked for.', false),
+  refreshInterval: refreshInterval('5m'),
+  fields: setting(oneOf(INTRADAY_FIELDS), `One of ${INTRADAY_FIELDS.join(', ')}.`, 'Close'),
+  interval: setting(oneOf(['Minute_5', 'Hour_1']), 'The length of a window: Minute_5 or Hour_1.', 'Minute_5'),
+  lookBack: lookBack('1h'),
+}).transform(seriesInMilliseconds);
+
+export const pricesSettings = group({
+  enabled: setting(flag(), 'Whether prices are followed, once marketData.url is set.', true),
+  from: setting(
+    z.array(text('the name of a source')).max(100),
+    'Sources whose instruments are priced, by name; none: all instruments sources.',
+    [],
+  ),
+  kinds: section(
+    group({
+      overview: section(overview, 'The latest price of each instrument.'),
+      daily: section(daily, 'Prices by day.'),
+      intraday: section(intraday, 'Prices by windows within a day.'),
+    }),
+    'What is asked for.',
+  ),
+  maxItems: setting(wholeNumber(1, 10_000), 'Instruments in one bulk request; fewer once the provider refuses.', 500),
+  linger: setting(
+    duration('0s', '1m'),
+    'How long a new or changed instrument waits for others in its request.',
+    '250ms',
+  ),
+  concurrency: setting(wholeNumber(1, 8), 'Bulk requests in flight at a time.', 4),
+  maxBackoff: setting(
+    duration('1s', '7d'),
+    'The longest pause before an instrument that fails is asked for again.',
+    '1h',
+  ),
+}).transform(({ linger, maxBackoff, ...rest }) => ({ ...rest, lingerMs: linger, maxBackoffMs: maxBackoff }));
+
+function inMilliseconds<Given extends { readonly refreshInterval: number }>({ refreshInterval, ...rest }: Given) {
+  return { ...rest, refreshIntervalMs: refreshInterval };
+}
+
+function seriesInMilliseconds<Given extends { readonly refreshInterval: number; readonly lookBack: number }>({
+  lookBack: lookBackMs,
+  ...rest
+}: Given) {
+  return { ...inMilliseconds(rest), lookBackMs };
+}

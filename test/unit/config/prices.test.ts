@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadSettings } from '../../../src/config/load.ts';
+import { problemsIn, settingsText } from './settings-text.ts';
+
+const MARKET = { marketData: 'marketData: { url: https://provider.example/market }' };
+const accepted = (parts: Readonly<Record<string, string>>) => loadSettings({ text: settingsText(parts), env: {} });
+const refused = async (parts: Readonly<Record<string, string>>, reason: RegExp) => {
+  const problems = await problemsIn(settingsText(parts));
+  assert.equal(problems.length, 1, problems.join('\n'));
+  assert.match(problems.join('\n'), reason);
+};
+
+test('without an address of the market data interface there are no prices, and nothing is missing', async () => {
+  const { marketData, prices } = await accepted({});
+  assert.deepEqual([marketData, prices.enabled], [null, false]);
+});
+
+test('the address alone is enough: latest prices of all instruments sources, with the same account', async () => {
+  const { marketData, prices, referenceData } = await accepted({
+    ...MARKET,
+    sources:
+      'sources: [{ name: a, type: instruments }, { name: c, type: pre-trade-checks }, { name: b, type: instruments, topics: { instruments: bi, instrument-events: be } }]',
+  });
+  assert.equal(marketData?.url, 'https://provider.example/market');
+  assert.deepEqual(marketData?.auth, referenceData.auth);
+  const { overview, daily, intraday } = prices.kinds;
+  assert.deepEqual([prices.enabled, prices.from], [true, ['a', 'b']]);
+  assert.deepEqual([overview.enabled, daily.enabled, intraday.enabled], [true, false, false]);
+  assert.deepEqual([overview.refreshIntervalMs, prices.lingerMs, prices.maxBackoffMs], [60_000, 250, 3_600_000]);
+});
+
+test('prices are off when they are switched off, when no kind is left, or when there is nothing to price', async () => {
+  for (const rest of [
+    'prices: { enabled: false }',
+    'prices: { kinds: { overview: { enabled: false } } }',
+    'sources: [{ name: c, type: pre-trade-checks }]',
+  ]) {
+    assert.equal((await accepted({ ...MARKET, rest })).prices.enabled, false, rest);
+  }
+});
+
+test('the account and the rules are those of the reference data interface, unless others are given', async () => {
+  const own = 'url: https://m.example, auth: { type: bearer, token: abcdef }, assumedZone: Europe/Zurich';
+  const { marketData } = await accepted({ marketData: `marketData: { ${own} }` });
+  assert.deepEqual([marketData?.auth.type, marketData?.assumedZone], ['bearer', 'Europe/Zurich']);
+  await refused(
+    { marketData: 'marketData: { url: http://m.example }' },
+    /marketData\.url: .*plain http.*marketData\.allowHttp/,
+  );
+});
+
+test('what is asked for is checked by name', async () => {
+  const kinds = (text: string) => ({ prices: `prices: { kinds: { ${text} } }` });
+  await refused(
+    kinds('overview: { fields: [LastPrice, lastOpen] }'),
+    /fields\[1\]: the string "lastOpen" came; wanted one of/,
+  );
+  await refused(kinds('daily: { fields: BidAsk }'), /daily\.fields: the string "BidAsk" came; wanted one of Close, /);
+  await refused(kinds('intraday: { interval: Minute_1 }'), /wanted one of Minute_5, Hour_1/);
+  await refused(kinds('daily: { lookBack: 401d }'), /daily\.lookBack: /);
+  await refused({ prices: 'prices: { from: [other] }' }, /prices\.from\[0\]: names "other", which is no source/);
+  await refused({ marketData: 'marketData: { url: https://m.example, assumedZone: Europe/Zurigo }' }, /time zone/);
+  await refused({ topics: 'topics: { names: { prices: states } }' }, /states|prices/);
+});
