@@ -1,4 +1,5 @@
 import type { Log } from '../support/log.ts';
+import { roundedDurations } from './rounded-durations.ts';
 
 /**
  * What happens in the connector that an operator cares about, one function per event: so that the log line and the
@@ -176,7 +177,7 @@ export interface Stopped {
 
 /** Events as log lines: the message is fixed, the facts are fields. */
 export function logConnectorEvents(log: Log): ConnectorEvents {
-  const line = (level: keyof Log, message: string) => (event: object) => log[level](rounded(event), message);
+  const line = (level: keyof Log, message: string) => (event: object) => log[level](roundedDurations(event), message);
   return {
     topicCreated: line('info', 'topic created'),
     topicDrift: line('warn', 'topic differs from what would be created'),
@@ -197,13 +198,4 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     sourceFailed: line('error', 'source failed, an operator is needed'),
     stopped: line('info', 'stopped'),
   };
-}
-
-/** Durations in whole milliseconds: a clock's fractions only make lines longer. */
-function rounded(event: object): Record<string, unknown> {
-  const entries = Object.entries(event).map(([name, value]) => [
-    name,
-    name.endsWith('Ms') && typeof value === 'number' ? Math.round(value) : value,
-  ]);
-  return Object.fromEntries(entries);
 }

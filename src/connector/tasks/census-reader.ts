@@ -1,7 +1,7 @@
 import type { CurrentDigests } from '../../avro/current-digest.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
+import type { TargetTopic } from '../../kafka/target-topic.ts';
 import { Census } from '../core/census.ts';
-import type { TargetTopic } from '../target-topic.ts';
 
 /**
  * What the instruments topic holds now: the newest record of each id, as a digest. Records of an earlier schema are

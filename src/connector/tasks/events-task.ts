@@ -1,7 +1,7 @@
 import type { DecodedEvent } from '../../avro/event-decoder.ts';
-import { deadLetterRecord } from '../dead-letter.ts';
+import { deadLetterRecord } from '../../kafka/dead-letter.ts';
+import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { SourceTask } from '../source-task.ts';
-import { keyedRecord, type TargetTopic } from '../target-topic.ts';
 import type { FollowedStream } from './followed-stream.ts';
 import { followerNotification } from './follower-notification.ts';
 import { createFollowerTask, type FollowerTaskOptions } from './follower-task.ts';

@@ -1,6 +1,7 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
+import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { ConnectorEvents, Polled } from '../../observability/connector-events.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -8,7 +9,6 @@ import type { FollowerCore } from '../core/follower-core.ts';
 import type { FollowerDecision, FollowerNotification, FollowerRequest } from '../core/follower-messages.ts';
 import { writeFollowerOffset } from '../core/follower-offset.ts';
 import type { SourceTask, SourceTurn } from '../source-task.ts';
-import { keyedRecord, type TargetTopic } from '../target-topic.ts';
 import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
 
 /** What every task that follows one stream is given. */

@@ -2,9 +2,9 @@ import type { DecodedEvent } from '../../avro/event-decoder.ts';
 import type { DecodedFailure } from '../../avro/list-reader.ts';
 import type { DecodedRow } from '../../avro/page-decoder.ts';
 import { ConnectorError } from '../../errors.ts';
+import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
-import { deadLetterRecord } from '../dead-letter.ts';
-import { keyedRecord, type TargetTopic } from '../target-topic.ts';
+import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 
 const DEAD_LETTERS_ALWAYS_TAKEN = 20;
 

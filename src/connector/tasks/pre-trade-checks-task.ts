@@ -1,9 +1,9 @@
 import type { DecodedCheck } from '../../avro/check-decoder.ts';
 import type { DecodedFailure } from '../../avro/list-reader.ts';
+import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
-import { deadLetterRecord } from '../dead-letter.ts';
+import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { SourceTask } from '../source-task.ts';
-import { keyedRecord, type TargetTopic } from '../target-topic.ts';
 import { followerNotification } from './follower-notification.ts';
 import { createFollowerTask, type FollowerTaskOptions } from './follower-task.ts';
 import { totals } from './instruments-report.ts';

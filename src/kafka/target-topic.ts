@@ -1,5 +1,5 @@
-import { partitionFor } from '../kafka/partitioner.ts';
-import type { OutgoingRecord } from '../kafka/record.ts';
+import { partitionFor } from './partitioner.ts';
+import type { OutgoingRecord } from './record.ts';
 
 /** A topic as a task writes to it. */
 export interface TargetTopic {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { partitionFor } from '../kafka/partitioner.ts';
-import type { OutgoingRecord } from '../kafka/record.ts';
+import { partitionFor } from './partitioner.ts';
+import type { OutgoingRecord } from './record.ts';
 import type { TargetTopic } from './target-topic.ts';
 
 const LONGEST_VALUE_BYTES = 256 * 1024;

@@ -1,0 +1,172 @@
+import type { Log } from '../support/log.ts';
+import { roundedDurations } from './rounded-durations.ts';
+
+/** What is asked for of an instrument. */
+type Kind = 'overview' | 'daily' | 'intraday';
+
+interface InputPartition {
+  /** The topic of instruments that is read. */
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/**
+ * What happens in the price processor that an operator cares about, one function per event: so that the log line and the
+ * metric of an event can never differ. Units stand last in the names.
+ */
+export interface ProcessorEvents {
+  /** The processor begins to read instruments; `freshness` can be asked from now on until the process ends. */
+  processorStarted(event: ProcessorStarted): void;
+  /** A partition is ours: earlier holders are fenced, the committed offset is read and the table is filled. */
+  partitionAssigned(event: PartitionAssigned): void;
+  /** Another member reads this partition now, or we stop. */
+  partitionLost(event: InputPartition & { readonly why: string }): void;
+  /** The writer of a partition is dead; a new one is opened, and offset and table are read again. */
+  partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
+  /** The answers of one batch are committed in one transaction. */
+  batchPriced(event: BatchPriced): void;
+  /** A bulk request was refused or its answer did not fit: its halves are asked for. */
+  batchBisected(event: BatchBisected): void;
+  /** The provider takes no larger batches, as its refusals showed. */
+  batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
+  /** A bulk request failed as a whole and is tried again after the wait. */
+  bulkAttemptFailed(event: {
+    readonly kind: Kind;
+    readonly items: number;
+    /** How many in a row, this one included. */
+    readonly failures: number;
+    readonly waitMs: number;
+    readonly err: Error;
+  }): void;
+  /** An instrument that was priced, or is new, got no price; once per instrument and problem in a row. */
+  instrumentFailing(event: InstrumentFailing): void;
+  /** A failed run of the group's member is tried again after the wait. */
+  processorAttemptFailed(event: { readonly failures: number; readonly waitMs: number; readonly err: Error }): void;
+  /** The processor has stopped for good: it needs an operator. Sources in the same process go on. */
+  processorFailed(event: { readonly err: unknown }): void;
+}
+
+export interface ProcessorStarted {
+  readonly groupId: string;
+  readonly topics: readonly string[];
+  readonly kinds: readonly Kind[];
+  /** How fresh the prices are now; costs a pass over all instruments that this process prices. */
+  readonly freshness: () => Freshness;
+}
+
+export interface PartitionAssigned extends InputPartition {
+  readonly transactionalId: string;
+  /** Where reading goes on; the beginning where none was committed. */
+  readonly offset: string;
+  /** Instruments in the table, those without isin left out. */
+  readonly instruments: number;
+  readonly durationMs: number;
+}
+
+export interface BatchPriced extends InputPartition {
+  readonly kind: Kind;
+  /** Instruments that were asked for. */
+  readonly items: number;
+  /** Instruments that got an answer with prices. */
+  readonly priced: number;
+  /** Price records written: snapshots, or windows that are new or changed. */
+  readonly records: number;
+  /** Windows that the topic holds already. */
+  readonly unchanged: number;
+  /** Items that the provider could not answer or refused. */
+  readonly problems: number;
+  /** Items whose answer has a field of the wrong type. */
+  readonly unusable: number;
+  /** Answers that were not used, since the instrument has left or changed its isin meanwhile. */
+  readonly dropped: number;
+  /** Records of instruments that this batch answers; 0 for a refresh. */
+  readonly inputs: number;
+  /** Of them those that need no price: instruments without isin, and instruments that are gone. */
+  readonly withoutIsin: number;
+  readonly gone: number;
+  readonly deadLetters: number;
+  /** Bulk calls made for it, repetitions and halves included. */
+  readonly calls: number;
+  readonly drift: number;
+  readonly roundedNumbers: number;
+  /** Answers whose `errors` flag said otherwise than their items. */
+  readonly errorsFlagDiffers: number;
+  /** From the first call to the last answer, waiting for a free call included. */
+  readonly askMs: number;
+  readonly commitMs: number;
+  /** What was priced, for whoever shows it; not logged. */
+  readonly prices: readonly PricedItem[];
+}
+
+/** One instrument of which records were written. */
+export interface PricedItem {
+  readonly instrumentId: string;
+  readonly isin: string;
+  /** The values of its records, Avro in the wire format. */
+  readonly values: readonly Buffer[];
+}
+
+export interface BatchBisected {
+  readonly kind: Kind;
+  readonly items: number;
+  /** The code of the error, such as BULK_MISMATCH. */
+  readonly code: string;
+  /** The HTTP status of the refusal; null when the answer did not fit. */
+  readonly status: number | null;
+}
+
+export interface InstrumentFailing {
+  readonly kind: Kind;
+  readonly instrumentId: string;
+  readonly problem: PriceProblem;
+  /** Failures in a row, this one included. */
+  readonly failures: number;
+  readonly nextTryMs: number;
+}
+
+/**
+ * Why an instrument has no price: the status of its item, `refused` with the status of the whole call, `mismatch` where
+ * an answer for it alone was for something else, `unusable` for a field of the wrong type, `none` for an item with neither.
+ */
+export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch' | 'unusable' | 'none';
+
+/** How fresh the newest snapshots are, over all partitions that this process prices. */
+export interface Freshness {
+  /** Instruments with an isin, whose prices this process follows. */
+  readonly instruments: number;
+  /** Of them those that this process has priced since they were assigned to it; ages are theirs. */
+  readonly priced: number;
+  readonly ageP50Ms: number;
+  readonly ageP99Ms: number;
+  readonly ageMaxMs: number;
+  /** How many ages are at most this many milliseconds; the bounds ascend, the last is infinite. */
+  readonly ages: readonly { readonly atMostMs: number; readonly instruments: number }[];
+  /** Instruments, failing ones aside, whose snapshot (or, without one, their arrival) is older than one and a half intervals. */
+  readonly overdue: number;
+  /** Instruments whose newest snapshot says that quoting is inactive. */
+  readonly pulled: number;
+  /** Instruments whose last tries failed, by problem. */
+  readonly failing: Readonly<Record<string, number>>;
+  /** Records of instruments that were read and are not answered yet. */
+  readonly unansweredInputs: number;
+  /** Records of instruments that were not read yet, as far as the last fetches tell. */
+  readonly lag: number;
+}
+
+/** Events as log lines: the message is fixed, the facts are fields. */
+export function logProcessorEvents(log: Log): ProcessorEvents {
+  const line = (level: keyof Log, message: string) => (event: object) => log[level](roundedDurations(event), message);
+  return {
+    processorStarted: ({ freshness: _, ...event }) => line('info', 'price processor started')(event),
+    partitionAssigned: line('info', 'partition assigned'),
+    partitionLost: line('info', 'partition lost'),
+    partitionWriterLost: line('warn', 'writer of a partition lost, opening again'),
+    batchPriced: ({ prices: _, ...event }) => line(event.inputs > 0 ? 'info' : 'debug', 'batch priced')(event),
+    batchBisected: line('warn', 'bulk request refused, asking for its halves'),
+    batchLimitLearnt: line('info', 'largest bulk request learnt'),
+    bulkAttemptFailed: line('warn', 'bulk request failed, trying again'),
+    instrumentFailing: line('debug', 'instrument gets no price'),
+    processorAttemptFailed: line('warn', 'price processor failed, trying again'),
+    processorFailed: line('error', 'price processor failed, an operator is needed'),
+  };
+}

@@ -1,0 +1,8 @@
+/** Durations in whole milliseconds: a clock's fractions only make lines longer. */
+export function roundedDurations(event: object): Record<string, unknown> {
+  const entries = Object.entries(event).map(([name, value]) => [
+    name,
+    name.endsWith('Ms') && typeof value === 'number' ? Math.round(value) : value,
+  ]);
+  return Object.fromEntries(entries);
+}
