@@ -1,3 +1,4 @@
+import type { GroupReader, TopicPartition } from './group-reader.ts';
 import type { LogReader } from './log-reader.ts';
 import type { LogTail } from './log-tail.ts';
 import type { TopicReport, TopicSpecification } from './topic.ts';
@@ -9,6 +10,14 @@ export interface KafkaCluster {
   transactionalWriter(transactionalId: string, options?: WriterOptions): TransactionalWriter;
   readonly logReader: LogReader;
   readonly logTail: LogTail;
+  readonly groupReader: GroupReader;
+  /**
+   * The offset that a group has committed for a partition, which is the next one to read; null when there is none. To be
+   * called from the `readPosition` of the writer that commits it: before its fence, a commit may still be under way.
+   *
+   * @throws ConnectorError KAFKA_UNREACHABLE, also when the partition does not exist; or the signal's reason.
+   */
+  consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<bigint | null>;
   /**
    * Creates what is missing (when `create` is true) and verifies what is there; alters nothing.
    *

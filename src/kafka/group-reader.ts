@@ -11,15 +11,21 @@ export interface ReadBatch {
   readonly records: readonly CommittedRecord[];
   /** Where reading goes on: behind everything that this fetch covered. */
   readonly nextOffset: bigint;
-  /** The end of what can be read (the last stable offset) at the time of the fetch; the difference is the lag. */
+  /** The end of the log (the high watermark) at the time of the fetch; the difference to `nextOffset` is the lag. */
   readonly endOffset: bigint;
 }
 
 /** Whoever reads one partition, from the assignment until it is lost. */
 export interface PartitionReader {
-  /** The first offset to read. Asked again after each rebalance that leaves the partition here. */
+  /**
+   * The first offset to read. Asked once at the beginning, and again after each rebalance that leaves the partition here,
+   * when the batch under way has been taken; never smaller than the `nextOffset` of a batch that was taken.
+   */
   position(): bigint;
-  /** Takes a batch. The next one of this partition comes when the promise has resolved; the others go on meanwhile. */
+  /**
+   * Takes a batch. The next one of this partition comes when the promise has resolved; the others go on meanwhile. Who
+   * keeps it pending for longer than some milliseconds gets the next batch with up to half a second of delay.
+   */
   take(batch: ReadBatch): Promise<void>;
 }
 

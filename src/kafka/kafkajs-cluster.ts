@@ -4,6 +4,8 @@ import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { KafkaCluster } from './cluster.ts';
+import { fetchConsumerOffset } from './kafkajs-consumer-offset.ts';
+import { createKafkajsGroupReader } from './kafkajs-group-reader.ts';
 import { bridgeLog } from './kafkajs-log.ts';
 import { loadKafkajs } from './kafkajs-patches.ts';
 import { createKafkajsReader } from './kafkajs-reader.ts';
@@ -62,10 +64,13 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
   const kafka = options.wrap ? options.wrap(plain) : plain;
   const logReader = createKafkajsReader({ kafkajs, kafka, clientId, tuning, clock, log });
   const logTail = createKafkajsTail({ kafkajs, kafka, clientId, tuning, clock, random, log });
+  const groupReader = createKafkajsGroupReader({ kafka, tuning, clock, log });
   const writers = new Set<KafkajsWriter>();
   return {
     logReader,
     logTail,
+    groupReader,
+    consumerOffset: (groupId, partition, signal) => fetchConsumerOffset({ kafka, tuning }, groupId, partition, signal),
     transactionalWriter(transactionalId, writerOptions = {}) {
       const writer = new KafkajsWriter({
         ...writerOptions,
@@ -83,7 +88,7 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
     ensureTopics: (topics, { create }) => ensureTopics({ kafkajs, kafka, tuning, clock }, topics, { create }),
     async close() {
       await Promise.all([...writers].map((writer) => writer.close()));
-      await Promise.all([logReader.close(), logTail.close()]);
+      await Promise.all([logReader.close(), logTail.close(), groupReader.close()]);
     },
   };
 }

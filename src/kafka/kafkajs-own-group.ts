@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Consumer, IHeaders, Kafka, KafkaMessage, PartitionAssigner } from 'kafkajs';
+import type { Consumer, Kafka, PartitionAssigner } from 'kafkajs';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { FreshRecords } from './fresh-records.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
+import { committedRecord } from './kafkajs-record.ts';
 import type { CommittedRecord } from './record.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
@@ -166,22 +167,4 @@ async function removeGroup(
   await within(remove(), tuning.disconnectMs, clock, late).catch((error) =>
     log.debug({ groupId, reason: kafkaReason(error) }, 'the group of a reader was left to the broker'),
   );
-}
-
-function committedRecord(topic: string, partition: number, message: KafkaMessage): CommittedRecord {
-  return {
-    topic,
-    partition,
-    key: message.key,
-    value: message.value,
-    headers: headerTexts(message.headers),
-    offset: BigInt(message.offset),
-    timestampMs: Number(message.timestamp),
-  };
-}
-
-/** Of a header that stands there several times, the last one. */
-function headerTexts(headers: IHeaders | undefined): Record<string, string> {
-  const texts = Object.entries(headers ?? {}).map(([name, value]) => [name, String([value].flat().at(-1) ?? '')]);
-  return Object.fromEntries(texts);
 }

@@ -8,7 +8,7 @@ import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
 import type { OutgoingRecord } from './record.ts';
 import { planSends } from './send-plan.ts';
-import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
+import type { ConsumerOffset, TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
 
@@ -32,8 +32,9 @@ export interface KafkajsWriterOptions extends WriterOptions {
  * Opening: a new producer under the same transactional id, whose first request makes the broker fence the earlier
  * holder and end what it left open; only then is the position read, so that nothing can be committed behind it.
  *
- * Committing: one partition per send, one send after the other, the offset record last, and the commit only when every
- * send was acknowledged for its partition (kafkajs resolves without sending when it does not know the partition).
+ * Committing: one partition per send, one send after the other, the offset record last, then a consumer offset, and the
+ * commit only when every send was acknowledged for its partition (kafkajs resolves without sending when it does not know
+ * the partition).
  */
 export class KafkajsWriter implements TransactionalWriter {
   readonly #options: KafkajsWriterOptions;
@@ -95,14 +96,14 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  async commit(records: readonly OutgoingRecord[]): Promise<void> {
+  async commit(records: readonly OutgoingRecord[], consumerOffset?: ConsumerOffset): Promise<void> {
     const { clock, tuning } = this.#options;
     const producer = this.#live;
     if (producer === undefined) throw this.#closed('is not open');
     if (this.#commitUnderWay) throw this.#closed('is in the middle of another commit; commit one after the other');
-    if (records.length === 0) return;
+    if (records.length === 0 && consumerOffset === undefined) return;
     const beganAtMs = clock.monotonicMs();
-    const work = this.#runTransaction(producer, records);
+    const work = this.#runTransaction(producer, records, consumerOffset);
     this.#commitUnderWay = work;
     try {
       const late = () =>
@@ -188,7 +189,11 @@ export class KafkajsWriter implements TransactionalWriter {
     await transaction.abort();
   }
 
-  async #runTransaction(producer: Producer, records: readonly OutgoingRecord[]): Promise<void> {
+  async #runTransaction(
+    producer: Producer,
+    records: readonly OutgoingRecord[],
+    consumerOffset: ConsumerOffset | undefined,
+  ): Promise<void> {
     const { compression, tuning } = this.#options;
     const transaction = await producer.transaction();
     for (const { topic, partition, records: sent } of planSends(records, tuning)) {
@@ -198,6 +203,12 @@ export class KafkajsWriter implements TransactionalWriter {
       if (answer?.partition !== partition || answer.errorCode !== 0) {
         throw new Error(`partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`);
       }
+    }
+    if (consumerOffset) {
+      this.#mustBeLive(producer);
+      const { groupId, topic, partition, offset } = consumerOffset;
+      const topics = [{ topic, partitions: [{ partition, offset: String(offset) }] }];
+      await transaction.sendOffsets({ consumerGroupId: groupId, topics });
     }
     this.#mustBeLive(producer);
     await transaction.commit();

@@ -1,11 +1,16 @@
+import type { TopicPartition } from './group-reader.ts';
+import { MemoryGroups } from './memory-groups.ts';
 import type { CommittedRecord, OutgoingRecord } from './record.ts';
 import type { TopicSpecification } from './topic.ts';
+import type { ConsumerOffset } from './transactional-writer.ts';
 
 type TransactionState = 'open' | 'committed' | 'aborted';
 
 /** One transaction as the broker sees it; its records take part in the log from the moment they are appended. */
 export interface MemoryTransaction {
   state: TransactionState;
+  /** Take effect when it is committed. */
+  readonly consumerOffsets: ConsumerOffset[];
 }
 
 interface Appended {
@@ -34,6 +39,9 @@ export class MemoryBroker {
   readonly #holders = new Map<string, { epoch: number; open: MemoryTransaction | undefined }>();
   readonly #wallMs: () => number;
   readonly #listeners = new Set<() => void>();
+  readonly #consumerOffsets = new Map<string, bigint>();
+  /** Who reads together; tests make them rebalance. */
+  readonly groups = new MemoryGroups((topic) => this.topic(topic)?.partitions ?? 0);
 
   constructor(wallMs: () => number) {
     this.#wallMs = wallMs;
@@ -62,7 +70,7 @@ export class MemoryBroker {
   append(transactionalId: string, epoch: number, records: readonly OutgoingRecord[]): void {
     const holder = this.#holder(transactionalId, epoch);
     const logs = records.map((record) => this.#log(record.topic, record.partition));
-    holder.open ??= { state: 'open' };
+    holder.open ??= { state: 'open', consumerOffsets: [] };
     for (const [index, record] of records.entries()) {
       const log = logs[index];
       const offset = BigInt(log?.length ?? 0);
@@ -71,9 +79,28 @@ export class MemoryBroker {
   }
 
   /** @throws MemoryFenced */
+  addConsumerOffset(transactionalId: string, epoch: number, offset: ConsumerOffset): void {
+    const holder = this.#holder(transactionalId, epoch);
+    this.#log(offset.topic, offset.partition);
+    holder.open ??= { state: 'open', consumerOffsets: [] };
+    holder.open.consumerOffsets.push(offset);
+  }
+
+  /** The next offset to read as committed by a group; null when there is none. */
+  consumerOffset(groupId: string, partition: TopicPartition): bigint | null {
+    this.#log(partition.topic, partition.partition);
+    return this.#consumerOffsets.get(offsetKey(groupId, partition)) ?? null;
+  }
+
+  /** @throws MemoryFenced */
   endTransaction(transactionalId: string, epoch: number, outcome: 'committed' | 'aborted'): void {
     const holder = this.#holder(transactionalId, epoch);
     if (holder.open) holder.open.state = outcome;
+    if (outcome === 'committed') {
+      for (const committed of holder.open?.consumerOffsets ?? []) {
+        this.#consumerOffsets.set(offsetKey(committed.groupId, committed), committed.offset);
+      }
+    }
     holder.open = undefined;
     this.#tellEnd();
   }
@@ -86,10 +113,15 @@ export class MemoryBroker {
 
   /** What a read_committed reader sees: nothing aborted, and nothing behind the first open transaction. */
   readCommitted(topic: string, partition: number): CommittedRecord[] {
+    const stable = this.#log(topic, partition).slice(0, this.ends(topic, partition).stable);
+    return stable.filter(({ transaction }) => transaction.state === 'committed').map(({ record }) => record);
+  }
+
+  /** The end of what can be read, and the end of the log. */
+  ends(topic: string, partition: number): { readonly stable: number; readonly log: number } {
     const log = this.#log(topic, partition);
     const firstOpen = log.findIndex(({ transaction }) => transaction.state === 'open');
-    const stable = firstOpen < 0 ? log : log.slice(0, firstOpen);
-    return stable.filter(({ transaction }) => transaction.state === 'committed').map(({ record }) => record);
+    return { stable: firstOpen < 0 ? log.length : firstOpen, log: log.length };
   }
 
   /** Whether any transaction is open anywhere (then some last stable offset lags behind its high watermark). */
@@ -113,4 +145,8 @@ export class MemoryBroker {
     if (log === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
     return log;
   }
+}
+
+function offsetKey(groupId: string, { topic, partition }: TopicPartition): string {
+  return JSON.stringify([groupId, topic, partition]);
 }

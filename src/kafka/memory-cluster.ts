@@ -2,11 +2,12 @@ import { ConnectorError } from '../errors.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import type { KafkaCluster } from './cluster.ts';
 import { type MemoryBroker, MemoryFenced } from './memory-broker.ts';
+import { createMemoryGroupReader } from './memory-group-reader.ts';
 import { createMemoryTail } from './memory-tail.ts';
 import type { OutgoingRecord } from './record.ts';
 import { planSends } from './send-plan.ts';
 import { compareTopic } from './topic-comparison.ts';
-import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
+import type { ConsumerOffset, TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 import { DEFAULT_TUNING } from './tuning.ts';
 
 /**
@@ -35,6 +36,15 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
       return writer;
     },
     logTail: createMemoryTail(broker),
+    groupReader: createMemoryGroupReader(broker),
+    async consumerOffset(groupId, partition, signal) {
+      signal.throwIfAborted();
+      try {
+        return broker.consumerOffset(groupId, partition);
+      } catch (cause) {
+        throw new ConnectorError('KAFKA_UNREACHABLE', `The offset of group ${groupId} could not be read.`, { cause });
+      }
+    },
     logReader: {
       async readToEnd({ topic, partitions, onRecord, signal }) {
         signal.throwIfAborted();
@@ -115,12 +125,12 @@ class MemoryWriter implements TransactionalWriter {
     }
   }
 
-  async commit(records: readonly OutgoingRecord[]): Promise<void> {
+  async commit(records: readonly OutgoingRecord[], consumerOffset?: ConsumerOffset): Promise<void> {
     const epoch = this.#epoch;
     if (epoch === undefined) throw this.#closed('is not open');
     if (this.#commitUnderWay) throw this.#closed('is in the middle of another commit; commit one after the other');
-    if (records.length === 0) return;
-    const work = this.#runTransaction(epoch, records);
+    if (records.length === 0 && consumerOffset === undefined) return;
+    const work = this.#runTransaction(epoch, records, consumerOffset);
     this.#commitUnderWay = work;
     try {
       await work;
@@ -142,13 +152,18 @@ class MemoryWriter implements TransactionalWriter {
     this.#epoch = undefined;
   }
 
-  async #runTransaction(epoch: number, records: readonly OutgoingRecord[]): Promise<void> {
+  async #runTransaction(
+    epoch: number,
+    records: readonly OutgoingRecord[],
+    consumerOffset: ConsumerOffset | undefined,
+  ): Promise<void> {
     const { broker } = this.#options;
     for (const send of planSends(records, DEFAULT_TUNING)) {
       await this.#step('sending');
       broker.append(this.#transactionalId, epoch, send.records);
       await this.#step('sent');
     }
+    if (consumerOffset) broker.addConsumerOffset(this.#transactionalId, epoch, consumerOffset);
     await this.#step('committing');
     broker.endTransaction(this.#transactionalId, epoch, 'committed');
     await this.#step('committed');

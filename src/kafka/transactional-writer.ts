@@ -19,13 +19,14 @@ export interface TransactionalWriter {
   /**
    * Writes all records in one transaction, in the given order within each partition; those of the last topic-partition
    * named (the offset record) are sent last. Resolves only when the transaction is committed; readers may see it a few
-   * milliseconds later. Without records nothing happens. One commit at a time.
+   * milliseconds later. A consumer offset is committed with them, or alone when there are no records; without either
+   * nothing happens. One commit at a time.
    *
    * @throws ConnectorError WRITER_CLOSED when the writer is not open or another commit is under way; nothing was written.
    * @throws ConnectorError TRANSACTION_FAILED or WRITER_FENCED: whether it was committed is unknown, the writer is dead,
    *   and only `open` tells which.
    */
-  commit(records: readonly OutgoingRecord[]): Promise<void>;
+  commit(records: readonly OutgoingRecord[], consumerOffset?: ConsumerOffset): Promise<void>;
   /** Lets a commit under way end, then disconnects. Safe to call more than once. */
   close(): Promise<void>;
 }

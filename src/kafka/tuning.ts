@@ -21,11 +21,18 @@ export interface KafkaTuning {
   /** A reader that hears nothing new for this long has failed. */
   readonly readStallMs: number;
   readonly sessionTimeoutMs: number;
+  /** Of a member that shares a group: a killed one loses its partitions after this. */
+  readonly groupSessionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
   /** How long a reader's fetch waits for data, and therefore what its disconnect costs at most. */
   readonly readWaitMs: number;
-  /** The same for whoever stays on a topic: fewer empty answers; a record ends the wait at once. */
+  /**
+   * The same for whoever stays on a topic: fewer empty answers; a record ends the wait at once. A group's member beats
+   * its heart between two fetches, so this also bounds how late it learns of a rebalance.
+   */
   readonly tailWaitMs: number;
+  /** How long the fetches of all partitions wait for a batch that is being taken, before its partition is paused. */
+  readonly takeGraceMs: number;
   /** What a follower waits after its n-th failure in a row before it joins again. */
   readonly tailBackOff: { readonly initialMs: number; readonly maximumMs: number };
   /** How long topics may take to be created and to get their leaders. */
@@ -46,9 +53,11 @@ export const DEFAULT_TUNING: KafkaTuning = {
   maxSendRecords: 2_000,
   readStallMs: 30_000,
   sessionTimeoutMs: 30_000,
+  groupSessionTimeoutMs: 6_000,
   heartbeatIntervalMs: 1_000,
   readWaitMs: 50,
   tailWaitMs: 500,
+  takeGraceMs: 100,
   tailBackOff: { initialMs: 200, maximumMs: 30_000 },
   topicsTimeoutMs: 30_000,
 };
