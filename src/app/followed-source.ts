@@ -5,11 +5,12 @@ import type { Settings, SourceSettingsOf } from '../config/settings.ts';
 import { FollowerCore } from '../connector/core/follower-core.ts';
 import { readFollowerOffset } from '../connector/core/follower-offset.ts';
 import type { FollowerSettings } from '../connector/core/follower-steps.ts';
+import { readResetOffset } from '../connector/core/reset-offset.ts';
 import type { Source } from '../connector/offset-partition.ts';
 import type { SourceTask } from '../connector/source-task.ts';
 import type { FollowerTaskOptions } from '../connector/tasks/follower-task.ts';
 import type { HttpClient } from '../http/client.ts';
-import { offsetKey, offsetRecord } from '../kafka/offset-store.ts';
+import { offsetKey, offsetRecord, parseReset } from '../kafka/offset-store.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Random } from '../support/back-off.ts';
@@ -57,10 +58,12 @@ export function createFollowedSource(
     name: source.name,
     offsetKey: key,
     startTask(committed) {
-      const offset = committed === null ? null : readFollowerOffset(committed, expected);
+      const before = committed && parseReset(committed);
+      const offset = committed && !before ? readFollowerOffset(committed, expected) : null;
+      const reset = before && readResetOffset(before);
       return stream.startTask({
         source: source.name,
-        core: new FollowerCore({ ...source, filter, begins }, offset, clock.monotonicMs()),
+        core: new FollowerCore({ ...source, filter, begins }, offset, clock.monotonicMs(), reset),
         notifications: topics.notifications,
         encodeNotification: async (content, signal) => (await stream.encoder(signal)).encode(content),
         offsetRecord: (raw) => offsetRecord({ topic: topics.offsets.name, key, offset: raw }),

@@ -8,6 +8,7 @@ import type { Settings, SourceSettingsOf } from '../config/settings.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../connector/core/core-settings.ts';
 import { InstrumentsCore } from '../connector/core/instruments-core.ts';
 import { readInstrumentsOffset } from '../connector/core/instruments-offset.ts';
+import { readResetOffset } from '../connector/core/reset-offset.ts';
 import type { Source } from '../connector/offset-partition.ts';
 import { readCensus } from '../connector/tasks/census-reader.ts';
 import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
@@ -16,7 +17,7 @@ import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
 import type { WalkRequests } from '../connector/walk-requests.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
-import { offsetKey, offsetRecord } from '../kafka/offset-store.ts';
+import { offsetKey, offsetRecord, parseReset } from '../kafka/offset-store.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
@@ -69,11 +70,13 @@ export function createInstrumentsSource(options: SourceOptions): Source {
     name: source.name,
     offsetKey: key,
     startTask(committed) {
-      const offset = committed === null ? null : readInstrumentsOffset(committed, source.name, filter);
+      const before = committed && parseReset(committed);
+      const offset = committed && !before ? readInstrumentsOffset(committed, source.name, filter) : null;
       const core = new InstrumentsCore(
         { ...source, filter, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED },
         offset,
         clock.monotonicMs(),
+        before && readResetOffset(before),
       );
       if (offset?.walkPending) {
         const { walk, walkCursor: cursor, counts } = offset;

@@ -40,8 +40,8 @@ export function offsetRecord(options: {
 }
 
 /**
- * The offsets of one partition by key text; a key that was reset is not among them. To be called from the
- * `readPosition` of the partition's writer, since only the fence before it makes the answer final.
+ * The offsets of one partition by key text; of a key that was reset, the mark of the reset (see `parseReset`). To be
+ * called from the `readPosition` of the partition's writer, since only the fence before it makes the answer final.
  *
  * @throws ConnectorError OFFSET_UNREADABLE when the newest value of a key is no flat map of primitives, and what
  *   `readToEnd` throws.
@@ -53,11 +53,25 @@ export async function readOffsets(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, SourceOffset>> {
   const offsets = new Map<string, SourceOffset>();
-  for (const { key, offset, error } of await readAllOffsets(reader, topic, [partition], signal)) {
-    if (error !== null) throw error;
-    if (offset !== null) offsets.set(key, offset);
+  for (const [key, { newest, before }] of await readNewest(reader, topic, [partition], signal)) {
+    if (newest.value !== null) offsets.set(key, parseOffset(key, newest, newest.value));
+    else offsets.set(key, { reset: true, before: before?.toString() ?? null });
   }
   return offsets;
+}
+
+/**
+ * What the mark of a reset says of the offset before it: as much of it as the topic still holds and can be read. Null
+ * for an offset that is no such mark. A mark has none of the fields of an offset, so that nobody goes on from it.
+ */
+export function parseReset(offset: SourceOffset): SourceOffset | null {
+  if (offset.reset !== true) return null;
+  try {
+    const before: unknown = JSON.parse(String(offset.before));
+    return isSourceOffset(before) ? before : {};
+  } catch {
+    return {};
+  }
 }
 
 /** What stands under one key: an offset, or why it is none (then `offset` is null). */
@@ -80,21 +94,36 @@ export async function readAllOffsets(
   partitions: readonly number[],
   signal: AbortSignal,
 ): Promise<readonly StoredOffset[]> {
-  const newest = new Map<string, CommittedRecord>();
-  const onRecord = (record: CommittedRecord) => {
-    if (record.key !== null) newest.set(record.key.toString(), record);
-  };
-  await reader.readToEnd({ topic, partitions, onRecord, signal });
-  return [...newest].flatMap(([key, record]): StoredOffset[] => {
-    if (record.value === null) return [];
-    const { partition } = record;
+  const found = await readNewest(reader, topic, partitions, signal);
+  return [...found].flatMap(([key, { newest }]): StoredOffset[] => {
+    const { partition, value } = newest;
+    if (value === null) return [];
     try {
-      return [{ key, partition, offset: parseOffset(key, record, record.value), error: null }];
+      return [{ key, partition, offset: parseOffset(key, newest, value), error: null }];
     } catch (error) {
       if (!(error instanceof ConnectorError)) throw error;
       return [{ key, partition, offset: null, error }];
     }
   });
+}
+
+/** The newest record of each key, and where it is a reset, the value before it if the topic still has that. */
+async function readNewest(
+  reader: LogReader,
+  topic: string,
+  partitions: readonly number[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, { readonly newest: CommittedRecord; readonly before: Buffer | null }>> {
+  const found = new Map<string, { readonly newest: CommittedRecord; readonly before: Buffer | null }>();
+  const onRecord = (newest: CommittedRecord) => {
+    if (newest.key === null) return;
+    const key = newest.key.toString();
+    const earlier = found.get(key);
+    const before = newest.value === null ? (earlier?.newest.value ?? earlier?.before ?? null) : null;
+    found.set(key, { newest, before });
+  };
+  await reader.readToEnd({ topic, partitions, onRecord, signal });
+  return found;
 }
 
 function parseOffset(key: string, record: CommittedRecord, value: Buffer): SourceOffset {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { ConnectorError } from '../../src/errors.ts';
-import { offsetKey, offsetPartition, offsetRecord, readOffsets } from '../../src/kafka/offset-store.ts';
+import { offsetKey, offsetPartition, offsetRecord, parseReset, readOffsets } from '../../src/kafka/offset-store.ts';
 import { topicPlan } from '../../src/kafka/topic-plan.ts';
 import { kafkaTest, readCommitted, type TestKafka } from '../support/kafka-real.ts';
 
@@ -19,18 +19,21 @@ async function prepare(kafka: TestKafka) {
   return { cluster, topic: offsets.name, key, partition, writer, open };
 }
 
-kafkaTest('an offset comes back as it was committed, the newest of its key; a reset one is gone', async (_t, kafka) => {
-  const { topic, key, writer, open } = await prepare(kafka);
-  assert.deepEqual(await open(), new Map());
-  const first = { version: 1, since: '638-1', walk: null, walkPending: true };
-  await writer.commit([offsetRecord({ topic, key, offset: first })]);
-  assert.deepEqual(await open(), new Map([[key, first]]));
-  const second = { version: 1, since: '638-2', walk: 2, walkPending: false };
-  await writer.commit([offsetRecord({ topic, key, offset: second })]);
-  assert.deepEqual(await open(), new Map([[key, second]]));
-  await writer.commit([offsetRecord({ topic, key, offset: null })]);
-  assert.deepEqual(await open(), new Map());
-});
+kafkaTest(
+  'an offset comes back as it was committed, the newest of its key; a reset leaves its mark',
+  async (_t, kafka) => {
+    const { topic, key, writer, open } = await prepare(kafka);
+    assert.deepEqual(await open(), new Map());
+    const first = { version: 1, since: '638-1', walk: null, walkPending: true };
+    await writer.commit([offsetRecord({ topic, key, offset: first })]);
+    assert.deepEqual(await open(), new Map([[key, first]]));
+    const second = { version: 1, since: '638-2', walk: 2, walkPending: false };
+    await writer.commit([offsetRecord({ topic, key, offset: second })]);
+    assert.deepEqual(await open(), new Map([[key, second]]));
+    await writer.commit([offsetRecord({ topic, key, offset: null })]);
+    assert.deepEqual(parseReset((await open()).get(key) ?? {}), second);
+  },
+);
 
 kafkaTest('the bytes on the topic are those that Kafka Connect writes', async (_t, kafka) => {
   const { cluster, topic, key, partition, writer, open } = await prepare(kafka);

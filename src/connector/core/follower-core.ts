@@ -1,4 +1,5 @@
-import type { FollowerAnswer, FollowerDecision, FollowerRequest } from './follower-messages.ts';
+import type { AnswerTime } from './answer-time.ts';
+import type { FollowerAnswer, FollowerDecision, FollowerNotification, FollowerRequest } from './follower-messages.ts';
 import type { FollowerOffset } from './follower-offset.ts';
 import {
   beginAt,
@@ -9,6 +10,7 @@ import {
   takeStart,
   takeTrial,
 } from './follower-steps.ts';
+import type { ResetOffset } from './reset-offset.ts';
 import { RETENTION_MS, secondsToRetentionCliff } from './retention-gap.ts';
 import { streamAtStart } from './stream.ts';
 
@@ -21,11 +23,18 @@ import { streamAtStart } from './stream.ts';
  */
 export class FollowerCore {
   readonly #settings: FollowerSettings;
+  readonly #reset: ResetOffset | null;
   #state: FollowerState | null;
 
-  /** `committed`: the offset to go on from; null when there is none. */
-  constructor(settings: FollowerSettings, committed: FollowerOffset | null, nowMs: number) {
+  /** `committed`: the offset to go on from; null when there is none. `reset`: it was reset, and stood there before. */
+  constructor(
+    settings: FollowerSettings,
+    committed: FollowerOffset | null,
+    nowMs: number,
+    reset: ResetOffset | null = null,
+  ) {
     this.#settings = settings;
+    this.#reset = reset;
     this.#state = committed && { offset: committed, stream: streamAtStart(nowMs), committedMs: nowMs };
   }
 
@@ -91,10 +100,12 @@ export class FollowerCore {
     if (state === null) {
       const wanted = this.next(nowMs).kind;
       if (answer.kind === 'start' && wanted === 'start') {
-        return { state: beginAt(answer.since, answer.time, at), commits: true };
+        const notifications = this.#resetNotification(answer.time, answer.since);
+        return { state: beginAt(answer.since, answer.time, at), commits: true, notifications };
       }
       if (answer.kind === 'stream' && wanted === 'stream') {
-        return followOffset(beginAt(null, answer.time, at), answer, at);
+        const notifications = this.#resetNotification(answer.time, null);
+        return { ...followOffset(beginAt(null, answer.time, at), answer, at), notifications };
       }
       throw new Error(`A source without an offset was given ${answer.kind}.`);
     }
@@ -107,5 +118,10 @@ export class FollowerCore {
       case 'refused':
         return followOffset(state, answer, at);
     }
+  }
+
+  #resetNotification(to: AnswerTime, goesOnAfter: string | null): FollowerNotification[] {
+    if (this.#reset === null) return [];
+    return [{ kind: 'offsetReset', before: this.#reset, filter: this.#settings.filter, to, goesOnAfter }];
   }
 }

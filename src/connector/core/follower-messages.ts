@@ -1,5 +1,6 @@
 import type { AnswerTime } from './answer-time.ts';
 import type { FollowerOffset } from './follower-offset.ts';
+import type { ResetOffset } from './reset-offset.ts';
 import type { GapSign } from './retention-gap.ts';
 import type { StreamAnswer } from './stream-answer.ts';
 
@@ -33,6 +34,15 @@ export type FollowerNotification =
       readonly fromMs: number;
       readonly to: AnswerTime;
       readonly lostAfter: string | null;
+      /** Null: from wherever the provider begins without an offset. */
+      readonly goesOnAfter: string | null;
+    }
+  /** An operator has reset the offset: what lay between the two may be missing. */
+  | {
+      readonly kind: 'offsetReset';
+      readonly before: ResetOffset;
+      readonly filter: string;
+      readonly to: AnswerTime;
       /** Null: from wherever the provider begins without an offset. */
       readonly goesOnAfter: string | null;
     };

@@ -13,6 +13,7 @@ import { followEvents, takeStart, takeTrial } from './follow-events.ts';
 import type { CoreAnswer, CoreDecision, CoreRequest, EventFacts } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 import { nextRequest } from './next-request.ts';
+import type { ResetOffset } from './reset-offset.ts';
 import { RETENTION_MS, secondsToRetentionCliff } from './retention-gap.ts';
 import type { WalkPhase } from './walk.ts';
 
@@ -28,14 +29,21 @@ export class InstrumentsCore {
   /** Ids that events have named since the walk began or was resumed. */
   readonly #touched = new Set<bigint>();
   #census: Census | null = null;
+  readonly #reset: ResetOffset | null;
   #state: CoreState | null;
   #demand: WalkRequest | null = null;
   /** The stream has not answered since a walk was asked for: a walk begins with one of its answers. */
   #isDemandNew = false;
 
-  /** `committed`: the offset to go on from; null when there is none. */
-  constructor(settings: CoreSettings, committed: InstrumentsOffset | null, nowMs: number) {
+  /** `committed`: the offset to go on from; null when there is none. `reset`: it was reset, and stood there before. */
+  constructor(
+    settings: CoreSettings,
+    committed: InstrumentsOffset | null,
+    nowMs: number,
+    reset: ResetOffset | null = null,
+  ) {
     this.#settings = settings;
+    this.#reset = reset;
     this.#state = committed === null ? null : startFrom(committed, nowMs);
   }
 
@@ -94,8 +102,10 @@ export class InstrumentsCore {
       if (answer.kind !== 'probe') throw new Error(`A source without an offset was given ${answer.kind}.`);
       const { since, time } = answer;
       // What was asked for before the source had an offset may be old: the first walk does it, as carefully as any.
-      const state = startAnew(this.#settings.filter, since, time, at);
-      return { state, commits: true, begun: 'first' };
+      const { filter } = this.#settings;
+      const reset = { kind: 'offsetReset', filter, to: time, goesOnAfter: since } as const;
+      const notifications = this.#reset === null ? [] : [{ ...reset, before: this.#reset }];
+      return { state: startAnew(filter, since, time, at), commits: true, begun: 'first', notifications };
     }
     switch (answer.kind) {
       case 'probe':

@@ -1,6 +1,7 @@
 import type { AnswerTime } from './answer-time.ts';
 import type { Census } from './census.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
+import type { ResetOffset } from './reset-offset.ts';
 import type { GapSign } from './retention-gap.ts';
 import type { StreamAnswer } from './stream-answer.ts';
 import type { WalkCounts } from './walk-counts.ts';
@@ -94,6 +95,14 @@ export type CoreNotification =
       readonly fromMs: number;
       readonly to: AnswerTime;
       readonly lostAfter: string;
+      readonly goesOnAfter: string;
+    }
+  /** An operator has reset the offset: what happened between the two may be missing among the events. */
+  | {
+      readonly kind: 'offsetReset';
+      readonly before: ResetOffset;
+      readonly filter: string;
+      readonly to: AnswerTime;
       readonly goesOnAfter: string;
     }
   | {

@@ -14,6 +14,7 @@ const WORDS = {
     'it has dropped is lost for good.',
   proven: 'Events are lost for good; the source goes on with those that come from now on.',
   lost: 'events between the two offsets; nothing mends them, an instruments source would only show their results',
+  anew: 'The source goes on with the events that come from now on.',
 };
 
 export interface EventsTaskOptions extends FollowerTaskOptions<DecodedEvent> {

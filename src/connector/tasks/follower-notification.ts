@@ -1,12 +1,14 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
 import type { FollowerNotification } from '../core/follower-messages.ts';
-import { SIGNS } from './notification-content.ts';
+import { offsetReset, SIGNS } from './notification-content.ts';
 
 /** How a notification speaks of what a stream carries. */
 export interface FollowerWords {
   readonly suspected: string;
   readonly proven: string;
   readonly lost: string;
+  /** What comes of a source that begins anew after its offset was reset. */
+  readonly anew: string;
 }
 
 /** What a source that follows one stream has to tell, as a record of the notifications topic. */
@@ -15,6 +17,7 @@ export function followerNotification(
   notification: FollowerNotification,
   words: FollowerWords,
 ): NotificationContent {
+  if (notification.kind === 'offsetReset') return { source, ...offsetReset(notification, words) };
   const { kind, fromMs, to } = notification;
   const gap = { source, at: to.dateMs, gapFrom: fromMs, gapTo: to.dateMs };
   if (kind === 'gapSuspected') {

@@ -1,4 +1,5 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
+import type { FollowerNotification } from '../core/follower-messages.ts';
 import type { CoreNotification } from '../core/instruments-messages.ts';
 import type { InstrumentsOffset } from '../core/instruments-offset.ts';
 
@@ -11,6 +12,11 @@ export const SIGNS = {
   lower: 'the provider offers a lower offset than ours',
   stuck: 'the provider repeats events without moving on',
 } as const;
+
+const RESET_WORDS = {
+  anew: 'The stream goes on from now, and a walk brings every instrument up to date.',
+  lost: 'events between the two offsets; instruments are healed by the walk that follows',
+};
 
 /** What a decision has to tell, as a record of the notifications topic. */
 export function notificationContent(
@@ -27,6 +33,8 @@ export function notificationContent(
     case 'gapProven':
     case 'streamReset':
       return { source, at, ...gapProven(notification) };
+    case 'offsetReset':
+      return { source, ...offsetReset(notification, RESET_WORDS) };
     case 'shrinkRefused':
       return { source, at, ...shrinkRefused(notification) };
     case 'deletionSkipped':
@@ -74,6 +82,29 @@ function gapProven(gap: NotificationOf<'gapProven' | 'streamReset'>) {
     gapSinceTo: gap.goesOnAfter,
     why: SIGNS[gap.why],
     lost: 'events between the two offsets; instruments are healed by the walk that follows',
+  };
+}
+
+/** The first transaction after a reset of the committed offset; `anew` and `lost` speak of what the stream carries. */
+export function offsetReset(
+  { before, filter, to, goesOnAfter }: Extract<FollowerNotification, { kind: 'offsetReset' }>,
+  { anew, lost }: { readonly anew: string; readonly lost: string },
+) {
+  const isOther = before.filter !== null && before.filter !== filter;
+  const why = 'the committed offset was reset';
+  const also = isOther ? ', and the source has another filter than before' : '';
+  return {
+    kind: isOther ? 'filter-changed' : 'offset-reset',
+    at: to.dateMs,
+    message: `The committed offset was reset${also}. ${anew}`,
+    gapFrom: before.dateMs,
+    gapTo: to.dateMs,
+    gapSinceFrom: before.since,
+    gapSinceTo: goesOnAfter,
+    filterFrom: before.filter,
+    filterTo: filter,
+    why,
+    lost,
   };
 }
 

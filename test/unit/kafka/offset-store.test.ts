@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectorError } from '../../../src/errors.ts';
 import type { LogReader } from '../../../src/kafka/log-reader.ts';
-import { offsetKey, offsetPartition, offsetRecord, readOffsets } from '../../../src/kafka/offset-store.ts';
+import { offsetKey, offsetPartition, offsetRecord, parseReset, readOffsets } from '../../../src/kafka/offset-store.ts';
 
 const signal = new AbortController().signal;
 const key = offsetKey('instruments', 'instruments');
@@ -47,15 +47,28 @@ test('the record stands on the partition of its key', () => {
   assert.equal(offsetPartition(key), offsetPartition('["instruments",{"endpoint":"instruments"}]', 25));
 });
 
-test('the newest value of each key counts, and a reset key is not there', async () => {
+test('the newest value of each key counts, and a key that was reset has its mark', async () => {
   const other = offsetKey('checks', 'pre-trade-checks');
   const offsets = await read([key, '{"since":"1"}'], [other, '{"a":true}'], [key, '{"since":"2"}'], [other, null]);
-  assert.deepEqual(offsets, new Map([[key, { since: '2' }]]));
+  assert.deepEqual([...offsets.keys()].sort(), [other, key].sort());
+  assert.deepEqual(offsets.get(key), { since: '2' });
+  assert.deepEqual(parseReset(offsets.get(other) ?? {}), { a: true });
+});
+
+test('a mark of a reset tells what stood before it, as far as that can still be read', async () => {
+  const before = async (...values: readonly [string, string | null][]) =>
+    parseReset((await read(...values)).get(key) ?? {});
+  assert.deepEqual(await before([key, '{"since":"1"}'], [key, null], [key, null]), { since: '1' });
+  assert.deepEqual(await before([key, null]), {});
+  assert.deepEqual(await before([key, 'broken'], [key, null]), {});
+  assert.deepEqual(await before([key, '{"nested":{}}'], [key, null]), {});
+  assert.equal(await before([key, '{"since":"1"}'], [key, null], [key, '{"since":"2"}']), null);
 });
 
 test('a broken value that was replaced or reset does no harm, nor does a record without a key', async () => {
   const offsets = await read([key, 'broken'], [key, '{"since":"2"}'], ['x', '['], ['x', null], [null, 'broken']);
-  assert.deepEqual(offsets, new Map([[key, { since: '2' }]]));
+  assert.deepEqual(offsets.get(key), { since: '2' });
+  assert.deepEqual(parseReset(offsets.get('x') ?? {}), {});
 });
 
 for (const value of ['', 'broken', '[]', '"text"', 'null', '{"nested":{}}', '{"list":[]}', '{"n":9007199254740993}']) {

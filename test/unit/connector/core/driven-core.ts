@@ -4,6 +4,7 @@ import type { CoreSettings } from '../../../../src/connector/core/core-settings.
 import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
 import type { CoreAnswer, CoreDecision, EventFacts } from '../../../../src/connector/core/instruments-messages.ts';
 import { firstOffset, type InstrumentsOffset } from '../../../../src/connector/core/instruments-offset.ts';
+import type { ResetOffset } from '../../../../src/connector/core/reset-offset.ts';
 
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
@@ -25,10 +26,14 @@ export const row = (id: number) => ({ id: BigInt(id), digest: BigInt(id) });
 export const event = (id: number): EventFacts => ({ ...row(id), deletes: false });
 
 /** A core that is driven step by step; `ms` is the clock, and the provider's too. */
-export function drive(changes: Partial<InstrumentsOffset> | null, settings: Partial<CoreSettings> = {}) {
+export function drive(
+  changes: Partial<InstrumentsOffset> | null,
+  settings: Partial<CoreSettings> = {},
+  reset: ResetOffset | null = null,
+) {
   const committed =
     changes && ({ ...firstOffset(SETTINGS.filter, '5-5', time(0), null), walkPending: false, ...changes } as const);
-  const core = new InstrumentsCore({ ...SETTINGS, ...settings }, committed, 0);
+  const core = new InstrumentsCore({ ...SETTINGS, ...settings }, committed, 0, reset);
   const self = {
     core,
     ms: 0,

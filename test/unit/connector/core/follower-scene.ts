@@ -2,6 +2,7 @@ import { FollowerCore } from '../../../../src/connector/core/follower-core.ts';
 import type { FollowerAnswer, FollowerDecision } from '../../../../src/connector/core/follower-messages.ts';
 import type { FollowerOffset } from '../../../../src/connector/core/follower-offset.ts';
 import type { FollowerSettings } from '../../../../src/connector/core/follower-steps.ts';
+import type { ResetOffset } from '../../../../src/connector/core/reset-offset.ts';
 
 export const DAY_MS = 86_400_000;
 export const NOON = Date.parse('2026-01-01T12:00:00Z');
@@ -37,8 +38,13 @@ export class Scene {
   nowMs = 1_000;
   dateMs: number;
 
-  constructor(settings: FollowerSettings, committed: FollowerOffset | null, dateMs = NOON) {
-    this.core = new FollowerCore(settings, committed, this.nowMs);
+  constructor(
+    settings: FollowerSettings,
+    committed: FollowerOffset | null,
+    dateMs = NOON,
+    reset: ResetOffset | null = null,
+  ) {
+    this.core = new FollowerCore(settings, committed, this.nowMs, reset);
     this.dateMs = dateMs;
   }
 
