@@ -17,7 +17,7 @@ import { createKafkaCluster } from './kafka-client.ts';
 import { planSources } from './planned-sources.ts';
 import { createReferenceDataHttp } from './provider-client.ts';
 import { createRegistry } from './registry-client.ts';
-import { createRequestedWalks, type RequestedWalks } from './requested-walks.ts';
+import { createRequestedStates, type RequestedStates } from './requested-states.ts';
 import { createStopDeadline } from './stop-deadline.ts';
 
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
@@ -56,16 +56,16 @@ export async function runConnector(options: ConnectorOptions): Promise<readonly 
   try {
     const plan = planSources(settings);
     const report = await ensureTopicsInTime(plan.topics, options, context);
-    const walks = createRequestedWalks({
+    const states = createRequestedStates({
       kafka: context.kafka,
       topic: plan.shared.states.name,
       sources: settings.sources.map(({ name }) => name),
       events,
     });
     const { logReader } = context.kafka;
-    const own = { settings, logReader, walkRequests: walks.requests, events };
+    const own = { settings, logReader, walkRequests: states.walks, events };
     const sources = plan.create({ ...context, ...own }, report);
-    const running = runPartitions({ sources, walks, offsetsTopic: plan.shared.offsets.name }, options, context);
+    const running = runPartitions({ sources, states, offsetsTopic: plan.shared.offsets.name }, options, context);
     return (await untilAborted(running, deadline.signal)).flat();
   } catch (error) {
     reason = textOf(signal.aborted ? signal.reason : error);
@@ -126,11 +126,11 @@ async function ensureTopicsInTime(
 
 /** One writer for each partition of the offsets topic that carries a source. */
 function runPartitions(
-  parts: { readonly sources: readonly Source[]; readonly walks: RequestedWalks; readonly offsetsTopic: string },
+  parts: { readonly sources: readonly Source[]; readonly states: RequestedStates; readonly offsetsTopic: string },
   { settings, events, signal }: ConnectorOptions,
   { kafka, clock, random }: Context,
 ): Promise<readonly (readonly string[])[]> {
-  const { sources, walks, offsetsTopic } = parts;
+  const { sources, states, offsetsTopic } = parts;
   const byPartition = Map.groupBy(sources, (source) => offsetPartition(source.offsetKey));
   const ended = new AbortController();
   const untilEnd = AbortSignal.any([signal, ended.signal]);
@@ -144,8 +144,10 @@ function runPartitions(
         writer: kafka.transactionalWriter(transactionalId),
         async readOffsets(readSignal) {
           const offsets = readOffsets(kafka.logReader, offsetsTopic, partition, readSignal);
-          return (await Promise.all([offsets, walks.catchUp(readSignal)]))[0];
+          return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];
         },
+        targets: states.targets,
+        waitsForOperator: settings.admin.enabled,
         clock,
         random,
         events,
@@ -158,7 +160,7 @@ function runPartitions(
     }
   });
   // It ends with the runs; should it ever end before, they end too.
-  walks.follow(untilEnd).catch((error: unknown) => ended.abort(error));
+  states.follow(untilEnd).catch((error: unknown) => ended.abort(error));
   return Promise.allSettled(runs)
     .finally(() => ended.abort())
     .then(() => Promise.all(runs));

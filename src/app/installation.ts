@@ -10,6 +10,7 @@ import { createKafkaCluster } from './kafka-client.ts';
 /** What a command does its work on: the topics of one installation, beside a connector that may be running. */
 export interface Installation {
   readonly settings: Settings;
+  readonly prefix: string;
   readonly kafka: KafkaCluster;
   readonly topics: TopicPlan;
   readonly clock: Clock;
@@ -47,7 +48,7 @@ export async function atInstallation<T>(
     await untilAborted(kafka.ensureTopics(needed, { create: false }), signal).catch((error: unknown) => {
       throw error instanceof ConnectorError && error.code === 'TOPIC_MISSING' ? neverRun(needed, error) : error;
     });
-    return await work({ settings, kafka, topics, clock, signal });
+    return await work({ settings, prefix, kafka, topics, clock, signal });
   } finally {
     await kafka.close();
   }

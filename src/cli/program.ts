@@ -7,6 +7,7 @@ import { lookupCommand } from './lookup-command.ts';
 import { offsetsCommand } from './offsets-command.ts';
 import { runCommand } from './run-command.ts';
 import { simulateCommand } from './simulate-command.ts';
+import { stateCommands } from './state-commands.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 import { projectVersion } from './version.ts';
 import { walkCommand } from './walk-command.ts';
@@ -24,7 +25,15 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
     });
-  for (const add of [runCommand, walkCommand, offsetsCommand, lookupCommand, demoCommand, simulateCommand]) {
+  for (const add of [
+    runCommand,
+    stateCommands,
+    walkCommand,
+    offsetsCommand,
+    lookupCommand,
+    demoCommand,
+    simulateCommand,
+  ]) {
     const exitWith = (code: number) => {
       exitCode = code;
     };

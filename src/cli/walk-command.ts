@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { atInstallation } from '../app/installation.ts';
-import { requestWalk } from '../app/walk-operation.ts';
+import { requestWalk } from '../app/state-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { knownSource } from './known-source.ts';

@@ -5,6 +5,8 @@ import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { createSourceStandings, type SourceStandings } from './source-standings.ts';
+import type { SourceTargets } from './source-target.ts';
 import type { SourceTask } from './source-task.ts';
 import { runSource } from './source-worker.ts';
 
@@ -26,6 +28,9 @@ export interface OffsetPartitionOptions {
   readonly sources: readonly Source[];
   readonly writer: TransactionalWriter;
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset>>;
+  readonly targets: SourceTargets;
+  /** Whether to wait for an operator when every source has failed, instead of ending. */
+  readonly waitsForOperator: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: ConnectorEvents;
@@ -35,26 +40,32 @@ export interface OffsetPartitionOptions {
 /**
  * Runs all sources of one partition of the offsets topic through the partition's one transactional writer. One lap is:
  * fence, read the committed offsets, run every source from there. Whatever goes wrong with the writer ends the lap for
- * all of them, drops what they had fetched, and starts the next one from what is truly committed.
+ * all of them, drops what they had fetched, and starts the next one from what is truly committed. So does an operator
+ * who lets a source start again: there is no second way to begin.
  *
  * @returns the names of the sources that failed, when none is left to run; rejects with the signal's reason.
  */
 export async function runOffsetPartition(options: OffsetPartitionOptions): Promise<readonly string[]> {
-  const { writer, clock, events, signal } = options;
-  const running = new Set(options.sources);
+  const { writer, clock, events, signal, sources } = options;
+  const standings = createSourceStandings(options);
   try {
-    for (let failures = 1; running.size > 0; failures++) {
+    for (let failures = 1; options.waitsForOperator || !standings.allFailed(); failures++) {
+      await standings.untilAnyIsDue(signal);
       try {
         const startedMs = clock.monotonicMs();
         const offsets = await writer.open(options.readOffsets, signal);
         const { partition, transactionalId } = options;
         events.writerOpened({ partition, transactionalId, durationMs: clock.monotonicMs() - startedMs });
-        await runLap(options, running, offsets, () => {
+        await runLap(options, standings, offsets, () => {
           failures = 0;
         });
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof ConnectorError && error.action === 'stopSource') return stopAll(options, running, error);
+        if (error instanceof ConnectorError && error.action === 'stopSource') {
+          // What stops the writer for good stops every source that writes through it, and no other.
+          for (const source of sources) if (standings.isDue(source)) standings.failed(source, error);
+          continue;
+        }
         if (!isRecoverable(error)) throw error;
         events.writerLost({ partition: options.partition, err: error });
         await clock.sleep(backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, options.random), signal);
@@ -63,52 +74,57 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   } finally {
     await writer.close();
   }
-  return options.sources.map((source) => source.name);
+  return sources.map((source) => source.name);
 }
 
-/** Runs every source until the writer fails, the signal aborts, or no source is left; waits for all of them to end. */
+/**
+ * Runs every source that shall run, until the writer fails, the signal aborts, another source shall start, or none is
+ * left; waits for all of them to end.
+ */
 async function runLap(
   options: OffsetPartitionOptions,
-  running: Set<Source>,
+  standings: SourceStandings<Source>,
   offsets: ReadonlyMap<string, SourceOffset>,
   onCommitted: () => void,
 ): Promise<void> {
-  const { clock, random, events } = options;
+  const { clock, random, events, targets, sources } = options;
   const lap = new AbortController();
   const signal = AbortSignal.any([options.signal, lap.signal]);
+  const failures: unknown[] = [];
   const takeTurns = inTurns((records) => options.writer.commit(records));
   const commit = async (records: readonly OutgoingRecord[]) => {
     await takeTurns(records);
     onCommitted();
   };
-  const loops = [...running].map(async (source) => {
+  const running = new Set(sources.filter(standings.isDue));
+  const run = async (source: Source): Promise<void> => {
+    const { name } = source;
+    const leave = standings.leaving(source, signal);
     try {
       const task = source.startTask(offsets.get(source.offsetKey) ?? null);
-      await runSource({ source: source.name, task, commit, clock, random, events, signal });
+      const target = () => targets.of(name);
+      await runSource({ source: name, task, commit, target, clock, random, events, signal: leave.signal });
     } catch (error) {
-      if (error instanceof ConnectorError && error.action === 'stopSource') {
-        running.delete(source);
-        events.sourceFailed({ source: source.name, err: error });
-        return;
-      }
-      lap.abort(error);
-      throw error;
+      if (error instanceof ConnectorError && error.action === 'stopSource') standings.failed(source, error);
+      else if (error !== leave.reason) throw error;
+      else if (targets.of(name).state === 'stopped') events.sourceStopped({ source: name });
+    } finally {
+      leave.end();
     }
+  };
+  const loops = sources.map(async (source) => {
+    try {
+      if (running.has(source)) await run(source);
+      running.delete(source);
+      if (running.size > 0) await standings.untilDue(source, signal);
+    } catch (error) {
+      if (!lap.signal.aborted) failures.push(error);
+    }
+    lap.abort();
   });
-  const ended = await Promise.allSettled(loops);
+  await Promise.all(loops);
   options.signal.throwIfAborted();
-  const failed = ended.some((outcome) => outcome.status === 'rejected');
-  if (failed) throw lap.signal.reason;
-}
-
-/** What stops the writer for good stops every source that writes through it, and no other. */
-function stopAll(
-  options: OffsetPartitionOptions,
-  running: ReadonlySet<Source>,
-  error: ConnectorError,
-): readonly string[] {
-  for (const source of running) options.events.sourceFailed({ source: source.name, err: error });
-  return options.sources.map((source) => source.name);
+  if (failures.length > 0) throw failures[0];
 }
 
 /** Sources on one partition share one writer: each waits for the transaction before it, never for a poll. */

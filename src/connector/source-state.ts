@@ -3,8 +3,9 @@ import type { WalkRequest } from './core/core-state.ts';
 
 /*
  * The states topic: what operators want of each source. The key is the source's name, the value JSON:
- * `{"state":"running","walk":{"id":"…","requestedAt":"…","allowShrink":null}}`. Only the newest value of a key counts,
- * and null stands for a source of which nothing is wanted but to run.
+ * `{"state":"running","walk":{"id":"…","requestedAt":"…","allowShrink":null},"restart":{"id":"…","requestedAt":"…"}}`.
+ * Only the newest value of a key counts, and null stands for a source of which nothing is wanted but to run. The
+ * processor has its record beside those of the sources.
  */
 
 /** The one partition of the states topic. */
@@ -16,11 +17,23 @@ export interface RequestedWalk extends WalkRequest {
   readonly requestedAt: string | null;
 }
 
+/** A restart that was asked for: it counts when it comes, and a process that starts later has nothing to do for it. */
+export interface RequestedRestart {
+  readonly id: string;
+  /** ISO 8601, for people. */
+  readonly requestedAt: string | null;
+}
+
+/** Kafka Connect's target states: a paused source keeps its task and its place in it, a stopped one gives them up. */
+export type TargetState = (typeof TARGET_STATES)[number];
+const TARGET_STATES = ['running', 'paused', 'stopped'] as const;
+
 /** What is wanted of a source. */
 export interface SourceState {
-  readonly state: 'running';
+  readonly state: TargetState;
   /** The newest walk that was asked for, served or not: the source's offset tells which it has served. */
   readonly walk: RequestedWalk | null;
+  readonly restart: RequestedRestart | null;
 }
 
 export type DecodedState =
@@ -28,17 +41,23 @@ export type DecodedState =
   /** Written by somebody else, or by a later version. `why` goes on a sentence that begins with "the value" and quotes none of it. */
   | { readonly kind: 'unreadable'; readonly why: string };
 
-const NOTHING_WANTED: SourceState = { state: 'running', walk: null };
+/** What is wanted of a source that has no record. */
+export const NOTHING_WANTED: SourceState = { state: 'running', walk: null, restart: null };
 const LONGEST_ID = 100;
 
 /** The record that says what is wanted of a source. */
-export function stateRecord(topic: string, source: string, { state, walk }: SourceState): OutgoingRecord {
-  const wanted = walk && { id: walk.id, requestedAt: walk.requestedAt, allowShrink: walk.allowShrink };
+export function stateRecord(topic: string, source: string, wanted: SourceState): OutgoingRecord {
+  const walk = wanted.walk && {
+    id: wanted.walk.id,
+    requestedAt: wanted.walk.requestedAt,
+    allowShrink: wanted.walk.allowShrink,
+  };
+  const restart = wanted.restart && { id: wanted.restart.id, requestedAt: wanted.restart.requestedAt };
   return {
     topic,
     partition: STATES_PARTITION,
     key: Buffer.from(source, 'utf8'),
-    value: Buffer.from(JSON.stringify({ state, walk: wanted })),
+    value: Buffer.from(JSON.stringify({ state: wanted.state, walk, restart })),
     headers: {},
   };
 }
@@ -48,16 +67,31 @@ export function decodeState({ value }: Pick<CommittedRecord, 'value'>): DecodedS
   if (value === null) return { kind: 'state', state: NOTHING_WANTED };
   const parsed = parseObject(value.toString());
   if (parsed === null) return unreadable('is no JSON object');
-  if (parsed.state !== 'running') return unreadable('asks for another state than running, which alone is known here');
-  const { walk = null } = parsed;
-  if (walk === null) return { kind: 'state', state: NOTHING_WANTED };
-  if (!isObject(walk)) return unreadable('has a walk that is no object');
-  const { id, requestedAt, allowShrink = null } = walk;
-  if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID)
-    return unreadable('has a walk without a usable id');
-  if (!isAllowance(allowShrink)) return unreadable('has a walk whose allowShrink is neither a whole number nor null');
-  const asked = typeof requestedAt === 'string' ? requestedAt : null;
-  return { kind: 'state', state: { state: 'running', walk: { id, requestedAt: asked, allowShrink } } };
+  const state = TARGET_STATES.find((known) => known === parsed.state);
+  if (state === undefined) return unreadable(`asks for another state than ${TARGET_STATES.join(', ')}`);
+  const { walk = null, restart = null } = parsed;
+  const decodedWalk = walk === null ? null : decodeWalk(walk);
+  if (typeof decodedWalk === 'string') return unreadable(decodedWalk);
+  const decodedRestart = restart === null ? null : decodeRequest(restart);
+  if (typeof decodedRestart === 'string') return unreadable(`has a restart ${decodedRestart}`);
+  return { kind: 'state', state: { state, walk: decodedWalk, restart: decodedRestart } };
+}
+
+/** The walk, or what is wrong with it. */
+function decodeWalk(walk: unknown): RequestedWalk | string {
+  const request = decodeRequest(walk);
+  if (typeof request === 'string') return `has a walk ${request}`;
+  const { allowShrink = null } = walk as Record<string, unknown>;
+  if (!isAllowance(allowShrink)) return 'has a walk whose allowShrink is neither a whole number nor null';
+  return { ...request, allowShrink };
+}
+
+/** What every request has, or what is wrong with it. */
+function decodeRequest(request: unknown): RequestedRestart | string {
+  if (!isObject(request)) return 'that is no object';
+  const { id, requestedAt } = request;
+  if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID) return 'without a usable id';
+  return { id, requestedAt: typeof requestedAt === 'string' ? requestedAt : null };
 }
 
 function unreadable(why: string): DecodedState {

@@ -3,7 +3,8 @@ import type { OutgoingRecord } from '../kafka/record.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
-import type { SourceTask, SourceTurn } from './source-task.ts';
+import { type SourceTarget, untilTarget } from './source-target.ts';
+import type { SourceTask } from './source-task.ts';
 
 /** What a failed poll waits before it is tried again. An action without a row here ends the loop. */
 const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
@@ -17,6 +18,8 @@ export interface SourceWorkerOptions {
   readonly task: SourceTask;
   /** Resolves when the records are committed in one transaction. */
   readonly commit: (records: readonly OutgoingRecord[]) => Promise<void>;
+  /** What is wanted of the source: unless it is to run, nothing is asked for. */
+  readonly target: () => SourceTarget;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: ConnectorEvents;
@@ -25,34 +28,29 @@ export interface SourceWorkerOptions {
 
 /**
  * The loop of every source: poll, then one transaction with records, dead letters and offset, then at once again or
- * after a wait. Polls are tried again as their errors say; a failed commit is not, since only the committed offset
- * tells what became of it: that error leaves the loop, and the writer's owner opens again.
+ * after a wait. A paused source finishes what it has asked for and then stands still, its task and its place kept.
+ * Polls are tried again as their errors say; a failed commit is not, since only the committed offset tells what became
+ * of it: that error leaves the loop, and the writer's owner opens again.
  *
  * @returns never; it ends by the signal's reason or by an error that no repetition mends.
  */
 export async function runSource(options: SourceWorkerOptions): Promise<never> {
-  const { clock, signal } = options;
   for (;;) {
     const turn = await pollUntilAnswered(options);
     if (turn.records.length > 0) {
-      const startedMs = clock.monotonicMs();
+      const startedMs = options.clock.monotonicMs();
       await options.commit(turn.records);
-      turn.committed(clock.monotonicMs() - startedMs);
+      turn.committed(options.clock.monotonicMs() - startedMs);
     }
-    if (turn.waitMs > 0) await wait(turn, clock, signal);
-    signal.throwIfAborted();
+    if (turn.waitMs > 0) await wait(options, turn.waitMs, turn.wake);
+    options.signal.throwIfAborted();
   }
 }
 
-async function wait({ waitMs, wake }: SourceTurn, clock: Clock, signal: AbortSignal): Promise<void> {
-  const over = wake === undefined ? signal : AbortSignal.any([signal, wake]);
-  await clock.sleep(waitMs, over).catch((reason: unknown) => {
-    if (!wake?.aborted) throw reason;
-  });
-}
-
-async function pollUntilAnswered({ source, task, clock, random, events, signal }: SourceWorkerOptions) {
+async function pollUntilAnswered(options: SourceWorkerOptions) {
+  const { source, task, random, events, signal } = options;
   for (let failures = 1; ; failures++) {
+    await whilePaused(options);
     try {
       return await task.poll(signal);
     } catch (error) {
@@ -62,7 +60,24 @@ async function pollUntilAnswered({ source, task, clock, random, events, signal }
       const waitMs = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
       events.attemptFailed({ source, failures, waitMs, err: error });
       task.failed(error);
-      await clock.sleep(waitMs, signal);
+      await wait(options, waitMs);
     }
   }
+}
+
+/** A wait that ends early when the task is woken, or when something else is wanted of the source. */
+async function wait({ clock, target, signal }: SourceWorkerOptions, waitMs: number, wake?: AbortSignal): Promise<void> {
+  const { state, changed } = target();
+  if (state !== 'running') return;
+  const woken = wake === undefined ? changed : AbortSignal.any([wake, changed]);
+  await clock.sleep(waitMs, AbortSignal.any([signal, woken])).catch((reason: unknown) => {
+    if (!woken.aborted || signal.aborted) throw reason;
+  });
+}
+
+async function whilePaused({ source, target, events, signal }: SourceWorkerOptions): Promise<void> {
+  if (target().state === 'running') return;
+  events.sourcePaused({ source });
+  await untilTarget(target, ({ state }) => state === 'running', signal);
+  events.sourceResumed({ source });
 }

@@ -39,6 +39,11 @@ export interface ConnectorEvents {
   }): void;
   /** The writer of a partition is dead; a new one is opened and every position on it read again. */
   writerLost(event: { readonly partition: number; readonly err: unknown }): void;
+  /** An operator has paused a source: it keeps its place and asks for nothing. */
+  sourcePaused(event: { readonly source: string }): void;
+  sourceResumed(event: { readonly source: string }): void;
+  /** An operator has stopped a source: it has given up its task, and its offset may be altered. */
+  sourceStopped(event: { readonly source: string }): void;
   /** A value of the states topic cannot be read; what was known of the source before goes on. */
   stateUnreadable(event: { readonly source: string; readonly offset: string; readonly why: string }): void;
   /** A source has stopped for good: it needs an operator. The others go on. */
@@ -194,6 +199,9 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     notified: line('warn', 'notification written'),
     attemptFailed: line('warn', 'attempt failed, trying again'),
     writerLost: line('warn', 'writer lost, opening again'),
+    sourcePaused: line('info', 'source paused'),
+    sourceResumed: line('info', 'source resumed'),
+    sourceStopped: line('info', 'source stopped as asked'),
     stateUnreadable: line('warn', 'value of the states topic passed over'),
     sourceFailed: line('error', 'source failed, an operator is needed'),
     stopped: line('info', 'stopped'),

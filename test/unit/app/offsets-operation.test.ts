@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { atInstallation, type Installation } from '../../../src/app/installation.ts';
 import { listOffsets, resetOffset } from '../../../src/app/offsets-operation.ts';
-import { requestWalk } from '../../../src/app/walk-operation.ts';
+import { requestWalk } from '../../../src/app/state-operation.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { decodeState } from '../../../src/connector/source-state.ts';
 import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
@@ -120,7 +120,7 @@ test('a walk is asked for in one record, and fences nobody', async () => {
   assert.equal(String(records[0]?.key), 'instruments');
   assert.deepEqual(decodeState({ value: records[0]?.value ?? null }), {
     kind: 'state',
-    state: { state: 'running', walk },
+    state: { state: 'running', walk, restart: null },
   });
   await connector.commit([committed]);
 });

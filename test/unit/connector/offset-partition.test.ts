@@ -6,6 +6,7 @@ import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryStep } from '../../../src/kafka/memory-cluster.ts';
 import { offsetKey, offsetRecord, readOffsets } from '../../../src/kafka/offset-store.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { operator } from '../../support/operator.ts';
 import { recordedEvents } from '../../support/recorded-events.ts';
 
 const OFFSETS = 'p.offsets';
@@ -48,7 +49,12 @@ function broker(): MemoryBroker {
   return memory;
 }
 
-function run(memory: MemoryBroker, sources: readonly Source[], onStep?: (step: MemoryStep) => void) {
+function run(
+  memory: MemoryBroker,
+  sources: readonly Source[],
+  onStep?: (step: MemoryStep) => void,
+  asking: ReturnType<typeof operator> | null = null,
+) {
   const cluster = createMemoryCluster({ broker: memory, ...(onStep && { onStep }) });
   const { events, seen } = recordedEvents();
   const stop = new AbortController();
@@ -58,6 +64,8 @@ function run(memory: MemoryBroker, sources: readonly Source[], onStep?: (step: M
     sources,
     writer: cluster.transactionalWriter('p-sources-0'),
     readOffsets: (signal) => readOffsets(cluster.logReader, OFFSETS, 0, signal),
+    targets: (asking ?? operator(sources.map(({ name }) => name))).targets,
+    waitsForOperator: asking !== null,
     clock: skippingClock(),
     random: () => 0.5,
     events,
@@ -147,4 +155,132 @@ test('a stop ends the sources with its reason and leaves no transaction open', a
   assert.deepEqual(rows, counted.slice(0, rows.length));
   const offsets = memory.readCommitted(OFFSETS, 0);
   assert.equal(String(offsets.at(-1)?.value), `{"position":${rows.length}}`);
+});
+
+async function eventually(holds: () => boolean): Promise<void> {
+  for (let turns = 0; !holds(); turns++) {
+    assert.ok(turns < 10_000, 'it did not come to that');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Long enough for anything that would still happen in memory. */
+async function quiet(): Promise<void> {
+  for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('a source that failed goes on from its committed offset when it is asked to restart', async () => {
+  const memory = broker();
+  const asking = operator(['a', 'b']);
+  let repaired = false;
+  const counting = countingSource('a');
+  const source: Source = {
+    ...counting,
+    startTask(offset) {
+      if (Number(offset?.position ?? 0) < 7 || repaired) return counting.startTask(offset);
+      throw new ConnectorError('FILTER_CHANGED', 'another filter');
+    },
+  };
+  const { seen, stop, ended } = run(
+    memory,
+    [source, countingSource('b')],
+    (step) => {
+      if (step === 'committed' && written(memory, 'a').length === 7 && !repaired)
+        throw new Error('the connection is gone');
+    },
+    asking,
+  );
+  const failures = () => seen.filter(({ name }) => name === 'sourceFailed').map(({ fields }) => fields.source);
+  await eventually(() => failures().length === 2);
+  assert.deepEqual(failures(), ['a', 'b']);
+  await quiet();
+  asking.restarts('a');
+  await eventually(() => failures().length === 3);
+  assert.deepEqual(written(memory, 'a'), counted.slice(0, 7));
+  repaired = true;
+  asking.restarts('a');
+  await eventually(() => failures().length === 4);
+  assert.deepEqual(written(memory, 'a'), counted);
+  assert.deepEqual(written(memory, 'b'), counted);
+  stop.abort(new Error('enough'));
+  await assert.rejects(ended, { message: 'enough' });
+});
+
+test('a source that is stopped lets go of its task, and starts from what is committed by then', async () => {
+  const memory = broker();
+  const asking = operator(['a', 'b']);
+  const { seen, stop, ended } = run(
+    memory,
+    [countingSource('a'), countingSource('b')],
+    (step) => {
+      if (step === 'committed' && written(memory, 'a').length === 5) asking.wants('a', { state: 'stopped' });
+    },
+    asking,
+  );
+  await eventually(() => seen.some(({ name, fields }) => name === 'sourceFailed' && fields.source === 'b'));
+  await quiet();
+  assert.deepEqual(written(memory, 'a'), [1, 2, 3, 4, 5]);
+  assert.deepEqual(written(memory, 'b'), counted);
+  // Somebody alters the offset meanwhile.
+  const writer = createMemoryCluster({ broker: memory }).transactionalWriter('p-sources-0');
+  await writer.open(async () => {}, stop.signal);
+  const key = offsetKey('a', 'counting');
+  await writer.commit([{ ...offsetRecord({ topic: OFFSETS, key, offset: { position: 15 } }), partition: 0 }]);
+  await writer.close();
+  asking.wants('a', { state: 'running' });
+  await eventually(() => seen.filter(({ name }) => name === 'sourceFailed').length === 2);
+  assert.deepEqual(written(memory, 'a'), [1, 2, 3, 4, 5, 16, 17, 18, 19, 20]);
+  stop.abort(new Error('enough'));
+  await assert.rejects(ended, { message: 'enough' });
+});
+
+test('a source that is stopped from the beginning never starts, and the others do', async () => {
+  const memory = broker();
+  const asking = operator(['a', 'b']);
+  asking.wants('a', { state: 'stopped' });
+  const { seen, stop, ended } = run(memory, [countingSource('a'), countingSource('b')], undefined, asking);
+  await eventually(() => seen.some(({ name }) => name === 'sourceFailed'));
+  await quiet();
+  assert.deepEqual(written(memory, 'a'), []);
+  stop.abort(new Error('enough'));
+  await assert.rejects(ended, { message: 'enough' });
+});
+
+test('a source that runs is restarted from its committed offset, once', async () => {
+  const memory = broker();
+  const asking = operator(['a']);
+  let isAsked = false;
+  const { seen, stop, ended } = run(
+    memory,
+    [countingSource('a')],
+    (step) => {
+      if (step !== 'committed' || isAsked || written(memory, 'a').length < 5) return;
+      isAsked = true;
+      asking.restarts('a');
+    },
+    asking,
+  );
+  await eventually(() => seen.some(({ name }) => name === 'sourceFailed'));
+  assert.deepEqual(written(memory, 'a'), counted);
+  assert.equal(seen.filter(({ name }) => name === 'writerOpened').length, 2);
+  assert.equal(seen.filter(({ name }) => name === 'writerLost').length, 0);
+  stop.abort(new Error('enough'));
+  await assert.rejects(ended, { message: 'enough' });
+});
+
+test('a source that is paused from the beginning asks for nothing until it runs, with the same task', async () => {
+  const memory = broker();
+  const asking = operator(['a']);
+  asking.wants('a', { state: 'paused' });
+  const polled: string[] = [];
+  const { seen, stop, ended } = run(memory, [countingSource('a', polled)], undefined, asking);
+  await eventually(() => seen.some(({ name }) => name === 'sourcePaused'));
+  await quiet();
+  assert.deepEqual(polled, []);
+  asking.wants('a', { state: 'running' });
+  await eventually(() => seen.some(({ name }) => name === 'sourceFailed'));
+  assert.deepEqual(written(memory, 'a'), counted);
+  assert.equal(seen.filter(({ name }) => name === 'writerOpened').length, 1);
+  stop.abort(new Error('enough'));
+  await assert.rejects(ended, { message: 'enough' });
 });

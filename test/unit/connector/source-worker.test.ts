@@ -6,6 +6,7 @@ import { ConnectorError } from '../../../src/errors.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { type Clock, systemClock } from '../../../src/support/clock.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { operator } from '../../support/operator.ts';
 import { recordedEvents } from '../../support/recorded-events.ts';
 
 const record: OutgoingRecord = { topic: 't', partition: 0, key: null, value: null, headers: {} };
@@ -31,9 +32,15 @@ function scripted(script: readonly (Partial<SourceTurn> | Error)[]) {
   return { task, happened, signal: stop.signal };
 }
 
-async function run(
+interface Around {
+  readonly commit?: () => Promise<void>;
+  readonly sleep?: Clock['sleep'];
+  readonly asking?: ReturnType<typeof operator>;
+}
+
+function start(
   script: readonly (Partial<SourceTurn> | Error)[],
-  { commit, sleep }: { commit?: () => Promise<void>; sleep?: Clock['sleep'] } = {},
+  { commit, sleep, asking = operator(['s']) }: Around = {},
 ) {
   const { task, happened, signal } = scripted(script);
   const skipping = skippingClock();
@@ -46,13 +53,18 @@ async function run(
       happened.push('commit');
       await commit?.();
     },
+    target: () => asking.targets.of('s'),
     clock,
     random: () => 1,
     events,
     signal,
   });
-  const reason = await ended.catch((error: unknown) => error);
-  return { happened, sleepsMs: skipping.sleepsMs, seen, reason };
+  return { happened, sleepsMs: skipping.sleepsMs, seen, reason: ended.catch((error: unknown) => error) };
+}
+
+async function run(...script: Parameters<typeof start>) {
+  const started = start(...script);
+  return { ...started, reason: await started.reason };
 }
 
 test('each answer is committed before the next one is asked for, and the task told afterwards', async () => {
@@ -93,6 +105,7 @@ test('a stop during a wait that could be woken ends the loop with its reason', a
     source: 's',
     task,
     commit: async () => {},
+    target: () => operator(['s']).targets.of('s'),
     clock: systemClock,
     random: () => 1,
     events: recordedEvents().events,
@@ -135,3 +148,44 @@ test('a failed commit is never repeated: it leaves the loop, since only the comm
   assert.deepEqual(happened, ['poll', 'commit']);
   assert.equal(reason, failure);
 });
+
+async function quiet(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('a source that is paused commits what it has, then asks for nothing until it runs again with the same task', async () => {
+  const asking = operator(['s']);
+  const { happened, seen, reason } = start([{}, {}], {
+    asking,
+    commit: async () => {
+      if (seen.length === 0) asking.wants('s', { state: 'paused' });
+    },
+  });
+  await quiet();
+  assert.deepEqual(happened, ['poll', 'commit', 'committed']);
+  asking.wants('s', { state: 'running' });
+  await reason;
+  assert.deepEqual(happened, ['poll', 'commit', 'committed', 'poll', 'commit', 'committed']);
+  assert.deepEqual(
+    seen.map(({ name }) => name),
+    ['sourcePaused', 'sourceResumed'],
+  );
+});
+
+for (const [waiting, answer] of [
+  ['for the next poll', { records: [], waitMs: 3_600_000 }],
+  ['after a failure', new ConnectorError('PROVIDER_UNAUTHORIZED', 'no')],
+] as const) {
+  test(`a pause is seen at once by a source that waits ${waiting}`, async () => {
+    const asking = operator(['s']);
+    const { happened, seen, reason } = start([answer, {}], { asking, sleep: systemClock.sleep });
+    await quiet();
+    asking.wants('s', { state: 'paused' });
+    await quiet();
+    assert.equal(seen.at(-1)?.name, 'sourcePaused');
+    assert.equal(happened.filter((what) => what === 'poll').length, 1);
+    asking.wants('s', { state: 'running' });
+    await reason;
+    assert.equal(happened.filter((what) => what === 'poll').length, 2);
+  });
+}

@@ -1,10 +1,13 @@
 import { STATES_PARTITION } from '../connector/source-state.ts';
-import { createWalkRequests, type WalkRequests } from '../connector/walk-requests.ts';
+import type { SourceTargets } from '../connector/source-target.ts';
+import type { WalkRequests } from '../connector/walk-requests.ts';
+import { createWantedStates } from '../connector/wanted-states.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 
-export interface RequestedWalks {
-  readonly requests: WalkRequests;
+export interface RequestedStates {
+  readonly walks: WalkRequests;
+  readonly targets: SourceTargets;
   /**
    * Reads the states topic to its end. Called after the fence of each writer: only then is it certain that no walk that
    * the earlier holder has served, and that was superseded for it, is taken for one still to be done.
@@ -14,18 +17,19 @@ export interface RequestedWalks {
   follow(signal: AbortSignal): Promise<never>;
 }
 
-/** The walks that are asked for through the states topic. */
-export function createRequestedWalks(options: {
+/** What is wanted of the sources, as the states topic says. */
+export function createRequestedStates(options: {
   readonly kafka: KafkaCluster;
   readonly topic: string;
   readonly sources: readonly string[];
   readonly events: ConnectorEvents;
-}): RequestedWalks {
+}): RequestedStates {
   const { kafka, topic, sources, events } = options;
-  const requests = createWalkRequests({ sources, onUnreadable: events.stateUnreadable });
-  const log = { topic, partitions: [STATES_PARTITION], onRecord: requests.take };
+  const { walks, targets, take } = createWantedStates({ sources, onUnreadable: events.stateUnreadable });
+  const log = { topic, partitions: [STATES_PARTITION], onRecord: take };
   return {
-    requests,
+    walks,
+    targets,
     catchUp: (signal) => kafka.logReader.readToEnd({ ...log, signal }),
     follow: (signal) => kafka.logTail.follow({ ...log, signal }),
   };

@@ -1,26 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stateRecord } from '../../../src/connector/source-state.ts';
-import { createWalkRequests } from '../../../src/connector/walk-requests.ts';
+import { createWantedStates } from '../../../src/connector/wanted-states.ts';
 
 function requests() {
   const told: object[] = [];
-  const walks = createWalkRequests({ sources: ['a', 'b'], onUnreadable: (what) => told.push(what) });
+  const { walks, targets, take } = createWantedStates({ sources: ['a', 'b'], onUnreadable: (what) => told.push(what) });
   const at = (offset: number, source: string, value: Buffer | null) => ({
-    ...stateRecord('t', source, { state: 'running', walk: null }),
+    ...stateRecord('t', source, { state: 'running', walk: null, restart: null }),
     value,
     offset: BigInt(offset),
     timestampMs: 0,
   });
   const asked = (source: string, id: string, allowShrink: number | null = null) =>
-    stateRecord('t', source, { state: 'running', walk: { id, requestedAt: null, allowShrink } }).value;
+    stateRecord('t', source, { state: 'running', walk: { id, requestedAt: null, allowShrink }, restart: null }).value;
   return {
     walks,
+    targets,
     told,
     ask: (offset: number, source: string, id: string, allowShrink?: number) =>
-      walks.take(at(offset, source, asked(source, id, allowShrink))),
+      take(at(offset, source, asked(source, id, allowShrink))),
     write: (offset: number, source: string, text: string | null) =>
-      walks.take(at(offset, source, text === null ? null : Buffer.from(text))),
+      take(at(offset, source, text === null ? null : Buffer.from(text))),
     newest: (source: string) => walks.newest(source).request,
   };
 }
@@ -72,9 +73,7 @@ test('what cannot be read is told, and what was known stays', () => {
   ask(0, 'a', 'one');
   write(1, 'a', '{"state":"asleep"}');
   assert.deepEqual(newest('a'), { id: 'one', allowShrink: null });
-  assert.deepEqual(told, [
-    { source: 'a', offset: '1', why: 'asks for another state than running, which alone is known here' },
-  ]);
+  assert.deepEqual(told, [{ source: 'a', offset: '1', why: 'asks for another state than running, paused, stopped' }]);
 });
 
 test('sources that do not run here are passed over, readable or not', () => {
@@ -83,3 +82,27 @@ test('sources that do not run here are passed over, readable or not', () => {
   assert.deepEqual(told, []);
   assert.throws(() => walks.newest('elsewhere'), /no source elsewhere/);
 });
+
+const changes: readonly [from: string, to: string, generations: number, isChange: boolean][] = [
+  ['{"state":"running"}', '{"state":"paused"}', 0, true],
+  ['{"state":"running"}', '{"state":"stopped"}', 1, true],
+  ['{"state":"paused"}', '{"state":"running"}', 0, true],
+  ['{"state":"stopped"}', '{"state":"running"}', 0, true],
+  ['{"state":"running"}', '{"state":"running","restart":{"id":"1"}}', 1, true],
+  ['{"state":"running","restart":{"id":"1"}}', '{"state":"running","restart":{"id":"2"}}', 1, true],
+  ['{"state":"running","restart":{"id":"1"}}', '{"state":"running","restart":{"id":"1"}}', 0, false],
+  ['{"state":"running","restart":{"id":"1"}}', '{"state":"running"}', 0, false],
+  ['{"state":"running"}', '{"state":"running","walk":{"id":"1"}}', 0, false],
+];
+for (const [from, to, generations, isChange] of changes) {
+  test(`from ${from} to ${to}: ${generations === 0 ? 'the task is kept' : 'the source starts anew'}`, () => {
+    const { write, targets } = requests();
+    write(0, 'a', from);
+    const before = targets.of('a');
+    write(1, 'a', to);
+    assert.equal(targets.of('a').state, JSON.parse(to).state);
+    assert.equal(targets.of('a').generation - before.generation, generations);
+    assert.equal(before.changed.aborted, isChange);
+    assert.equal(targets.of('a').changed.aborted, false);
+  });
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import {
+  decodeState,
+  NOTHING_WANTED,
+  type RequestedWalk,
+  type SourceState,
+  STATES_PARTITION,
+  stateRecord,
+  type TargetState,
+} from '../connector/source-state.ts';
+import type { Installation } from './installation.ts';
+
+/** Where what is wanted is written. */
+export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'signal'> {
+  readonly prefix: string;
+  readonly topics: Pick<Installation['topics'], 'states'>;
+  /** Of the process that asks; the same one for all its requests, so that each follows on the one before. */
+  readonly processId?: string;
+}
+
+/**
+ * Asks a source for a walk through the states topic: a running connector begins it as soon as none is under way, a
+ * stopped one when it starts. A request that was not begun yet is replaced.
+ *
+ * @throws ConnectorError as the transactional writer does.
+ */
+export async function requestWalk(
+  place: StatesPlace,
+  { source, allowShrink }: { readonly source: string; readonly allowShrink: number | null },
+): Promise<RequestedWalk> {
+  const walk = { ...request(place), allowShrink };
+  await changeState(place, source, (wanted) => ({ ...wanted, walk }));
+  return walk;
+}
+
+/** Says that a source, or the processor, shall run, pause or stop, until somebody says otherwise. Throws as requestWalk. */
+export async function requestState(place: StatesPlace, source: string, state: TargetState): Promise<void> {
+  await changeState(place, source, (wanted) => ({ ...wanted, state }));
+}
+
+/** Lets a source start again from its committed offset, if it runs or has failed. Throws as requestWalk. */
+export async function requestRestart(place: StatesPlace, source: string): Promise<void> {
+  const restart = request(place);
+  await changeState(place, source, (wanted) => ({ ...wanted, restart }));
+}
+
+/**
+ * Replaces one part of what is wanted and keeps the others. Two operators who ask in the same few milliseconds can undo
+ * each other's: the last record counts whole.
+ */
+async function changeState(
+  { prefix, kafka, topics, signal, processId = randomUUID() }: StatesPlace,
+  source: string,
+  change: (wanted: SourceState) => SourceState,
+): Promise<void> {
+  const topic = topics.states.name;
+  const writer = kafka.transactionalWriter(`${prefix}-admin-${processId}`);
+  const newest = async (readSignal: AbortSignal): Promise<SourceState> => {
+    let wanted = NOTHING_WANTED;
+    await kafka.logReader.readToEnd({
+      topic,
+      partitions: [STATES_PARTITION],
+      onRecord(record) {
+        if (record.key?.toString() !== source) return;
+        const decoded = decodeState(record);
+        // What cannot be read is what running connectors pass over too.
+        if (decoded.kind === 'state') wanted = decoded.state;
+      },
+      signal: readSignal,
+    });
+    return wanted;
+  };
+  try {
+    await writer.commit([stateRecord(topic, source, change(await writer.open(newest, signal)))]);
+  } finally {
+    await writer.close();
+  }
+}
+
+function request({ clock }: StatesPlace): { readonly id: string; readonly requestedAt: string } {
+  return { id: randomUUID(), requestedAt: new Date(clock.wallMs()).toISOString() };
+}

@@ -1,0 +1,69 @@
+import type { ConnectorEvents } from '../observability/connector-events.ts';
+import { type SourceTarget, type SourceTargets, untilTarget } from './source-target.ts';
+
+interface Named {
+  readonly name: string;
+}
+
+/** Which sources of a partition shall run: those that are not stopped, nor have failed since they were last asked to start. */
+export interface SourceStandings<Source extends Named> {
+  isDue(source: Source): boolean;
+  /** Resolves once this source shall run; rejects with the signal's reason. */
+  untilDue(source: Source, signal: AbortSignal): Promise<void>;
+  untilAnyIsDue(signal: AbortSignal): Promise<void>;
+  /** For a source that begins to run now: a signal to end by, when it is stopped or asked to start anew. */
+  leaving(source: Source, within: AbortSignal): Leaving;
+  /** The source cannot go on until an operator lets it start again. */
+  failed(source: Source, error: unknown): void;
+  allFailed(): boolean;
+}
+
+export interface Leaving {
+  /** Aborts with `reason` when the source shall leave, and with what surrounds it. */
+  readonly signal: AbortSignal;
+  readonly reason: Error;
+  /** To be called when the source has ended, however it has. */
+  end(): void;
+}
+
+export function createSourceStandings<Source extends Named>(options: {
+  readonly sources: readonly Source[];
+  readonly targets: SourceTargets;
+  readonly events: Pick<ConnectorEvents, 'sourceFailed'>;
+}): SourceStandings<Source> {
+  const { sources, targets, events } = options;
+  const failedIn = new Map<Source, number>();
+  const dueBy = (source: Source) => (target: SourceTarget) =>
+    target.state !== 'stopped' && failedIn.get(source) !== target.generation;
+  const untilDue = (source: Source, signal: AbortSignal) =>
+    untilTarget(() => targets.of(source.name), dueBy(source), signal);
+  return {
+    isDue: (source) => dueBy(source)(targets.of(source.name)),
+    untilDue,
+    async untilAnyIsDue(signal) {
+      const over = new AbortController();
+      const within = AbortSignal.any([signal, over.signal]);
+      await Promise.race(sources.map((source) => untilDue(source, within))).finally(() => over.abort());
+    },
+    leaving(source, within) {
+      const { generation } = targets.of(source.name);
+      const reason = new Error(`Source ${source.name} shall not go on as it is.`);
+      const leave = new AbortController();
+      const over = new AbortController();
+      untilTarget(
+        () => targets.of(source.name),
+        (target) => target.generation !== generation,
+        AbortSignal.any([within, over.signal]),
+      ).then(
+        () => leave.abort(reason),
+        () => {},
+      );
+      return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
+    },
+    failed(source, error) {
+      failedIn.set(source, targets.of(source.name).generation);
+      events.sourceFailed({ source: source.name, err: error });
+    },
+    allFailed: () => sources.every((source) => failedIn.get(source) === targets.of(source.name).generation),
+  };
+}

@@ -1,0 +1,95 @@
+import { FreshRecords } from '../kafka/fresh-records.ts';
+import type { CommittedRecord } from '../kafka/record.ts';
+import { decodeState, NOTHING_WANTED, type SourceState } from './source-state.ts';
+import type { SourceTargets } from './source-target.ts';
+import type { WalkRequests } from './walk-requests.ts';
+
+export interface WantedStatesOptions {
+  /** The sources that run here; what is wanted of others is passed over. */
+  readonly sources: readonly string[];
+  /** Told of a value that cannot be read; what was known of the source before goes on. */
+  readonly onUnreadable: (what: { readonly source: string; readonly offset: string; readonly why: string }) => void;
+}
+
+/** What operators want of the sources that run here, as far as it is known. */
+export interface WantedStates {
+  readonly walks: WalkRequests;
+  readonly targets: SourceTargets;
+  /** Takes one record of the states topic. */
+  take(record: CommittedRecord): void;
+}
+
+interface Known {
+  wanted: SourceState;
+  generation: number;
+  changed: AbortController;
+  walkSuperseded: AbortController;
+}
+
+/**
+ * Learns what is wanted from the records of the states topic, whoever reads them. Records may come several times and
+ * from several readers, each in the order of the topic: what lies before a record that was taken is old, and taking it
+ * again would serve a walk twice that has long been done.
+ */
+export function createWantedStates({ sources, onUnreadable }: WantedStatesOptions): WantedStates {
+  const fresh = new FreshRecords();
+  const known = new Map<string, Known>(sources.map((source) => [source, nothingKnown()]));
+  const of = (source: string): Known => {
+    const found = known.get(source);
+    if (found === undefined) throw new Error(`There is no source ${source} here.`);
+    return found;
+  };
+  return {
+    walks: {
+      newest(source) {
+        const { wanted, walkSuperseded } = of(source);
+        const { walk } = wanted;
+        return {
+          request: walk && { id: walk.id, allowShrink: walk.allowShrink },
+          superseded: walkSuperseded.signal,
+        };
+      },
+    },
+    targets: {
+      of(source) {
+        const { wanted, generation, changed } = of(source);
+        return { state: wanted.state, generation, changed: changed.signal };
+      },
+    },
+    take(record) {
+      if (record.key === null || !fresh.isFresh(record)) return;
+      const source = record.key.toString();
+      const found = known.get(source);
+      if (found === undefined) return;
+      const decoded = decodeState(record);
+      if (decoded.kind === 'unreadable') onUnreadable({ source, offset: String(record.offset), why: decoded.why });
+      else update(found, decoded.state);
+    },
+  };
+}
+
+function nothingKnown(): Known {
+  return {
+    wanted: NOTHING_WANTED,
+    generation: 0,
+    changed: new AbortController(),
+    walkSuperseded: new AbortController(),
+  };
+}
+
+/** All is noted before anybody is woken. */
+function update(known: Known, wanted: SourceState): void {
+  const before = known.wanted;
+  known.wanted = wanted;
+  const isRestart = wanted.restart !== null && wanted.restart.id !== before.restart?.id;
+  if (isRestart || (wanted.state === 'stopped' && before.state !== 'stopped')) known.generation += 1;
+  const { changed, walkSuperseded } = known;
+  if (isRestart || wanted.state !== before.state) {
+    known.changed = new AbortController();
+    changed.abort();
+  }
+  if (wanted.walk?.id !== before.walk?.id) {
+    known.walkSuperseded = new AbortController();
+    walkSuperseded.abort();
+  }
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { requestRestart, requestState, requestWalk, type StatesPlace } from '../../../src/app/state-operation.ts';
+import { decodeState } from '../../../src/connector/source-state.ts';
+import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
+import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+
+function place() {
+  const broker = new MemoryBroker(() => 0);
+  const topics = topicPlan({ prefix: 'p', names: {}, partitions: 1, replicationFactor: 1 });
+  broker.createTopic(topics.states);
+  const at: StatesPlace = {
+    prefix: 'p',
+    kafka: createMemoryCluster({ broker }),
+    topics,
+    clock: skippingClock(),
+    signal: new AbortController().signal,
+  };
+  const newest = (source: string) => {
+    const record = broker.readCommitted('p.states', 0).findLast(({ key }) => String(key) === source);
+    const decoded = decodeState({ value: record?.value ?? null });
+    assert.equal(decoded.kind, 'state');
+    return decoded.kind === 'state' ? decoded.state : null;
+  };
+  return { at, newest };
+}
+
+test('each request changes its own part and keeps the others, for its source alone', async () => {
+  const { at, newest } = place();
+  const walk = await requestWalk(at, { source: 'a', allowShrink: 3 });
+  await requestState(at, 'a', 'paused');
+  await requestState(at, 'b', 'stopped');
+  assert.deepEqual(newest('a'), { state: 'paused', walk, restart: null });
+  await requestRestart(at, 'a');
+  const asked = newest('a');
+  assert.equal(asked?.state, 'paused');
+  assert.deepEqual(asked?.walk, walk);
+  assert.match(asked?.restart?.id ?? '', /^[0-9a-f-]{36}$/);
+  await requestState(at, 'a', 'running');
+  assert.deepEqual(newest('a'), { ...asked, state: 'running' });
+  assert.deepEqual(newest('b'), { state: 'stopped', walk: null, restart: null });
+});
