@@ -1,39 +1,18 @@
 import { execFile } from 'node:child_process';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ReadableRecord } from '../../src/avro/record-reader.ts';
-import { cachedFolder } from '../../src/demo/cached-folder.ts';
-import { systemClock } from '../../src/support/clock.ts';
+import { pythonWith } from './python-environment.ts';
 
-const VERSION = '1.13.1';
-const INSTALL_TIMEOUT_MS = 120_000;
 const READ_TIMEOUT_MS = 60_000;
 const SCRIPT = join(import.meta.dirname, 'read_avro.py');
 const SCHEMAS = join(import.meta.dirname, '../../schemas');
 
 const run = promisify(execFile);
 
-/**
- * A Python with fastavro, installed once into a folder of its own in the user's cache; null when there is no python3,
- * or nothing to install from: then the test is skipped, visibly.
- */
+/** A Python with fastavro, or null where none can be had. */
 export async function fastAvroPython(): Promise<string | null> {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const folder = join(cache, 'structured-products-connect', `fastavro-${VERSION}`);
-  try {
-    await cachedFolder(folder, systemClock, async (partial) => {
-      const environment = join(partial, 'venv');
-      const options = { timeout: INSTALL_TIMEOUT_MS };
-      await run('python3', ['-m', 'venv', environment], options);
-      const python = join(environment, 'bin', 'python');
-      await run(python, ['-m', 'pip', 'install', '--quiet', '--only-binary', ':all:', `fastavro==${VERSION}`], options);
-      return environment;
-    });
-    return join(folder, 'bin', 'python');
-  } catch {
-    return null;
-  }
+  return pythonWith(['fastavro==1.13.1']);
 }
 
 /**
