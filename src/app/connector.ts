@@ -7,7 +7,9 @@ import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { KafkaOptions } from '../kafka/kafkajs-cluster.ts';
 import { offsetPartition, readOffsets } from '../kafka/offset-store.ts';
 import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
+import { toAll } from '../observability/all-events.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
+import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
@@ -19,6 +21,7 @@ import { createReferenceDataHttp } from './provider-client.ts';
 import { createRegistry } from './registry-client.ts';
 import { createRequestedStates, type RequestedStates } from './requested-states.ts';
 import { createStopDeadline } from './stop-deadline.ts';
+import { projectVersion } from './version.ts';
 
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
@@ -39,6 +42,7 @@ interface Context {
   readonly kafka: KafkaCluster;
   readonly http: HttpClient;
   readonly registry: SchemaRegistry;
+  readonly metrics: Metrics;
 }
 
 /**
@@ -47,9 +51,11 @@ interface Context {
  * @returns the names of the sources that failed; empty after a stop that was asked for.
  * @throws ConnectorError when the process cannot start or go on: its action is `exit`.
  */
-export async function runConnector(options: ConnectorOptions): Promise<readonly string[]> {
-  const { settings, events, log, signal } = options;
-  const context = await createContext(options);
+export async function runConnector(given: ConnectorOptions): Promise<readonly string[]> {
+  const { settings, log, signal } = given;
+  const context = await createContext(given);
+  const events = toAll([context.metrics.events, given.events]);
+  const options = { ...given, events };
   const deadline = createStopDeadline(signal, context.clock);
   const usedAtStart = process.cpuUsage();
   let reason = 'every source has failed';
@@ -92,10 +98,13 @@ function textOf(error: unknown): string {
 
 async function createContext({ settings, log, overrides }: ConnectorOptions): Promise<Context> {
   const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides ?? {};
-  const deps = { clock, random, log };
+  const sources = settings.sources.map(({ name }) => name);
+  const metrics = overrides?.metrics ?? createMetrics({ version: projectVersion(), sources, clock });
+  const deps = { clock, random, log, observer: metrics.httpObserver };
   return {
     clock,
     random,
+    metrics,
     kafka: overrides?.kafka ?? (await createKafkaCluster(settings, { ...deps, ...(wrap && { wrap }) })),
     http: overrides?.http ?? (await createReferenceDataHttp(settings.referenceData, deps)),
     registry: overrides?.registry ?? createRegistry(settings.schemaRegistry, deps),

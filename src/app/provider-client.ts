@@ -3,12 +3,14 @@ import { createAuthorization } from '../http/authorization.ts';
 import { createHttpClient, type HttpClient } from '../http/client.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
 
 interface Deps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly observer?: HttpObserver;
 }
 
 /** The HTTP client of the reference data interface, as the settings want it. */
@@ -24,7 +26,7 @@ export function createMarketDataHttp(settings: NonNullable<MarketDataSettings>, 
 async function createInterfaceHttp(
   name: 'referenceData' | 'marketData',
   settings: ReferenceDataSettings,
-  { clock, random, log }: Deps,
+  { clock, random, log, observer }: Deps,
 ): Promise<HttpClient> {
   const { timeoutMs, allowHttp } = settings;
   const network = {
@@ -38,6 +40,7 @@ async function createInterfaceHttp(
     clock,
     random,
     log,
+    observer,
   };
   return createHttpClient({
     ...network,

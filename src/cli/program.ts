@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { projectVersion } from '../app/version.ts';
 import { ConnectorError } from '../errors.ts';
 import { createRedaction } from '../observability/redaction.ts';
 import { demoCommand } from './demo-command.ts';
@@ -9,7 +10,6 @@ import { runCommand } from './run-command.ts';
 import { simulateCommand } from './simulate-command.ts';
 import { stateCommands } from './state-commands.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
-import { projectVersion } from './version.ts';
 import { walkCommand } from './walk-command.ts';
 
 /** Parses the arguments, runs the command, and turns whatever comes out of it into an exit code. Never throws. */

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { runConnector } from '../app/connector.ts';
+import { projectVersion } from '../app/version.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import { logConnectorEvents } from '../observability/connector-events.ts';
 import { createLog } from '../observability/pino-log.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { describeError } from './describe-error.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
-import { projectVersion } from './version.ts';
 
 /** `run`: the connector, until it is stopped. Its log is its output; why it could not go on stands on stderr too. */
 export function runCommand(

@@ -1,6 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
 import { createClientCredentials, type OAuth2Settings } from './client-credentials.ts';
 import type { NetworkOptions } from './dispatcher.ts';
@@ -42,6 +43,7 @@ export interface AuthorizationOptions extends NetworkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly observer?: HttpObserver | undefined;
 }
 
 /** Throws SETTINGS_INVALID when the settings cannot be used. */

@@ -42,7 +42,7 @@ interface Refresh {
  * (1 s to 60 s, or longer where the endpoint asks for it) is over.
  */
 export function createClientCredentials(settings: OAuth2Settings, options: AuthorizationOptions): Authorization {
-  const { name, clock, random, log } = options;
+  const { name, clock, random, log, observer } = options;
   const address = parseAddress(settings.tokenUrl, `${name}.auth.tokenUrl`, options.allowHttp);
   const requestToken = createTokenRequest(settings, address, options);
   let token: Token | undefined;
@@ -64,6 +64,7 @@ export function createClientCredentials(settings: OAuth2Settings, options: Autho
         if (refresh === started) refresh = undefined;
         token = fetched;
         failure = undefined;
+        observer?.tokenAsked({ client: name, outcome: 'renewed' });
         log.debug({ client: name, lifetimeMs: Math.round(fetched.expiresAtMs - clock.monotonicMs()) }, 'token renewed');
       },
       (error) => {
@@ -78,6 +79,7 @@ export function createClientCredentials(settings: OAuth2Settings, options: Autho
     const count = (failure?.count ?? 0) + 1;
     const pauseMs = Math.max(backOffMs(count, PAUSE, random), error.retryAfterMs ?? 0);
     failure = { error, count, untilMs: clock.monotonicMs() + pauseMs };
+    observer?.tokenAsked({ client: name, outcome: 'failed' });
     log.warn({ client: name, failures: count, pauseMs, ...error.fields }, 'no token could be had');
   }
 

@@ -1,11 +1,13 @@
 import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
+import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
 import { parseAddress, requestTarget } from './address.ts';
-import type { Authorization } from './authorization.ts';
+import type { Authorization, Credentials } from './authorization.ts';
 import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
 import { type Exchange, exchange } from './exchange.ts';
+import { observedExchange } from './observed-exchange.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 
 // More than the sources and price batches that ask at once; the rate limit is the real bound.
@@ -77,15 +79,22 @@ export interface HttpClientOptions extends NetworkOptions {
   readonly authorization: Authorization;
   readonly clock: Clock;
   readonly log: Log;
+  readonly observer?: HttpObserver | undefined;
 }
 
 /** Throws SETTINGS_INVALID when an option cannot be used. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { name, authorization, clock, log } = options;
+  const { name, authorization, clock, log, observer } = options;
   const base = parseAddress(options.baseUrl, `${name}.url`, options.allowHttp);
   if (base.search !== '') throw new ConnectorError('SETTINGS_INVALID', `${name}.url holds a query (?…); remove it.`);
   const dispatcher: Dispatcher = openDispatcher(base, options, CONNECTIONS);
   const rateLimiter = createRateLimiter(options.requestsPerSecond, clock);
+
+  async function takeTurn(signal: AbortSignal): Promise<void> {
+    const askedAtMs = clock.monotonicMs();
+    await rateLimiter.take(signal);
+    observer?.heldBack({ client: name, waitMs: clock.monotonicMs() - askedAtMs });
+  }
 
   async function send<T>(
     method: 'GET' | 'POST',
@@ -110,15 +119,20 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       log,
     } satisfies Omit<Exchange, 'credentials'>;
 
+    const exchangeWith = (credentials: Credentials) => {
+      const observed = { client: name, endpoint, clock, observer, signal };
+      return observedExchange(observed, consume, (use) => exchange({ ...common, credentials }, use, signal));
+    };
+
     const credentials = await authorization.headers(signal);
-    await rateLimiter.take(signal);
-    const first = await exchange({ ...common, credentials }, consume, signal);
+    await takeTurn(signal);
+    const first = await exchangeWith(credentials);
     if (first.accepted) return first.value;
     const renewed = await authorization.renew(credentials, signal);
     if (renewed === null) throw first.error;
     log.info({ client: name, endpoint }, 'the credentials were refused and renewed; the request is repeated once');
-    await rateLimiter.take(signal);
-    const second = await exchange({ ...common, credentials: renewed }, consume, signal);
+    await takeTurn(signal);
+    const second = await exchangeWith(renewed);
     if (second.accepted) return second.value;
     throw second.error;
   }

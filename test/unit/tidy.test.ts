@@ -27,6 +27,7 @@ const LIBRARY_HOMES: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
   pino: ['observability'],
   'pino-pretty': ['observability'],
+  'prom-client': ['observability'],
   commander: ['cli'],
   fastify: ['app'],
   testcontainers: ['demo'],

@@ -1,0 +1,48 @@
+import { ConnectorError } from '../errors.ts';
+import type { Clock } from '../support/clock.ts';
+import type { HttpObserver } from '../support/http-observer.ts';
+import type { HttpAnswer } from './client.ts';
+import type { ExchangeOutcome } from './exchange.ts';
+
+/** Tells the observer what came of one exchange; what our own stop has cut is nobody's fault and is not told. */
+export async function observedExchange<T>(
+  observed: {
+    readonly client: string;
+    readonly endpoint: string;
+    readonly clock: Pick<Clock, 'monotonicMs'>;
+    readonly observer: HttpObserver | undefined;
+    readonly signal: AbortSignal;
+  },
+  consume: (answer: HttpAnswer) => Promise<T>,
+  exchange: (consume: (answer: HttpAnswer) => Promise<T>) => Promise<ExchangeOutcome<T>>,
+): Promise<ExchangeOutcome<T>> {
+  const { client, endpoint, clock, observer, signal } = observed;
+  const startedAtMs = clock.monotonicMs();
+  let answer: HttpAnswer | null = null;
+  const ended = (code: string) =>
+    observer?.requested({
+      client,
+      endpoint,
+      code,
+      durationMs: clock.monotonicMs() - startedAtMs,
+      bytes: answer?.bytes() ?? 0,
+    });
+  try {
+    const outcome = await exchange((came) => {
+      answer = came;
+      return consume(came);
+    });
+    ended(outcome.accepted ? String((answer as HttpAnswer | null)?.status ?? '') : codeOf(outcome.error));
+    return outcome;
+  } catch (error) {
+    if (!signal.aborted) ended(codeOf(error));
+    throw error;
+  }
+}
+
+/** The status that was answered where that is what is wrong, else the error's code. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof ConnectorError)) return 'OTHER';
+  const { status } = error.fields;
+  return typeof status === 'number' ? String(status) : error.code;
+}

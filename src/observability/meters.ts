@@ -1,0 +1,54 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { METRICS, type MetricName } from './metric-table/all.ts';
+import type { MetricLabel } from './metric-table/definition.ts';
+
+type NamesOf<Type extends string> = {
+  [Name in MetricName]: (typeof METRICS)[Name]['type'] extends Type ? Name : never;
+}[MetricName];
+
+/** The labels of a metric, each with its value. */
+export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]['labels'][number], string>>;
+
+/** The metrics of the table, by their names; the compiler knows which labels each one has. */
+export interface Meters {
+  add<Name extends NamesOf<'counter'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
+  set<Name extends NamesOf<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
+  /** Forgets every series of a gauge, for those whose labels come and go. */
+  clear(name: NamesOf<'gauge'>): void;
+  observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
+  /** Counters with exactly these labels begin at 0 instead of with their first increase, which a rate would not see. */
+  startAtZero(labels: Readonly<Partial<Record<MetricLabel, string>>>): void;
+  /** All of them, and those of the process, in the text format that Prometheus reads. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** A registry of its own with every metric of the table, and what the library tells of the process. */
+export function createMeters(): Meters {
+  const registry = new Registry();
+  const counters = new Map<string, Counter>();
+  const gauges = new Map<string, Gauge>();
+  const histograms = new Map<string, Histogram>();
+  for (const [name, definition] of Object.entries(METRICS)) {
+    const { type, help, labels } = definition;
+    const made = { name, help, labelNames: [...labels], registers: [registry] };
+    if (type === 'counter') counters.set(name, new Counter(made));
+    else if (type === 'gauge') gauges.set(name, new Gauge(made));
+    else histograms.set(name, new Histogram({ ...made, buckets: [...definition.buckets] }));
+  }
+  collectDefaultMetrics({ register: registry });
+  return {
+    add: (name, labels, value) => counters.get(name)?.inc(labels, value),
+    set: (name, labels, value) => gauges.get(name)?.set(labels, value),
+    clear: (name) => gauges.get(name)?.reset(),
+    observe: (name, labels, value) => histograms.get(name)?.observe(labels, value),
+    startAtZero(labels) {
+      const names = Object.keys(labels).sort().join();
+      for (const [name, counter] of counters) {
+        if ([...METRICS[name as MetricName].labels].sort().join() === names) counter.inc(labels, 0);
+      }
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}

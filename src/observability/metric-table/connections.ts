@@ -1,0 +1,85 @@
+import { type MetricDefinitions, SECONDS } from './definition.ts';
+
+/** The program itself, and what it is connected to: provider, Kafka, registry. */
+export const CONNECTION_METRICS = {
+  spconnect_build_info: {
+    type: 'gauge',
+    help: 'Always 1; the labels tell which program runs.',
+    labels: ['version', 'node'],
+    meaning: 'Which version runs where, after an upgrade for example.',
+  },
+  spconnect_writer_opened_total: {
+    type: 'counter',
+    help: 'Times that the writer of a partition of the offsets topic was opened.',
+    labels: ['partition'],
+    meaning: 'Once per start, and once more after each loss.',
+  },
+  spconnect_writer_open_duration_seconds: {
+    type: 'histogram',
+    help: 'Seconds to fence earlier writers and read the committed offsets.',
+    labels: ['partition'],
+    meaning: 'How long a start or a recovery takes.',
+    buckets: SECONDS,
+  },
+  spconnect_writer_lost_total: {
+    type: 'counter',
+    help: 'Times that a writer was lost and everything read again, by the code of the error.',
+    labels: ['partition', 'code'],
+    meaning: 'WRITER_FENCED again and again: another process uses the same prefix.',
+  },
+  spconnect_topics_created_total: {
+    type: 'counter',
+    help: 'Topics that were created at the start.',
+    labels: [],
+    meaning: 'Only a first start creates some.',
+  },
+  spconnect_topic_differences_total: {
+    type: 'counter',
+    help: 'Settings of topics that differ harmlessly from what would be created.',
+    labels: [],
+    meaning: 'The log names them.',
+  },
+  spconnect_states_unreadable_total: {
+    type: 'counter',
+    help: 'Values of the states topic that could not be read and were passed over.',
+    labels: [],
+    meaning: 'Another program, or a later version, writes that topic.',
+  },
+  spconnect_registry_failures_total: {
+    type: 'counter',
+    help: 'Failures of the schema registry, by the code of the error.',
+    labels: ['code'],
+    meaning: 'Nothing is written without a verified schema.',
+  },
+  spconnect_http_requests_total: {
+    type: 'counter',
+    help: 'Requests to the provider, by what came of them.',
+    labels: ['client', 'endpoint', 'code'],
+    meaning: 'The rate of requests, and the share of each status.',
+  },
+  spconnect_http_request_duration_seconds: {
+    type: 'histogram',
+    help: "Seconds from a request to its answer's last byte being read and understood.",
+    labels: ['client', 'endpoint'],
+    meaning: 'How fast the provider answers.',
+    buckets: SECONDS,
+  },
+  spconnect_http_response_bytes_total: {
+    type: 'counter',
+    help: 'Bytes of the bodies of answers, decoded.',
+    labels: ['client', 'endpoint'],
+    meaning: 'What the provider sends.',
+  },
+  spconnect_http_rate_limit_wait_seconds_total: {
+    type: 'counter',
+    help: 'Seconds that requests were held back to stay within requestsPerSecond.',
+    labels: ['client'],
+    meaning: 'Grows by a second per second: the limit is what slows us.',
+  },
+  spconnect_token_requests_total: {
+    type: 'counter',
+    help: 'Tokens that were asked for, by what came of it.',
+    labels: ['client', 'outcome'],
+    meaning: 'Failures: the credentials or the token endpoint; polls fail once the last token has expired.',
+  },
+} as const satisfies MetricDefinitions;

@@ -1,0 +1,106 @@
+import type { Clock } from '../support/clock.ts';
+import type { ConnectorEvents } from './connector-events.ts';
+import { codeOf, countRegistryFailure } from './error-metrics.ts';
+import type { Meters } from './meters.ts';
+import type { SourceGauges } from './source-gauges.ts';
+
+const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as const;
+
+/** Events as metrics: the numbers that stand in the log lines, added up. */
+export function createMetricsEvents(options: {
+  readonly meters: Meters;
+  readonly sources: SourceGauges;
+  readonly clock: Pick<Clock, 'wallMs'>;
+}): ConnectorEvents {
+  const { meters, sources, clock } = options;
+
+  /** What every committed answer has. */
+  function answerCommitted(
+    source: string,
+    answer: { readonly deadLetters: number; readonly drift: number; readonly roundedNumbers: number },
+    written: { readonly record: string; readonly records: number; readonly commitMs: number },
+  ): void {
+    meters.add('spconnect_records_written_total', { source, record: written.record }, written.records);
+    meters.add('spconnect_dead_letters_total', { source }, answer.deadLetters);
+    meters.add('spconnect_drift_fields_total', { source }, answer.drift);
+    meters.add('spconnect_rounded_numbers_total', { source }, answer.roundedNumbers);
+    meters.observe('spconnect_transaction_records', { source }, written.records + answer.deadLetters);
+    meters.observe('spconnect_commit_duration_seconds', { source }, written.commitMs / 1_000);
+  }
+
+  return {
+    topicCreated: () => meters.add('spconnect_topics_created_total', {}, 1),
+    topicDrift: () => meters.add('spconnect_topic_differences_total', {}, 1),
+    writerOpened({ partition: number, durationMs }) {
+      const partition = String(number);
+      meters.add('spconnect_writer_opened_total', { partition }, 1);
+      meters.observe('spconnect_writer_open_duration_seconds', { partition }, durationMs / 1_000);
+    },
+    sourceStarted(place) {
+      sources.setStatus(place.source, 'running');
+      sources.setPlace(place);
+    },
+    polled(poll) {
+      const { source, endpoint, rows } = poll;
+      meters.add('spconnect_polls_total', { source, endpoint }, 1);
+      meters.add('spconnect_rows_received_total', { source, endpoint }, rows);
+      meters.observe('spconnect_poll_duration_seconds', { source, endpoint }, poll.durationMs / 1_000);
+      meters.set('spconnect_source_caught_up', { source }, poll.caughtUp ? 1 : 0);
+      meters.set('spconnect_source_last_poll_timestamp_seconds', { source }, clock.wallMs() / 1_000);
+      sources.setPlace(poll);
+    },
+    walkStarted({ source }) {
+      meters.set('spconnect_walk_running', { source }, 1);
+      meters.set('spconnect_walk_pages', { source }, 0);
+    },
+    walkResumed({ source, pages }) {
+      meters.set('spconnect_walk_running', { source }, 1);
+      meters.set('spconnect_walk_pages', { source }, pages);
+    },
+    pageCommitted(page) {
+      const { source, records, commitMs } = page;
+      answerCommitted(source, page, { record: 'instrument', records, commitMs });
+      meters.add('spconnect_rows_unchanged_total', { source }, page.unchanged);
+      meters.add('spconnect_rows_repeated_total', { source }, page.repeatedRows);
+      meters.add('spconnect_duplicate_keys_total', { source }, page.duplicateKeys);
+      meters.set('spconnect_walk_pages', { source }, page.page);
+    },
+    walkCompleted(walk) {
+      const { source } = walk;
+      meters.set('spconnect_walk_running', { source }, 0);
+      meters.set('spconnect_walk_last_pages', { source }, walk.pages);
+      meters.set('spconnect_walk_last_duration_seconds', { source }, walk.durationMs / 1_000);
+      meters.set('spconnect_walk_last_completed_timestamp_seconds', { source }, clock.wallMs() / 1_000);
+      meters.add('spconnect_walks_completed_total', { source }, 1);
+      for (const result of WALK_RESULTS) meters.add('spconnect_walk_rows_total', { source, result }, walk[result]);
+      meters.add('spconnect_walk_rows_total', { source, result: 'deadLetter' }, walk.deadLetters);
+      meters.add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
+    },
+    eventsCommitted(answer) {
+      const { source, events, commitMs } = answer;
+      answerCommitted(source, answer, { record: 'event', records: events, commitMs });
+    },
+    checksCommitted(answer) {
+      const { source, checks, commitMs } = answer;
+      answerCommitted(source, answer, { record: 'check', records: checks, commitMs });
+    },
+    answerDiscarded: ({ source, why }) =>
+      meters.add('spconnect_stream_answers_discarded_total', { source, reason: why }, 1),
+    notified: ({ source, kind }) => meters.add('spconnect_notifications_total', { source, kind }, 1),
+    attemptFailed({ source, err }) {
+      meters.add('spconnect_poll_failures_total', { source, code: codeOf(err) }, 1);
+      countRegistryFailure(meters, err);
+    },
+    writerLost: ({ partition, err }) =>
+      meters.add('spconnect_writer_lost_total', { partition: String(partition), code: codeOf(err) }, 1),
+    sourcePaused: ({ source }) => sources.setStatus(source, 'paused'),
+    sourceResumed: ({ source }) => sources.setStatus(source, 'running'),
+    sourceStopped: ({ source }) => sources.setStatus(source, 'stopped'),
+    stateUnreadable: () => meters.add('spconnect_states_unreadable_total', {}, 1),
+    sourceFailed({ source, err }) {
+      sources.setStatus(source, 'failed');
+      countRegistryFailure(meters, err);
+    },
+    stopped() {},
+  };
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '../support/clock.ts';
+import type { HttpObserver } from '../support/http-observer.ts';
+import type { ConnectorEvents } from './connector-events.ts';
+import { createHttpMetrics } from './http-metrics.ts';
+import { createMeters } from './meters.ts';
+import { createMetricsEvents } from './metrics-events.ts';
+import type { ProcessorEvents } from './processor-events.ts';
+import { createProcessorMetrics } from './processor-metrics.ts';
+import { createSourceGauges } from './source-gauges.ts';
+
+/** The metrics of one running connector: what feeds them, and what Prometheus reads. */
+export interface Metrics {
+  readonly events: ConnectorEvents;
+  readonly processorEvents: ProcessorEvents;
+  readonly httpObserver: HttpObserver;
+  /** The answer to a scrape. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+export function createMetrics(options: {
+  readonly version: string;
+  /** The names of all sources of the settings: each is there from the first scrape on, with zeros. */
+  readonly sources: readonly string[];
+  readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+}): Metrics {
+  const { clock } = options;
+  const meters = createMeters();
+  const sources = createSourceGauges({ meters, sources: options.sources, clock });
+  const processor = createProcessorMetrics(meters);
+  meters.set('spconnect_build_info', { version: options.version, node: process.versions.node }, 1);
+  return {
+    events: createMetricsEvents({ meters, sources, clock }),
+    processorEvents: processor.events,
+    httpObserver: createHttpMetrics(meters),
+    text() {
+      sources.refresh();
+      processor.refresh();
+      return meters.text();
+    },
+    contentType: meters.contentType,
+  };
+}

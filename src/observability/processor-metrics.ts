@@ -1,0 +1,84 @@
+import { codeOf, countRegistryFailure } from './error-metrics.ts';
+import { createFreshnessGauges } from './freshness-gauges.ts';
+import type { Meters } from './meters.ts';
+import type { BatchPriced, ProcessorEvents } from './processor-events.ts';
+
+const STATUSES = ['unassigned', 'running', 'failed'] as const;
+
+/** The price processor's events as metrics: the numbers that stand in the log lines, added up. */
+export function createProcessorMetrics(meters: Meters): {
+  readonly events: ProcessorEvents;
+  /** Brings those up to date that change while nothing happens; called before each scrape. */
+  refresh(): void;
+} {
+  const freshness = createFreshnessGauges(meters);
+  const partitions = new Set<string>();
+
+  function setStatus(now: (typeof STATUSES)[number]): void {
+    for (const status of STATUSES) meters.set('spconnect_prices_status', { status }, status === now ? 1 : 0);
+  }
+
+  function setPartitions(): void {
+    meters.set('spconnect_prices_partitions', {}, partitions.size);
+  }
+
+  setStatus('unassigned');
+  return {
+    refresh: freshness.refresh,
+    events: {
+      processorStarted(event) {
+        setStatus('running');
+        freshness.follow(event.freshness);
+        for (const price of event.kinds) meters.startAtZero({ price });
+      },
+      partitionAssigned({ topic, partition, durationMs }) {
+        partitions.add(`${topic}-${partition}`);
+        setPartitions();
+        meters.observe('spconnect_prices_assign_duration_seconds', {}, durationMs / 1_000);
+      },
+      partitionLost({ topic, partition }) {
+        partitions.delete(`${topic}-${partition}`);
+        setPartitions();
+      },
+      partitionWriterLost: ({ err }) => meters.add('spconnect_prices_writer_lost_total', { code: codeOf(err) }, 1),
+      batchPriced: (batch) => batchPriced(meters, batch),
+      batchBisected: ({ kind, code }) => meters.add('spconnect_prices_bisected_total', { price: kind, code }, 1),
+      batchLimitLearnt: ({ kind, maxItems }) => meters.set('spconnect_prices_batch_limit', { price: kind }, maxItems),
+      bulkAttemptFailed({ kind, err }) {
+        meters.add('spconnect_prices_bulk_failures_total', { price: kind, code: codeOf(err) }, 1);
+        countRegistryFailure(meters, err);
+      },
+      // Told by the gauge of failing instruments, which also falls again.
+      instrumentFailing() {},
+      processorAttemptFailed({ err }) {
+        meters.add('spconnect_prices_attempts_failed_total', { code: codeOf(err) }, 1);
+        countRegistryFailure(meters, err);
+      },
+      processorFailed({ err }) {
+        setStatus('failed');
+        countRegistryFailure(meters, err);
+      },
+    },
+  };
+}
+
+function batchPriced(meters: Meters, batch: BatchPriced): void {
+  const { kind: price, priced, problems, unusable, dropped, withoutIsin, gone } = batch;
+  meters.add('spconnect_prices_batches_total', { price }, 1);
+  meters.add('spconnect_prices_bulk_calls_total', { price }, batch.calls);
+  meters.add('spconnect_prices_items_total', { price, result: 'priced' }, priced);
+  meters.add('spconnect_prices_items_total', { price, result: 'problem' }, problems);
+  meters.add('spconnect_prices_items_total', { price, result: 'unusable' }, unusable);
+  meters.add('spconnect_prices_items_total', { price, result: 'dropped' }, dropped);
+  meters.add('spconnect_prices_records_total', { price, result: 'written' }, batch.records);
+  meters.add('spconnect_prices_records_total', { price, result: 'unchanged' }, batch.unchanged);
+  meters.add('spconnect_prices_inputs_total', { result: 'asked' }, batch.inputs - withoutIsin - gone);
+  meters.add('spconnect_prices_inputs_total', { result: 'withoutIsin' }, withoutIsin);
+  meters.add('spconnect_prices_inputs_total', { result: 'gone' }, gone);
+  meters.add('spconnect_prices_dead_letters_total', { price }, batch.deadLetters);
+  meters.add('spconnect_prices_drift_fields_total', { price }, batch.drift);
+  meters.add('spconnect_prices_rounded_numbers_total', { price }, batch.roundedNumbers);
+  meters.add('spconnect_prices_errors_flag_differs_total', { price }, batch.errorsFlagDiffers);
+  meters.observe('spconnect_prices_ask_duration_seconds', { price }, batch.askMs / 1_000);
+  meters.observe('spconnect_prices_commit_duration_seconds', { price }, batch.commitMs / 1_000);
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { scraped } from './scraped.ts';
+
+const source = 'instruments';
+const place = { source, since: '5-0', secondsToRetentionCliff: 604_800 };
+const page = {
+  source,
+  page: 3,
+  rows: 10,
+  records: 4,
+  unchanged: 3,
+  deadLetters: 2,
+  repeatedRows: 1,
+  drift: 5,
+  roundedNumbers: 6,
+  duplicateKeys: 7,
+  jsonBytes: 9,
+  avroBytes: 5,
+  fetchMs: 700,
+  commitMs: 80,
+  cursor: '4',
+};
+
+function metricsAt() {
+  const now = { wallMs: 1_000_000, monotonicMs: 5_000 };
+  const clock = { wallMs: () => now.wallMs, monotonicMs: () => now.monotonicMs };
+  const metrics = createMetrics({ version: '1.2.3', sources: [source, 'checks'], clock });
+  return { ...metrics, now, series: async () => scraped(await metrics.text()) };
+}
+
+test('every source of the settings is there from the first scrape on', async () => {
+  const series = await metricsAt().series();
+  for (const name of [source, 'checks']) {
+    assert.equal(series.get(`spconnect_dead_letters_total{source="${name}"}`), 0);
+    assert.equal(series.get(`spconnect_source_status{source="${name}",status="unassigned"}`), 1);
+    assert.equal(series.get(`spconnect_source_last_poll_timestamp_seconds{source="${name}"}`), 1_000);
+  }
+  assert.equal(series.get(`spconnect_build_info{version="1.2.3",node="${process.versions.node}"}`), 1);
+  assert.ok(series.has('nodejs_eventloop_lag_p99_seconds') && series.has('process_start_time_seconds'));
+});
+
+test('the numbers of a committed page are added up', async () => {
+  const { events, series } = metricsAt();
+  events.pageCommitted(page);
+  events.pageCommitted(page);
+  const seen = await series();
+  const sum = (name: string, more = '') => seen.get(`spconnect_${name}{source="instruments"${more}}`);
+  assert.equal(sum('records_written_total', ',record="instrument"'), 8);
+  assert.equal(sum('rows_unchanged_total'), 6);
+  assert.equal(sum('dead_letters_total'), 4);
+  assert.equal(sum('rows_repeated_total'), 2);
+  assert.equal(sum('drift_fields_total'), 10);
+  assert.equal(sum('rounded_numbers_total'), 12);
+  assert.equal(sum('duplicate_keys_total'), 14);
+  assert.equal(sum('walk_pages'), 3);
+  assert.equal(sum('commit_duration_seconds_sum'), 0.16);
+  assert.equal(sum('transaction_records_sum'), 12);
+});
+
+test('the seconds to the retention cliff fall while nothing is polled, and jump back with a poll', async () => {
+  const { events, now, series } = metricsAt();
+  const cliff = async () => (await series()).get('spconnect_seconds_to_retention_cliff{source="instruments"}');
+  assert.equal(await cliff(), undefined);
+  events.sourceStarted(place);
+  assert.equal(await cliff(), 604_800);
+  now.monotonicMs += 3_600_000;
+  assert.equal(await cliff(), 601_200);
+  events.polled({ ...place, endpoint: 'events', rows: 2, caughtUp: true, durationMs: 30 });
+  assert.equal(await cliff(), 604_800);
+  now.monotonicMs += 8 * 86_400_000;
+  assert.equal(await cliff(), -86_400);
+});
+
+test('the status of a source follows its life', async () => {
+  const { events, series } = metricsAt();
+  const status = async () =>
+    [...(await series())]
+      .filter(([name, value]) => name.startsWith(`spconnect_source_status{source="${source}"`) && value === 1)
+      .map(([name]) => /status="(\w+)"/.exec(name)?.[1]);
+  assert.deepEqual(await status(), ['unassigned']);
+  events.sourceStarted(place);
+  assert.deepEqual(await status(), ['running']);
+  events.sourcePaused({ source });
+  assert.deepEqual(await status(), ['paused']);
+  events.sourceResumed({ source });
+  assert.deepEqual(await status(), ['running']);
+  events.sourceStopped({ source });
+  assert.deepEqual(await status(), ['stopped']);
+  events.sourceFailed({ source, err: new ConnectorError('SCHEMA_INCOMPATIBLE', 'no') });
+  assert.deepEqual(await status(), ['failed']);
+  assert.equal((await series()).get('spconnect_registry_failures_total{code="SCHEMA_INCOMPATIBLE"}'), 1);
+});
