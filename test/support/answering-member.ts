@@ -1,4 +1,5 @@
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
+import type { TopicPartition } from '../../src/kafka/group-reader.ts';
 import { untilAborted } from '../../src/support/until-aborted.ts';
 
 export interface AnsweringOptions {
@@ -8,6 +9,8 @@ export interface AnsweringOptions {
   /** Has at least as many partitions. */
   readonly output: string;
   readonly signal: AbortSignal;
+  /** A partition is ours, and reading it begins. */
+  readonly onAssigned?: (partition: TopicPartition) => void;
 }
 
 export interface AnsweringMember {
@@ -19,7 +22,7 @@ export interface AnsweringMember {
  * A member of a group that copies each record of its input to its output exactly once, as the price processor does: one
  * transactional id per input partition, and the consumer offset in the transaction of the answers.
  */
-export function answerInputs({ cluster, input, output, signal }: AnsweringOptions): AnsweringMember {
+export function answerInputs({ cluster, input, output, signal, onAssigned }: AnsweringOptions): AnsweringMember {
   const stopped = new AbortController();
   const ended = cluster.groupReader.run({
     groupId: input,
@@ -40,6 +43,7 @@ export function answerInputs({ cluster, input, output, signal }: AnsweringOption
       let position = await neverWhenLost(
         writer.open(async () => (await cluster.consumerOffset(input, held, lost)) ?? 0n, lost),
       );
+      onAssigned?.(held);
       return {
         position: () => position,
         async take({ records, nextOffset }) {

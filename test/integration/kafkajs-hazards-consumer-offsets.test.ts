@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { noPosition, openOurCluster, readValues, textRecord } from '../support/tcp-proxy-cluster.ts';
+import type { Fault } from '../support/tcp-proxy-faults.ts';
+
+testOnBroker('H10: a raw producer that is no member commits offsets of a group that has one', async (t, raw) => {
+  const topic = await raw.createTopic();
+  const groupId = uniqueName('group');
+  const consumer = raw.client().consumer({ groupId, maxWaitTimeInMs: 100 });
+  t.after(() => consumer.disconnect());
+  const joined = Promise.withResolvers<void>();
+  consumer.on(consumer.events.GROUP_JOIN, () => joined.resolve());
+  await consumer.connect();
+  await consumer.subscribe({ topic });
+  await consumer.run({ autoCommit: false, eachMessage: async () => {} });
+  await joined.promise;
+
+  const zombie = await raw.producer(uniqueName('zombie'));
+  const transaction = await zombie.transaction();
+  const topics = [{ topic, partitions: [{ partition: 0, offset: '1234' }] }];
+  await transaction.sendOffsets({ consumerGroupId: groupId, topics });
+  await transaction.commit();
+  await eventually(
+    'the offset is committed',
+    async () => (await raw.admin.fetchOffsets({ groupId, topics: [topic] }))[0]?.partitions[0]?.offset,
+    (offset) => offset === '1234',
+  );
+});
+
+testOnBroker('H10: of ours, only the newest holder of the transactional id commits an offset', async (t, raw) => {
+  const topic = await raw.createTopic();
+  const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { broker: raw.broker })];
+  const transactionalId = uniqueName('shared');
+  const offset = { groupId: uniqueName('group'), topic, partition: 0 };
+  const position = () => theirs.consumerOffset(offset.groupId, offset, t.signal);
+  const zombie = ours.transactionalWriter(transactionalId);
+  await zombie.open(noPosition, t.signal);
+  await zombie.commit([], { ...offset, offset: 1n });
+  const heir = theirs.transactionalWriter(transactionalId);
+  assert.equal(await heir.open(position, t.signal), 1n);
+  await assert.rejects(zombie.commit([], { ...offset, offset: 1234n }), { code: 'WRITER_FENCED' });
+  await heir.commit([], { ...offset, offset: 2n });
+  assert.equal(await heir.open(position, t.signal), 2n);
+});
+
+for (const api of ['AddOffsetsToTxn', 'TxnOffsetCommit'] as const) {
+  for (const fault of ['cutRequest', 'cutAnswer', 'dropAnswer'] satisfies Fault[]) {
+    testOnBroker(`H14: our writer opens again after ${fault} of ${api}, and nothing is committed`, async (t, raw) => {
+      const topic = await raw.createTopic();
+      const ours = openOurCluster(t, { ...raw, tuning: { requestTimeoutMs: 1_000 } });
+      const writer = ours.transactionalWriter(uniqueName('ours'));
+      const offset = { groupId: uniqueName('group'), topic, partition: 0, offset: 7n };
+      const position = () => ours.consumerOffset(offset.groupId, offset, t.signal);
+      await writer.open(noPosition, t.signal);
+      const rule = raw.proxy.addRule({ on: api, fault });
+      await assert.rejects(writer.commit([textRecord(topic, 'answer')], offset), { code: 'TRANSACTION_FAILED' });
+      assert.equal(rule.hits(), 1);
+
+      assert.equal(await writer.open(position, t.signal), null);
+      await writer.commit([textRecord(topic, 'answer')], offset);
+      assert.equal(await writer.open(position, t.signal), 7n);
+      assert.deepEqual(await readValues(ours, topic), ['answer']);
+    });
+  }
+}
