@@ -77,7 +77,7 @@ export function createFollowedSource(
 
 /** Everything of a stream that needs registered schemas: the decoder of its answers, and the encoder of notifications. */
 export function registeredDecoder<Decoder>(
-  { topics, registry, settings, clock }: FollowedSourceOptions,
+  { source, topics, registry, settings, clock, events }: FollowedSourceOptions,
   name: SchemaName,
   createDecoder: (options: {
     readonly schema: string;
@@ -93,12 +93,15 @@ export function registeredDecoder<Decoder>(
   const maxValueBytes = topics.maxRecordBytes - RECORD_ALLOWANCE_BYTES;
   const idOf = (topic: TopicSpecification, text: string, signal: AbortSignal) =>
     registry.schemaId(`${topic.name}-value`, text, signal);
-  return registeredOnce(async (signal) => {
-    const schemaId = await idOf(topics.target, schema, signal);
-    const notificationId = await idOf(topics.notifications, notification, signal);
-    return {
-      decoder: createDecoder({ schema, schemaId, onMismatch, maxValueBytes, clock }),
-      notifications: createNotificationEncoder({ schema: notification, schemaId: notificationId }),
-    };
-  });
+  return registeredOnce(
+    async (signal) => {
+      const schemaId = await idOf(topics.target, schema, signal);
+      const notificationId = await idOf(topics.notifications, notification, signal);
+      return {
+        decoder: createDecoder({ schema, schemaId, onMismatch, maxValueBytes, clock }),
+        notifications: createNotificationEncoder({ schema: notification, schemaId: notificationId }),
+      };
+    },
+    () => events.schemasRegistered({ source: source.name }),
+  );
 }

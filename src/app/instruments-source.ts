@@ -23,6 +23,7 @@ import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { registeredOnce } from './registered-once.ts';
 
 // Key, headers and framing of a record; the limit of a topic counts them too.
 const RECORD_ALLOWANCE_BYTES = 4_096;
@@ -55,7 +56,7 @@ export function createInstrumentsSource(options: SourceOptions): Source {
   const { source, settings, topics, clock, random, events } = options;
   const key = offsetKey(source.name, source.type);
   const filter = filterText(source);
-  const schemas = registeredOnce(options);
+  const schemas = registeredSchemas(options);
   const targets = { source: source.name, ...topics };
   const referenceData = createReferenceData({
     http: options.http,
@@ -112,7 +113,7 @@ export function createInstrumentsSource(options: SourceOptions): Source {
 }
 
 /** Everything that needs registered schemas, made when they are; asked again until then. */
-function registeredOnce({ settings, topics, registry, clock }: SourceOptions) {
+function registeredSchemas({ source, settings, topics, registry, clock, events }: SourceOptions) {
   const { onMismatch } = settings.mapping;
   const maxValueBytes = topics.maxRecordBytes - RECORD_ALLOWANCE_BYTES;
   const texts = {
@@ -122,7 +123,6 @@ function registeredOnce({ settings, topics, registry, clock }: SourceOptions) {
   };
   const idOf = (topic: TopicSpecification, text: string, signal: AbortSignal) =>
     registry.schemaId(`${topic.name}-value`, text, signal);
-  let made: Awaited<ReturnType<typeof make>> | null = null;
 
   async function make(signal: AbortSignal) {
     const instrumentId = await idOf(topics.instruments, texts.instrument, signal);
@@ -146,8 +146,5 @@ function registeredOnce({ settings, topics, registry, clock }: SourceOptions) {
     };
   }
 
-  return async (signal: AbortSignal) => {
-    made ??= await make(signal);
-    return made;
-  };
+  return registeredOnce(make, () => events.schemasRegistered({ source: source.name }));
 }

@@ -107,7 +107,6 @@ async function runLap(
     } catch (error) {
       if (error instanceof ConnectorError && error.action === 'stopSource') standings.failed(source, error);
       else if (error !== leave.reason) throw error;
-      else if (targets.of(name).state === 'stopped') events.sourceStopped({ source: name });
     } finally {
       leave.end();
     }

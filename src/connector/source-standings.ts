@@ -29,14 +29,27 @@ export interface Leaving {
 export function createSourceStandings<Source extends Named>(options: {
   readonly sources: readonly Source[];
   readonly targets: SourceTargets;
-  readonly events: Pick<ConnectorEvents, 'sourceFailed'>;
+  readonly events: Pick<ConnectorEvents, 'sourceFailed' | 'sourceStopped'>;
 }): SourceStandings<Source> {
   const { sources, targets, events } = options;
   const failedIn = new Map<Source, number>();
+  const stopped = new Set<Source>();
   const dueBy = (source: Source) => (target: SourceTarget) =>
     target.state !== 'stopped' && failedIn.get(source) !== target.generation;
   const untilDue = (source: Source, signal: AbortSignal) =>
-    untilTarget(() => targets.of(source.name), dueBy(source), signal);
+    untilTarget(
+      () => targets.of(source.name),
+      (target) => {
+        tellOnceStopped(source, target.state === 'stopped');
+        return dueBy(source)(target);
+      },
+      signal,
+    );
+  const tellOnceStopped = (source: Source, isStopped: boolean) => {
+    if (isStopped && !stopped.has(source)) events.sourceStopped({ source: source.name });
+    if (isStopped) stopped.add(source);
+    else stopped.delete(source);
+  };
   return {
     isDue: (source) => dueBy(source)(targets.of(source.name)),
     untilDue,

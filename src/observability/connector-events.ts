@@ -17,6 +17,8 @@ export interface ConnectorEvents {
   }): void;
   /** A source begins at its committed offset, or anew: at the start, and whenever its writer was opened again. */
   sourceStarted(event: StreamPlace): void;
+  /** The registry knows every schema that the source writes; told once for each source. */
+  schemasRegistered(event: { readonly source: string }): void;
   /** The provider has answered a poll, and what followed from it is committed where anything did. */
   polled(event: Polled): void;
   walkStarted(event: WalkStarted): void;
@@ -48,6 +50,8 @@ export interface ConnectorEvents {
   stateUnreadable(event: { readonly source: string; readonly offset: string; readonly why: string }): void;
   /** A source has stopped for good: it needs an operator. The others go on. */
   sourceFailed(event: { readonly source: string; readonly err: unknown }): void;
+  /** The admin server answers; the base of its addresses. */
+  adminListening(event: { readonly url: string }): void;
   stopped(event: Stopped): void;
 }
 
@@ -188,6 +192,7 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     topicDrift: line('warn', 'topic differs from what would be created'),
     writerOpened: line('info', 'writer opened'),
     sourceStarted: line('info', 'source started'),
+    schemasRegistered: line('debug', 'schemas registered'),
     polled: line('debug', 'poll answered'),
     walkStarted: line('info', 'walk started'),
     walkResumed: line('info', 'walk resumed'),
@@ -204,6 +209,7 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     sourceStopped: line('info', 'source stopped as asked'),
     stateUnreadable: line('warn', 'value of the states topic passed over'),
     sourceFailed: line('error', 'source failed, an operator is needed'),
+    adminListening: line('info', 'admin server listens'),
     stopped: line('info', 'stopped'),
   };
 }

@@ -101,6 +101,8 @@ export function createMetricsEvents(options: {
       sources.setStatus(source, 'failed');
       countRegistryFailure(meters, err);
     },
+    schemasRegistered() {},
+    adminListening() {},
     stopped() {},
   };
 }
