@@ -11,6 +11,11 @@ export function epochDays(text: string): number | null {
 /** Milliseconds since 1970-01-01 00:00:00, without a zone, of `YYYY-MM-DD HH:MM:SS`; null for anything else. */
 export function localEpochMs(text: string): number | null {
   if (text.length !== DATE_TIME_LENGTH || text[10] !== ' ' || text[13] !== ':' || text[16] !== ':') return null;
+  return localMsAt(text);
+}
+
+/** Milliseconds of the date and the time of day in the first 19 characters, whatever stands between them. */
+export function localMsAt(text: string): number | null {
   const days = daysAt(text);
   const hours = digitsAt(text, 11, 2);
   const minutes = digitsAt(text, 14, 2);
@@ -55,8 +60,8 @@ function daysFromCivil(year: number, month: number, day: number): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-// The number that the digits make, or -1 when one of them is none.
-function digitsAt(text: string, start: number, count: number): number {
+/** The number that the digits make, or -1 when one of them is none. */
+export function digitsAt(text: string, start: number, count: number): number {
   let number = 0;
   for (let at = start; at < start + count; at++) {
     const digit = text.charCodeAt(at) - 0x30;

@@ -1,6 +1,7 @@
 import type { AvroRecord, AvroValue } from './avro-value.ts';
 import { jsonTextMapper, type ScalarMapper, scalarMapper } from './scalar-mapping.ts';
 import type { FieldNode, RecordNode, SchemaNode } from './schema.ts';
+import type { AssumedZone } from './time-zone.ts';
 
 /** A schema prepared for mapping: names in both spellings, leaves as functions. */
 export type MappingNode =
@@ -22,6 +23,8 @@ export interface RecordMapping {
   readonly kind: 'record';
   readonly members: readonly MemberMapping[];
   readonly memberNames: ReadonlySet<string>;
+  /** A member that is known and has no field. */
+  readonly discriminator: string | null;
   /** From the spelling with a capital first letter to the schema's. */
   readonly byCapitalised: ReadonlyMap<string, string>;
   readonly derived: readonly DerivedField[];
@@ -41,57 +44,60 @@ export interface DerivedField {
 }
 
 /** @throws Error when the schema has no field for what it does not know: then something could be lost. */
-export function compileMapping(schema: RecordNode): WholeMapping {
-  const compiled = compileRecord(schema);
+export function compileMapping(schema: RecordNode, zone: AssumedZone | null): WholeMapping {
+  const compiled = compileRecord(schema, zone);
   if (compiled.kind !== 'whole') throw new Error(`The schema ${schema.fullName} has no field for unknown members.`);
   return compiled;
 }
 
-function compileNode(node: SchemaNode): MappingNode {
+function compileNode(node: SchemaNode, zone: AssumedZone | null): MappingNode {
   switch (node.kind) {
     case 'scalar':
-      return { kind: 'scalar', map: scalarMapper(node) };
+      return { kind: 'scalar', map: scalarMapper(node, zone) };
     case 'array':
-      return { kind: 'array', items: compileNode(node.items) };
+      return { kind: 'array', items: compileNode(node.items, zone) };
     case 'nullable':
-      return { kind: 'nullable', inner: compileNode(node.inner) };
+      return { kind: 'nullable', inner: compileNode(node.inner, zone) };
     case 'record':
-      return compileRecord(node);
+      return compileRecord(node, zone);
     case 'map':
       throw new Error('Maps are for unknown members only; nothing is mapped to them.');
   }
 }
 
-function compileRecord(node: RecordNode): WholeMapping | RecordMapping {
-  const members = [...node.fields.flatMap((field) => compileMember(field, node)), ...compileEnvelopes(node)];
+function compileRecord(node: RecordNode, zone: AssumedZone | null): WholeMapping | RecordMapping {
+  const members = [
+    ...node.fields.flatMap((field) => compileMember(field, node, zone)),
+    ...compileEnvelopes(node, zone),
+  ];
   const names = node.fields.map(({ name }) => name);
-  const record = recordMapping(names, members, node.fields.flatMap(compileDerived));
+  const record = recordMapping(names, members, node.fields.flatMap(compileDerived), node.discriminator);
   const unknownFields = node.fields.find((field) => field.role.kind === 'unknownFields')?.name;
   return unknownFields === undefined ? record : { kind: 'whole', record, unknownFields };
 }
 
-function compileMember(field: FieldNode, { fields }: RecordNode): MemberMapping[] {
+function compileMember(field: FieldNode, { fields }: RecordNode, zone: AssumedZone | null): MemberMapping[] {
   const { name, node, role } = field;
   if (role.kind !== 'member') return [];
   // A key that is taken from a member makes that member a must, whatever the schema says of it.
   const isMust = fields.some(
     (other) => other.role.kind === 'takenFrom' && other.role.within === name && other.node.kind !== 'nullable',
   );
-  return [memberMapping(name, compileNode(isMust && node.kind === 'nullable' ? node.inner : node))];
+  return [memberMapping(name, compileNode(isMust && node.kind === 'nullable' ? node.inner : node, zone))];
 }
 
 // Objects that are sent around fields of the record and are no fields themselves.
-function compileEnvelopes({ fields }: RecordNode): MemberMapping[] {
+function compileEnvelopes({ fields }: RecordNode, zone: AssumedZone | null): MemberMapping[] {
   const envelopes = new Map<string, MemberMapping[]>();
   for (const { node, role } of fields) {
     if (role.kind !== 'takenFrom' || fields.some(({ name }) => name === role.within)) continue;
     const text: MappingNode = { kind: 'nullable', inner: { kind: 'scalar', map: jsonTextMapper() } };
-    const member = memberMapping(role.member, role.jsonText ? text : compileNode(node));
+    const member = memberMapping(role.member, role.jsonText ? text : compileNode(node, zone));
     envelopes.set(role.within, [...(envelopes.get(role.within) ?? []), member]);
   }
   return [...envelopes].map(([name, members]) => {
     const names = members.map((member) => member.name);
-    return memberMapping(name, { kind: 'nullable', inner: recordMapping(names, members, []) });
+    return memberMapping(name, { kind: 'nullable', inner: recordMapping(names, members, [], null) });
   });
 }
 
@@ -99,14 +105,16 @@ function recordMapping(
   fields: readonly string[],
   members: readonly MemberMapping[],
   derived: readonly DerivedField[],
+  discriminator: string | null,
 ): RecordMapping {
   const empty = Object.fromEntries(fields.map((name) => [name, null]));
   return {
     kind: 'record',
     members,
-    memberNames: new Set(members.map(({ name }) => name)),
+    memberNames: new Set([...members.map(({ name }) => name), ...(discriminator === null ? [] : [discriminator])]),
     byCapitalised: new Map(members.map(({ name, capitalised }) => [capitalised, name])),
     derived,
+    discriminator,
     blank: () => ({ ...empty }),
   };
 }

@@ -10,6 +10,7 @@ import {
 } from './mapping-nodes.ts';
 import type { ScalarMapper } from './scalar-mapping.ts';
 import type { RecordNode } from './schema.ts';
+import type { AssumedZone } from './time-zone.ts';
 
 /** What a field of the wrong type does: it makes its record a dead letter, or becomes null and is kept in extras. */
 export type OnMismatch = 'deadLetter' | 'keepInExtras';
@@ -20,7 +21,7 @@ export type MappedValue =
       readonly record: AvroRecord;
       /** Fields that were sent and that the schema does not know, or not with this type, but kept in extras. */
       readonly driftFields: number;
-      /** Decimals with more fraction digits than the field holds: rounded there, verbatim in extras. */
+      /** Decimals and instants with more fraction digits than the field holds: rounded there, verbatim in extras. */
       readonly roundedNumbers: number;
     }
   | {
@@ -54,8 +55,9 @@ export class Mapping {
   #pointer = '';
   #reason = '';
 
-  constructor(schema: RecordNode, onMismatch: OnMismatch) {
-    this.#root = compileMapping(schema);
+  /** @param assumedZone the zone of instants that are sent without one; without it they are of the wrong type */
+  constructor(schema: RecordNode, onMismatch: OnMismatch, assumedZone: AssumedZone | null = null) {
+    this.#root = compileMapping(schema, assumedZone);
     this.#keepMismatches = onMismatch === 'keepInExtras';
   }
 
@@ -159,7 +161,7 @@ export class Mapping {
   #mapRecord(node: RecordMapping, value: JsonValue): Record<string, AvroValue> | typeof MISMATCH {
     if (!(value instanceof Map)) return this.#mismatch(`${describeJson(value)} where an object is due`);
     const record = node.blank();
-    let known = 0;
+    let known = node.discriminator !== null && value.has(node.discriminator) ? 1 : 0;
     for (const { name, capitalised, node: fieldNode } of node.members) {
       let member = value.get(name);
       if (member !== undefined) known += 1;

@@ -3,6 +3,7 @@ import { ConnectorError } from '../errors.ts';
 import { avscType } from './avsc-type.ts';
 import { dateText, localDateTimeText } from './calendar.ts';
 import { decimalText } from './decimal.ts';
+import { instantText } from './instant.ts';
 import { parseSchema, type RecordNode, type ScalarNode, type SchemaNode } from './schema.ts';
 import { readWireValue } from './wire-format.ts';
 
@@ -75,6 +76,7 @@ function readableScalar(node: ScalarNode, decoded: unknown): ReadableValue {
   if (node.logical?.name === 'decimal') return decimalText(decoded as Buffer, node.logical.scale);
   if (node.logical?.name === 'date') return dateText(decoded as number);
   if (node.logical?.name === 'local-timestamp-millis') return localDateTimeText(Number(decoded));
+  if (node.logical?.name === 'timestamp-micros') return instantText(decoded as bigint);
   if (node.logical?.name === 'timestamp-millis') return new Date(Number(decoded)).toISOString();
   if (node.avro === 'bytes') return (decoded as Buffer).toString('base64');
   return typeof decoded === 'bigint' ? String(decoded) : (decoded as boolean | number | string);

@@ -2,8 +2,10 @@ import type { ScalarValue } from './avro-value.ts';
 import { epochDays, localEpochMs } from './calendar.ts';
 import { DecimalEncoder } from './decimal.ts';
 import { JsonNumber, type JsonValue } from './exact-json.ts';
+import { parseInstant } from './instant.ts';
 import { describeJson, toJsonText } from './json-text.ts';
 import type { ScalarNode } from './schema.ts';
+import type { AssumedZone } from './time-zone.ts';
 
 /** What became of a leaf: its value, or why it has none. */
 export type ScalarOutcome =
@@ -16,15 +18,19 @@ const PLAIN_INTEGER = /^-?\d{1,19}$/;
 const LARGEST_LONG = 2n ** 63n - 1n;
 const LARGEST_INT = 2n ** 31n - 1n;
 
-/** How JSON becomes a leaf of this kind. Reasons never quote a value. */
-export function scalarMapper(node: ScalarNode): ScalarMapper {
+/**
+ * How JSON becomes a leaf of this kind. Reasons never quote a value.
+ * @param assumedZone the zone of instants without one; null: they are of the wrong type
+ */
+export function scalarMapper(node: ScalarNode, assumedZone: AssumedZone | null): ScalarMapper {
   if (node.logical === null) return plainMapper(node);
   if (node.logical.name === 'decimal') return decimalMapper(node.logical);
   if (node.logical.name === 'date') return textMapper('a date YYYY-MM-DD', epochDays);
   if (node.logical.name === 'local-timestamp-millis') {
     return textMapper('a date-time YYYY-MM-DD HH:MM:SS', localEpochMs);
   }
-  throw new Error('The provider sends no instants in reference data.');
+  if (node.logical.name === 'timestamp-micros') return instantMapper(assumedZone);
+  throw new Error('The provider sends no instants in milliseconds.');
 }
 
 /** For what has no shape that is known: any value, as its JSON text. */
@@ -75,6 +81,17 @@ function textMapper(due: string, parse: (text: string) => number | null): Scalar
     if (typeof value !== 'string') return mismatch(describeJson(value), due);
     const parsed = parse(value);
     return parsed === null ? mismatch('a string of another form', due) : exact(parsed);
+  };
+}
+
+function instantMapper(assumedZone: AssumedZone | null): ScalarMapper {
+  const due = 'a date-time of ISO 8601 with its zone';
+  return (value) => {
+    if (typeof value !== 'string') return mismatch(describeJson(value), due);
+    const instant = parseInstant(value, assumedZone);
+    if (instant === null) return mismatch('a string of another form', due);
+    if (instant === 'noZone') return mismatch('a date-time without zone (marketData.assumedZone names none)', due);
+    return { kind: 'value', value: instant.micros, exact: instant.rounded ? 'rounded' : 'exact' };
   };
 }
 

@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The records that have a schema in the folder schemas/. */
-export const SCHEMA_NAMES = ['Instrument', 'InstrumentEvent', 'PreTradeCheck', 'Notification'] as const;
+export const SCHEMA_NAMES = [
+  'Instrument',
+  'InstrumentEvent',
+  'PreTradeCheck',
+  'PriceSnapshot',
+  'DailyPrice',
+  'IntradayPrice',
+  'Notification',
+] as const;
 export type SchemaName = (typeof SCHEMA_NAMES)[number];
 
 const SCHEMAS = join(import.meta.dirname, '../../schemas');

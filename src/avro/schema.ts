@@ -15,7 +15,7 @@ export interface ScalarNode {
 
 export type LogicalType =
   | { readonly name: 'decimal'; readonly precision: number; readonly scale: number }
-  | { readonly name: 'date' | 'local-timestamp-millis' | 'timestamp-millis' };
+  | { readonly name: 'date' | 'local-timestamp-millis' | 'timestamp-millis' | 'timestamp-micros' };
 
 export interface ArrayNode {
   readonly kind: 'array';
@@ -39,6 +39,8 @@ export interface RecordNode {
   readonly fullName: string;
   readonly doc: string;
   readonly fields: readonly FieldNode[];
+  /** A member that only tells what is sent, and has no field (attribute `discriminator`); null where there is none. */
+  readonly discriminator: string | null;
 }
 
 export interface FieldNode {
@@ -54,6 +56,8 @@ export interface FieldNode {
 export type FieldRole =
   /** From the member of the same name. */
   | { readonly kind: 'member' }
+  /** From whoever makes the record; a member of this name is unknown (attribute `given`). */
+  | { readonly kind: 'given' }
   /** The `value` of the first element of `list` whose `type` is this one in any casing (attribute `firstOf`). */
   | { readonly kind: 'firstOf'; readonly list: string; readonly type: string }
   /**
@@ -107,7 +111,8 @@ function parseRecord(
   const ownNamespace = fullName.slice(0, Math.max(0, fullName.lastIndexOf('.')));
   if (!Array.isArray(attributes.fields)) throw new Error(`The record ${fullName} has no fields.`);
   const fields: FieldNode[] = [];
-  const record: RecordNode = { kind: 'record', fullName, doc: String(attributes.doc ?? ''), fields };
+  const discriminator = typeof attributes.discriminator === 'string' ? attributes.discriminator : null;
+  const record: RecordNode = { kind: 'record', fullName, doc: String(attributes.doc ?? ''), fields, discriminator };
   named.set(fullName, record);
   for (const field of attributes.fields.map(asAttributes)) {
     fields.push({
@@ -123,6 +128,7 @@ function parseRecord(
 
 function parseRole(field: Readonly<Record<string, unknown>>): FieldRole {
   if (field.unknownFields === true) return { kind: 'unknownFields' };
+  if (field.given === true) return { kind: 'given' };
   if (field.takenFrom !== undefined) return parseTakenFrom(field);
   if (field.firstOf === undefined) return { kind: 'member' };
   const { list, type } = asAttributes(field.firstOf);
@@ -144,7 +150,8 @@ function parseLogical(attributes: Readonly<Record<string, unknown>>): LogicalTyp
     return { name, precision: Number(attributes.precision), scale: Number(attributes.scale ?? 0) };
   }
   if (name === 'date' && attributes.type === 'int') return { name };
-  if ((name === 'local-timestamp-millis' || name === 'timestamp-millis') && attributes.type === 'long') return { name };
+  const isMoment = name === 'local-timestamp-millis' || name === 'timestamp-millis' || name === 'timestamp-micros';
+  if (isMoment && attributes.type === 'long') return { name };
   throw new Error(`The logical type ${String(name)} is not used.`);
 }
 

@@ -23,7 +23,7 @@ export function typescriptSource(schemaText: string, modules: ReadonlyMap<string
   for (const field of root.fields) collect(field.node);
   return `${[
     `// Generated from schemas/${shortName(root)}.avsc by src/avro/generate-types.ts; a test fails when it is stale.\n` +
-      '// Decimals are unscaled bytes, dates days since 1970-01-01, date-times milliseconds since then.',
+      '// Decimals are unscaled bytes, dates days since 1970-01-01, date-times milliseconds since then, or microseconds.',
     ...imports,
     ...[...records.values()].map(recordSource),
   ].join('\n\n')}\n`;
@@ -55,6 +55,8 @@ function typeSource(node: SchemaNode): string {
 function scalarSource(node: ScalarNode): string {
   if (node.avro === 'string' || node.avro === 'boolean') return node.avro;
   if (node.avro === 'bytes') return 'Buffer';
+  // Beyond the year 2255 microseconds are no safe integer.
+  if (node.logical?.name === 'timestamp-micros') return 'number | bigint';
   return node.avro === 'long' && node.logical === null ? 'bigint' : 'number';
 }
 

@@ -67,6 +67,8 @@ function scalarSamples(node: ScalarNode): fc.Arbitrary<Sample> {
       return moments().map((text) => quoted(text.slice(0, 10)));
     case 'local-timestamp-millis':
       return moments().map((text) => quoted(text.slice(0, 19).replace('T', ' ')));
+    case 'timestamp-micros':
+      return instantSamples();
     case 'boolean':
       return fc.boolean().map((expected) => ({ json: String(expected), expected }));
     case 'long':
@@ -81,6 +83,31 @@ function scalarSamples(node: ScalarNode): fc.Arbitrary<Sample> {
 function moments(): fc.Arbitrary<string> {
   const [min, max] = [new Date('0001-01-01T00:00:00Z'), new Date('9999-12-31T23:59:59Z')];
   return fc.date({ min, max, noInvalidDate: true }).map((date) => date.toISOString());
+}
+
+// With up to six fraction digits and any offset, written in different ways.
+function instantSamples(): fc.Arbitrary<Sample> {
+  const [min, max] = [new Date('0001-01-02T00:00:00Z'), new Date('9999-12-30T00:00:00Z')];
+  return fc
+    .record({
+      date: fc.date({ min, max, noInvalidDate: true }),
+      fraction: fc.stringMatching(/^\d{0,6}$/),
+      zeros: fc.nat(4),
+      offsetMinutes: fc.integer({ min: -14 * 60, max: 14 * 60 }),
+      form: fc.constantFrom('Z', 'z', '+hh:mm', '+hhmm'),
+    })
+    .map(({ date, fraction, zeros, offsetMinutes, form }) => {
+      const part = fraction.replace(/0+$/, '');
+      const expected = `${date.toISOString().slice(0, 19)}${part === '' ? '' : `.${part}`}Z`;
+      const isUtc = form.length === 1;
+      const local = new Date(date.getTime() + (isUtc ? 0 : offsetMinutes * 60_000)).toISOString().slice(0, 19);
+      const digits = `${fraction}${fraction === '' ? '' : '0'.repeat(zeros)}`;
+      const [hours, minutes] = [Math.trunc(Math.abs(offsetMinutes) / 60), Math.abs(offsetMinutes) % 60];
+      const two = (number: number) => String(number).padStart(2, '0');
+      const offset = `${offsetMinutes < 0 ? '-' : '+'}${two(hours)}${form === '+hhmm' ? '' : ':'}${two(minutes)}`;
+      const text = `${local}${digits === '' ? '' : `.${digits}`}${isUtc ? form : offset}`;
+      return { json: JSON.stringify(text), expected };
+    });
 }
 
 // At most 20 integer and 18 fraction digits, written in different ways.

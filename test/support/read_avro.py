@@ -3,7 +3,7 @@
 usage: read_avro.py SCHEMA.avsc < base64-lines > json-lines
 
 Prints one JSON object for each value: decimals and longs as exact text, dates as YYYY-MM-DD, local date-times as
-YYYY-MM-DD HH:MM:SS. Ends with an error for a value that is not whole, or has bytes behind the record.
+YYYY-MM-DD HH:MM:SS, instants as ISO 8601 in UTC. Ends with an error for a value that is not whole, or has bytes behind the record.
 """
 
 import base64
@@ -23,6 +23,9 @@ def readable(value):
         return [readable(item) for item in value]
     if isinstance(value, decimal.Decimal):
         return decimal_text(value)
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        text = value.astimezone(datetime.timezone.utc).isoformat().removesuffix("+00:00")
+        return (text.rstrip("0") if "." in text else text) + "Z"
     if isinstance(value, datetime.datetime):
         return value.isoformat(sep=" ")
     if isinstance(value, datetime.date):

@@ -1,5 +1,5 @@
 // Generated from schemas/InstrumentEvent.avsc by src/avro/generate-types.ts; a test fails when it is stale.
-// Decimals are unscaled bytes, dates days since 1970-01-01, date-times milliseconds since then.
+// Decimals are unscaled bytes, dates days since 1970-01-01, date-times milliseconds since then, or microseconds.
 
 import type { Instrument } from './instrument.ts';
 

@@ -1,5 +1,5 @@
 // Generated from schemas/Instrument.avsc by src/avro/generate-types.ts; a test fails when it is stale.
-// Decimals are unscaled bytes, dates days since 1970-01-01, date-times milliseconds since then.
+// Decimals are unscaled bytes, dates days since 1970-01-01, date-times milliseconds since then, or microseconds.
 
 /** The static data of a structured product, as the provider sends it (reference data interface, part 2.2). A pure function of what was sent: equal bytes mean that nothing changed. */
 export type Instrument = {

@@ -1,5 +1,5 @@
 // Generated from schemas/Notification.avsc by src/avro/generate-types.ts; a test fails when it is stale.
-// Decimals are unscaled bytes, dates days since 1970-01-01, date-times milliseconds since then.
+// Decimals are unscaled bytes, dates days since 1970-01-01, date-times milliseconds since then, or microseconds.
 
 /** What an operator or a consumer must know of a source or processor and no other record can tell. Which fields are set depends on the kind. */
 export type Notification = {

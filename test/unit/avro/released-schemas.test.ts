@@ -42,6 +42,9 @@ const KEYS = {
   Instrument: ['/id'],
   InstrumentEvent: ['/id', '/instrument/id'],
   PreTradeCheck: ['/preTradeCheckId', '/instrument/id'],
+  PriceSnapshot: ['/instrumentId'],
+  DailyPrice: ['/instrumentId', '/fields', '/date'],
+  IntradayPrice: ['/instrumentId', '/interval', '/fields', '/windowOpenTimestamp'],
   Notification: ['/source'],
 };
 
