@@ -43,8 +43,10 @@ export interface ListReaderOptions<Row> {
   /** The member of the answer that holds the list. */
   readonly listKey: string;
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** What an element gives. `raw` is a view of its bytes within the body: whoever keeps it makes a copy. */
-  readonly decodeRow: (element: JsonValue, raw: Buffer) => Row;
+  /**
+   * What the element at a position gives. `raw` is a view of its bytes within the body: whoever keeps it makes a copy.
+   */
+  readonly decodeRow: (element: JsonValue, raw: Buffer, position: number) => Row;
 }
 
 const LONGEST_TURN_MS = 6;
@@ -70,7 +72,7 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
       const start = reader.position;
       const value = reader.readBounded(2, LONGEST_VALUE_BYTES);
       if (value === undefined) rows.push(await skipRow(reader, bytes));
-      else rows.push(decodeRow(value, bytes.subarray(start, reader.position)));
+      else rows.push(decodeRow(value, bytes.subarray(start, reader.position), rows.length));
       if (clock.monotonicMs() - turnStartedMs < LONGEST_TURN_MS) continue;
       await afterOtherWork();
       turnStartedMs = clock.monotonicMs();

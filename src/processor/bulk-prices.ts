@@ -35,8 +35,9 @@ export interface PriceAnswers {
   readonly answers: readonly PriceAnswer[];
   /** The `errors` flag says otherwise than the items. Harmless, counted. */
   readonly errorsFlagDiffers: boolean;
-  /** Fields that the schema does not know, kept in extras, and decimals that were rounded. */
+  /** Fields that the schema does not know, kept in extras, and keys that came twice, of which the last counts. */
   readonly drift: number;
+  /** Decimals and instants that were rounded in their field and kept verbatim in extras. */
   readonly roundedNumbers: number;
 }
 

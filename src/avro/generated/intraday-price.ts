@@ -35,6 +35,6 @@ export type IntradayPrice = {
   readonly extras: { readonly [key: string]: string } | null;
   /** When it was asked for, by our clock. */
   readonly requestedAt: number | null;
-  /** When the answer had come, by our clock. These two stand last: what lies before them is equal as long as nothing changed. */
+  /** When the answer began to come, by our clock. These two stand last: what lies before them is equal as long as nothing changed. */
   readonly receivedAt: number | null;
 };

@@ -1,0 +1,212 @@
+import type { AvroRecord, AvroValue } from './avro-value.ts';
+import { dateText } from './calendar.ts';
+import type { JsonValue } from './exact-json.ts';
+import { instantText } from './instant.ts';
+import { describeJson, isArray, pointerStep, toJsonText } from './json-text.ts';
+import { Mapping, type OnMismatch } from './mapping.ts';
+import { recordDigest } from './record-digest.ts';
+import { RecordEncoder } from './record-encoder.ts';
+import { parseSchema } from './schema.ts';
+import { readSchemaText } from './schema-files.ts';
+import { createAssumedZone } from './time-zone.ts';
+import { WIRE_HEADER_BYTES } from './wire-format.ts';
+
+/** What a price belongs to: it is not sent with it. */
+export interface PricedInstrument {
+  /** Decimal digits. */
+  readonly instrumentId: string;
+  readonly isin: string;
+}
+
+/** What was asked for: it stands in the records of a series. */
+export type AskedPrices =
+  | { readonly kind: 'overview' }
+  | { readonly kind: 'daily'; readonly fields: string }
+  | { readonly kind: 'intraday'; readonly fields: string; readonly interval: string };
+
+export interface DecodedPrice {
+  readonly key: Buffer;
+  /** Confluent's wire format. */
+  readonly value: Buffer;
+  /** Of what was sent, of whom and for what, without the two moments of ours. */
+  readonly digest: bigint;
+}
+
+export type DecodedPrices =
+  | {
+      readonly kind: 'prices';
+      /** One snapshot, or the windows of a series; of a window that is sent twice the last one counts. */
+      readonly records: readonly DecodedPrice[];
+      /** Null for series, and when it was not told. */
+      readonly isQuotingPulled: boolean | null;
+      /** Fields that the schema does not know, kept in extras. */
+      readonly driftFields: number;
+      /** Numbers and instants that were rounded in their field and kept verbatim in extras. */
+      readonly roundedNumbers: number;
+    }
+  /** A JSON pointer from the response, in the schema's spelling; the reason never quotes a value. */
+  | { readonly kind: 'failure'; readonly pointer: string; readonly reason: string };
+
+/** The records of one bulk request: they share their two moments. */
+export interface PriceDecoder {
+  /** @param response a typed response whose $type has been looked at */
+  decode(response: JsonValue, of: PricedInstrument): DecodedPrices;
+}
+
+export interface PriceDecoderOptions {
+  readonly asked: AskedPrices;
+  /** The id in the registry of the schema that `priceSchemaName` names. */
+  readonly schemaId: number;
+  readonly onMismatch: OnMismatch;
+  /** The zone of instants that are sent without one, by its name; null: they are of the wrong type. */
+  readonly assumedZone: string | null;
+  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
+  readonly maxValueBytes?: number;
+}
+
+const SCHEMAS = { overview: 'PriceSnapshot', daily: 'DailyPrice', intraday: 'IntradayPrice' } as const;
+const OUR_FIELDS = ['requestedAt', 'receivedAt'];
+// A year of days has 366, a year of hours 8,784.
+const MOST_WINDOWS = 10_000;
+
+/** The schema of the records of a kind. */
+export function priceSchemaName(kind: AskedPrices['kind']) {
+  return SCHEMAS[kind];
+}
+
+/** Made once for each kind, then `at` for each answer: times in milliseconds since the epoch, by our clock. */
+export function createPriceDecoders(options: PriceDecoderOptions): {
+  at(requestedAtMs: number, receivedAtMs: number): PriceDecoder;
+} {
+  const { asked, schemaId, onMismatch, assumedZone, maxValueBytes = Number.POSITIVE_INFINITY } = options;
+  const schema = readSchemaText(SCHEMAS[asked.kind]);
+  const { contents, moments } = schemaParts(schema);
+  const zone = assumedZone === null ? null : createAssumedZone(assumedZone);
+  const mapping = new Mapping(parseSchema(schema), onMismatch, zone);
+  const encoder = new RecordEncoder(contents, schemaId);
+  const momentsEncoder = new RecordEncoder(moments, schemaId);
+  const { kind: _, ...parameters } = asked;
+
+  interface Part {
+    readonly json: JsonValue;
+    /** Where it stands in the response. */
+    readonly pointer: string;
+    /** What stood beside the list that it was in. */
+    readonly beside: readonly (readonly [pointer: string, text: string])[];
+  }
+
+  function decodePart({ json, pointer, beside }: Part, of: PricedInstrument, tail: Buffer) {
+    const mapped = mapping.map(json);
+    if (mapped.kind === 'failure') return failure(pointer + mapped.pointer, mapped.reason);
+    const { driftFields, roundedNumbers } = mapped;
+    const given = { instrumentId: BigInt(of.instrumentId), isin: of.isin.toWellFormed(), ...parameters };
+    const record: Record<string, AvroValue> = Object.assign(mapped.record, given);
+    if (beside.length > 0) record.extras = withExtras(record.extras as AvroRecord | null, beside);
+    const content = encoder.encode(record);
+    const length = content.length + tail.length;
+    if (length > maxValueBytes)
+      return failure(pointer, `a value of ${length} bytes where the topic takes ${maxValueBytes}`);
+    const key = priceKey(asked, of.instrumentId, record);
+    const price: DecodedPrice = {
+      key: Buffer.from(key),
+      value: Buffer.concat([content, tail], length),
+      digest: recordDigest(content),
+    };
+    return { kind: 'price' as const, key, price, record, driftFields, roundedNumbers };
+  }
+
+  function decodeSeries(response: JsonValue, of: PricedInstrument, tail: Buffer): DecodedPrices {
+    const { windows, beside } = partsOfSeries(response);
+    if (windows === null || !isArray(windows))
+      return failure('/prices', `${describeJson(windows)} where an array is due`);
+    if (windows.length > MOST_WINDOWS) {
+      return failure('/prices', `${windows.length} windows where at most ${MOST_WINDOWS} are read`);
+    }
+    const records = new Map<string, DecodedPrice>();
+    let driftFields = beside.length;
+    let roundedNumbers = 0;
+    for (const [index, json] of windows.entries()) {
+      const decoded = decodePart({ json, pointer: `/prices/${index}`, beside }, of, tail);
+      if (decoded.kind === 'failure') return decoded;
+      // The last one stands where it was sent, behind all others.
+      records.delete(decoded.key);
+      records.set(decoded.key, decoded.price);
+      driftFields += decoded.driftFields;
+      roundedNumbers += decoded.roundedNumbers;
+    }
+    return { kind: 'prices', records: [...records.values()], isQuotingPulled: null, driftFields, roundedNumbers };
+  }
+
+  return {
+    at(requestedAtMs, receivedAtMs) {
+      const whole = momentsEncoder.encode({
+        requestedAt: Math.round(requestedAtMs),
+        receivedAt: Math.round(receivedAtMs),
+      });
+      const tail = whole.subarray(WIRE_HEADER_BYTES);
+      return {
+        decode(response, of) {
+          if (asked.kind !== 'overview') return decodeSeries(response, of, tail);
+          const decoded = decodePart({ json: response, pointer: '', beside: [] }, of, tail);
+          if (decoded.kind === 'failure') return decoded;
+          const { price, record, driftFields, roundedNumbers } = decoded;
+          const isQuotingPulled = quotingPulled(record.lastPrice ?? null);
+          return { kind: 'prices', records: [price], isQuotingPulled, driftFields, roundedNumbers };
+        },
+      };
+    },
+  };
+}
+
+/**
+ * The schema in two: what was sent, and our two moments behind it. A record is the bytes of its fields one after the
+ * other, so the bytes of the moments are made once for an answer, and those before them tell what has changed.
+ */
+function schemaParts(schema: string): { readonly contents: string; readonly moments: string } {
+  const { fields, ...record } = JSON.parse(schema) as { readonly fields: readonly { readonly name: string }[] };
+  const ours = fields.slice(-OUR_FIELDS.length);
+  if (ours.map(({ name }) => name).join() !== OUR_FIELDS.join()) {
+    throw new Error(`The last fields of a price are ${OUR_FIELDS.join(' and ')}.`);
+  }
+  return {
+    contents: JSON.stringify({ ...record, fields: fields.slice(0, -OUR_FIELDS.length) }),
+    moments: JSON.stringify({ ...record, fields: ours }),
+  };
+}
+
+function priceKey(asked: AskedPrices, instrumentId: string, record: AvroRecord): string {
+  switch (asked.kind) {
+    case 'overview':
+      return instrumentId;
+    case 'daily':
+      return `${instrumentId}/${asked.fields}/${dateText(record.date as number)}`;
+    case 'intraday':
+      return `${instrumentId}/${asked.interval}/${asked.fields}/${instantText(record.windowOpenTimestamp as number)}`;
+  }
+}
+
+// A series allows nothing beside its list; what comes all the same is kept with each of its windows.
+function partsOfSeries(response: JsonValue) {
+  if (!(response instanceof Map)) return { windows: null, beside: [] };
+  const windows: JsonValue = response.get('prices') ?? response.get('Prices') ?? null;
+  const beside: (readonly [string, string])[] = [];
+  for (const [name, member] of response) {
+    if (name === '$type' || name === 'prices' || (name === 'Prices' && windows === member) || member === null) continue;
+    beside.push([`/..${pointerStep(name)}`, toJsonText(member)]);
+  }
+  return { windows, beside };
+}
+
+function withExtras(extras: AvroRecord | null, more: readonly (readonly [string, string])[]): AvroRecord {
+  const all = [...Object.entries(extras ?? {}), ...more] as [string, string][];
+  return Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function quotingPulled(lastPrice: AvroValue): boolean | null {
+  const told = (lastPrice as AvroRecord | null)?.isQuotingPulled ?? null;
+  return typeof told === 'boolean' ? told : null;
+}
+
+function failure(pointer: string, reason: string) {
+  return { kind: 'failure' as const, pointer, reason };
+}

@@ -1,0 +1,66 @@
+import type { OnMismatch } from '../../avro/mapping.ts';
+import { createPriceDecoders } from '../../avro/price-decoder.ts';
+import type { MarketData } from '../../provider/market-data.ts';
+import { responseType } from '../../provider/price-query.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { BulkPrices, PriceKind } from '../bulk-prices.ts';
+import { readBulkAnswer } from './bulk-answer.ts';
+import { type AskedSettings, askedPrices, questionAt } from './price-question.ts';
+
+export interface BulkPricesOptions {
+  readonly marketData: MarketData;
+  /** What is asked for of each kind that is. */
+  readonly asked: readonly AskedSettings[];
+  /** The id of the kind's schema in the registry (`priceSchemaName` names it); asked once, and again after a failure. */
+  readonly schemaId: (kind: PriceKind, signal: AbortSignal) => Promise<number>;
+  /** The longest value that the topic of a kind takes, in bytes, header included. */
+  readonly maxValueBytes: (kind: PriceKind) => number;
+  readonly onMismatch: OnMismatch;
+  /** The name of a time zone, or null. */
+  readonly assumedZone: string | null;
+  readonly clock: Clock;
+}
+
+type Decoders = ReturnType<typeof createPriceDecoders>;
+
+/** Bulk prices of the market data interface: one request per call, its answer straight to records. */
+export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
+  const { marketData, onMismatch, assumedZone, clock } = options;
+  const asked = new Map<PriceKind, AskedSettings>(options.asked.map((one) => [one.kind, one]));
+  const made = new Map<PriceKind, Decoders>();
+
+  async function decodersOf(settings: AskedSettings, signal: AbortSignal): Promise<Decoders> {
+    const { kind } = settings;
+    const known = made.get(kind);
+    if (known !== undefined) return known;
+    const schemaId = await options.schemaId(kind, signal);
+    const maxValueBytes = options.maxValueBytes(kind);
+    const decoders = createPriceDecoders({
+      asked: askedPrices(settings),
+      schemaId,
+      onMismatch,
+      assumedZone,
+      maxValueBytes,
+    });
+    made.set(kind, decoders);
+    return decoders;
+  }
+
+  return {
+    async ask(kind, questions, signal) {
+      const settings = asked.get(kind);
+      if (settings === undefined) throw new Error(`Prices of the kind ${kind} are not asked for.`);
+      const decoders = await decodersOf(settings, signal);
+      const requestedAtMs = clock.wallMs();
+      const query = questionAt(settings, requestedAtMs);
+      return marketData.bulk(
+        questions.map(({ isin }) => ({ isin, query })),
+        ({ body }) => {
+          const decoder = decoders.at(requestedAtMs, clock.wallMs());
+          return readBulkAnswer(body, { questions, responseType: responseType(kind), decoder, clock });
+        },
+        signal,
+      );
+    },
+  };
+}

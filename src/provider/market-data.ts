@@ -1,0 +1,45 @@
+import type { HttpAnswer, HttpClient } from '../http/client.ts';
+import { type PriceQuery, queryParameters, typedRequest } from './price-query.ts';
+
+const BULK_ENDPOINT = '/v1/products/bulk';
+/** The answer about one product is no list of products. */
+const LARGEST_SINGLE_BYTES = 16 * 2 ** 20;
+
+/** One item of a bulk request. */
+export interface PriceRequest {
+  readonly isin: string;
+  readonly query: PriceQuery;
+}
+
+/**
+ * The market data interface (part 4.1). `consume` is given a 2xx answer and must read its body; it runs within the
+ * request's deadline. Errors are those of the HTTP client; what a problem says stands in their message and fields.
+ */
+export interface MarketData {
+  /** The path of the bulk operation; names the input in headers and errors. */
+  readonly bulkEndpoint: string;
+  /** POST /v1/products/bulk. The body may be as long as marketData.maxBodyBytes: it can hold many series. */
+  bulk<T>(items: readonly PriceRequest[], consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** GET /v1/products/{isin}/prices/overview, daily or intraday. */
+  single<T>(request: PriceRequest, consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+export function createMarketData({ http }: { readonly http: Pick<HttpClient, 'get' | 'post'> }): MarketData {
+  return {
+    bulkEndpoint: BULK_ENDPOINT,
+    bulk(items, consume, signal) {
+      const body = JSON.stringify({ items: items.map(({ isin, query }) => typedRequest(isin, query)) });
+      return http.post({ path: BULK_ENDPOINT, query: [], body }, consume, signal);
+    },
+    single({ isin, query }, consume, signal) {
+      const path = (name: string) => `/v1/products/${name}/prices/${query.kind}`;
+      const request = {
+        path: path(encodeURIComponent(isin.toWellFormed())),
+        query: queryParameters(query),
+        endpoint: path('{isin}'),
+        maxBodyBytes: LARGEST_SINGLE_BYTES,
+      };
+      return http.get(request, consume, signal);
+    },
+  };
+}

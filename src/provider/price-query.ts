@@ -1,0 +1,51 @@
+/**
+ * One question for prices, with the parameters of part 4.1; null, or no fields, for what is left to the provider.
+ * Dates are `YYYY-MM-DD`, date-times ISO 8601 with their zone.
+ */
+export type PriceQuery =
+  | { readonly kind: 'overview'; readonly fields: readonly string[] }
+  | {
+      readonly kind: 'daily';
+      readonly dateFrom: string | null;
+      readonly dateTo: string | null;
+      readonly fields: string | null;
+      readonly orderByAscending: boolean | null;
+      readonly count: number | null;
+    }
+  | {
+      readonly kind: 'intraday';
+      readonly interval: string | null;
+      readonly dateFrom: string | null;
+      readonly dateTo: string | null;
+      readonly fields: string | null;
+    };
+
+/** The values of $type by kind (part 2.1, typed requests and typed responses). */
+const TYPES = {
+  overview: { request: 'ProductPriceOverviewRequest', response: 'ProductPriceOverviewResponse' },
+  daily: { request: 'ProductDailyPriceRequest', response: 'ProductDailyPriceResponse' },
+  intraday: { request: 'ProductIntradayPriceRequest', response: 'ProductIntradayPriceResponse' },
+} as const;
+
+/** The $type that an answer to such a question has. */
+export function responseType(kind: PriceQuery['kind']): string {
+  return TYPES[kind].response;
+}
+
+/** A ProductMarketDataRequest (part 2.1): what has no value is left out, as it is in a GET. */
+export function typedRequest(isin: string, query: PriceQuery): object {
+  return { $type: TYPES[query.kind].request, isin, ...Object.fromEntries(parametersOf(query)) };
+}
+
+/** The parameters of a GET; a list repeats its parameter (form style, exploded). */
+export function queryParameters(query: PriceQuery): readonly (readonly [name: string, value: string])[] {
+  return parametersOf(query).flatMap(([name, value]) =>
+    [value].flat().map((one): readonly [string, string] => [name, String(one)]),
+  );
+}
+
+function parametersOf({ kind: _, ...parameters }: PriceQuery) {
+  return Object.entries(parameters).filter(
+    ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
+  );
+}
