@@ -1,6 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { TopicSpecification } from '../kafka/topic.ts';
 import { type TopicPlan, type TopicRole, topicPlan } from '../kafka/topic-plan.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/system-random.ts';
@@ -20,7 +21,7 @@ export interface Installation {
 export interface InstallationOptions {
   readonly settings: Settings;
   readonly signal: AbortSignal;
-  /** The topics that the work needs. */
+  /** The topics that the work needs; with none, Kafka is not asked before the work does. */
   readonly needs: readonly TopicRole[];
   /** What tests put in the place of the real thing. */
   readonly overrides?: Partial<Pick<Installation, 'kafka' | 'clock'>>;
@@ -45,13 +46,17 @@ export async function atInstallation<T>(
   try {
     const topics = topicPlan({ prefix, ...configured });
     const needed = needs.map((role) => topics[role]);
-    await untilAborted(kafka.ensureTopics(needed, { create: false }), signal).catch((error: unknown) => {
-      throw error instanceof ConnectorError && error.code === 'TOPIC_MISSING' ? neverRun(needed, error) : error;
-    });
+    if (needed.length > 0) await untilAborted(ensureNeeded(kafka, needed), signal);
     return await work({ settings, prefix, kafka, topics, clock, signal });
   } finally {
     await kafka.close();
   }
+}
+
+function ensureNeeded(kafka: KafkaCluster, needed: readonly TopicSpecification[]): Promise<unknown> {
+  return kafka.ensureTopics(needed, { create: false }).catch((error: unknown) => {
+    throw error instanceof ConnectorError && error.code === 'TOPIC_MISSING' ? neverRun(needed, error) : error;
+  });
 }
 
 function neverRun(topics: readonly { readonly name: string }[], cause: ConnectorError): ConnectorError {

@@ -23,14 +23,6 @@ export function withoutUrl(check: ReadableRecord): ReadableRecord {
   return hide(check) as ReadableRecord;
 }
 
-/** A check as JSON that is fit for a terminal too. */
-export function checkAsJson(check: ReadableRecord): string {
-  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  // The line breaks are those of the layout: within texts they are escaped already.
-  const text = JSON.stringify(check, null, 2).replace(CONTROL, (found) => (found === '\n' ? found : escaped(found)));
-  return `${text}\n`;
-}
-
 /** A check as lines of name and value, without what it does not have. */
 export function checkAsTable(check: ReadableRecord): string {
   const lines: [string, string][] = [];

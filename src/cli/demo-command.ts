@@ -10,7 +10,7 @@ export function demoCommand(program: Command, terminal: Terminal, exitWith: (cod
     .description('Start Kafka, a schema registry and a simulated provider, and walk its instruments onto Kafka.')
     .option('--once', 'end when the walk is done', false)
     .option('--instruments <count>', 'instruments that the provider has', wholeNumber, 5_000)
-    .addHelpText('after', '\nExample:\n  spconnect demo --once --instruments 20000\n')
+    .addHelpText('after', '\nExample:\n  spconnect demo --instruments 20000\n')
     .action(async (options: { once: boolean; instruments: number }) => {
       const { env, stdout, stderr, signal } = terminal;
       const isComplete = await runDemo({ ...options, env, stdout, stderr, signal });

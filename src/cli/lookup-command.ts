@@ -3,7 +3,8 @@ import { lookUpCheck } from '../app/check-lookup.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import type { Log } from '../support/log.ts';
-import { checkAsJson, checkAsTable, withoutUrl } from './check-text.ts';
+import { checkAsTable, withoutUrl } from './check-text.ts';
+import { jsonText } from './output.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 
 const LONGEST_ID = 512;
@@ -45,7 +46,7 @@ export function lookupCommand(
         return;
       }
       const shown = showUrl ? check : withoutUrl(check);
-      stdout.write(output === 'json' ? checkAsJson(shown) : checkAsTable(shown));
+      stdout.write(output === 'json' ? jsonText(shown) : checkAsTable(shown));
     });
 }
 

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { atInstallation } from '../app/installation.ts';
 import { type ListedOffset, listOffsets, type OffsetReset, resetOffset } from '../app/offsets-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
@@ -6,9 +6,8 @@ import type { Settings } from '../config/settings.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { withoutControls } from './describe-error.ts';
 import { knownSource } from './known-source.ts';
+import { jsonText, type Output, outputOption } from './output.ts';
 import type { Terminal } from './terminal.ts';
-
-type Output = 'text' | 'json';
 
 /** `offsets`: how far each source has come, and how to make one start anew. Offsets go to stdout, talk to stderr. */
 export function offsetsCommand(
@@ -27,10 +26,11 @@ export function offsetsCommand(
     .description('Show the committed offset of every source.')
     .addOption(outputOption())
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText('after', '\nExample:\n  spconnect offsets list --output json\n')
     .action(async ({ output, config }: { output: Output; config: string }) => {
       const settings = await load(config);
       const found = await atInstallation({ settings, signal, needs }, listOffsets);
-      stdout.write(output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : found.map(asText).join('\n'));
+      stdout.write(output === 'json' ? jsonText(found) : found.map(asText).join('\n'));
     });
 
   const reset = offsets
@@ -40,7 +40,10 @@ export function offsetsCommand(
     .option('--execute', 'do it; without this, only tell what would be done', false)
     .addOption(outputOption())
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
-    .addHelpText('after', '\nWhat is, or was, committed goes to stdout: keep it.\n')
+    .addHelpText(
+      'after',
+      '\nWhat is, or was, committed goes to stdout: keep it.\n\nExample:\n  spconnect offsets reset instruments\n',
+    )
     .action(async (name: string, { execute, output, config }: { execute: boolean; output: Output; config: string }) => {
       const settings = await load(config);
       const source = knownSource(reset, name, settings.sources);
@@ -48,13 +51,9 @@ export function offsetsCommand(
         resetOffset(installation, { source, execute }),
       );
       const { before } = outcome;
-      stdout.write(output === 'json' ? `${JSON.stringify(before, null, 2)}\n` : asText(before));
+      stdout.write(output === 'json' ? jsonText(before) : asText(before));
       stderr.write(resetText(outcome, execute));
     });
-}
-
-function outputOption(): Option {
-  return new Option('--output <form>', 'the form of what goes to stdout').choices(['text', 'json']).default('text');
 }
 
 function asText({ source, type, configured, partition, offset, problem }: ListedOffset): string {

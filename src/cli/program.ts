@@ -1,21 +1,45 @@
 import { Command, CommanderError } from 'commander';
 import { projectVersion } from '../app/version.ts';
 import { ConnectorError } from '../errors.ts';
-import { createRedaction } from '../observability/redaction.ts';
+import { createRedaction, type Redaction } from '../observability/redaction.ts';
+import { configCommand } from './config-command.ts';
 import { demoCommand } from './demo-command.ts';
 import { describeError } from './describe-error.ts';
 import { lookupCommand } from './lookup-command.ts';
 import { offsetsCommand } from './offsets-command.ts';
 import { runCommand } from './run-command.ts';
+import { schemasCommand } from './schemas-command.ts';
 import { simulateCommand } from './simulate-command.ts';
 import { stateCommands } from './state-commands.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
+import { topicsCommand } from './topics-command.ts';
+import { validateCommand } from './validate-command.ts';
 import { walkCommand } from './walk-command.ts';
 
-/** Parses the arguments, runs the command, and turns whatever comes out of it into an exit code. Never throws. */
-export async function runCommandLine(terminal: Terminal): Promise<number> {
-  let exitCode: number = EXIT_CODES.ok;
-  const redaction = createRedaction();
+const COMMANDS = [
+  runCommand,
+  validateCommand,
+  configCommand,
+  topicsCommand,
+  schemasCommand,
+  stateCommands,
+  walkCommand,
+  offsetsCommand,
+  lookupCommand,
+  demoCommand,
+  simulateCommand,
+];
+
+/** Every command with its arguments, options and help; `exitWith` is told the exit code of one that did not succeed. */
+export function createProgram({
+  terminal,
+  exitWith,
+  redaction,
+}: {
+  readonly terminal: Terminal;
+  readonly exitWith: (code: number) => void;
+  readonly redaction: Redaction;
+}): Command {
   const program = new Command('spconnect')
     .description("Puts a structured-products provider's reference data on Kafka, exactly once.")
     .version(projectVersion(), '--version')
@@ -25,20 +49,18 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
     });
-  for (const add of [
-    runCommand,
-    stateCommands,
-    walkCommand,
-    offsetsCommand,
-    lookupCommand,
-    demoCommand,
-    simulateCommand,
-  ]) {
-    const exitWith = (code: number) => {
-      exitCode = code;
-    };
-    add(program, terminal, exitWith, redaction);
-  }
+  for (const add of COMMANDS) add(program, terminal, exitWith, redaction);
+  return program;
+}
+
+/** Parses the arguments, runs the command, and turns whatever comes out of it into an exit code. Never throws. */
+export async function runCommandLine(terminal: Terminal): Promise<number> {
+  let exitCode: number = EXIT_CODES.ok;
+  const redaction = createRedaction();
+  const exitWith = (code: number) => {
+    exitCode = code;
+  };
+  const program = createProgram({ terminal, exitWith, redaction });
   try {
     await program.parseAsync([...terminal.arguments], { from: 'user' });
     return exitCode;

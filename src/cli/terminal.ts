@@ -11,10 +11,11 @@ export interface Terminal {
 }
 
 /** The exit codes of every command. */
-export const EXIT_CODES = {
-  ok: 0,
-  /** It could not go on; the last line on stderr says why and what to do. */
-  failed: 1,
-  /** The arguments or the settings are wrong; nothing was started. */
-  usage: 2,
-} as const;
+export const EXIT_CODES = { ok: 0, failed: 1, usage: 2 } as const;
+
+/** What each exit code says. */
+export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
+  ok: 'Done, or stopped as asked.',
+  failed: 'It could not go on, or found something wrong; the last lines on stderr say what, and what to do.',
+  usage: 'The arguments or the settings are wrong; nothing was started.',
+};

@@ -23,8 +23,8 @@ export function walkCommand(
     .addHelpText(
       'after',
       '\nA walk that would delete too much deletes nothing and says so in the notifications topic, with the number.\n' +
-        'Ask the provider whether the list is right; then allow that number, for this walk alone:\n' +
-        '  spconnect walk instruments --allow-shrink 1200\n',
+        'Ask the provider whether the list is right; then allow that number, for this walk alone.\n\n' +
+        'Example:\n  spconnect walk instruments --allow-shrink 1200\n',
     )
     .action(async (name: string, { allowShrink, config }: { allowShrink?: number; config: string }) => {
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });

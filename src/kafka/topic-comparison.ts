@@ -39,11 +39,15 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
     .filter(([setting, value]) => setting !== 'cleanup.policy' && found.settings.get(setting) !== value)
     .map(([setting, value]) => {
       const has = found.settings.get(setting) ?? 'nothing';
-      return `Topic ${name} has ${setting}=${has}, wanted is ${value}; it was left as it is.`;
+      return (
+        `Topic ${name} has ${setting}=${has}, wanted is ${value}; it was left as it is. Change it with: ` +
+        `kafka-configs.sh --alter --entity-type topics --entity-name ${name} --add-config ${setting}=${value}`
+      );
     });
   if (found.replicas !== wanted.replicationFactor) {
     warnings.push(
-      `Topic ${name} has ${found.replicas} replicas, wanted is ${wanted.replicationFactor}; it was left as it is.`,
+      `Topic ${name} has ${found.replicas} replicas, wanted is ${wanted.replicationFactor}; it was left as it is. ` +
+        'Change it with kafka-reassign-partitions.sh, or set topics.replicationFactor to the number that it has.',
     );
   }
   return warnings;

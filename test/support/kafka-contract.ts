@@ -228,7 +228,8 @@ export function testKafkaContract(
     const drifted = { ...specification.settings, 'cleanup.policy': 'delete,compact', 'retention.ms': '7200000' };
     const report = await cluster.ensureTopics([{ ...specification, settings: drifted }], { create: true });
     assert.deepEqual(report.warnings, [
-      `Topic ${topic} has retention.ms=3600000, wanted is 7200000; it was left as it is.`,
+      `Topic ${topic} has retention.ms=3600000, wanted is 7200000; it was left as it is. Change it with: ` +
+        `kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config retention.ms=7200000`,
     ]);
   });
 }

@@ -2,9 +2,11 @@
 // test/unit/readme.test.ts fails when they are stale.
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { EXIT_CODE_MEANINGS, EXIT_CODES } from '../../src/cli/terminal.ts';
 import { settingsJsonSchema } from '../../src/config/json-schema.ts';
 import { ERROR_CODES, type ErrorAction } from '../../src/errors.ts';
 import { type TopicRole, topicPlan } from '../../src/kafka/topic-plan.ts';
+import { documentedCommands } from './readme-commands.ts';
 import { environmentSettings, settingsDocumentation } from './readme-settings.ts';
 
 export const README_FILE = new URL('../../README.md', import.meta.url);
@@ -64,6 +66,9 @@ export const README_TABLES: Readonly<Record<string, () => string>> = {
   settings: settingsTable,
   'error-codes': errorCodesTable,
   topics: topicsTable,
+  commands: commandsTable,
+  examples: examplesBlock,
+  'exit-codes': exitCodesTable,
 };
 
 const MARKED = /(<!-- table: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
@@ -134,6 +139,23 @@ function topicRoles(): TopicRole[] {
   const { properties } = settingsJsonSchema() as { properties: { topics: { properties: { names: object } } } };
   const names = properties.topics.properties.names as { properties: object };
   return (Object.keys(CONTENTS) as TopicRole[]).filter((role) => role in names.properties);
+}
+
+function commandsTable(): string {
+  const rows = documentedCommands().map(({ usage, description }) => [code(usage), description]);
+  return table(['command', 'what it does'], rows);
+}
+
+function examplesBlock(): string {
+  return ['```sh', ...documentedCommands().flatMap(({ examples }) => examples), '```'].join('\n');
+}
+
+function exitCodesTable(): string {
+  const names = Object.keys(EXIT_CODES) as (keyof typeof EXIT_CODES)[];
+  return table(
+    ['exit code', ''],
+    names.map((name) => [String(EXIT_CODES[name]), EXIT_CODE_MEANINGS[name]]),
+  );
 }
 
 const UNITS: readonly [suffix: string, units: readonly [size: number, name: string][]][] = [

@@ -21,7 +21,9 @@ test('the tables are those of the code', () => {
 test('a row that is missing, changed or made up is noticed', () => {
   for (const name of Object.keys(README_TABLES)) {
     const start = readme.indexOf(`<!-- table: ${name} -->`);
-    const lastRow = readme.lastIndexOf('\n|', readme.indexOf('<!-- end -->', start));
+    // The last row of a table, or the last line of a block.
+    const close = readme.indexOf('\n\n<!-- end -->', start);
+    const lastRow = readme.lastIndexOf('\n', readme.startsWith('\n```', close - 4) ? close - 5 : close - 1);
     const end = readme.indexOf('\n', lastRow + 1);
     const [before, row, after] = [readme.slice(0, lastRow), readme.slice(lastRow, end), readme.slice(end)];
     for (const changed of ['', row.replace('a', 'e'), `${row}${row}`]) {

@@ -2,25 +2,29 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { documentedCommands } from '../../support/readme-commands.ts';
 import { runWith } from './terminal.ts';
 
-const helpful = [
-  ['--help'],
-  ['run', '--help'],
-  ['walk', '--help'],
-  ['offsets', '--help'],
-  ['offsets', 'list', '--help'],
-  ['offsets', 'reset', '--help'],
-  ['demo', '--help'],
-  ['simulate', '--help'],
-  ['help', 'run'],
-];
+const documented = documentedCommands();
+// The commands, and the groups that they stand in.
+const paths = new Set(
+  documented.flatMap(({ path }) => path.split(' ').map((_, at, words) => words.slice(0, at + 1).join(' '))),
+);
+const helpful = [['--help'], ['help', 'run'], ...[...paths].map((path) => [...path.split(' '), '--help'])];
 for (const args of helpful) {
   test(`${args.join(' ')} goes to stdout with exit code 0`, async () => {
     const { code, stdout, stderr } = await runWith(args);
     assert.equal(code, 0);
     assert.match(stdout, /^Usage: spconnect/);
     assert.equal(stderr, '');
+  });
+}
+
+for (const { path, description, examples } of documented) {
+  test(`the help of ${path} says what it does and has an example of it`, () => {
+    assert.match(description, /^[A-Z].*\.$/);
+    assert.ok(examples.length > 0);
+    for (const example of examples) assert.match(`${example} `, new RegExp(`^spconnect ${path} `));
   });
 }
 

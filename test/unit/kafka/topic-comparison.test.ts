@@ -22,8 +22,10 @@ test('a topic as wanted has no differences, whatever the order of its policies',
 test('another setting or number of replicas is a warning with wanted and found', () => {
   const found = { partitions: 6, replicas: 1, settings: new Map([...settings, ['retention.ms', '2']]) };
   assert.deepEqual(compareTopic(wanted, found), [
-    'Topic t has retention.ms=2, wanted is 1; it was left as it is.',
-    'Topic t has 1 replicas, wanted is 3; it was left as it is.',
+    'Topic t has retention.ms=2, wanted is 1; it was left as it is. Change it with: ' +
+      'kafka-configs.sh --alter --entity-type topics --entity-name t --add-config retention.ms=1',
+    'Topic t has 1 replicas, wanted is 3; it was left as it is. ' +
+      'Change it with kafka-reassign-partitions.sh, or set topics.replicationFactor to the number that it has.',
   ]);
 });
 

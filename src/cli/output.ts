@@ -1,0 +1,46 @@
+import { Option } from 'commander';
+
+/** How a command prints its data. */
+export type Output = 'text' | 'json';
+
+/** Control characters, and what turns the direction of writing: none of them may reach a terminal. */
+const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+export function outputOption(): Option {
+  return new Option('--output <form>', 'the form of what goes to stdout').choices(['text', 'json']).default('text');
+}
+
+/** JSON for people and programs, fit for a terminal too; ends with a line break. */
+export function jsonText(value: unknown): string {
+  // The line breaks are those of the layout: within texts they are escaped already.
+  return `${escaped(JSON.stringify(value, null, 2), '\n')}\n`;
+}
+
+/** One line of JSON, fit for a terminal too. */
+export function jsonLine(value: unknown): string {
+  return `${escaped(JSON.stringify(value), '')}\n`;
+}
+
+/** Rows as columns of one width each; the last column is as long as it is. Whatever could lead a terminal is blank. */
+export function textTable(rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map((cell) => cell.replace(CONTROL, ' ')));
+  const widths = cells.reduce<number[]>(
+    (known, row) => row.map((cell, at) => Math.max(known[at] ?? 0, cell.length)),
+    [],
+  );
+  return cells
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+function escaped(text: string, kept: string): string {
+  return text.replace(CONTROL, (found) =>
+    found === kept ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

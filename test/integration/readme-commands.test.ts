@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { connectorEnvironment } from '../support/connector-process.ts';
+import { README_FILE } from '../support/readme-tables.ts';
+import { startConnector } from '../support/running-connector.ts';
+import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
+import { type Ran, runWith } from '../unit/cli/terminal.ts';
+
+/** They go on until they are stopped; the tests of each start and stop them. */
+const ENDLESS = /^(spconnect (run|simulate|demo(?!.* --once))|npm run (demo|simulate)$)/;
+/** The campaigns: this test is part of the one, and the other takes minutes. */
+const CAMPAIGN = /^npm (test|run bench)\b/;
+/** Stands for what only the reader knows. */
+const PLACEHOLDER = /[<>…[\]]/;
+const COMMAND = /^(spconnect [a-z].*|npm run [a-z].*)$/;
+
+/** Every command of the README that ends by itself, once, in the order in which they stand there. */
+function commandsOf(readme: string): string[] {
+  const inBlocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) => block.split('\n'));
+  const blocks = runnable(inBlocks);
+  const inText = [...readme.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
+  // What only begins a command of the blocks is the name of a group, or lacks its argument.
+  const spoken = runnable(inText).filter((text) => !blocks.some((command) => command.startsWith(text)));
+  return [...new Set([...blocks, ...spoken])];
+}
+
+function runnable(lines: readonly string[]): string[] {
+  return lines
+    .map((line) => line.replace(/\s+#.*$/, '').trim())
+    .filter((line) => COMMAND.test(line) && !PLACEHOLDER.test(line))
+    .filter((line) => !ENDLESS.test(line) && !CAMPAIGN.test(line));
+}
+
+async function scene(t: TestContext) {
+  const stack = await stackOrSkip(t);
+  if (!stack) return undefined;
+  const simulator = await createSimulator({
+    instruments: 200,
+    seed: 12,
+    port: 0,
+    faults: [
+      {
+        match: 'instruments',
+        count: 0,
+        fault: { kind: 'poison', rows: [7], how: { edit: [{ pointer: '/issuePrice', value: '"1"' }] } },
+      },
+    ],
+  });
+  t.after(() => simulator.close());
+  const prefix = uniquePrefix('readme');
+  const [instrument] = [...simulator.ledger.instruments()];
+  const check = simulator.triggerCheck(instrument?.id ?? '');
+  const connector = await startConnector(t, { stack, simulator, prefix });
+  await connector.event('walkCompleted');
+  const folder = await mkdtemp(join(tmpdir(), 'readme-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const named: Readonly<Record<string, string>> = { 'PTC-0123456789': check, 'build/schemas': join(folder, 'schemas') };
+  const env = connectorEnvironment(stack, simulator, {});
+  return {
+    run(command: string): Promise<Ran> {
+      const words = Object.entries(named)
+        .reduce((line, [word, real]) => line.replaceAll(word, real), command)
+        .split(/ +/);
+      const [program = '', ...args] = words;
+      const own = words.includes('demo') ? env : { ...env, TOPIC_PREFIX: prefix };
+      return program === 'spconnect' ? runWith(args, { env: own }) : asProcess(program, args, own);
+    },
+  };
+}
+
+async function asProcess(program: string, args: readonly string[], env: Record<string, string>): Promise<Ran> {
+  const home = { HOME: process.env.HOME ?? '' };
+  const ran = promisify(execFile)(program, args, { env: { ...home, ...env }, timeout: 120_000 });
+  return ran.then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: { code?: number; stdout: string; stderr: string }) => ({ ...error, code: error.code ?? 1 }),
+  );
+}
+
+test('every command of the README that ends by itself does so with exit code 0', { timeout: 280_000 }, async (t) => {
+  const commands = commandsOf(readFileSync(README_FILE, 'utf8'));
+  assert.ok(
+    commands.includes('npm run demo -- --once') && commands.includes('spconnect validate'),
+    commands.join('\n'),
+  );
+  const at = await scene(t);
+  if (!at) return;
+  for (const command of commands) {
+    await t.test(command, async () => {
+      const { code, stdout, stderr } = await at.run(command);
+      assert.equal(code, 0, `${stdout}\n${stderr}`);
+    });
+  }
+});
