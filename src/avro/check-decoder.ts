@@ -66,7 +66,7 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
     const { record, driftFields, roundedNumbers } = mapped;
     const value = encoder.encode(record);
     if (value.length > maxValueBytes) {
-      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${maxValueBytes}`);
+      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${maxValueBytes}`, true);
     }
     const isin = typeof record.isin === 'string' ? record.isin : null;
     return { kind: 'record', key, isin, value, driftFields, roundedNumbers };
@@ -78,7 +78,7 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
       const decoded = await list.read(body);
       // A row that is too long to be read comes from the reader, with its bytes.
       const rows = decoded.rows.map((row) =>
-        row.kind === 'failure' ? failure(row.key, row.pointer, row.reason) : row,
+        row.kind === 'failure' ? failure(row.key, row.pointer, row.reason, row.tooLarge) : row,
       );
       return { ...decoded, rows };
     },
@@ -91,8 +91,8 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
   };
 }
 
-function failure(key: string | null, pointer: string, reason: string): DecodedFailure {
-  return { kind: 'failure', key, pointer, reason, raw: Buffer.alloc(0) };
+function failure(key: string | null, pointer: string, reason: string, tooLarge = false): DecodedFailure {
+  return { kind: 'failure', key, pointer, reason, tooLarge, raw: Buffer.alloc(0) };
 }
 
 // An object with any member of a check is the check, complete or not; else it is looked for one step below.

@@ -64,12 +64,13 @@ export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
   const heads = new RecordEncoder(headSchema(options.eventSchema, options.instrumentSchema), options.eventSchemaId);
 
   function decodeEvent(event: JsonValue, raw: Buffer): DecodedEvent {
-    const failure = (id: AvroValue, pointer: string, reason: string): DecodedFailure => {
+    const failure = (id: AvroValue, pointer: string, reason: string, tooLarge = false): DecodedFailure => {
       return {
         kind: 'failure',
         key: typeof id === 'bigint' ? String(id) : null,
         pointer,
         reason,
+        tooLarge,
         raw: Buffer.from(raw),
       };
     };
@@ -84,7 +85,7 @@ export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
     const body = instrumentValue.subarray(WIRE_HEADER_BYTES);
     const eventValue = Buffer.concat([heads.encode(record), INSTRUMENT_FOLLOWS, body]);
     if (eventValue.length > maxValueBytes) {
-      return failure(id, '', `a value of ${eventValue.length} bytes where the topic takes ${maxValueBytes}`);
+      return failure(id, '', `a value of ${eventValue.length} bytes where the topic takes ${maxValueBytes}`, true);
     }
     return {
       kind: 'event',

@@ -15,6 +15,8 @@ export interface DecodedFailure {
   readonly pointer: string;
   /** Never quotes a value. */
   readonly reason: string;
+  /** Whether its size is the reason; else something in it is not as the schema says. */
+  readonly tooLarge: boolean;
   /** The element's bytes as they came. */
   readonly raw: Buffer;
 }
@@ -137,5 +139,5 @@ async function skipRow(reader: JsonReader, bytes: Buffer): Promise<DecodedFailur
   reader.position = step.value;
   const raw = Buffer.from(bytes.subarray(start, step.value));
   const reason = `a row of ${raw.length} bytes where at most ${LONGEST_VALUE_BYTES} are read`;
-  return { kind: 'failure', key: null, pointer: '', reason, raw };
+  return { kind: 'failure', key: null, pointer: '', reason, tooLarge: true, raw };
 }

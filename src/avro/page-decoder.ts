@@ -53,8 +53,8 @@ export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
   const mapping = new Mapping(schema, options.onMismatch);
 
   function decodeRow(row: JsonValue, raw: Buffer): DecodedRow {
-    const failure = (key: string | null, pointer: string, reason: string): DecodedRow => {
-      return { kind: 'failure', key, pointer, reason, raw: Buffer.from(raw) };
+    const failure = (key: string | null, pointer: string, reason: string, tooLarge = false): DecodedRow => {
+      return { kind: 'failure', key, pointer, reason, tooLarge, raw: Buffer.from(raw) };
     };
     const mapped = mapping.map(row);
     if (mapped.kind === 'failure') {
@@ -67,7 +67,7 @@ export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
     const key = String(id);
     const value = encoder.encode(record);
     if (value.length > maxValueBytes) {
-      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${maxValueBytes}`);
+      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${maxValueBytes}`, true);
     }
     return {
       kind: 'record',

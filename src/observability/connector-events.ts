@@ -1,6 +1,19 @@
 import type { Log } from '../support/log.ts';
 import { roundedDurations } from './rounded-durations.ts';
 
+/** Why an answer of the stream was not taken: our offset was refused, brought nothing, went back or did not move. */
+export const DISCARD_REASONS = ['refused', 'quiet', 'lower', 'stuck'] as const;
+
+/** What a source has to tell people. */
+export const NOTIFICATION_KINDS = [
+  'gapSuspected',
+  'gapProven',
+  'streamReset',
+  'offsetReset',
+  'shrinkRefused',
+  'deletionSkipped',
+] as const;
+
 /**
  * What happens in the connector that an operator cares about, one function per event: so that the log line and the
  * metric of an event can never differ. Units stand last in the names.
@@ -28,9 +41,9 @@ export interface ConnectorEvents {
   eventsCommitted(event: EventsCommitted): void;
   checksCommitted(event: ChecksCommitted): void;
   /** An answer of the stream was not taken: it would have repeated or lost events. */
-  answerDiscarded(event: { readonly source: string; readonly why: string }): void;
+  answerDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
   /** A record went to the notifications topic; the record says more. */
-  notified(event: { readonly source: string; readonly kind: string }): void;
+  notified(event: { readonly source: string; readonly kind: (typeof NOTIFICATION_KINDS)[number] }): void;
   /** A poll failed and is tried again after the wait. */
   attemptFailed(event: {
     readonly source: string;
@@ -96,8 +109,16 @@ export interface WalkResumed {
   readonly cursor: string | null;
 }
 
+/** What could not become a record and went to the dead letters. */
+export interface DeadLetterCounts {
+  readonly deadLetters: number;
+  /** Of these, what is larger than its topic takes, and what has no key that could be read; the others have a wrong type. */
+  readonly deadLettersTooLarge: number;
+  readonly deadLettersWithoutKey: number;
+}
+
 /** One page of a walk, committed in one transaction. */
-export interface PageCommitted {
+export interface PageCommitted extends DeadLetterCounts {
   readonly source: string;
   /** The number of the page in its walk, from 1. */
   readonly page: number;
@@ -106,7 +127,6 @@ export interface PageCommitted {
   readonly records: number;
   /** Rows that the topic holds already, or holds newer. */
   readonly unchanged: number;
-  readonly deadLetters: number;
   /** Rows that came again further down the same page; the last one counts. */
   readonly repeatedRows: number;
   /** Fields that the schema does not know, kept in extras. */
@@ -145,10 +165,9 @@ export interface WalkCompleted {
 }
 
 /** One answer of the event stream, committed in one transaction. */
-export interface EventsCommitted {
+export interface EventsCommitted extends DeadLetterCounts {
   readonly source: string;
   readonly events: number;
-  readonly deadLetters: number;
   readonly drift: number;
   readonly roundedNumbers: number;
   /** Our offset in the stream from here on. */
@@ -159,10 +178,9 @@ export interface EventsCommitted {
 }
 
 /** One answer with pre-trade checks, committed in one transaction. Nothing of a check is told: it lets its holder trade. */
-export interface ChecksCommitted {
+export interface ChecksCommitted extends DeadLetterCounts {
   readonly source: string;
   readonly checks: number;
-  readonly deadLetters: number;
   readonly drift: number;
   readonly roundedNumbers: number;
   /** Our offset among the checks from here on. */

@@ -24,7 +24,7 @@ export function createFreshnessGauges(meters: Meters): {
       meters.set('spconnect_prices_age_max_seconds', {}, fresh.ageMaxMs / 1_000);
       for (const { atMostMs, instruments } of fresh.ages) {
         const atMostSeconds = Number.isFinite(atMostMs) ? String(atMostMs / 1_000) : 'any';
-        meters.set('spconnect_prices_by_age', { atMostSeconds }, instruments);
+        meters.set('spconnect_prices_by_age', { at_most_seconds: atMostSeconds }, instruments);
       }
       meters.set('spconnect_prices_overdue', {}, fresh.overdue);
       meters.set('spconnect_prices_pulled', {}, fresh.pulled);

@@ -1,10 +1,15 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { METRICS, type MetricName } from './metric-table/all.ts';
-import type { MetricLabel } from './metric-table/definition.ts';
+import type { MetricDefinition, MetricLabel } from './metric-table/definition.ts';
+
+/** Gauges of the library under names of counters; the same numbers stand, by type, under the names without the end. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 type NamesOf<Type extends string> = {
   [Name in MetricName]: (typeof METRICS)[Name]['type'] extends Type ? Name : never;
 }[MetricName];
+
+type GivenLabels = Readonly<Partial<Record<MetricLabel, string>>>;
 
 /** The labels of a metric, each with its value. */
 export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]['labels'][number], string>>;
@@ -16,8 +21,11 @@ export interface Meters {
   /** Forgets every series of a gauge, for those whose labels come and go. */
   clear(name: NamesOf<'gauge'>): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Counters with exactly these labels begin at 0 instead of with their first increase, which a rate would not see. */
-  startAtZero(labels: Readonly<Partial<Record<MetricLabel, string>>>): void;
+  /**
+   * Counters with these labels, and beside them only labels of known values, begin at 0 instead of with their first
+   * increase, which no rate would see.
+   */
+  startAtZero(labels: GivenLabels): void;
   /** All of them, and those of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -37,18 +45,28 @@ export function createMeters(): Meters {
     else histograms.set(name, new Histogram({ ...made, buckets: [...definition.buckets] }));
   }
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   return {
     add: (name, labels, value) => counters.get(name)?.inc(labels, value),
     set: (name, labels, value) => gauges.get(name)?.set(labels, value),
     clear: (name) => gauges.get(name)?.reset(),
     observe: (name, labels, value) => histograms.get(name)?.observe(labels, value),
     startAtZero(labels) {
-      const names = Object.keys(labels).sort().join();
       for (const [name, counter] of counters) {
-        if ([...METRICS[name as MetricName].labels].sort().join() === names) counter.inc(labels, 0);
+        for (const series of seriesWith(labels, METRICS[name as MetricName])) counter.inc(series, 0);
       }
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
+}
+
+/** Every series of a metric with these labels; none where it has not all of them, or others of unknown values. */
+function seriesWith(labels: GivenLabels, { labels: names, values = {} }: MetricDefinition): readonly GivenLabels[] {
+  if (Object.keys(labels).some((name) => !names.includes(name as MetricLabel))) return [];
+  const others = names.filter((name) => !(name in labels));
+  return others.reduce<readonly GivenLabels[]>(
+    (series, name) => series.flatMap((given) => (values[name] ?? []).map((value) => ({ ...given, [name]: value }))),
+    [labels],
+  );
 }

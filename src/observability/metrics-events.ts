@@ -1,5 +1,5 @@
 import type { Clock } from '../support/clock.ts';
-import type { ConnectorEvents } from './connector-events.ts';
+import type { ConnectorEvents, DeadLetterCounts } from './connector-events.ts';
 import { codeOf, countRegistryFailure } from './error-metrics.ts';
 import type { Meters } from './meters.ts';
 import type { SourceGauges } from './source-gauges.ts';
@@ -17,11 +17,15 @@ export function createMetricsEvents(options: {
   /** What every committed answer has. */
   function answerCommitted(
     source: string,
-    answer: { readonly deadLetters: number; readonly drift: number; readonly roundedNumbers: number },
+    answer: DeadLetterCounts & { readonly drift: number; readonly roundedNumbers: number },
     written: { readonly record: string; readonly records: number; readonly commitMs: number },
   ): void {
     meters.add('spconnect_records_written_total', { source, record: written.record }, written.records);
-    meters.add('spconnect_dead_letters_total', { source }, answer.deadLetters);
+    const { deadLettersTooLarge: tooLarge, deadLettersWithoutKey: withoutKey } = answer;
+    const wrongType = answer.deadLetters - tooLarge - withoutKey;
+    meters.add('spconnect_dead_letters_total', { source, reason: 'tooLarge' }, tooLarge);
+    meters.add('spconnect_dead_letters_total', { source, reason: 'withoutKey' }, withoutKey);
+    meters.add('spconnect_dead_letters_total', { source, reason: 'wrongType' }, wrongType);
     meters.add('spconnect_drift_fields_total', { source }, answer.drift);
     meters.add('spconnect_rounded_numbers_total', { source }, answer.roundedNumbers);
     meters.observe('spconnect_transaction_records', { source }, written.records + answer.deadLetters);

@@ -18,6 +18,8 @@ export interface Metrics {
   readonly contentType: string;
 }
 
+const CLIENTS = ['referenceData', 'marketData'];
+
 export function createMetrics(options: {
   readonly version: string;
   /** The names of all sources of the settings: each is there from the first scrape on, with zeros. */
@@ -27,6 +29,8 @@ export function createMetrics(options: {
   const { clock } = options;
   const meters = createMeters();
   const sources = createSourceGauges({ meters, sources: options.sources, clock });
+  meters.startAtZero({});
+  for (const client of CLIENTS) meters.startAtZero({ client });
   const processor = createProcessorMetrics(meters);
   meters.set('spconnect_build_info', { version: options.version, node: process.versions.node }, 1);
   return {

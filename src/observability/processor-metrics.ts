@@ -1,9 +1,10 @@
 import { codeOf, countRegistryFailure } from './error-metrics.ts';
 import { createFreshnessGauges } from './freshness-gauges.ts';
 import type { Meters } from './meters.ts';
+import { METRICS } from './metric-table/all.ts';
 import type { BatchPriced, ProcessorEvents } from './processor-events.ts';
 
-const STATUSES = ['unassigned', 'running', 'failed'] as const;
+const STATUSES = METRICS.spconnect_prices_status.values.status;
 
 /** The price processor's events as metrics: the numbers that stand in the log lines, added up. */
 export function createProcessorMetrics(meters: Meters): {

@@ -1,8 +1,9 @@
 import type { Clock } from '../support/clock.ts';
 import type { StreamPlace } from './connector-events.ts';
 import type { Meters } from './meters.ts';
+import { METRICS } from './metric-table/all.ts';
 
-const STATUSES = ['unassigned', 'running', 'paused', 'stopped', 'failed'] as const;
+const STATUSES = METRICS.spconnect_source_status.values.status;
 
 /** What is true of a source now, rather than what has happened. */
 export interface SourceGauges {

@@ -2,6 +2,7 @@ import type { DecodedEvent } from '../../avro/event-decoder.ts';
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { SourceTask } from '../source-task.ts';
+import { deadLetterCounts } from './dead-letter-counts.ts';
 import type { FollowedStream } from './followed-stream.ts';
 import { followerNotification } from './follower-notification.ts';
 import { createFollowerTask, type FollowerTaskOptions } from './follower-task.ts';
@@ -45,7 +46,7 @@ export function createEventsTask(options: EventsTaskOptions): SourceTask {
       events.eventsCommitted({
         source,
         events: taken.length,
-        deadLetters: decoded.rows.length - taken.length,
+        ...deadLetterCounts(decoded.rows),
         ...totals(decoded.rows),
         since: next,
         commitMs,

@@ -1,6 +1,7 @@
 import type { DecodedRow } from '../../avro/page-decoder.ts';
 import type { ConnectorEvents, Polled, StreamPlace } from '../../observability/connector-events.ts';
 import type { CoreDecision } from '../core/instruments-messages.ts';
+import { deadLetterCounts } from './dead-letter-counts.ts';
 import type { InstrumentEvents, InstrumentsPage } from './instruments-provider.ts';
 
 /** Tells what became of an answer once it is committed. */
@@ -32,7 +33,7 @@ export function createInstrumentsReport(source: string, events: ConnectorEvents)
         events.eventsCommitted({
           source,
           events: taken.length,
-          deadLetters: decoded.rows.length - taken.length,
+          ...deadLetterCounts(decoded.rows),
           ...totals(decoded.rows),
           since: next,
           commitMs,
@@ -41,14 +42,14 @@ export function createInstrumentsReport(source: string, events: ConnectorEvents)
       }
       if (write.kind === 'rows' && came.page !== null) {
         const { decoded, fetchMs } = came.page;
-        const { added, corrected, reEncoded, deadLetters, unchanged, touched, repeated } = write.counts;
+        const { added, corrected, reEncoded, unchanged, touched, repeated } = write.counts;
         events.pageCommitted({
           source,
           page: offset.counts.pages,
           rows: decoded.rows.length,
           records: added + corrected + reEncoded,
           unchanged: unchanged + touched,
-          deadLetters,
+          ...deadLetterCounts(write.rows.map((position) => decoded.rows[position])),
           repeatedRows: repeated,
           ...totals(decoded.rows),
           avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),

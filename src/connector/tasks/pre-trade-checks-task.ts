@@ -4,6 +4,7 @@ import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { SourceTask } from '../source-task.ts';
+import { deadLetterCounts } from './dead-letter-counts.ts';
 import { followerNotification } from './follower-notification.ts';
 import { createFollowerTask, type FollowerTaskOptions } from './follower-task.ts';
 import { totals } from './instruments-report.ts';
@@ -54,7 +55,7 @@ export function createPreTradeChecksTask(options: PreTradeChecksTaskOptions): So
       events.checksCommitted({
         source,
         checks,
-        deadLetters: decoded.rows.length - checks,
+        ...deadLetterCounts(decoded.rows),
         ...totals(decoded.rows),
         since: next,
         commitMs,

@@ -49,6 +49,15 @@ export const CONNECTION_METRICS = {
     type: 'counter',
     help: 'Failures of the schema registry, by the code of the error.',
     labels: ['code'],
+    values: {
+      code: [
+        'REGISTRY_UNREACHABLE',
+        'REGISTRY_REFUSED',
+        'REGISTRY_MISMATCH',
+        'SCHEMA_INCOMPATIBLE',
+        'SCHEMA_NOT_REGISTERED',
+      ],
+    },
     meaning: 'Nothing is written without a verified schema.',
   },
   spconnect_http_requests_total: {
@@ -80,6 +89,7 @@ export const CONNECTION_METRICS = {
     type: 'counter',
     help: 'Tokens that were asked for, by what came of it.',
     labels: ['client', 'outcome'],
+    values: { outcome: ['renewed', 'failed'] },
     meaning: 'Failures: the credentials or the token endpoint; polls fail once the last token has expired.',
   },
 } as const satisfies MetricDefinitions;

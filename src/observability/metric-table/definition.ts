@@ -11,7 +11,7 @@ export const METRIC_LABELS = {
   partition: 'a partition of the offsets topic',
   price: 'the kind of price: overview, daily or intraday',
   problem: 'why an instrument has no price: status and number, refused and number, mismatch, unusable, none or other',
-  atMostSeconds: 'an upper bound; instruments below it stand in each higher one too',
+  at_most_seconds: 'an upper bound; instruments below it stand in each higher one too',
   code: 'an error code, or the status of an HTTP answer',
   client: 'referenceData or marketData',
   endpoint: 'a path of the provider without ids and query; of polls: instruments, events or pretradechecks',
@@ -26,6 +26,8 @@ export interface MetricDefinition {
   /** What is counted or measured, its unit included. */
   readonly help: string;
   readonly labels: readonly MetricLabel[];
+  /** The values of those labels that have only these: with them, a counter stands at 0 before its first increase. */
+  readonly values?: Readonly<Partial<Record<MetricLabel, readonly string[]>>>;
   /** What it tells an operator, and when to look. */
   readonly meaning: string;
   /** The upper bounds of a histogram's buckets. */

@@ -6,6 +6,7 @@ export const PRICE_METRICS = {
     type: 'gauge',
     help: 'Status of the price processor: 1 for the one that it has, 0 for the others.',
     labels: ['status'],
+    values: { status: ['unassigned', 'running', 'failed'] },
     meaning: 'Failed: it needs an operator, and prices stand still. Unassigned: it does not run here.',
   },
   spconnect_prices_partitions: {
@@ -37,18 +38,21 @@ export const PRICE_METRICS = {
     type: 'counter',
     help: 'Instruments asked for: priced, problem (the provider could not), unusable (a wrong type), dropped (gone meanwhile).',
     labels: ['price', 'result'],
+    values: { result: ['priced', 'problem', 'unusable', 'dropped'] },
     meaning: 'The share of problems is what the provider owes.',
   },
   spconnect_prices_records_total: {
     type: 'counter',
     help: 'Price records: written, or unchanged and therefore not written again.',
     labels: ['price', 'result'],
+    values: { result: ['written', 'unchanged'] },
     meaning: 'What reaches the topics of prices.',
   },
   spconnect_prices_inputs_total: {
     type: 'counter',
     help: 'Records of instruments that were answered: asked, withoutIsin or gone.',
     labels: ['result'],
+    values: { result: ['asked', 'withoutIsin', 'gone'] },
     meaning: 'Each record of the instruments topic is answered once.',
   },
   spconnect_prices_dead_letters_total: {
@@ -152,7 +156,7 @@ export const PRICE_METRICS = {
   spconnect_prices_by_age: {
     type: 'gauge',
     help: 'Instruments whose newest snapshot is at most this old now: the histogram of their ages.',
-    labels: ['atMostSeconds'],
+    labels: ['at_most_seconds'],
     meaning: 'How fresh the prices are as a whole.',
   },
   spconnect_prices_overdue: {

@@ -1,3 +1,4 @@
+import { DISCARD_REASONS, NOTIFICATION_KINDS } from '../connector-events.ts';
 import { type MetricDefinitions, SECONDS } from './definition.ts';
 
 const COUNTS = [1, 5, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000] as const;
@@ -8,6 +9,7 @@ export const SOURCE_METRICS = {
     type: 'gauge',
     help: 'Status of the source: 1 for the one that it has, 0 for the others.',
     labels: ['source', 'status'],
+    values: { status: ['unassigned', 'running', 'paused', 'stopped', 'failed'] },
     meaning: 'A failed source needs an operator; the others go on.',
   },
   spconnect_source_caught_up: {
@@ -32,6 +34,7 @@ export const SOURCE_METRICS = {
     type: 'counter',
     help: 'Polls that were answered and committed.',
     labels: ['source', 'endpoint'],
+    values: { endpoint: ['instruments', 'events', 'pretradechecks'] },
     meaning: 'How often the provider is asked.',
   },
   spconnect_poll_duration_seconds: {
@@ -45,12 +48,14 @@ export const SOURCE_METRICS = {
     type: 'counter',
     help: 'Rows of the answers: instruments of pages, events, checks.',
     labels: ['source', 'endpoint'],
+    values: { endpoint: ['instruments', 'events', 'pretradechecks'] },
     meaning: 'What the provider sends; each row is a record, unchanged, repeated or a dead letter.',
   },
   spconnect_records_written_total: {
     type: 'counter',
     help: 'Records that were committed, by what they are.',
     labels: ['source', 'record'],
+    values: { record: ['instrument', 'event', 'check', 'tombstone'] },
     meaning: 'What reaches the topics.',
   },
   spconnect_rows_unchanged_total: {
@@ -67,8 +72,9 @@ export const SOURCE_METRICS = {
   },
   spconnect_dead_letters_total: {
     type: 'counter',
-    help: 'Rows that could not become a record and went to the dead letters.',
-    labels: ['source'],
+    help: 'Rows that could not become a record and went to the dead letters: wrongType, tooLarge or withoutKey.',
+    labels: ['source', 'reason'],
+    values: { reason: ['wrongType', 'tooLarge', 'withoutKey'] },
     meaning: 'Each is an instrument, event or check that the topics lack.',
   },
   spconnect_drift_fields_total: {
@@ -113,12 +119,14 @@ export const SOURCE_METRICS = {
     type: 'counter',
     help: 'Answers of a stream that were not taken, as they would have repeated or lost something.',
     labels: ['source', 'reason'],
+    values: { reason: DISCARD_REASONS },
     meaning: 'When it goes on, our offset may be lost at the provider: a retention gap is being proven.',
   },
   spconnect_notifications_total: {
     type: 'counter',
     help: 'Records that went to the notifications topic.',
     labels: ['source', 'kind'],
+    values: { kind: NOTIFICATION_KINDS },
     meaning: 'Each one is for people: read the record.',
   },
   spconnect_walk_running: {
@@ -161,6 +169,7 @@ export const SOURCE_METRICS = {
     type: 'counter',
     help: 'What completed walks found, row by row.',
     labels: ['source', 'result'],
+    values: { result: ['added', 'corrected', 'unchanged', 'reEncoded', 'gone', 'deadLetter'] },
     meaning: 'Corrected, added or gone rows after the first walk are changes that no event told.',
   },
 } as const satisfies MetricDefinitions;

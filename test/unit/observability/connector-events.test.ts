@@ -16,6 +16,8 @@ test('each event is one line with a fixed message, its fields and a fitting leve
     records: 1,
     unchanged: 0,
     deadLetters: 1,
+    deadLettersTooLarge: 1,
+    deadLettersWithoutKey: 0,
     repeatedRows: 1,
     drift: 2,
     roundedNumbers: 0,
@@ -35,12 +37,12 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   const counts = { added: 4, corrected: 1, unchanged: 1, reEncoded: 0, gone: 1, deadLetters: 1 };
   events.walkCompleted({ source, walk: 1, resumed: false, pages: 3, rows: 9, ...counts, durationMs: 100 });
   const items = [{ type: 'newissue', name: 'a note', isin: null, id: '1' }];
+  const dead = { deadLetters: 1, deadLettersTooLarge: 0, deadLettersWithoutKey: 1 };
+  const counted = { ...dead, drift: 0, roundedNumbers: 0 };
   events.eventsCommitted({
     source,
     events: 1,
-    deadLetters: 0,
-    drift: 0,
-    roundedNumbers: 0,
+    ...counted,
     since: '5-1',
     commitMs: 3,
     items,
@@ -50,7 +52,6 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   events.attemptFailed({ source, failures: 2, waitMs: 500, err });
   events.writerLost({ partition: 3, err });
   events.sourceFailed({ source, err });
-  const counted = { deadLetters: 1, drift: 0, roundedNumbers: 0 };
   events.checksCommitted({ source, checks: 2, ...counted, since: 'abc', commitMs: 3 });
   events.sourceStarted({ source, since: '5-1', secondsToRetentionCliff: 604_800 });
   events.stopped({ reason: 'SIGTERM', cpuSeconds: 1.5, peakMemoryBytes: 100 });

@@ -13,6 +13,8 @@ const page = {
   records: 4,
   unchanged: 3,
   deadLetters: 2,
+  deadLettersTooLarge: 0,
+  deadLettersWithoutKey: 1,
   repeatedRows: 1,
   drift: 5,
   roundedNumbers: 6,
@@ -34,7 +36,7 @@ function metricsAt() {
 test('every source of the settings is there from the first scrape on', async () => {
   const series = await metricsAt().series();
   for (const name of [source, 'checks']) {
-    assert.equal(series.get(`spconnect_dead_letters_total{source="${name}"}`), 0);
+    assert.equal(series.get(`spconnect_dead_letters_total{source="${name}",reason="tooLarge"}`), 0);
     assert.equal(series.get(`spconnect_source_status{source="${name}",status="unassigned"}`), 1);
     assert.equal(series.get(`spconnect_source_last_poll_timestamp_seconds{source="${name}"}`), 1_000);
   }
@@ -50,7 +52,8 @@ test('the numbers of a committed page are added up', async () => {
   const sum = (name: string, more = '') => seen.get(`spconnect_${name}{source="instruments"${more}}`);
   assert.equal(sum('records_written_total', ',record="instrument"'), 8);
   assert.equal(sum('rows_unchanged_total'), 6);
-  assert.equal(sum('dead_letters_total'), 4);
+  assert.equal(sum('dead_letters_total', ',reason="wrongType"'), 2);
+  assert.equal(sum('dead_letters_total', ',reason="withoutKey"'), 2);
   assert.equal(sum('rows_repeated_total'), 2);
   assert.equal(sum('drift_fields_total'), 10);
   assert.equal(sum('rounded_numbers_total'), 12);
