@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createAuthorization } from '../../../src/http/authorization.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+import type { HttpObserver } from '../../../src/support/http-observer.ts';
+import { clientFor, json, keepingLog, never, page, serve, text } from './loopback.ts';
+
+/** An observer that remembers. */
+function recording() {
+  const requests: Parameters<HttpObserver['requested']>[0][] = [];
+  const waits: Parameters<HttpObserver['heldBack']>[0][] = [];
+  const tokens: string[] = [];
+  const observer: HttpObserver = {
+    requested: (request) => void requests.push(request),
+    heldBack: (wait) => void waits.push(wait),
+    tokenAsked: ({ client, outcome }) => void tokens.push(`${client} ${outcome}`),
+  };
+  return { observer, requests, waits, tokens, codes: () => requests.map(({ code }) => code) };
+}
+
+test('each request is told once, with its status or the code of what went wrong', async (t) => {
+  const { observer, requests, codes } = recording();
+  const { url } = await serve(t, (request, response) => {
+    const path = request.url?.split('?')[0];
+    if (path === '/cut')
+      response.writeHead(200, { ...json, 'content-length': 10 }).write('{', () => response.destroy());
+    else if (path === '/html') response.writeHead(200, { 'content-type': 'text/html' }).end('<p>');
+    else if (path !== '/slow') response.writeHead(Number(path?.slice(1)), json).end('{"a":1}');
+  });
+  const client = clientFor(t, url, { observer, timeoutMs: 500 });
+  for (const path of ['/200', '/503', '/404', '/cut', '/html', '/slow']) {
+    await client.get({ path, query: [['since', 'canary-1']] }, text, never).catch(() => {});
+  }
+  await client
+    .get({ ...page, path: '/200', endpoint: '/v1/of/{id}' }, async () => assert.fail(), never)
+    .catch(() => {});
+  assert.deepEqual(codes(), [
+    '200',
+    '503',
+    '404',
+    'BODY_INCOMPLETE',
+    'PROTOCOL_VIOLATION',
+    'PROVIDER_TIMEOUT',
+    'OTHER',
+  ]);
+  const [good, , , , , slow, template] = requests;
+  assert.deepEqual(
+    { ...good, durationMs: 0 },
+    { client: 'referenceData', endpoint: '/200', code: '200', durationMs: 0, bytes: 7 },
+  );
+  assert.ok((slow?.durationMs ?? 0) >= 499);
+  assert.equal(template?.endpoint, '/v1/of/{id}');
+  assert.doesNotMatch(JSON.stringify(requests), /canary/);
+});
+
+test('a refused token is two requests; a stop is none', async (t) => {
+  const { observer, codes } = recording();
+  let refuse = true;
+  const { url } = await serve(t, (request, response) => {
+    if (request.url?.startsWith('/wait')) return;
+    response.writeHead(refuse ? 401 : 200, json).end('{}');
+    refuse = false;
+  });
+  let token = 0;
+  const headers = async () => ({ authorization: `Bearer ${token++}` });
+  const client = clientFor(t, url, { observer, authorization: { headers, renew: headers } });
+  await client.get(page, text, never);
+  assert.deepEqual(codes(), ['401', '200']);
+  const stop = new AbortController();
+  const waiting = client.get({ ...page, path: '/wait' }, text, stop.signal);
+  stop.abort(new Error('stopped'));
+  await assert.rejects(waiting, /stopped/);
+  assert.deepEqual(codes(), ['401', '200']);
+});
+
+test('what the rate limit holds back is told', async (t) => {
+  const { observer, waits } = recording();
+  const { url } = await serve(t, (_, response) => void response.writeHead(200, json).end('{}'));
+  const client = clientFor(t, url, { observer, requestsPerSecond: 4 });
+  for (let n = 0; n < 2; n++) await client.get(page, text, never);
+  const heldBackMs = waits.reduce((sum, { waitMs }) => sum + waitMs, 0);
+  // The second waited for a quarter of a second, less what the first answer took.
+  assert.ok(heldBackMs > 20, String(heldBackMs));
+});
+
+test('tokens are told, renewed or failed', async (t) => {
+  const told = recording();
+  const status = { now: 200 };
+  const authorization = await oauth(t, status, told.observer);
+  await authorization.headers(never);
+  assert.deepEqual(told.tokens, ['marketData renewed']);
+  status.now = 500;
+  const failing = await oauth(t, status, told.observer);
+  await assert.rejects(failing.headers(never), { code: 'TOKEN_FAILED' });
+  // Within its pause nothing is asked for, so nothing is told.
+  await assert.rejects(failing.headers(never), { code: 'TOKEN_FAILED' });
+  assert.deepEqual(told.tokens, ['marketData renewed', 'marketData failed']);
+});
+
+async function oauth(t: TestContext, status: { readonly now: number }, observer: HttpObserver) {
+  const { url } = await serve(t, (_, response) => {
+    response.writeHead(status.now, json).end('{"access_token":"abc","token_type":"bearer","expires_in":60}');
+  });
+  return createAuthorization(
+    { type: 'oauth2', tokenUrl: `${url}/t`, clientId: 'client', clientSecret: async () => 'secret' },
+    {
+      name: 'marketData',
+      allowHttp: false,
+      timeoutMs: 3_000,
+      clock: systemClock,
+      random: () => 0.5,
+      log: keepingLog(),
+      observer,
+    },
+  );
+}
