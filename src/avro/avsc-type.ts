@@ -6,17 +6,37 @@ import avsc from 'avsc';
  * bytes, dates numbers; the mapping has made them final, and avsc would check each of them twice.
  */
 export function avscType(schemaText: string): avsc.Type {
-  return avsc.Type.forSchema(JSON.parse(schemaText), { registry: { long: exactLong() }, wrapUnions: 'never' });
+  const long = exactLong();
+  return avsc.Type.forSchema(JSON.parse(schemaText), {
+    registry: { long },
+    // A long with a logical type is looked up in no registry. Only microseconds can be beyond 2^53.
+    typeHook: (schema) => (isMicros(schema) ? long : undefined),
+    wrapUnions: 'never',
+  });
+}
+
+function isMicros(schema: unknown): boolean {
+  return (
+    schema !== null &&
+    typeof schema === 'object' &&
+    'logicalType' in schema &&
+    schema.logicalType === 'timestamp-micros'
+  );
 }
 
 function exactLong(): avsc.Type {
+  // avsc has read it before it asks for the next one.
+  const buffer = Buffer.alloc(8);
   const type: unknown = avsc.types.LongType.__with({
     toBuffer(value: number | bigint): Buffer {
-      const buffer = Buffer.alloc(8);
-      buffer.writeBigInt64LE(BigInt(value));
+      if (typeof value === 'bigint') buffer.writeBigInt64LE(value);
+      else {
+        buffer.writeUInt32LE(value >>> 0, 0);
+        buffer.writeInt32LE(Math.floor(value / 2 ** 32), 4);
+      }
       return buffer;
     },
-    fromBuffer: (buffer: Buffer): bigint => buffer.readBigInt64LE(),
+    fromBuffer: (bytes: Buffer): bigint => bytes.readBigInt64LE(),
     isValid: (value: unknown): boolean => typeof value === 'bigint' || Number.isSafeInteger(value),
     fromJSON: (value: string | number): bigint => BigInt(value),
     toJSON: (value: bigint): string => String(value),

@@ -77,7 +77,7 @@ function readableScalar(node: ScalarNode, decoded: unknown): ReadableValue {
   if (node.logical?.name === 'date') return dateText(decoded as number);
   if (node.logical?.name === 'local-timestamp-millis') return localDateTimeText(Number(decoded));
   if (node.logical?.name === 'timestamp-micros') return instantText(decoded as bigint);
-  if (node.logical?.name === 'timestamp-millis') return new Date(Number(decoded)).toISOString();
+  if (node.logical?.name === 'timestamp-millis') return instantText(BigInt(decoded as number) * 1_000n);
   if (node.avro === 'bytes') return (decoded as Buffer).toString('base64');
   return typeof decoded === 'bigint' ? String(decoded) : (decoded as boolean | number | string);
 }

@@ -35,8 +35,8 @@ test('each price comes exactly as it was sent, under the id of its instrument', 
       observedAtTimestamp: '2026-01-07T12:00:00.123456Z',
     },
     lastCloseMethod: 'Valuation',
-    requestedAt: '1970-01-01T00:16:40.000Z',
-    receivedAt: '1970-01-01T00:16:40.000Z',
+    requestedAt: '1970-01-01T00:16:40Z',
+    receivedAt: '1970-01-01T00:16:40Z',
   });
   const [first, second] = answers.answers;
   assert.ok(first?.kind === 'prices' && second?.kind === 'prices');
@@ -182,7 +182,7 @@ test('what the interface does not allow is kept in extras and counted, wherever 
   const item = pricedItem('A', members).replace('{"responseIdentifier"', '{"took":5,"responseIdentifier"');
   const answers = await answersOf(`{"errors":false,"took":1,"items":[${item}]}`, ['A']);
   const record = recordsOf(answers)[0];
-  assert.deepEqual([record?.instrumentId, record?.isin, record?.requestedAt], ['1', 'A', '1970-01-01T00:16:40.000Z']);
+  assert.deepEqual([record?.instrumentId, record?.isin, record?.requestedAt], ['1', 'A', '1970-01-01T00:16:40Z']);
   assert.deepEqual(record?.extras, {
     '/extras': '{}',
     '/instrumentId': '9',

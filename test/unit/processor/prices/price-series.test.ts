@@ -24,8 +24,8 @@ test('days have keys of their own, what stands beside them is kept with each, of
     close: '1.5',
     closeMethod: 'Close',
     extras: { '/../currency': '"CHF"', '/x': '1' },
-    requestedAt: '1970-01-01T00:16:40.000Z',
-    receivedAt: '1970-01-01T00:16:40.000Z',
+    requestedAt: '1970-01-01T00:16:40Z',
+    receivedAt: '1970-01-01T00:16:40Z',
   });
   assert.equal(answers.drift, 2);
 });
