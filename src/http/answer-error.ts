@@ -4,8 +4,19 @@ import { type HeaderFields, headerField, retryAfterMs } from './header-fields.ts
 import { quotedText } from './quoted-text.ts';
 
 const LONGEST_QUOTE = 200;
+const MOST_VALIDATION_ERRORS = 5;
 const CERTIFICATE_CODE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/;
 const PROTOCOL_CODE = /^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)/;
+
+/** What the body of an error says (interface, parts 2.1 and 7), made fit for a message. */
+export interface ProblemText {
+  /** Title and detail; empty when it says nothing. */
+  readonly said: string;
+  /** The first of a ValidationProblemDetails' errors, `name: reason`. */
+  readonly validation: readonly string[];
+}
+
+export const NO_PROBLEM: ProblemText = { said: '', validation: [] };
 
 /** The error for an answer whose status is none that we can use (interface, part 7: problem details, or anything). */
 export function refusedAnswer(
@@ -15,18 +26,18 @@ export function refusedAnswer(
     readonly endpoint: string;
     readonly status: number;
     readonly headers: HeaderFields;
-    /** What the body says, made fit for a message; empty when it says nothing. */
-    readonly problem: string;
+    readonly problem: ProblemText;
     readonly wallMs: number;
     /** `referenceData` or `marketData`. */
     readonly name: string;
   },
 ): ConnectorError {
   const { from, endpoint, status, headers, problem, wallMs, name } = options;
-  const said = problem === '' ? '' : ` (${problem})`;
+  const said = problem.said === '' ? '' : ` (${problem.said})`;
+  const validation = problem.validation.length === 0 ? {} : { validation: problem.validation };
   return new ConnectorError(code, `${from} was answered with ${status}${said}${advice(code, headers, name)}.`, {
     retryAfterMs: retryAfterMs(headers, wallMs),
-    fields: { status, endpoint },
+    fields: { status, endpoint, ...validation },
   });
 }
 
@@ -66,15 +77,27 @@ function codeOf(cause: unknown): string {
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
 }
 
-/** Title and detail of a problem (RFC 9457) that an error's body holds; empty for bodies that are none, or too long. */
-export async function readProblem(body: AnswerBody, secrets: readonly string[]): Promise<string> {
+/** The problem (RFC 9457) that an error's body holds. Throws for bodies that are no JSON, or too long. */
+export async function readProblem(body: AnswerBody, secrets: readonly string[]): Promise<ProblemText> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body.chunks) chunks.push(chunk);
   const problem: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-  if (typeof problem !== 'object' || problem === null) return '';
-  const { title, detail } = problem as { readonly title?: unknown; readonly detail?: unknown };
-  return [title, detail]
+  if (typeof problem !== 'object' || problem === null) return NO_PROBLEM;
+  const { title, detail, errors } = problem as { title?: unknown; detail?: unknown; errors?: unknown };
+  const validation = validationErrors(errors).map((text) => quotedText(text, LONGEST_QUOTE, secrets));
+  const said = [title, detail]
     .filter((text) => typeof text === 'string')
-    .map((text) => quotedText(text, LONGEST_QUOTE, secrets))
-    .join(': ');
+    .map((text) => quotedText(text, LONGEST_QUOTE, secrets));
+  return { said: [...said, ...validation.slice(0, 1)].join(': '), validation };
+}
+
+/** The errors of a ValidationProblemDetails: an object that maps a name to an array of strings. */
+function validationErrors(errors: unknown): readonly string[] {
+  if (typeof errors !== 'object' || errors === null) return [];
+  return Object.entries(errors)
+    .slice(0, MOST_VALIDATION_ERRORS)
+    .flatMap(([name, reasons]) =>
+      [reasons].flat().map((reason) => (typeof reason === 'string' ? `${name}: ${reason}` : name)),
+    )
+    .slice(0, MOST_VALIDATION_ERRORS);
 }

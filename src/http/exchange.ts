@@ -4,14 +4,15 @@ import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { ACCEPTED_ENCODINGS, type AnswerBody, openAnswerBody } from './answer-body.ts';
-import { readProblem, refusedAnswer, unanswered } from './answer-error.ts';
+import { NO_PROBLEM, type ProblemText, readProblem, refusedAnswer, unanswered } from './answer-error.ts';
 import type { HttpAnswer } from './client.ts';
 import { openDeadline } from './deadline.ts';
 import { ageSeconds, headerField, serverDate } from './header-fields.ts';
 import { quotedText } from './quoted-text.ts';
 import { actionOf } from './status-action.ts';
 
-const LARGEST_PROBLEM_BYTES = 4_096;
+// The refusal of a bulk request can say something of each of its items.
+const LARGEST_PROBLEM_BYTES = 65_536;
 const LONGEST_PROBLEM_MS = 2_000;
 const LONGEST_QUOTE = 80;
 const JSON_TYPE = /^(application|text)\/([a-z0-9.!#$&^_-]{1,60}\+)?json$/i;
@@ -151,14 +152,18 @@ function jsonTypeOf(request: Exchange, response: Dispatcher.ResponseData): strin
 }
 
 /** What the body of an error says. Never fails: the status counts, whatever the body is. */
-async function problemOf(request: Exchange, response: Dispatcher.ResponseData, outer: AbortSignal): Promise<string> {
+async function problemOf(
+  request: Exchange,
+  response: Dispatcher.ResponseData,
+  outer: AbortSignal,
+): Promise<ProblemText> {
   const deadline = openDeadline(LONGEST_PROBLEM_MS, outer, () => timedOut(request));
   const secrets = Object.values(request.credentials).flatMap((value) => [value, ...value.split(' ')]);
   try {
     const body = openBody(request, response, LARGEST_PROBLEM_BYTES, deadline.signal);
     return await untilAborted(readProblem(body, secrets), deadline.signal);
   } catch {
-    return '';
+    return NO_PROBLEM;
   } finally {
     deadline.end();
   }

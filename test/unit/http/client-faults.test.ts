@@ -71,6 +71,31 @@ test('an error tells title and detail of the problem, escaped, cut, without addr
   assert.ok(error.message.length < 500);
 });
 
+test('what a validation problem says of each name is kept in the fields, a few of it, without what was sent', async (t) => {
+  const reasons = {
+    'items[3].isin': ['is canary-key', 'is short'],
+    fields: ['x\n'],
+    a: [],
+    b: 'text',
+    c: [1],
+    d: ['late'],
+  };
+  const { url } = await serve(t, (_, response) => {
+    response.writeHead(400, { 'content-type': 'application/problem+json' });
+    response.end(JSON.stringify({ title: 'Not valid', status: 400, errors: reasons }));
+  });
+  const authorization = { headers: async () => ({ 'x-key': 'canary-key' }), renew: async () => null };
+  const error = await clientFor(t, url, { authorization })
+    .post({ ...page, body: '{}' }, text, never)
+    .catch((caught) => caught);
+  assert.deepEqual(error.fields, {
+    status: 400,
+    endpoint: '/v1/instruments',
+    validation: ['items[3].isin: is [secret]', 'items[3].isin: is short', 'fields: x\\u{a}', 'b: text', 'c'],
+  });
+  assert.match(error.message, /400 \(Not valid: items\[3\]\.isin: is \[secret\]\)/);
+});
+
 test('the body of an error neither hides its status nor delays it for long', async (t) => {
   const bodies: ((socket: Socket) => void)[] = [
     (socket) => socket.write('content-length: 50\r\n\r\n{'),
