@@ -23,6 +23,12 @@ export function withoutUrl(check: ReadableRecord): ReadableRecord {
   return hide(check) as ReadableRecord;
 }
 
+/** The same for what holds a check in its value; anything else is as it was. */
+export function withoutUrlIn<Holder extends { readonly value: ReadableValue }>(holder: Holder): Holder {
+  const { value } = holder;
+  return isRecord(value) ? { ...holder, value: withoutUrl(value) } : holder;
+}
+
 /** A check as lines of name and value, without what it does not have. */
 export function checkAsTable(check: ReadableRecord): string {
   const lines: [string, string][] = [];
@@ -39,6 +45,10 @@ export function checkAsTable(check: ReadableRecord): string {
   add('', check);
   const width = Math.max(...lines.map(([name]) => name.length));
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
+}
+
+function isRecord(value: ReadableValue): value is ReadableRecord {
+  return value !== null && typeof value === 'object' && !isList(value);
 }
 
 function isList(value: object): value is readonly ReadableValue[] {

@@ -1,16 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { lookUpCheck } from '../app/check-lookup.ts';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
+import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import type { Log } from '../support/log.ts';
 import { checkAsTable, withoutUrl } from './check-text.ts';
 import { jsonText } from './output.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
+import { loadWithoutKafka } from './without-kafka.ts';
 
 const LONGEST_ID = 512;
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
-/** The usual settings file asks for these too; whoever only looks something up may have neither. */
-const NOT_NEEDED = { KAFKA_BROKERS: 'localhost:9092', SCHEMA_REGISTRY_URL: 'http://localhost' };
 
 interface CheckOptions {
   readonly config: string;
@@ -37,8 +36,7 @@ export function lookupCommand(
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect lookup check PTC-0123456789 --output json\n')
     .action(async (id: string, { config, showUrl, output }: CheckOptions) => {
-      const used = { ...NOT_NEEDED, ...withoutEmpty(env) };
-      const { referenceData } = await loadSettings({ file: config, env: used, onSecret: redaction.register });
+      const { referenceData } = await loadWithoutKafka(config, env, redaction);
       const check = await lookUpCheck(referenceData, id, { log: SILENT, signal });
       if (check === null) {
         stderr.write('The provider has no pre-trade check with this id.\n');
@@ -56,9 +54,4 @@ function checkId(text: string): string {
     throw new InvalidArgumentError('The id of a pre-trade check is needed.');
   }
   return text;
-}
-
-/** An empty variable counts as not set. */
-function withoutEmpty(env: Terminal['env']): Terminal['env'] {
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }

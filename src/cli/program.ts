@@ -7,10 +7,12 @@ import { demoCommand } from './demo-command.ts';
 import { describeError } from './describe-error.ts';
 import { lookupCommand } from './lookup-command.ts';
 import { offsetsCommand } from './offsets-command.ts';
+import { previewCommand } from './preview-command.ts';
 import { runCommand } from './run-command.ts';
 import { schemasCommand } from './schemas-command.ts';
 import { simulateCommand } from './simulate-command.ts';
 import { stateCommands } from './state-commands.ts';
+import { tailCommand } from './tail-command.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 import { topicsCommand } from './topics-command.ts';
 import { validateCommand } from './validate-command.ts';
@@ -24,6 +26,8 @@ const COMMANDS = [
   schemasCommand,
   stateCommands,
   walkCommand,
+  tailCommand,
+  previewCommand,
   offsetsCommand,
   lookupCommand,
   demoCommand,

@@ -4,6 +4,11 @@ import type { CommittedRecord } from './record.ts';
 export class FreshRecords {
   readonly #nextOffsets = new Map<number, bigint>();
 
+  /** What lies below this offset is not new. */
+  passOver(partition: number, nextOffset: bigint): void {
+    this.#nextOffsets.set(partition, nextOffset);
+  }
+
   /** True once per offset of a partition, and never for one below a record that it was true for. */
   isFresh({ partition, offset }: Pick<CommittedRecord, 'partition' | 'offset'>): boolean {
     if (offset < (this.#nextOffsets.get(partition) ?? 0n)) return false;

@@ -32,6 +32,8 @@ export interface OwnGroupRequest {
   readonly waitMs: number;
   /** A group that is joined again starts at the beginning again; what was given already is not given twice. */
   readonly fresh: FreshRecords;
+  /** Where to begin, by partition; at the beginning where absent. What lies below may still be fetched once. */
+  readonly startAt?: ReadonlyMap<number, bigint>;
   readonly onRecord: (record: CommittedRecord) => void;
   /** Told when everything up to this offset has been passed, control and aborted records included. */
   readonly onPassed?: (partition: number, lastOffset: bigint) => void;
@@ -102,6 +104,9 @@ export function openOwnGroup(options: OwnGroupOptions, request: OwnGroupRequest)
         }
       },
     });
+    for (const [partition, offset] of request.startAt ?? []) {
+      consumer.seek({ topic, partition, offset: String(offset) });
+    }
   };
   const running = run();
   running.catch(failed.reject);

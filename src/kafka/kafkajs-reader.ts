@@ -49,8 +49,12 @@ export function createKafkajsReader(options: OwnGroupOptions): LogReader & { clo
 
 type Ends = ReadonlyMap<number, { readonly low: bigint; readonly high: bigint }>;
 
-/** kafkajs gives up at once where a partition has no leader, as for a moment after its creation or a failover. */
-async function findEnds(options: OwnGroupOptions, request: ReadToEnd, signal: AbortSignal): Promise<Ends> {
+/** The ends of the partitions. kafkajs gives up at once where a partition has no leader, as for a moment after its creation or a failover. */
+export async function findEnds(
+  options: OwnGroupOptions,
+  request: Pick<ReadToEnd, 'topic' | 'partitions'>,
+  signal: AbortSignal,
+): Promise<Ends> {
   for (;;) {
     try {
       return await askForEnds(options, request);
@@ -61,7 +65,10 @@ async function findEnds(options: OwnGroupOptions, request: ReadToEnd, signal: Ab
   }
 }
 
-async function askForEnds({ kafka, tuning }: OwnGroupOptions, { topic, partitions }: ReadToEnd): Promise<Ends> {
+async function askForEnds(
+  { kafka, tuning }: OwnGroupOptions,
+  { topic, partitions }: Pick<ReadToEnd, 'topic' | 'partitions'>,
+): Promise<Ends> {
   const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
   try {
     await admin.connect();

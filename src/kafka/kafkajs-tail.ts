@@ -4,6 +4,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 import { FreshRecords } from './fresh-records.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { type OwnGroupOptions, openOwnGroup, ReadRefused } from './kafkajs-own-group.ts';
+import { findEnds } from './kafkajs-reader.ts';
 import type { FollowLog, LogTail } from './log-tail.ts';
 import { StallWatch } from './stall-watch.ts';
 
@@ -24,13 +25,15 @@ export function createKafkajsTail(options: KafkajsTailOptions): LogTail & { clos
       const signal = AbortSignal.any([request.signal, closing.signal]);
       const fresh = new FreshRecords();
       const { clock, random, log, tuning } = options;
+      const startAt = request.onlyNew === true ? await endsOf(options, { ...request, signal }) : undefined;
+      for (const [partition, end] of startAt ?? []) fresh.passOver(partition, end);
       let failures = 0;
       const onFetched = () => {
         failures = 0;
       };
       for (;;) {
         signal.throwIfAborted();
-        const cause = await untilFailure(options, { ...request, signal }, { fresh, onFetched, groups });
+        const cause = await untilFailure(options, { ...request, signal }, { fresh, onFetched, groups, startAt });
         signal.throwIfAborted();
         if (cause instanceof ReadRefused) throw cause.cause;
         failures += 1;
@@ -46,17 +49,30 @@ export function createKafkajsTail(options: KafkajsTailOptions): LogTail & { clos
   };
 }
 
+async function endsOf(options: OwnGroupOptions, request: FollowLog): Promise<ReadonlyMap<number, bigint>> {
+  const { topic, signal } = request;
+  try {
+    const ends = await untilAborted(findEnds(options, request, signal), signal);
+    return new Map([...ends].map(([partition, { high }]) => [partition, high]));
+  } catch (cause) {
+    signal.throwIfAborted();
+    const text = `The end of topic ${topic} could not be asked for (${kafkaReason(cause)}).`;
+    throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause, fields: { topic } });
+  }
+}
+
 interface Membership {
   readonly fresh: FreshRecords;
   readonly onFetched: () => void;
   readonly groups: Set<Promise<void>>;
+  readonly startAt: ReadonlyMap<number, bigint> | undefined;
 }
 
 /** Follows in one group until something goes wrong, which is returned. */
 async function untilFailure(
   options: KafkajsTailOptions,
   { topic, partitions, onRecord, signal }: FollowLog,
-  { fresh, onFetched, groups }: Membership,
+  { fresh, onFetched, groups, startAt }: Membership,
 ): Promise<unknown> {
   const { tuning, clock } = options;
   const stalled = new StallWatch(tuning.readStallMs, clock);
@@ -66,6 +82,7 @@ async function untilFailure(
     waitMs: tuning.tailWaitMs,
     fresh,
     groups,
+    ...(startAt && { startAt }),
     onRecord,
     onFetched() {
       stalled.moved();

@@ -4,6 +4,8 @@ export interface FollowLog {
   readonly topic: string;
   /** Every one of them must exist. */
   readonly partitions: readonly number[];
+  /** Passes over what is there when the following begins; without it, everything is given. */
+  readonly onlyNew?: boolean;
   /** Called in offset order within each partition, each offset once. What it throws ends the following and is thrown on. */
   readonly onRecord: (record: CommittedRecord) => void;
   readonly signal: AbortSignal;

@@ -6,9 +6,15 @@ import type { MemoryBroker } from './memory-broker.ts';
 /** Follows topics of a broker in memory. Partitions that do not exist yet are waited for. */
 export function createMemoryTail(broker: MemoryBroker): LogTail {
   return {
-    async follow({ topic, partitions, onRecord, signal }) {
+    async follow({ topic, partitions, onlyNew = false, onRecord, signal }) {
       signal.throwIfAborted();
       const fresh = new FreshRecords();
+      if (onlyNew && broker.topic(topic) !== undefined) {
+        for (const partition of partitions) {
+          const last = broker.readCommitted(topic, partition).at(-1);
+          if (last !== undefined) fresh.passOver(partition, last.offset + 1n);
+        }
+      }
       const refused = Promise.withResolvers<never>();
       const give = () => {
         try {

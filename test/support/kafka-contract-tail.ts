@@ -32,6 +32,23 @@ export function testLogTailContract(
     await follower.has(['a', 'b', 'c', 'd']);
   });
 
+  contract('a follower of what is new gives nothing that was there before, and everything after', async (parts) => {
+    await parts.commit('a', 'b');
+    const all = parts.follow();
+    await all.has(['a', 'b']);
+    const follower = parts.follow({ onlyNew: true, partitions: [0, 1] });
+    // What it finds there is not given, and when it looked is not told: so until the first is given.
+    const later: string[] = [];
+    while (follower.seen.length === 0 && later.length < 100) {
+      later.push(`later ${later.length}`);
+      await parts.commitTo(later.length % 2, later.at(-1) ?? '');
+      await pause(50);
+    }
+    await parts.commitTo(0, 'last');
+    const expected = [...later, 'last'].slice(later.indexOf(follower.seen[0] ?? ''));
+    await follower.has(expected);
+  });
+
   contract('a follower of an empty topic gives its first record', async (parts) => {
     const follower = parts.follow();
     await follower.stays([]);
@@ -119,6 +136,7 @@ async function prepare(t: TestContext, subject: ContractSubject) {
       ended.catch(() => {});
       return {
         ended,
+        seen,
         async has(expected: readonly string[]) {
           const deadlineMs = performance.now() + PATIENCE_MS;
           while (seen.length < expected.length && performance.now() < deadlineMs) await pause(5);

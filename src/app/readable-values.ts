@@ -1,0 +1,55 @@
+import { createRecordReader, type ReadableValue, type RecordReader } from '../avro/record-reader.ts';
+import { readWireValue } from '../avro/wire-format.ts';
+import type { CommittedRecord } from '../kafka/record.ts';
+
+/** A record of any of our topics, for people. */
+export interface ReadableTopicRecord {
+  readonly topic: string;
+  readonly partition: number;
+  /** In decimal. */
+  readonly offset: string;
+  /** ISO 8601: when the broker took it. */
+  readonly timestamp: string;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Decimals and longs are exact text; null for a tombstone. */
+  readonly value: ReadableValue;
+}
+
+/** Turns records into readable ones; the schemas come from the registry, each asked for once. */
+export interface ReadableRecords {
+  /** @throws ConnectorError RECORD_UNREADABLE, and what the registry throws. */
+  read(record: CommittedRecord): Promise<ReadableTopicRecord>;
+}
+
+const AVRO_BEGINS = 0;
+
+/** @param schemaText gives the schema of an id, from the registry */
+export function createReadableRecords(schemaText: (id: number) => Promise<string>): ReadableRecords {
+  const readers = new Map<number, RecordReader>();
+
+  async function readAvro(value: Buffer): Promise<ReadableValue> {
+    const { schemaId } = readWireValue(value);
+    let reader = readers.get(schemaId);
+    if (reader === undefined) {
+      reader = createRecordReader({ schemas: new Map([[schemaId, await schemaText(schemaId)]]) });
+      readers.set(schemaId, reader);
+    }
+    return reader.read(value);
+  }
+
+  return {
+    async read({ topic, partition, offset, timestampMs, key, headers, value }) {
+      return {
+        topic,
+        partition,
+        offset: String(offset),
+        timestamp: new Date(timestampMs).toISOString(),
+        key: key === null ? null : key.toString(),
+        headers,
+        // Offsets, states and dead letters are text as it is: parsing it could change its numbers.
+        value: value === null ? null : value[0] === AVRO_BEGINS ? await readAvro(value) : value.toString(),
+      };
+    },
+  };
+}

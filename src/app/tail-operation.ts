@@ -1,0 +1,71 @@
+import { ConnectorError } from '../errors.ts';
+import { partitionFor } from '../kafka/partitioner.ts';
+import type { CommittedRecord } from '../kafka/record.ts';
+import type { TopicSpecification } from '../kafka/topic.ts';
+import type { Installation } from './installation.ts';
+import { createReadableRecords, type ReadableTopicRecord } from './readable-values.ts';
+import { createRegistry } from './registry-client.ts';
+
+/** Records that wait for a schema; more means that the registry is far too slow. */
+const MOST_WAITING = 100_000;
+
+export interface TailRequest {
+  readonly topic: TopicSpecification;
+  /** Only records of this key; null for all. */
+  readonly key: string | null;
+  readonly fromBeginning: boolean;
+  /** Whether to end where the topic ended when it was asked; only with `fromBeginning`. */
+  readonly untilEnd: boolean;
+  /** Ends after so many. */
+  readonly limit: number;
+  readonly onRecord: (record: ReadableTopicRecord) => void;
+}
+
+/**
+ * Gives the committed records of a topic, in the order of each partition, until the limit, the end (if asked for) or the
+ * signal; a stop by the signal is an end like any other.
+ *
+ * @throws ConnectorError RECORD_UNREADABLE, KAFKA_UNREACHABLE, and what the registry throws.
+ */
+export async function tailTopic({ settings, kafka, clock, signal }: Installation, request: TailRequest): Promise<void> {
+  const { topic, key, fromBeginning, untilEnd, limit, onRecord } = request;
+  if (limit === 0) return;
+  const ended = new AbortController();
+  const enough = new Error('as many as were asked for');
+  const stop = AbortSignal.any([signal, ended.signal]);
+  const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+  const registry = createRegistry(settings.schemaRegistry, { clock, log: quiet });
+  const readable = createReadableRecords((id) => registry.schemaText(id, stop));
+
+  let [given, waiting] = [0, 0];
+  let shown: Promise<void> = Promise.resolve();
+  const take = (record: CommittedRecord): void => {
+    if (key !== null && record.key?.toString() !== key) return;
+    waiting += 1;
+    if (waiting > MOST_WAITING) {
+      throw new ConnectorError('REGISTRY_UNREACHABLE', 'The registry is too slow for the records of this topic.');
+    }
+    // One after the other, so that a schema that is asked for holds back what comes behind its record.
+    shown = shown.then(async () => {
+      waiting -= 1;
+      if (ended.signal.aborted) return;
+      onRecord(await readable.read(record));
+      given += 1;
+      if (given === limit) ended.abort(enough);
+    });
+    shown.catch((error: unknown) => ended.abort(error));
+  };
+
+  const partitions =
+    key === null
+      ? Array.from({ length: topic.partitions }, (_, partition) => partition)
+      : [partitionFor(Buffer.from(key, 'utf8'), topic.partitions)];
+  const log = { topic: topic.name, partitions, onRecord: take, signal: stop };
+  try {
+    if (untilEnd) await kafka.logReader.readToEnd(log);
+    else await kafka.logTail.follow({ ...log, onlyNew: !fromBeginning });
+    await shown;
+  } catch (error) {
+    if (error !== enough && !(signal.aborted && error === signal.reason)) throw error;
+  }
+}

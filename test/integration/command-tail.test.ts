@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { commandScene } from '../support/command-scene.ts';
+import { connectorEnvironment, settingsText } from '../support/connector-process.ts';
+import { eventually } from '../support/raw-kafkajs-cluster.ts';
+import { settingsFile } from '../support/settings-file.ts';
+import { runWith } from '../unit/cli/terminal.ts';
+
+test('a topic is printed decoded, by key, to a limit, to its end, and as it grows', { timeout: 120_000 }, async (t) => {
+  const scene = await commandScene(t);
+  if (!scene) return;
+  const { simulator, prefix } = scene;
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  const ids = [...simulator.ledger.instruments()].map(({ id }) => String(id));
+  const linesOf = (text: string) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+
+  // A commit is visible to readers some milliseconds after it was reported.
+  const all = await eventually(
+    'every instrument',
+    async () => linesOf((await scene.spconnect('tail instruments --until-end')).stdout),
+    (lines) => lines.length >= ids.length,
+    20_000,
+  );
+  assert.deepEqual(new Set(all.map(({ key }) => key)), new Set(ids));
+  const one = linesOf((await scene.spconnect(`tail ${prefix}.instruments --until-end --key ${ids[5]}`)).stdout);
+  assert.deepEqual(
+    one.map(({ key, value }) => [key, value.id, typeof value.issuePrice]),
+    [[ids[5], ids[5], 'string']],
+  );
+  assert.equal(one[0].headers['spc-source'], 'instruments');
+  assert.equal(linesOf((await scene.spconnect('tail instruments --from-beginning --limit 7')).stdout).length, 7);
+  const offsets = linesOf((await scene.spconnect('tail offsets --until-end')).stdout);
+  assert.ok(JSON.parse(offsets[0].value).since, 'JSON stays text, verbatim');
+  const notified = linesOf((await scene.spconnect('tail notifications --until-end')).stdout);
+  assert.equal(notified[0].value.kind, 'walk-completed');
+
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const file = await settingsFile(t, settingsText());
+  const env = connectorEnvironment(scene.stack, simulator, { TOPIC_PREFIX: prefix });
+  const following = runWith(['tail', 'instrument-events', '--limit', '2', '--config', file], {
+    env,
+    signal: stop.signal,
+  });
+  let isOver = false;
+  following.finally(() => {
+    isOver = true;
+  });
+  // When it has found the end is not told: events come until two were printed.
+  await eventually(
+    'two events',
+    async () => simulator.change(2),
+    () => isOver,
+    30_000,
+  );
+  const { code, stdout, stderr } = await following;
+  assert.equal(code, 0, stderr);
+  assert.equal(linesOf(stdout).length, 2);
+  assert.ok(linesOf(stdout)[0].value.instrument);
+});
+
+test('a topic that the settings do not have is refused with those that they have', async (t) => {
+  const scene = await commandScene(t);
+  if (!scene) return;
+  const { code, stderr } = await scene.spconnect('tail instrumens');
+  assert.equal(code, 2);
+  assert.match(stderr, /have: instruments, instrument-events.*Did you mean instruments\?/);
+});
