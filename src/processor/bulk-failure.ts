@@ -1,0 +1,41 @@
+import { ConnectorError, type ErrorAction } from '../errors.ts';
+import type { BackOff } from '../support/back-off.ts';
+
+/** What a failed call says about the batch. */
+export type BulkFailure =
+  /** Some item of it, or its size: its halves are asked for, and an item that is refused alone has failed. */
+  | { readonly kind: 'refused'; readonly status: number | null; readonly mayBeSize: boolean }
+  /** Its size: its halves are asked for; an item alone is tried again. */
+  | { readonly kind: 'tooMuch'; readonly mayBeSize: boolean }
+  /** Nothing, as long as other batches fail too. When it persists while they succeed, some item of it. */
+  | { readonly kind: 'failed'; readonly status: number | null }
+  /** Nothing at all: it is tried again for as long as it takes. */
+  | { readonly kind: 'denied' };
+
+/** What a failed call waits before it is tried again. An action without a row here ends the processor. */
+const CALL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
+  retry: { initialMs: 500, maximumMs: 60_000 },
+  askForLess: { initialMs: 500, maximumMs: 60_000 },
+  retrySlowly: { initialMs: 10_000, maximumMs: 300_000 },
+};
+
+/** An answer that came, but cannot be used, may be one item's doing; so may a server's failure. */
+const MAY_BE_AN_ITEM = ['BODY_MALFORMED', 'BODY_INCOMPLETE', 'PROTOCOL_VIOLATION'];
+
+export function bulkFailureOf(error: ConnectorError): BulkFailure {
+  const { status } = error.fields;
+  if (error.code === 'BULK_MISMATCH') return { kind: 'refused', status: null, mayBeSize: false };
+  if (status === 400 || status === 413) return { kind: 'refused', status, mayBeSize: true };
+  if (error.code === 'BODY_TOO_LARGE') return { kind: 'tooMuch', mayBeSize: true };
+  if (error.code === 'PROVIDER_TIMEOUT') return { kind: 'tooMuch', mayBeSize: false };
+  if (typeof status === 'number' && status >= 500 && error.code === 'PROVIDER_BUSY') return { kind: 'failed', status };
+  if (MAY_BE_AN_ITEM.includes(error.code)) return { kind: 'failed', status: null };
+  return { kind: 'denied' };
+}
+
+/** Undefined for what no repetition mends. */
+export function callBackOff(error: unknown): BackOff | undefined {
+  if (!(error instanceof ConnectorError)) return undefined;
+  // A single item that does not fit is no reason to end: BULK_MISMATCH never comes here.
+  return CALL_BACK_OFF[error.action];
+}

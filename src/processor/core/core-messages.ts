@@ -1,0 +1,78 @@
+import type { PriceProblem } from '../../observability/processor-events.ts';
+import type { Random } from '../../support/back-off.ts';
+import type { QuestionOutcome } from '../batch-answers.ts';
+import type { PriceAnswer, PriceKind } from '../bulk-prices.ts';
+import type { Batch } from './batch.ts';
+import type { Instrument } from './instrument.ts';
+import type { ToldFailures } from './told-failures.ts';
+
+export interface CoreSettings {
+  /** What is asked for. The first one answers the records of instruments; the others only refresh. */
+  readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
+  /** How long a new or changed instrument waits for others in its batch. */
+  readonly lingerMs: number;
+  /** The largest batch that the provider is known to take. */
+  readonly maxItems: (kind: PriceKind) => number;
+  readonly maxBackoffMs: number;
+  /** The wall clock at the monotonic time 0. */
+  readonly epochMs: number;
+  readonly random: Random;
+  readonly told: ToldFailures;
+}
+
+/** What a record of an instruments topic says. */
+export type InstrumentNews =
+  | { readonly kind: 'live'; readonly isin: string | null }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unreadable'; readonly key: string | null; readonly value: Buffer; readonly reason: string };
+
+/** What to do next. */
+export type CoreStep =
+  | { readonly kind: 'ask'; readonly batch: Batch }
+  | { readonly kind: 'commit'; readonly transaction: CoreTransaction }
+  /** Nothing before so many milliseconds have passed (perhaps infinitely many), or more is read, answered or committed. */
+  | { readonly kind: 'wait'; readonly ms: number };
+
+/** The results of one batch, to be committed as one. */
+export interface CoreTransaction {
+  readonly batch: Batch;
+  readonly results: readonly CoreResult[];
+  /** The next record to read after a restart; null where the results answer no record. */
+  readonly offset: bigint | null;
+}
+
+/** `offsets`: the records that a result answers; none for a refresh. */
+export type CoreResult =
+  | {
+      readonly kind: 'prices';
+      readonly instrument: Instrument;
+      readonly answer: Extract<PriceAnswer, { readonly kind: 'prices' }>;
+      readonly offsets: readonly bigint[];
+    }
+  | {
+      readonly kind: 'failure';
+      readonly instrument: Instrument;
+      readonly outcome: Exclude<QuestionOutcome, { readonly kind: 'prices' }>;
+      readonly problem: PriceProblem;
+      readonly offsets: readonly bigint[];
+      /** Whether it becomes a dead letter: always for an input, once per problem for a refresh. */
+      readonly isDeadLetter: boolean;
+    }
+  | { readonly kind: 'noIsin'; readonly offsets: readonly bigint[] }
+  | { readonly kind: 'gone'; readonly id: string; readonly offsets: readonly bigint[] }
+  | {
+      readonly kind: 'unreadable';
+      readonly key: string | null;
+      readonly value: Buffer;
+      readonly reason: string;
+      readonly offsets: readonly bigint[];
+    }
+  /** The instrument has left or changed its isin since it was asked for; its records are answered by a later one. */
+  | { readonly kind: 'dropped' };
+
+/** The problem of an outcome without prices. */
+export function problemOf(outcome: Exclude<QuestionOutcome, { readonly kind: 'prices' }>): PriceProblem {
+  if (outcome.kind === 'unusable') return 'unusable';
+  if (outcome.kind === 'refused') return outcome.status === null ? 'mismatch' : `refused ${outcome.status}`;
+  return outcome.status === null ? 'none' : `status ${outcome.status}`;
+}
