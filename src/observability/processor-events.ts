@@ -23,6 +23,10 @@ export interface ProcessorEvents {
   partitionLost(event: InputPartition & { readonly why: string }): void;
   /** The writer of a partition is dead; a new one is opened, and offset and table are read again. */
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
+  /** A record of instruments names a schema that the registry has not told us yet; it is asked again after the wait. */
+  schemaAwaited(
+    event: InputPartition & { readonly failures: number; readonly waitMs: number; readonly err: Error },
+  ): void;
   /** The answers of one batch are committed in one transaction. */
   batchPriced(event: BatchPriced): void;
   /** A bulk request was refused or its answer did not fit: its halves are asked for. */
@@ -161,6 +165,7 @@ export function logProcessorEvents(log: Log): ProcessorEvents {
     partitionAssigned: line('info', 'partition assigned'),
     partitionLost: line('info', 'partition lost'),
     partitionWriterLost: line('warn', 'writer of a partition lost, opening again'),
+    schemaAwaited: line('warn', 'schema of instruments not known yet, asking again'),
     batchPriced: ({ prices: _, ...event }) => line(event.inputs > 0 ? 'info' : 'debug', 'batch priced')(event),
     batchBisected: line('warn', 'bulk request refused, asking for its halves'),
     batchLimitLearnt: line('info', 'largest bulk request learnt'),

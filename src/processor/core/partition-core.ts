@@ -1,15 +1,10 @@
+import type { InstrumentFailing, PriceProblem } from '../../observability/processor-events.ts';
 import { backOffMs } from '../../support/back-off.ts';
 import type { BatchAnswers } from '../batch-answers.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 import type { Batch, BatchInput } from './batch.ts';
-import {
-  type CoreResult,
-  type CoreSettings,
-  type CoreStep,
-  type CoreTransaction,
-  type InstrumentNews,
-  problemOf,
-} from './core-messages.ts';
+import { batchResults } from './batch-results.ts';
+import type { CoreSettings, CoreStep, CoreTransaction, InstrumentNews } from './core-messages.ts';
 import { type InputMeaning, InputQueue } from './input-queue.ts';
 import type { Instrument, Plan } from './instrument.ts';
 import { InstrumentTable } from './instrument-table.ts';
@@ -87,7 +82,11 @@ export class PartitionCore {
     this.#unanswered += 1;
     const meaning = this.#meaningOf(id, news, nowMs);
     const asked = this.#inFlight.get(id);
-    const isStale = asked && (meaning.kind !== 'price' || asked.input.meaning.kind !== 'price' || asked.input.meaning.instrument !== meaning.instrument);
+    const isStale =
+      asked &&
+      (meaning.kind !== 'price' ||
+        asked.input.meaning.kind !== 'price' ||
+        asked.input.meaning.instrument !== meaning.instrument);
     if (isStale) {
       asked.superseded = true;
       this.#inFlight.set(id, null);
@@ -112,8 +111,13 @@ export class PartitionCore {
     batch.answers = answers;
   }
 
-  /** To be told once the transaction is committed. */
-  committed({ batch, results }: CoreTransaction, nowMs: number): void {
+  /**
+   * To be told once the transaction is committed.
+   *
+   * @returns the instruments that began to fail, or fail with another problem than before.
+   */
+  committed({ batch, results }: CoreTransaction, nowMs: number): InstrumentFailing[] {
+    const failing: InstrumentFailing[] = [];
     if (this.#inputBatches[0] === batch) this.#inputBatches.shift();
     this.#refreshBatches.delete(batch);
     for (const { id } of batch.questions) this.#inFlight.delete(id);
@@ -123,8 +127,9 @@ export class PartitionCore {
       if (result.kind !== 'prices' && result.kind !== 'failure') continue;
       const plan = planOf(result.instrument, batch.kind);
       if (result.kind === 'prices') this.#priced(plan, result.answer.isQuotingPulled === true, nowMs);
-      else this.#failed(plan, result, nowMs);
+      else failing.push(...this.#failed(plan, result.problem, nowMs));
     }
+    return failing;
   }
 
   #meaningOf(id: string, news: InstrumentNews, nowMs: number): InputMeaning {
@@ -197,45 +202,14 @@ export class PartitionCore {
 
   /** The first batch of inputs, once it is answered, or any answered batch of refreshes. */
   #transaction(): CoreTransaction | null {
-    const [batch] = this.#inputBatches;
-    if (batch?.answers) {
-      const { outcomes } = batch.answers;
-      const results = batch.inputs.map((input) => this.#inputResult(batch, input, outcomes));
-      // What is being written can no longer be superseded.
-      for (const { id } of batch.questions) this.#inFlight.set(id, null);
-      return { batch, results, offset: this.#firstUnanswered() };
-    }
-    for (const refresh of this.#refreshBatches) {
-      if (refresh.answers === null) continue;
-      const { outcomes } = refresh.answers;
-      const results = refresh.questions.map((instrument, at) => this.#result(refresh.kind, instrument, outcomes[at], []));
-      return { batch: refresh, results, offset: null };
-    }
-    return null;
-  }
-
-  #inputResult(batch: Batch, { input, question, superseded }: BatchInput, outcomes: BatchAnswers['outcomes']): CoreResult {
-    const { meaning, offsets, id } = input;
-    if (superseded) return { kind: 'dropped' };
-    switch (meaning.kind) {
-      case 'price':
-        return this.#result(batch.kind, meaning.instrument, outcomes[question ?? -1], offsets);
-      case 'noIsin':
-        return { kind: 'noIsin', offsets };
-      case 'gone':
-        return { kind: 'gone', id, offsets };
-      case 'unreadable':
-        return { ...meaning, offsets };
-    }
-  }
-
-  #result(kind: PriceKind, instrument: Instrument, outcome: BatchAnswers['outcomes'][number] | undefined, offsets: readonly bigint[]): CoreResult {
-    if (outcome === undefined) throw new RangeError('A batch was answered with fewer outcomes than it had questions.');
-    if (!this.#table.holds(instrument)) return { kind: 'dropped' };
-    if (outcome.kind === 'prices') return { kind: 'prices', instrument, answer: outcome, offsets };
-    const problem = problemOf(outcome);
-    const isDeadLetter = offsets.length > 0 || !this.#settings.told.has(kind, instrument.id, problem);
-    return { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter };
+    const [inputs] = this.#inputBatches;
+    const batch = inputs?.answers ? inputs : [...this.#refreshBatches].find(({ answers }) => answers !== null);
+    if (!batch?.answers) return null;
+    const holds = (instrument: Instrument) => this.#table.holds(instrument);
+    const results = batchResults(batch, batch.answers, { holds, told: this.#settings.told });
+    // What is being written can no longer be superseded.
+    for (const { id } of batch.questions) this.#inFlight.set(id, null);
+    return { batch, results, offset: batch === inputs ? this.#firstUnanswered() : null };
   }
 
   /** Where a restart would have to begin, were the first batch of inputs committed. */
@@ -248,7 +222,8 @@ export class PartitionCore {
   #nextMs(): number {
     const { kinds, lingerMs } = this.#settings;
     const first = this.#queue.first;
-    const mayTake = first !== undefined && this.#inputBatches.length < BATCHES_IN_FLIGHT && !this.#inFlight.has(first.id);
+    const mayTake =
+      first !== undefined && this.#inputBatches.length < BATCHES_IN_FLIGHT && !this.#inFlight.has(first.id);
     const refreshes = kinds.map(({ kind }) =>
       this.#refreshesInFlight(kind) < BATCHES_IN_FLIGHT ? this.#table.nextDueMs(kind) : Number.POSITIVE_INFINITY,
     );
@@ -263,15 +238,18 @@ export class PartitionCore {
     if (this.#mayRefresh(plan)) this.#table.scheduleInSlot(plan, nowMs);
   }
 
-  #failed(plan: Plan, { problem }: CoreResult & { readonly kind: 'failure' }, nowMs: number): void {
+  #failed(plan: Plan, problem: PriceProblem, nowMs: number): InstrumentFailing[] {
     const { told, maxBackoffMs, random, kinds } = this.#settings;
-    const interval = kinds.find(({ kind }) => kind === plan.kind)?.refreshIntervalMs ?? maxBackoffMs;
-    told.add(plan.kind, plan.instrument.id, problem);
+    const { kind, instrument } = plan;
+    const intervalMs = kinds.find((settings) => settings.kind === kind)?.refreshIntervalMs ?? maxBackoffMs;
+    told.add(kind, instrument.id, problem);
+    const isNews = plan.problem !== problem;
     plan.failures += 1;
     plan.problem = problem;
-    if (!this.#mayRefresh(plan)) return;
-    const backOff = { initialMs: Math.min(FIRST_BACK_OFF_MS, interval, maxBackoffMs), maximumMs: maxBackoffMs };
-    this.#table.scheduleAt(plan, nowMs + backOffMs(plan.failures, backOff, random));
+    const backOff = { initialMs: Math.min(FIRST_BACK_OFF_MS, intervalMs, maxBackoffMs), maximumMs: maxBackoffMs };
+    const nextTryMs = backOffMs(plan.failures, backOff, random);
+    if (this.#mayRefresh(plan)) this.#table.scheduleAt(plan, nowMs + nextTryMs);
+    return isNews ? [{ kind, instrumentId: instrument.id, problem, failures: plan.failures, nextTryMs }] : [];
   }
 
   /** An instrument that waits in the queue is asked for there, and one that has left not at all. */

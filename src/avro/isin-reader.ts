@@ -1,0 +1,67 @@
+import type avsc from 'avsc';
+import { ConnectorError } from '../errors.ts';
+import { avscType } from './avsc-type.ts';
+import { readWireValue } from './wire-format.ts';
+
+/** Reads the isin of instruments, and nothing else of them: a table of many instruments is filled a thousand times as fast. */
+export interface IsinReader {
+  /**
+   * @returns the isin, null for an instrument without one, or the id of a schema that is to be loaded first.
+   * @throws ConnectorError RECORD_UNREADABLE for a value that is no instrument.
+   */
+  isinOf(value: Buffer): string | null | { readonly unknownSchemaId: number };
+  /** @throws ConnectorError of the registry when it did not answer; that it has no such schema is an answer. */
+  load(schemaId: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Of the instrument's schema, whatever its version: what is read of it. */
+const READ = JSON.stringify({
+  type: 'record',
+  name: 'Instrument',
+  namespace: 'io.structuredproducts.connect',
+  fields: [{ name: 'isin', type: ['null', 'string'], default: null }],
+});
+const NOT_THERE = 404;
+
+interface Writer {
+  readonly resolver: avsc.Resolver;
+}
+
+/** `schemaText` gives the schema of an id, from the registry. */
+export function createIsinReader(schemaText: (schemaId: number, signal: AbortSignal) => Promise<string>): IsinReader {
+  const type = avscType(READ);
+  // Null: no schema of instruments. There are as many ids as versions, and those of strangers on the topic.
+  const writers = new Map<number, Writer | null>();
+  return {
+    isinOf(value) {
+      const { schemaId, body } = readWireValue(value);
+      const writer = writers.get(schemaId);
+      if (writer === undefined) return { unknownSchemaId: schemaId };
+      if (writer === null) throw unreadable(`it names schema id ${schemaId}, which is none of instruments`);
+      try {
+        // The rest of the record is not looked at.
+        const { isin } = type.fromBuffer(body, writer.resolver, true) as { readonly isin: string | null };
+        return isin === '' ? null : isin;
+      } catch (cause) {
+        throw unreadable(`its ${body.length} bytes are no record of schema id ${schemaId}`, cause);
+      }
+    },
+    async load(schemaId, signal) {
+      writers.set(schemaId, await writerOf(type, () => schemaText(schemaId, signal)));
+    },
+  };
+}
+
+async function writerOf(type: avsc.Type, text: () => Promise<string>): Promise<Writer | null> {
+  try {
+    const schema = await text();
+    return { resolver: type.createResolver(avscType(schema)) as avsc.Resolver };
+  } catch (error) {
+    if (!(error instanceof ConnectorError) || error.fields.status === NOT_THERE) return null;
+    throw error;
+  }
+}
+
+function unreadable(why: string, cause?: unknown): ConnectorError {
+  return new ConnectorError('RECORD_UNREADABLE', `A record of instruments cannot be read: ${why}.`, { cause });
+}

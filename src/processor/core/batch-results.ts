@@ -1,0 +1,55 @@
+import type { BatchAnswers } from '../batch-answers.ts';
+import type { PriceKind } from '../bulk-prices.ts';
+import type { Batch, BatchInput } from './batch.ts';
+import { type CoreResult, problemOf } from './core-messages.ts';
+import type { Instrument } from './instrument.ts';
+import type { ToldFailures } from './told-failures.ts';
+
+export interface ResultContext {
+  /** Whether the instrument is still asked for by this isin: the answer of an earlier one is another product's price. */
+  readonly holds: (instrument: Instrument) => boolean;
+  readonly told: ToldFailures;
+}
+
+/** What the answers of a batch mean now: one result for each of its inputs, or for each question of a refresh. */
+export function batchResults({ kind, inputs, questions }: Batch, answers: BatchAnswers, context: ResultContext) {
+  const { outcomes } = answers;
+  if (inputs.length === 0)
+    return questions.map((instrument, at) => result(kind, instrument, outcomes[at], [], context));
+  return inputs.map((input) => inputResult(kind, input, outcomes, context));
+}
+
+function inputResult(
+  kind: PriceKind,
+  { input, question, superseded }: BatchInput,
+  outcomes: BatchAnswers['outcomes'],
+  context: ResultContext,
+): CoreResult {
+  const { meaning, offsets, id } = input;
+  if (superseded) return { kind: 'dropped' };
+  switch (meaning.kind) {
+    case 'price':
+      return result(kind, meaning.instrument, outcomes[question ?? -1], offsets, context);
+    case 'noIsin':
+      return { kind: 'noIsin', offsets };
+    case 'gone':
+      return { kind: 'gone', id, offsets };
+    case 'unreadable':
+      return { ...meaning, offsets };
+  }
+}
+
+function result(
+  kind: PriceKind,
+  instrument: Instrument,
+  outcome: BatchAnswers['outcomes'][number] | undefined,
+  offsets: readonly bigint[],
+  { holds, told }: ResultContext,
+): CoreResult {
+  if (outcome === undefined) throw new RangeError('A batch was answered with fewer outcomes than it had questions.');
+  if (!holds(instrument)) return { kind: 'dropped' };
+  if (outcome.kind === 'prices') return { kind: 'prices', instrument, answer: outcome, offsets };
+  const problem = problemOf(outcome);
+  const isDeadLetter = offsets.length > 0 || !told.has(kind, instrument.id, problem);
+  return { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter };
+}

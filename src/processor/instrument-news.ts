@@ -1,0 +1,36 @@
+import type { IsinReader } from '../avro/isin-reader.ts';
+import { ConnectorError } from '../errors.ts';
+import type { CommittedRecord } from '../kafka/record.ts';
+import type { InstrumentNews } from './core/core-messages.ts';
+
+const INSTRUMENT_ID = /^-?[0-9]{1,19}$/;
+
+/** A record of an instruments topic, read. */
+export interface ReadInstrument {
+  /** The instrument's id; of a record without one, a name that no other record has. */
+  readonly id: string;
+  readonly news: InstrumentNews;
+}
+
+/** What a record of an instruments topic says, or the id of a schema that is to be loaded first. Never throws. */
+export function readInstrument(
+  record: Pick<CommittedRecord, 'key' | 'value' | 'offset'>,
+  isins: IsinReader,
+): ReadInstrument | { readonly unknownSchemaId: number } {
+  const key = record.key === null ? null : record.key.toString('utf8');
+  const { value } = record;
+  if (key === null || !INSTRUMENT_ID.test(key)) {
+    const reason = 'the key is no id of an instrument';
+    const news: InstrumentNews = { kind: 'unreadable', key, value: value ?? Buffer.alloc(0), reason };
+    return { id: `at ${record.offset}`, news };
+  }
+  if (value === null) return { id: key, news: { kind: 'gone' } };
+  try {
+    const isin = isins.isinOf(value);
+    if (isin !== null && typeof isin === 'object') return isin;
+    return { id: key, news: { kind: 'live', isin } };
+  } catch (error) {
+    if (!(error instanceof ConnectorError)) throw error;
+    return { id: key, news: { kind: 'unreadable', key, value, reason: error.message } };
+  }
+}

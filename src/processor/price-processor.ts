@@ -1,0 +1,78 @@
+import { ConnectorError } from '../errors.ts';
+import type { GroupReader, TopicPartition } from '../kafka/group-reader.ts';
+import type { ProcessorEvents } from '../observability/processor-events.ts';
+import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import type { PriceKind } from './bulk-prices.ts';
+import { freshnessOf } from './freshness.ts';
+import type { PartitionTask } from './partition-task.ts';
+
+const RUN_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
+/** A run that lasted so long was a good one: the next failure is the first again. */
+const GOOD_RUN_MS = 60_000;
+
+export interface PriceProcessorOptions {
+  readonly groupReader: GroupReader;
+  readonly groupId: string;
+  /** The topics of instruments whose prices are followed. */
+  readonly topics: readonly string[];
+  readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
+  /** A task for a partition that is newly ours; the signal aborts when it is lost. */
+  readonly createTask: (partition: TopicPartition, signal: AbortSignal) => PartitionTask;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: ProcessorEvents;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Prices the instruments of some topics, as one member of a group: a task for each partition that is ours. When the
+ * member cannot go on but may again, it joins anew, and every task begins anew.
+ *
+ * @returns never: rejects with the signal's reason, or with an error that no repetition mends.
+ */
+export async function runPriceProcessor(options: PriceProcessorOptions): Promise<never> {
+  const { groupId, topics, kinds, clock, random, events, signal } = options;
+  const tasks = new Set<PartitionTask>();
+  const freshness = () => freshnessOf([...tasks], kinds, clock.monotonicMs());
+  events.processorStarted({ groupId, topics, kinds: kinds.map(({ kind }) => kind), freshness });
+  for (let failures = 1; ; failures++) {
+    const startedMs = clock.monotonicMs();
+    try {
+      await runMember(options, tasks);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;
+      if (clock.monotonicMs() - startedMs > GOOD_RUN_MS) failures = 1;
+      const waitMs = backOffMs(failures, RUN_BACK_OFF, random);
+      events.processorAttemptFailed({ failures, waitMs, err: error });
+      await clock.sleep(waitMs, signal);
+    }
+  }
+}
+
+async function runMember(options: PriceProcessorOptions, tasks: Set<PartitionTask>): Promise<never> {
+  const { groupReader, groupId, topics, createTask, events, signal } = options;
+  const failed = new AbortController();
+  return await groupReader.run({
+    groupId,
+    topics,
+    signal: AbortSignal.any([signal, failed.signal]),
+    async assigned(partition, lost) {
+      const task = createTask(partition, lost);
+      tasks.add(task);
+      task.run().catch((error: unknown) => {
+        tasks.delete(task);
+        if (lost.aborted) events.partitionLost({ ...partition, why: textOf(lost.reason) });
+        // One partition that cannot go on ends the member: the others would hide that some instruments have no prices.
+        else failed.abort(error);
+      });
+      await task.begun();
+      return task;
+    },
+  });
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

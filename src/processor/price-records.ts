@@ -1,0 +1,145 @@
+import { deadLetterRecord } from '../kafka/dead-letter.ts';
+import type { TopicPartition } from '../kafka/group-reader.ts';
+import { partitionFor } from '../kafka/partitioner.ts';
+import type { OutgoingRecord } from '../kafka/record.ts';
+import { keyedRecord, type TargetTopic } from '../kafka/target-topic.ts';
+import type { BatchPriced } from '../observability/processor-events.ts';
+import type { PriceKind } from './bulk-prices.ts';
+import type { CoreResult, CoreTransaction } from './core/core-messages.ts';
+import type { WindowDigests } from './window-digests.ts';
+
+/** The name of the processor in headers of records. */
+const NAME = 'prices';
+
+export interface PriceTargets {
+  /** The topic of each kind that is asked for. */
+  readonly prices: ReadonlyMap<PriceKind, TargetTopic>;
+  readonly deadLetters: TargetTopic;
+  /** The endpoint that prices come from, for headers. */
+  readonly endpoint: string;
+}
+
+/** Everything of `BatchPriced` but the time that the commit takes. */
+export type BatchReport = Omit<BatchPriced, 'commitMs'>;
+
+/** What a transaction of the core is in Kafka: its records in order, and what is told of it. */
+export function priceRecords(
+  { batch, results }: CoreTransaction,
+  options: {
+    readonly input: TopicPartition;
+    readonly targets: PriceTargets;
+    /** Of the kinds that are series. */
+    readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
+    readonly wallMs: number;
+  },
+): { readonly records: readonly OutgoingRecord[]; readonly report: BatchReport } {
+  const { input, targets, windows, wallMs } = options;
+  const { kind, answers } = batch;
+  const target = targets.prices.get(kind);
+  if (target === undefined) throw new RangeError(`There is no topic for ${kind}.`);
+  const records: OutgoingRecord[] = [];
+  const prices: { instrumentId: string; isin: string; values: readonly Buffer[] }[] = [];
+  let unchanged = 0;
+  const provenance = {
+    'spc-source': NAME,
+    'spc-endpoint': targets.endpoint,
+    'spc-received': new Date(wallMs).toISOString(),
+  };
+  const headersFor = (offsets: readonly bigint[]): Record<string, string> =>
+    offsets.length === 0
+      ? provenance
+      : { ...provenance, 'spc-input': `${input.topic}/${input.partition}:${offsets.join(',')}` };
+  const deadLetter = (
+    offsets: readonly bigint[],
+    rejected: Parameters<typeof deadLetterRecord>[0]['input'],
+    targetTopic: string,
+  ) =>
+    records.push(
+      deadLetterRecord({
+        topic: targets.deadLetters,
+        source: NAME,
+        targetTopic,
+        input: rejected,
+        provenance: headersFor(offsets),
+      }),
+    );
+
+  for (const result of results) {
+    switch (result.kind) {
+      case 'prices': {
+        const { instrument, answer, offsets } = result;
+        const known = windows.get(kind);
+        const written = known?.changed(instrument.id, answer.records) ?? answer.records;
+        known?.put(
+          instrument.id,
+          answer.records.map(({ digest }) => digest),
+        );
+        unchanged += answer.records.length - written.length;
+        const partition = partitionFor(Buffer.from(instrument.id, 'utf8'), target.partitions);
+        const headers = headersFor(offsets);
+        for (const { key, value } of written) records.push({ topic: target.name, partition, key, value, headers });
+        const values = written.map(({ value }) => value);
+        if (values.length > 0) prices.push({ instrumentId: instrument.id, isin: instrument.isin, values });
+        break;
+      }
+      case 'failure':
+        if (result.isDeadLetter) deadLetter(result.offsets, rejectedAnswer(result), target.name);
+        break;
+      case 'unreadable': {
+        const { key, reason, value: raw } = result;
+        deadLetter(result.offsets, { key, pointer: '', reason, raw }, target.name);
+        break;
+      }
+      case 'gone': {
+        for (const known of windows.values()) known.delete(result.id);
+        // A series keeps what was; only a snapshot says that it holds now.
+        const snapshots = targets.prices.get('overview');
+        if (snapshots) records.push(keyedRecord(snapshots, result.id, null, headersFor(result.offsets)));
+        break;
+      }
+    }
+  }
+  const count = (wanted: (result: CoreResult) => boolean) => results.filter(wanted).length;
+  const report: BatchReport = {
+    ...input,
+    kind,
+    items: batch.questions.length,
+    priced: count((result) => result.kind === 'prices'),
+    records: prices.reduce((sum, { values }) => sum + values.length, 0),
+    unchanged,
+    problems: count((result) => result.kind === 'failure' && result.outcome.kind !== 'unusable'),
+    unusable: count((result) => result.kind === 'failure' && result.outcome.kind === 'unusable'),
+    dropped: count((result) => result.kind === 'dropped'),
+    inputs: results.reduce((sum, result) => sum + ('offsets' in result ? result.offsets.length : 0), 0),
+    withoutIsin: count((result) => result.kind === 'noIsin'),
+    gone: count((result) => result.kind === 'gone'),
+    deadLetters: count((result) => result.kind === 'unreadable' || (result.kind === 'failure' && result.isDeadLetter)),
+    calls: answers?.calls ?? 0,
+    drift: answers?.drift ?? 0,
+    roundedNumbers: answers?.roundedNumbers ?? 0,
+    errorsFlagDiffers: answers?.errorsFlagDiffers ?? 0,
+    askMs: answers?.askMs ?? 0,
+    prices,
+  };
+  return { records, report };
+}
+
+/** Why an instrument has no price, in words that quote no value; the bytes are the provider's item, or our question. */
+function rejectedAnswer({ instrument, outcome }: CoreResult & { readonly kind: 'failure' }) {
+  const key = instrument.id;
+  switch (outcome.kind) {
+    case 'problem': {
+      const { status, item: raw } = outcome;
+      const what = status === null ? 'without a price and without a reason' : `with the problem status ${status}`;
+      return { key, pointer: '', reason: `the provider answered this item ${what}`, raw };
+    }
+    case 'unusable':
+      return { key, pointer: outcome.pointer, reason: outcome.reason, raw: outcome.item };
+    case 'refused': {
+      const { status } = outcome;
+      const what = status === null ? 'did not fit it' : `was a refusal with status ${status}`;
+      const raw = Buffer.from(JSON.stringify({ isin: instrument.isin }));
+      return { key, pointer: '', reason: `the answer to a call for this item alone ${what}`, raw };
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import type { IsinReader } from '../avro/isin-reader.ts';
+import type { TopicPartition } from '../kafka/group-reader.ts';
+import type { LogReader } from '../kafka/log-reader.ts';
+import type { CommittedRecord } from '../kafka/record.ts';
+import { readInstrument } from './instrument-news.ts';
+
+/** More schemas than any topic of instruments has. */
+const MAXIMUM_SCHEMAS = 1_000;
+
+/** What a partition of an instruments topic holds. */
+export interface PartitionTable {
+  /** The isin by id of every instrument that is live and has one, by the records below the committed offset. */
+  readonly instruments: ReadonlyMap<string, string>;
+  /** The records from there on, up to `until`. */
+  readonly again: readonly CommittedRecord[];
+}
+
+/**
+ * Reads the partition from its beginning: the records below `offset` are answered and make the table; those from there
+ * on up to `until`, which were read before and whose results were not committed, are given as they are.
+ */
+export async function readTable(options: {
+  readonly reader: LogReader;
+  readonly partition: TopicPartition;
+  readonly isins: IsinReader;
+  readonly offset: bigint;
+  readonly until: bigint;
+  readonly signal: AbortSignal;
+}): Promise<PartitionTable> {
+  for (let schemas = 0; schemas < MAXIMUM_SCHEMAS; schemas++) {
+    const found = await tryToRead(options);
+    if (!('unknownSchemaId' in found)) return found;
+    await options.isins.load(found.unknownSchemaId, options.signal);
+  }
+  throw new Error(`The partition names more than ${MAXIMUM_SCHEMAS} schemas.`);
+}
+
+/** Ends at the first record whose schema is not loaded: loading takes an answer, and records come without pause. */
+async function tryToRead({ reader, partition, isins, offset, until, signal }: Parameters<typeof readTable>[0]) {
+  const instruments = new Map<string, string>();
+  const again: CommittedRecord[] = [];
+  if (offset === 0n && until === 0n) return { instruments, again };
+  try {
+    await reader.readToEnd({
+      topic: partition.topic,
+      partitions: [partition.partition],
+      onRecord(record) {
+        if (record.offset >= until) return;
+        if (record.offset >= offset) {
+          again.push(record);
+          return;
+        }
+        const read = readInstrument(record, isins);
+        if ('unknownSchemaId' in read) throw new UnknownSchema(read.unknownSchemaId);
+        const isin = read.news.kind === 'live' ? read.news.isin : null;
+        if (isin === null) instruments.delete(read.id);
+        else instruments.set(read.id, isin);
+      },
+      signal,
+    });
+    return { instruments, again };
+  } catch (error) {
+    if (error instanceof UnknownSchema) return { unknownSchemaId: error.schemaId };
+    throw error;
+  }
+}
+
+class UnknownSchema extends Error {
+  readonly schemaId: number;
+
+  constructor(schemaId: number) {
+    super(`schema id ${schemaId} is not loaded`);
+    this.schemaId = schemaId;
+  }
+}

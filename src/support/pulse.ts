@@ -1,0 +1,33 @@
+import type { Clock } from './clock.ts';
+import { untilAborted } from './until-aborted.ts';
+
+/** Lets loops wait until something has moved. A pulse that comes between looking and waiting is not lost, as both run at once. */
+export class Pulse {
+  #next = Promise.withResolvers<void>();
+
+  beat(): void {
+    this.#next.resolve();
+    this.#next = Promise.withResolvers<void>();
+  }
+
+  /** Resolves at the next beat; rejects with the signal's reason when it aborts first. */
+  next(signal: AbortSignal): Promise<void> {
+    return untilAborted(this.#next.promise, signal);
+  }
+
+  /** As `next`, but after `ms` milliseconds at the latest; these may be infinitely many. */
+  async within(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+    if (ms === Number.POSITIVE_INFINITY) return this.next(signal);
+    const over = new AbortController();
+    const slept = clock.sleep(Math.min(ms, LONGEST_SLEEP_MS), AbortSignal.any([signal, over.signal]));
+    slept.catch(() => {});
+    try {
+      await Promise.race([this.next(signal), slept]);
+    } finally {
+      over.abort();
+    }
+  }
+}
+
+/** Timers know no longer waits; whoever waits looks again. */
+const LONGEST_SLEEP_MS = 2 ** 30;
