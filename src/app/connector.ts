@@ -10,14 +10,16 @@ import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
 import { toAll } from '../observability/all-events.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
+import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { createKafkaCluster } from './kafka-client.ts';
-import { planSources } from './planned-sources.ts';
-import { createReferenceDataHttp } from './provider-client.ts';
+import { type PlannedSources, planSources } from './planned-sources.ts';
+import { runPriceProcessor } from './price-processor.ts';
+import { createMarketDataHttp, createReferenceDataHttp } from './provider-client.ts';
 import { createRegistry } from './registry-client.ts';
 import { createRequestedStates, type RequestedStates } from './requested-states.ts';
 import { createStopDeadline } from './stop-deadline.ts';
@@ -25,10 +27,16 @@ import { projectVersion } from './version.ts';
 
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
+/** Sources read the provider's reference data; the processor prices the instruments that are on Kafka. */
+export type Roles = 'sources' | 'processor' | 'both';
+
 export interface ConnectorOptions {
   readonly settings: Settings;
   readonly log: Log;
   readonly events: ConnectorEvents;
+  readonly processorEvents: ProcessorEvents;
+  /** What this process does of the whole; both unless given. */
+  readonly roles?: Roles;
   /** Asks for the end: the open transaction is finished or dropped, and everything is closed. */
   readonly signal: AbortSignal;
   /** What tests put in the place of the real thing. */
@@ -41,38 +49,35 @@ interface Context {
   readonly random: Random;
   readonly kafka: KafkaCluster;
   readonly http: HttpClient;
+  /** Of the market data interface; null where there are no prices. */
+  readonly marketHttp: HttpClient | null;
   readonly registry: SchemaRegistry;
   readonly metrics: Metrics;
 }
 
+/** One thing that a connector does; gives the names of what failed in it, when nothing of it is left to run. */
+type Part = (signal: AbortSignal) => Promise<readonly string[]>;
+
 /**
- * Runs the sources of the settings until the signal aborts or no source is left that can go on.
+ * Runs the sources and the price processor of the settings until the signal aborts or none is left that can go on.
  *
- * @returns the names of the sources that failed; empty after a stop that was asked for.
+ * @returns the names of those that failed; empty after a stop that was asked for.
  * @throws ConnectorError when the process cannot start or go on: its action is `exit`.
  */
 export async function runConnector(given: ConnectorOptions): Promise<readonly string[]> {
   const { settings, log, signal } = given;
   const context = await createContext(given);
   const events = toAll([context.metrics.events, given.events]);
-  const options = { ...given, events };
+  const processorEvents = toAll([context.metrics.processorEvents, given.processorEvents]);
+  const options = { ...given, events, processorEvents };
   const deadline = createStopDeadline(signal, context.clock);
   const usedAtStart = process.cpuUsage();
-  let reason = 'every source has failed';
+  let reason = 'nothing is left that can go on';
   try {
     const plan = planSources(settings);
     const report = await ensureTopicsInTime(plan.topics, options, context);
-    const states = createRequestedStates({
-      kafka: context.kafka,
-      topic: plan.shared.states.name,
-      sources: settings.sources.map(({ name }) => name),
-      events,
-    });
-    const { logReader } = context.kafka;
-    const own = { settings, logReader, walkRequests: states.walks, events };
-    const sources = plan.create({ ...context, ...own }, report);
-    const running = runPartitions({ sources, states, offsetsTopic: plan.shared.offsets.name }, options, context);
-    return (await untilAborted(running, deadline.signal)).flat();
+    const parts = partsOf(options, context, { plan, report });
+    return (await untilAborted(runTogether(parts, signal), deadline.signal)).flat();
   } catch (error) {
     reason = textOf(signal.aborted ? signal.reason : error);
     if (!signal.aborted) {
@@ -82,7 +87,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     if (error !== signal.reason) log.warn({ err: error }, 'stopped with an error');
     return [];
   } finally {
-    const closing = Promise.allSettled([context.http.close(), context.kafka.close()]);
+    const closing = Promise.allSettled([context.http.close(), context.marketHttp?.close(), context.kafka.close()]);
     // A broker that never answers must not hold up the stop: it ends what was left open, or our next start does.
     await untilAborted(closing, deadline.signal).catch(() => {});
     deadline.end();
@@ -90,6 +95,60 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     const peakMemoryBytes = process.resourceUsage().maxRSS * 1024;
     events.stopped({ reason, cpuSeconds: (user + system) / 1e6, peakMemoryBytes });
   }
+}
+
+/** @throws ConnectorError SETTINGS_INVALID when the role is to price and there are no prices. */
+function partsOf(
+  options: ConnectorOptions,
+  context: Context,
+  { plan, report }: { readonly plan: PlannedSources; readonly report: TopicReport },
+): Part[] {
+  const { settings, events, processorEvents, roles = 'both' } = options;
+  const { kafka } = context;
+  const runSources: Part = (signal) => {
+    const states = createRequestedStates({
+      kafka,
+      topic: plan.shared.states.name,
+      sources: settings.sources.map(({ name }) => name),
+      events,
+    });
+    const own = { settings, logReader: kafka.logReader, walkRequests: states.walks, events };
+    const sources = plan.create({ ...context, ...own }, report);
+    return runPartitions({ sources, states, offsetsTopic: plan.shared.offsets.name }, { ...options, signal }, context);
+  };
+  const runPrices: Part = async (signal) => {
+    try {
+      const topics = plan.shared;
+      return await runPriceProcessor({ ...context, settings, topics, report, events: processorEvents, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      processorEvents.processorFailed({ err: error });
+      return ['prices'];
+    }
+  };
+  if (roles === 'processor' && !settings.prices.enabled) {
+    const text =
+      'There is nothing to price: set marketData.url (MARKET_DATA_URL) and prices.enabled, or run other roles.';
+    throw new ConnectorError('SETTINGS_INVALID', text);
+  }
+  const prices = settings.prices.enabled && roles !== 'sources' ? [runPrices] : [];
+  return roles === 'processor' ? prices : [runSources, ...prices];
+}
+
+/** What one part cannot survive ends the others, in an orderly way. */
+async function runTogether(parts: readonly Part[], signal: AbortSignal): Promise<readonly (readonly string[])[]> {
+  const ended = new AbortController();
+  const untilEnd = AbortSignal.any([signal, ended.signal]);
+  const runs = parts.map(async (run) => {
+    try {
+      return await run(untilEnd);
+    } catch (error) {
+      ended.abort(error);
+      throw error;
+    }
+  });
+  await Promise.allSettled(runs);
+  return await Promise.all(runs);
 }
 
 function textOf(error: unknown): string {
@@ -107,6 +166,8 @@ async function createContext({ settings, log, overrides }: ConnectorOptions): Pr
     metrics,
     kafka: overrides?.kafka ?? (await createKafkaCluster(settings, { ...deps, ...(wrap && { wrap }) })),
     http: overrides?.http ?? (await createReferenceDataHttp(settings.referenceData, deps)),
+    marketHttp:
+      overrides?.marketHttp ?? (settings.marketData && (await createMarketDataHttp(settings.marketData, deps))),
     registry: overrides?.registry ?? createRegistry(settings.schemaRegistry, deps),
   };
 }
@@ -138,7 +199,7 @@ function runPartitions(
   parts: { readonly sources: readonly Source[]; readonly states: RequestedStates; readonly offsetsTopic: string },
   { settings, events, signal }: ConnectorOptions,
   { kafka, clock, random }: Context,
-): Promise<readonly (readonly string[])[]> {
+): Promise<readonly string[]> {
   const { sources, states, offsetsTopic } = parts;
   const byPartition = Map.groupBy(sources, (source) => offsetPartition(source.offsetKey));
   const ended = new AbortController();
@@ -172,5 +233,6 @@ function runPartitions(
   states.follow(untilEnd).catch((error: unknown) => ended.abort(error));
   return Promise.allSettled(runs)
     .finally(() => ended.abort())
-    .then(() => Promise.all(runs));
+    .then(() => Promise.all(runs))
+    .then((failed) => failed.flat());
 }

@@ -12,6 +12,7 @@ import type { Clock } from '../support/clock.ts';
 import { createEventsSource } from './events-source.ts';
 import { createInstrumentsSource } from './instruments-source.ts';
 import { createPreTradeChecksSource } from './pre-trade-checks-source.ts';
+import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
 
 /** What all sources share. */
 export interface SourceContext {
@@ -33,7 +34,7 @@ export interface PlannedSources {
   create(context: SourceContext, report: TopicReport): readonly Source[];
 }
 
-export function planSources({ prefix, topics, sources }: Settings): PlannedSources {
+export function planSources({ prefix, topics, sources, prices }: Settings): PlannedSources {
   const { partitions, replicationFactor } = topics;
   const shared: TopicPlan = topicPlan({ prefix, names: topics.names, partitions, replicationFactor });
   const named = (role: keyof TopicPlan, name: string) => ({ ...shared[role], name: `${prefix}.${name}` });
@@ -42,7 +43,14 @@ export function planSources({ prefix, topics, sources }: Settings): PlannedSourc
   );
   return {
     shared,
-    topics: [...written, shared['dead-letters'], shared.notifications, shared.offsets, shared.states],
+    topics: [
+      ...written,
+      ...askedKinds(prices).map(({ kind }) => shared[PRICE_TOPICS[kind]]),
+      shared['dead-letters'],
+      shared.notifications,
+      shared.offsets,
+      shared.states,
+    ],
     create: (context, report) => sources.map((source) => createSource(source, { ...context, shared, named, report })),
   };
 }

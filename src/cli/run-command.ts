@@ -1,12 +1,15 @@
-import type { Command } from 'commander';
-import { runConnector } from '../app/connector.ts';
+import { type Command, Option } from 'commander';
+import { type Roles, runConnector } from '../app/connector.ts';
 import { projectVersion } from '../app/version.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import { logConnectorEvents } from '../observability/connector-events.ts';
 import { createLog } from '../observability/pino-log.ts';
+import { logProcessorEvents } from '../observability/processor-events.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { describeError } from './describe-error.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
+
+const ROLES: readonly Roles[] = ['sources', 'processor', 'both'];
 
 /** `run`: the connector, until it is stopped. Its log is its output; why it could not go on stands on stderr too. */
 export function runCommand(
@@ -17,10 +20,11 @@ export function runCommand(
 ): void {
   program
     .command('run')
-    .description('Run the sources of the settings until SIGTERM or SIGINT.')
+    .description('Run the sources and the price processor of the settings until SIGTERM or SIGINT.')
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addOption(new Option('--roles <roles>', 'what this process does').choices(ROLES).default('both'))
     .addHelpText('after', '\nExample:\n  spconnect run --config config/connector.yaml\n')
-    .action(async ({ config }: { config: string }) => {
+    .action(async ({ config, roles }: { config: string; roles: Roles }) => {
       const { env, stdout, stderr, signal } = terminal;
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;
@@ -31,6 +35,7 @@ export function runCommand(
           node: process.versions.node,
           settings: config,
           prefix,
+          roles,
           sources: sources.map(({ name }) => name),
           kafka: kafka.brokers,
           schemaRegistry: schemaRegistry.url,
@@ -39,8 +44,9 @@ export function runCommand(
         'starting',
       );
       const events = logConnectorEvents(log);
+      const processorEvents = logProcessorEvents(log);
       const failures: string[] = [];
-      const failedSources = await runConnector({
+      const failed = await runConnector({
         settings,
         log,
         events: {
@@ -50,9 +56,17 @@ export function runCommand(
             failures.push(`source ${event.source}: ${describeError(event.err, redaction)}`);
           },
         },
+        processorEvents: {
+          ...processorEvents,
+          processorFailed(event) {
+            processorEvents.processorFailed(event);
+            failures.push(`price processor: ${describeError(event.err, redaction)}`);
+          },
+        },
+        roles,
         signal,
       });
-      if (failedSources.length === 0) return;
+      if (failed.length === 0) return;
       stderr.write(failures.join(''));
       exitWith(EXIT_CODES.failed);
     });

@@ -3,6 +3,7 @@ import { runConnector } from '../app/connector.ts';
 import { loadSettings } from '../config/load.ts';
 import { logConnectorEvents, type WalkCompleted } from '../observability/connector-events.ts';
 import { createLog } from '../observability/pino-log.ts';
+import { logProcessorEvents } from '../observability/processor-events.ts';
 import { createRedaction } from '../observability/redaction.ts';
 import { createSimulator } from '../simulator/simulator.ts';
 import { systemClock } from '../support/clock.ts';
@@ -76,6 +77,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
         for (const text of eventLines(event)) stdout.write(`${text}\n`);
       },
     },
+    processorEvents: logProcessorEvents(log),
     signal,
   });
   connector.then(

@@ -23,10 +23,6 @@ export interface ProcessorEvents {
   partitionLost(event: InputPartition & { readonly why: string }): void;
   /** The writer of a partition is dead; a new one is opened, and offset and table are read again. */
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
-  /** A record of instruments names a schema that the registry has not told us yet; it is asked again after the wait. */
-  schemaAwaited(
-    event: InputPartition & { readonly failures: number; readonly waitMs: number; readonly err: Error },
-  ): void;
   /** The answers of one batch are committed in one transaction. */
   batchPriced(event: BatchPriced): void;
   /** A bulk request was refused or its answer did not fit: its halves are asked for. */
@@ -44,7 +40,7 @@ export interface ProcessorEvents {
   }): void;
   /** An instrument that was priced, or is new, got no price; once per instrument and problem in a row. */
   instrumentFailing(event: InstrumentFailing): void;
-  /** A failed run of the group's member is tried again after the wait. */
+  /** The group could not be read, or the registry did not tell a schema of instruments; tried again after the wait. */
   processorAttemptFailed(event: { readonly failures: number; readonly waitMs: number; readonly err: Error }): void;
   /** The processor has stopped for good: it needs an operator. Sources in the same process go on. */
   processorFailed(event: { readonly err: unknown }): void;
@@ -165,7 +161,6 @@ export function logProcessorEvents(log: Log): ProcessorEvents {
     partitionAssigned: line('info', 'partition assigned'),
     partitionLost: line('info', 'partition lost'),
     partitionWriterLost: line('warn', 'writer of a partition lost, opening again'),
-    schemaAwaited: line('warn', 'schema of instruments not known yet, asking again'),
     batchPriced: ({ prices: _, ...event }) => line(event.inputs > 0 ? 'info' : 'debug', 'batch priced')(event),
     batchBisected: line('warn', 'bulk request refused, asking for its halves'),
     batchLimitLearnt: line('info', 'largest bulk request learnt'),

@@ -1,6 +1,6 @@
 import { ConnectorError } from '../errors.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
-import { backOffMs, type Random } from '../support/back-off.ts';
+import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { BatchAnswers, QuestionOutcome } from './batch-answers.ts';
 import { type BulkFailure, bulkFailureOf, callBackOff } from './bulk-failure.ts';
@@ -12,6 +12,10 @@ import { CallSlots } from './call-slots.ts';
 const PATIENCE_MS = 5 * 60_000;
 /** The same for the parts of a batch that was. */
 const PATIENCE_WITH_PARTS_MS = 10_000;
+/** So many items refused alone, and nothing answered between: then it is rather our requests than the items. */
+const REFUSALS_BELIEVED = 20;
+/** What each further refusal waits then: somebody has to look at the requests, and nobody is helped by thousands. */
+const DOUBTED_BACK_OFF: BackOff = { initialMs: 60_000, maximumMs: 60_000 };
 
 export interface BulkCallerOptions {
   readonly prices: BulkPrices;
@@ -51,6 +55,8 @@ export class BulkCaller {
   readonly #limits: BulkLimits;
   readonly #slots: CallSlots;
   #succeededAtMs = Number.NEGATIVE_INFINITY;
+  /** Items that were refused alone since the last success. */
+  #refusedAlone = 0;
 
   constructor(options: BulkCallerOptions) {
     this.#options = options;
@@ -81,6 +87,7 @@ export class BulkCaller {
     if (!(answer instanceof SplitNeeded)) return { outcomes: answer.answers, isWhole: true };
     const { failure } = answer;
     if (questions.length === 1) {
+      this.#refusedAlone += 1;
       const status = failure.kind === 'refused' || failure.kind === 'failed' ? failure.status : null;
       return { outcomes: [{ kind: 'refused', status }], isWhole: false };
     }
@@ -116,8 +123,9 @@ export class BulkCaller {
         signal.throwIfAborted();
         if (!(error instanceof ConnectorError)) throw error;
         const failure = bulkFailureOf(error);
-        if (this.#isToBeSplit(failure, part, sinceMs)) return new SplitNeeded(failure, error);
-        const backOff = callBackOff(error);
+        const isDoubted = failure.kind === 'refused' && failures === 1 && this.#refusedAlone >= REFUSALS_BELIEVED;
+        if (!isDoubted && this.#isToBeSplit(failure, part, sinceMs)) return new SplitNeeded(failure, error);
+        const backOff = isDoubted ? DOUBTED_BACK_OFF : callBackOff(error);
         if (backOff === undefined) throw error;
         const waitMs = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
         events.bulkAttemptFailed({ kind, items: questions.length, failures, waitMs, err: error });
@@ -141,6 +149,7 @@ export class BulkCaller {
       return prices.ask(kind, questions, signal);
     }, signal);
     this.#succeededAtMs = clock.monotonicMs();
+    this.#refusedAlone = 0;
     tally.drift += answers.drift;
     tally.roundedNumbers += answers.roundedNumbers;
     tally.errorsFlagDiffers += answers.errorsFlagDiffers ? 1 : 0;

@@ -216,7 +216,7 @@ export class PartitionTask implements PartitionReader {
 
   /** A schema that is not known yet is asked for until the registry answers: without it, nobody knows what was read. */
   async #read(record: CommittedRecord) {
-    const { isins, clock, random, events, partition, signal } = this.#options;
+    const { isins, clock, random, events, signal } = this.#options;
     for (let failures = 1; ; failures++) {
       const read = readInstrument(record, isins);
       if (!('unknownSchemaId' in read)) return read;
@@ -226,7 +226,7 @@ export class PartitionTask implements PartitionReader {
         signal.throwIfAborted();
         if (!(error instanceof ConnectorError) || error.action === 'stopSource') throw error;
         const waitMs = backOffMs(failures, REGISTRY_BACK_OFF, random);
-        events.schemaAwaited({ ...partition, failures, waitMs, err: error });
+        events.processorAttemptFailed({ failures, waitMs, err: error });
         await clock.sleep(waitMs, signal);
       }
     }

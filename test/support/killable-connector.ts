@@ -2,6 +2,7 @@ import { runConnector } from '../../src/app/connector.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { logConnectorEvents } from '../../src/observability/connector-events.ts';
 import { createLog } from '../../src/observability/pino-log.ts';
+import { logProcessorEvents } from '../../src/observability/processor-events.ts';
 import { type KillMoment, killingKafka } from './killing-kafka.ts';
 
 /*
@@ -26,6 +27,7 @@ await runConnector({
       if (argument !== 'stay' && !event.resumed) stop.abort(new Error('the walk is done'));
     },
   },
+  processorEvents: logProcessorEvents(log),
   signal: stop.signal,
   ...(moment !== null && { overrides: { wrapKafka: killingKafka(moment) } }),
 });

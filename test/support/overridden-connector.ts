@@ -39,7 +39,14 @@ export async function startOverridden(
   const settings = await loadSettings({ text: settingsText(source), env });
   const { events, seen } = recordedEvents();
   const stopping = new AbortController();
-  const ended = runConnector({ settings, log: silent, events, signal: stopping.signal, overrides });
+  const ended = runConnector({
+    settings,
+    log: silent,
+    events,
+    processorEvents: events,
+    signal: stopping.signal,
+    overrides,
+  });
   let isRunning = true;
   ended
     .catch(() => {})

@@ -1,4 +1,5 @@
 import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
+import type { ProcessorEvents } from '../../src/observability/processor-events.ts';
 
 export interface RecordedEvent {
   readonly name: string;
@@ -7,9 +8,9 @@ export interface RecordedEvent {
 }
 
 /** Events that are only remembered, in the order they came. */
-export function recordedEvents(): { events: ConnectorEvents; seen: RecordedEvent[] } {
+export function recordedEvents(): { events: ConnectorEvents & ProcessorEvents; seen: RecordedEvent[] } {
   const seen: RecordedEvent[] = [];
-  const events = new Proxy({} as ConnectorEvents, {
+  const events = new Proxy({} as ConnectorEvents & ProcessorEvents, {
     get: (_, name) => (fields: unknown) => {
       seen.push({ name: String(name), fields });
     },

@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test';
 import { type ConnectorOptions, runConnector } from '../../src/app/connector.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
+import type { ProcessorEvents } from '../../src/observability/processor-events.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { connectorEnvironment, quickSettings, settingsText } from './connector-process.ts';
 import type { RecordedEvent } from './recorded-events.ts';
@@ -13,7 +14,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 export interface RunningConnector {
   readonly seen: readonly RecordedEvent[];
   /** The first event of this name, past or to come; rejects when the connector ends without it. */
-  event(name: keyof ConnectorEvents): Promise<RecordedEvent>;
+  event(name: keyof (ConnectorEvents & ProcessorEvents)): Promise<RecordedEvent>;
   /** The sources that failed; resolves when the connector has ended. */
   readonly ended: Promise<readonly string[]>;
   stop(): Promise<readonly string[]>;
@@ -37,7 +38,7 @@ export async function startConnector(
   const settings = await loadSettings({ text, env: connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix }) });
   const seen: RecordedEvent[] = [];
   const waiting = new Set<() => void>();
-  const events = new Proxy({} as ConnectorEvents, {
+  const events = new Proxy({} as ConnectorEvents & ProcessorEvents, {
     get: (_, name) => (fields: unknown) => {
       seen.push({ name: String(name), fields });
       for (const look of waiting) look();
@@ -48,6 +49,7 @@ export async function startConnector(
     settings,
     log: silent,
     events,
+    processorEvents: events,
     signal: stopping.signal,
     ...(options.overrides && { overrides: options.overrides }),
   });

@@ -1,0 +1,127 @@
+import { createIsinReader } from '../avro/isin-reader.ts';
+import { priceSchemaName } from '../avro/price-decoder.ts';
+import type { SchemaRegistry } from '../avro/registry.ts';
+import { readSchemaText } from '../avro/schema-files.ts';
+import { type Settings, topicOf } from '../config/settings.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { TopicReport } from '../kafka/topic.ts';
+import type { TopicPlan } from '../kafka/topic-plan.ts';
+import type { ProcessorEvents } from '../observability/processor-events.ts';
+import { BulkCaller } from '../processor/bulk-caller.ts';
+import type { PriceKind } from '../processor/bulk-prices.ts';
+import { ToldFailures } from '../processor/core/told-failures.ts';
+import { PartitionTask } from '../processor/partition-task.ts';
+import { runPriceProcessor as runProcessor } from '../processor/price-processor.ts';
+import { createBulkPrices } from '../processor/prices/bulk-prices.ts';
+import { createMarketData } from '../provider/market-data.ts';
+import type { Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
+
+// Key, headers and framing of a record; the limit of a topic counts them too.
+const RECORD_ALLOWANCE_BYTES = 4_096;
+/** So many batches may be read ahead of what is answered: those in flight, one that fills, and one to spare. */
+const BATCHES_READ_AHEAD = 4;
+
+export interface PriceProcessorParts {
+  readonly settings: Settings;
+  readonly topics: TopicPlan;
+  readonly report: TopicReport;
+  readonly kafka: KafkaCluster;
+  /** Of the market data interface; without it there are no prices. */
+  readonly marketHttp: HttpClient | null;
+  readonly registry: SchemaRegistry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: ProcessorEvents;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The price processor as the settings want it, until the signal aborts.
+ *
+ * @throws ConnectorError that no repetition mends, or the signal's reason.
+ */
+export async function runPriceProcessor(parts: PriceProcessorParts): Promise<never> {
+  const { settings, topics, report, kafka, registry, clock, random, events, signal } = parts;
+  const { prefix, prices } = settings;
+  const kinds = askedKinds(prices);
+  const topicOfKind = (kind: PriceKind) => topics[PRICE_TOPICS[kind]];
+  if (parts.marketHttp === null) throw new TypeError('Without marketData.url there is nobody to ask for prices.');
+  const marketData = createMarketData({ http: parts.marketHttp });
+  const caller = new BulkCaller({
+    ...prices,
+    prices: createBulkPrices({
+      marketData,
+      asked: kinds.map(({ asked }) => asked),
+      schemaId: (kind, asked) =>
+        registry.schemaId(`${topicOfKind(kind).name}-value`, readSchemaText(priceSchemaName(kind)), asked),
+      maxValueBytes: (kind) => (report.maxMessageBytes.get(topicOfKind(kind).name) ?? 0) - RECORD_ALLOWANCE_BYTES,
+      onMismatch: settings.mapping.onMismatch,
+      assumedZone: settings.marketData?.assumedZone ?? null,
+      clock,
+    }),
+    clock,
+    random,
+    events,
+  });
+  const core = {
+    kinds,
+    lingerMs: prices.lingerMs,
+    maxItems: (kind: PriceKind) => caller.maxItems(kind),
+    maxBackoffMs: prices.maxBackoffMs,
+    epochMs: clock.wallMs() - clock.monotonicMs(),
+    random,
+    told: new ToldFailures(),
+  };
+  const targets = {
+    prices: new Map(kinds.map(({ kind }) => [kind, topicOfKind(kind)])),
+    deadLetters: topics['dead-letters'],
+    endpoint: marketData.bulkEndpoint,
+  };
+  const isins = createIsinReader((id, asked) => registry.schemaText(id, asked));
+  const groupId = `${prefix}-prices`;
+
+  return runProcessor({
+    groupReader: kafka.groupReader,
+    groupId,
+    topics: instrumentTopics(settings),
+    kinds,
+    createTask(partition, lost) {
+      const transactionalId = `${prefix}-prices-${partition.topic}-${partition.partition}`;
+      return new PartitionTask({
+        partition,
+        groupId,
+        transactionalId,
+        writer: kafka.transactionalWriter(transactionalId),
+        committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
+        reader: kafka.logReader,
+        isins,
+        readWindows: async () => new Map(),
+        caller,
+        core,
+        targets,
+        maxUnanswered: prices.maxItems * BATCHES_READ_AHEAD,
+        clock,
+        random,
+        events,
+        signal: lost,
+      });
+    },
+    clock,
+    random,
+    events,
+    signal,
+  });
+}
+
+/** The topics of the sources whose instruments are priced. */
+function instrumentTopics(settings: Settings): string[] {
+  const { sources, prices } = settings;
+  return sources.flatMap((source) =>
+    source.type === 'instruments' && prices.from.includes(source.name)
+      ? [topicOf(settings, source.topics.instruments)]
+      : [],
+  );
+}
