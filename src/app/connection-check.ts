@@ -93,7 +93,7 @@ async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly 
 
 async function checkRegistry({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   const { schemaRegistry } = settings;
-  const subjects = createSubjects(schemaRegistry, systemClock);
+  const subjects = await createSubjects(schemaRegistry, systemClock);
   const checks: ConnectionCheck[] = [];
   for (const { subject, schema } of subjectsOf(settings)) {
     const { check, code } = await attempt(`subject ${subject}`, signal, async () => {

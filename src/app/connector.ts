@@ -168,7 +168,7 @@ async function createContext({ settings, log, overrides }: ConnectorOptions): Pr
     http: overrides?.http ?? (await createReferenceDataHttp(settings.referenceData, deps)),
     marketHttp:
       overrides?.marketHttp ?? (settings.marketData && (await createMarketDataHttp(settings.marketData, deps))),
-    registry: overrides?.registry ?? createRegistry(settings.schemaRegistry, deps),
+    registry: overrides?.registry ?? (await createRegistry(settings.schemaRegistry, deps)),
   };
 }
 

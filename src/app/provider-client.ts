@@ -37,6 +37,7 @@ async function createInterfaceHttp(
     cert: await settings.cert?.(),
     key: await settings.key?.(),
     proxy: await settings.proxy?.(),
+    noProxy: settings.noProxy ?? [],
     clock,
     random,
     log,

@@ -8,28 +8,34 @@ import type { Log } from '../support/log.ts';
 const TIMEOUT_MS = 10_000;
 
 /** The schema registry as the settings want it. */
-export function createRegistry(
+export async function createRegistry(
   settings: SchemaRegistrySettings,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
-): SchemaRegistry {
-  return createSchemaRegistry({ ...access(settings, clock), register: settings.register, log });
+): Promise<SchemaRegistry> {
+  return createSchemaRegistry({ ...(await access(settings, clock)), register: settings.register, log });
 }
 
 /** What the same registry says about subjects. */
-export function createSubjects(settings: SchemaRegistrySettings, clock: Clock): RegistrySubjects {
-  return createRegistrySubjects(createRegistryHttp(access(settings, clock)));
+export async function createSubjects(settings: SchemaRegistrySettings, clock: Clock): Promise<RegistrySubjects> {
+  return createRegistrySubjects(createRegistryHttp(await access(settings, clock)));
 }
 
-function access({ url, auth }: SchemaRegistrySettings, clock: Clock): RegistryHttpOptions {
+async function access(settings: SchemaRegistrySettings, clock: Clock): Promise<RegistryHttpOptions> {
+  const { url, auth, ca, cert, key } = settings;
   return {
     url: url.replace(/\/$/, ''),
     timeoutMs: TIMEOUT_MS,
     clock,
-    ...(auth.type === 'basic' && {
-      authorization: async () => {
-        const pair = `${auth.user}:${await auth.password()}`;
-        return `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`;
-      },
-    }),
+    ca: await ca?.(),
+    cert: await cert?.(),
+    key: await key?.(),
+    ...(auth.type !== 'none' && { authorization: () => authorizationHeader(auth) }),
   };
+}
+
+/** Asked for before each request, so that a rotated secret is used. */
+async function authorizationHeader(auth: Exclude<SchemaRegistrySettings['auth'], { type: 'none' }>): Promise<string> {
+  if (auth.type === 'bearer') return `Bearer ${await auth.token()}`;
+  const pair = `${auth.user}:${await auth.password()}`;
+  return `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`;
 }

@@ -28,7 +28,7 @@ interface SchemasAt {
  * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED.
  */
 export async function listSubjects({ settings, signal }: SchemasAt): Promise<readonly ListedSubject[]> {
-  const registry = createSubjects(settings.schemaRegistry, systemClock);
+  const registry = await createSubjects(settings.schemaRegistry, systemClock);
   const found: ListedSubject[] = [];
   for (const { subject, name, schema } of subjectsOf(settings)) {
     const versions = await registry.versions(subject, schema, signal);
@@ -46,7 +46,7 @@ export interface CheckedSubject {
 
 /** Asks the registry whether it has or would take our schemas; registers nothing. */
 export async function checkSchemas({ settings, signal }: SchemasAt): Promise<readonly CheckedSubject[]> {
-  const registry = createSubjects(settings.schemaRegistry, systemClock);
+  const registry = await createSubjects(settings.schemaRegistry, systemClock);
   const found: CheckedSubject[] = [];
   for (const { subject, name, schema } of subjectsOf(settings)) {
     const versions = await registry.versions(subject, schema, signal);
@@ -69,7 +69,7 @@ export async function registerSchemas({
   signal,
 }: SchemasAt): Promise<readonly { readonly subject: string; readonly schema: string; readonly id: number }[]> {
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const registry = createRegistry({ ...settings.schemaRegistry, register: true }, { clock: systemClock, log });
+  const registry = await createRegistry({ ...settings.schemaRegistry, register: true }, { clock: systemClock, log });
   const registered = [];
   for (const { subject, name, schema } of subjectsOf(settings)) {
     registered.push({ subject, schema: name, id: await registry.schemaId(subject, schema, signal) });

@@ -1,14 +1,21 @@
+import { Agent } from 'node:https';
 import { COMPATIBILITY, SchemaRegistry as ConfluentClient, SchemaType } from '@kafkajs/confluent-schema-registry';
 import { ConnectorError } from '../errors.ts';
+import { openDispatcher, secureContextOf } from '../http/dispatcher.ts';
 import type { Clock } from '../support/clock.ts';
 
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
+const CONNECTIONS = 2;
 
 export interface RegistryHttpOptions {
   /** With the base path of the Confluent API, without a slash at the end: http://127.0.0.1:8081/apis/ccompat/v7. */
   readonly url: string;
   /** The value of the Authorization header, asked for before each request; it is a secret. */
   readonly authorization?: () => Promise<string>;
+  /** PEM text: authorities to trust besides the usual ones, and our own certificate with its key. */
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
   /** For one request, its body included. */
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -44,6 +51,11 @@ export interface RegistryHttp {
  */
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const { url, authorization, timeoutMs, clock } = options;
+  const base = new URL(url);
+  const network = { ...options, name: 'schemaRegistry' };
+  const dispatcher = openDispatcher(base, network, CONNECTIONS);
+  const agent =
+    base.protocol === 'https:' ? new Agent({ rejectUnauthorized: true, ...secureContextOf(network) }) : null;
 
   async function headers(): Promise<Record<string, string>> {
     return authorization === undefined ? {} : { authorization: await authorization() };
@@ -72,15 +84,16 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   }
 
   async function fetchJson({ method, path, body }: RegistryRequest, signal: AbortSignal): Promise<RegistryAnswer> {
-    const response = await fetch(`${url}${path}`, {
+    // Credentials go to this origin alone: no redirect is followed.
+    const answer = await dispatcher.request({
+      origin: base.origin,
+      path: `${base.pathname.replace(/\/$/, '')}${path}`,
       method,
       headers: { ...(await headers()), accept: 'application/json', 'content-type': 'application/json' },
       body: body === undefined ? null : JSON.stringify(body),
-      // Credentials go to this address alone.
-      redirect: 'manual',
       signal,
     });
-    return { status: response.status, body: asObject(await readText(response)) };
+    return { status: answer.statusCode, body: asObject(await readText(answer.body)) };
   }
 
   async function registerByPackage(subject: string, schema: string, signal: AbortSignal): Promise<RegistryAnswer> {
@@ -88,6 +101,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     const client = new ConfluentClient({
       host: url,
       retry: { retries: 0 },
+      ...(agent && { agent }),
       middlewares: [() => ({ prepareRequest: async (next) => (await next()).enhance({ headers: added, signal }) })],
     });
     try {
@@ -111,16 +125,16 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   };
 
   function unreachable(what: string, cause: unknown): ConnectorError {
-    return new ConnectorError('REGISTRY_UNREACHABLE', `The schema registry at ${new URL(url).host} ${what}.`, {
+    return new ConnectorError('REGISTRY_UNREACHABLE', `The schema registry at ${base.host} ${what}.`, {
       cause,
     });
   }
 }
 
-async function readText(response: Response): Promise<string> {
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body) {
     length += chunk.length;
     if (length > LARGEST_ANSWER_BYTES) throw new Error(`The answer is longer than ${LARGEST_ANSWER_BYTES} bytes.`);
     chunks.push(chunk);

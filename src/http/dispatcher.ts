@@ -2,6 +2,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { ConnectorError } from '../errors.ts';
 import { isLoopback } from '../support/loopback.ts';
+import { isWithoutProxy } from './proxy-exceptions.ts';
 
 const LONGEST_CONNECT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;
@@ -9,7 +10,7 @@ const LONGEST_KEEP_ALIVE_MS = 60_000;
 
 /** How to reach the other side; the files of the settings as PEM text. */
 export interface NetworkOptions {
-  /** `referenceData` or `marketData`: the settings that messages name. */
+  /** `referenceData`, `marketData` or `schemaRegistry`: the settings that messages name. */
   readonly name: string;
   /** Trusted in addition to the usual authorities. */
   readonly ca?: string | undefined;
@@ -18,6 +19,8 @@ export interface NetworkOptions {
   readonly key?: string | undefined;
   /** Address of an HTTP proxy, credentials included. Never used for loopback addresses. */
   readonly proxy?: string | undefined;
+  /** Hosts that are reached without it, as in NO_PROXY. */
+  readonly noProxy?: readonly string[] | undefined;
   /** Longest time for a whole request; connecting gets half of it, at most 10 s. */
   readonly timeoutMs: number;
 }
@@ -39,10 +42,11 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
     keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
     allowH2: false,
   };
-  if (network.proxy === undefined || network.proxy === '' || isLoopback(address.hostname)) {
+  const { proxy = '', noProxy = [] } = network;
+  if (proxy === '' || isLoopback(address.hostname) || isWithoutProxy(address, noProxy)) {
     return new Pool(address.origin, { ...limits, connect: tls });
   }
-  const uri = URL.parse(network.proxy);
+  const uri = URL.parse(proxy);
   if (uri === null || !['http:', 'https:'].includes(uri.protocol)) {
     // The address may hold a password, so it is not quoted.
     throw new ConnectorError('SETTINGS_INVALID', `${network.name}.proxy is no http or https address.`);
@@ -50,7 +54,10 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
   return new ProxyAgent({ ...limits, uri: uri.href, requestTls: tls, proxyTls: tls });
 }
 
-function secureContextOf(network: NetworkOptions): { secureContext?: SecureContext } {
+/** What to connect with where PEM files are set; nothing where the usual authorities do. */
+export function secureContextOf(network: Pick<NetworkOptions, 'name' | 'ca' | 'cert' | 'key'>): {
+  secureContext?: SecureContext;
+} {
   const { ca, cert, key, name } = network;
   if (ca === undefined && cert === undefined && key === undefined) return {};
   try {

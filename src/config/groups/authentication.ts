@@ -19,10 +19,6 @@ export function authenticationSettings(secrets: SecretReader) {
     ),
     scope: setting(text('scopes, like openid'), 'The scope asked for.', 'openid'),
   });
-  const bearer = group({
-    type: setting(z.literal('bearer'), 'A token that someone else renews.'),
-    token: setting(secret(secrets), 'The token, or tokenFile.'),
-  });
   const apiKey = group({
     type: setting(z.literal('apiKey'), 'A header of its own.'),
     header: setting(text('a header name, like x-api-key', HEADER), 'The name of the header.'),
@@ -30,15 +26,21 @@ export function authenticationSettings(secrets: SecretReader) {
   });
   return withSecretFiles(
     ['clientSecret', 'token', 'password', 'value'],
-    z.discriminatedUnion('type', [oauth2, bearer, basicAuthentication(secrets), apiKey, noAuthentication()]),
+    z.discriminatedUnion('type', [
+      oauth2,
+      bearerAuthentication(secrets),
+      basicAuthentication(secrets),
+      apiKey,
+      noAuthentication(),
+    ]),
   ).meta({ wanted: 'type and settings, like { type: oauth2, … }; { type: none } when the provider asks for none' });
 }
 
 /** What a schema registry can ask for. */
 export function registryAuthenticationSettings(secrets: SecretReader) {
   return withSecretFiles(
-    ['password'],
-    z.discriminatedUnion('type', [basicAuthentication(secrets), noAuthentication()]),
+    ['password', 'token'],
+    z.discriminatedUnion('type', [basicAuthentication(secrets), bearerAuthentication(secrets), noAuthentication()]),
   ).meta({ wanted: 'type and settings, like { type: basic, … }, or { type: none }' });
 }
 
@@ -47,6 +49,13 @@ function basicAuthentication(secrets: SecretReader) {
     type: setting(z.literal('basic'), 'User and password.'),
     user: setting(text('text in quotes, without a colon', USER), 'The user.'),
     password: setting(secret(secrets), 'The password, or passwordFile.'),
+  });
+}
+
+function bearerAuthentication(secrets: SecretReader) {
+  return group({
+    type: setting(z.literal('bearer'), 'A token that someone else renews.'),
+    token: setting(secret(secrets), 'The token, or tokenFile.'),
   });
 }
 

@@ -31,7 +31,9 @@ export function kafkaSettings(secrets: SecretReader) {
       report(['ssl', ssl.cert ? 'key' : 'cert'], 'is missing: cert and key go together');
     }
     const remote = Array.isArray(list) && list.some((broker) => !isLoopback(hostOfBroker(String(broker))));
-    if (sasl && !ssl && remote) report(['sasl'], 'would send the password in clear; set kafka.ssl: true');
+    if (sasl && !sasl.allowWithoutTls && !ssl && remote) {
+      report(['sasl'], 'would send the password in clear; set kafka.ssl: true');
+    }
   }).transform(({ transactionTimeout, ...rest }) => ({ ...rest, transactionTimeoutMs: transactionTimeout }));
 }
 
@@ -55,6 +57,11 @@ function saslSettings(secrets: SecretReader) {
       mechanism: setting(oneOf(['plain', 'scram-sha-256', 'scram-sha-512']), 'plain, scram-sha-256 or scram-sha-512.'),
       username: setting(text('text in quotes'), 'The user.'),
       password: setting(secret(secrets), 'The password, or passwordFile.'),
+      allowWithoutTls: setting(
+        flag(),
+        'Let the login cross networks without TLS: for tests, never in production.',
+        false,
+      ),
     }),
   ).meta({ wanted: '{ mechanism, username, password }' });
 }

@@ -1,7 +1,11 @@
 import type { Report, Unchecked } from '../cross-check.ts';
 import type { SecretReader } from '../secret.ts';
-import { decimal, duration, flag, nullable, pemFile, secret, setting, wholeNumber } from '../setting.ts';
+import { decimal, duration, flag, nullable, pemFile, secret, setting, text, wholeNumber } from '../setting.ts';
 import { requireTls } from './endpoint.ts';
+
+const noProxy = text('hosts separated by commas, like .example.com,10.0.0.7', /^[A-Za-z0-9.*_:[\],\s-]+$/).transform(
+  (given) => given.split(/[,\s]+/).filter((host) => host !== ''),
+);
 
 /** What the two interfaces of the provider have in common, but for their address and their authentication. */
 export function interfaceSettings(secrets: SecretReader, askers: string) {
@@ -13,6 +17,11 @@ export function interfaceSettings(secrets: SecretReader, askers: string) {
     proxy: setting(
       nullable(secret(secrets, 'the URL of an http proxy in quotes')),
       'An http proxy, which may hold a login; never used for this machine.',
+      null,
+    ),
+    noProxy: setting(
+      nullable(noProxy),
+      'Hosts that are reached without it, separated by commas: names, .suffixes, host:port, or *.',
       null,
     ),
     ca: setting(nullable(pemFile(secrets)), 'PEM file of the authorities to trust besides the usual ones.', null),

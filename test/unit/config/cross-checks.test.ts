@@ -46,17 +46,21 @@ test('no authentication is somebody’s decision, never a default', async () => 
   await refused(provider('url: https://a.example'), /referenceData\.auth: is missing; wanted .*\{ type: none \}/);
 });
 
-test('a registry may be asked in clear as long as no password is sent', async () => {
+test('a registry may be asked in clear as long as no password or token is sent', async () => {
   await accepted({ schemaRegistry: 'schemaRegistry: { url: http://registry:8081/apis/ccompat/v7 }' });
   await refused(
     {
       schemaRegistry: 'schemaRegistry: { url: http://registry:8081, auth: { type: basic, user: a, password: abcdef } }',
     },
-    /schemaRegistry\.url: is plain http beyond this machine; use https when a password is sent/,
+    /schemaRegistry\.url: is plain http beyond this machine; use https when a password or token is sent/,
+  );
+  await refused(
+    { schemaRegistry: 'schemaRegistry: { url: http://registry:8081, auth: { type: bearer, token: abcdef } }' },
+    /schemaRegistry\.url: is plain http beyond this machine/,
   );
 });
 
-test('SASL without TLS is for brokers on this machine', async () => {
+test('SASL without TLS is for brokers on this machine, or allowed on purpose', async () => {
   const sasl = 'sasl: { mechanism: plain, username: a, password: abcdef }';
   await refused(
     { kafka: `kafka: { brokers: "127.0.0.1:1,b.example:1", ${sasl} }` },
@@ -64,6 +68,7 @@ test('SASL without TLS is for brokers on this machine', async () => {
   );
   await accepted({ kafka: `kafka: { brokers: "127.0.0.1:1,[::1]:1,localhost:1", ${sasl} }` });
   await accepted({ kafka: `kafka: { brokers: "b.example:1", ssl: true, ${sasl} }` });
+  await accepted({ kafka: `kafka: { brokers: "b.example:1", ${sasl.replace(' }', ', allowWithoutTls: true }')} }` });
 });
 
 test('certificate and key go together', async () => {

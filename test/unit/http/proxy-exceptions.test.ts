@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isWithoutProxy } from '../../../src/http/proxy-exceptions.ts';
+
+test('NO_PROXY is read as elsewhere: names and what is below them, ports, addresses, and a star for all', () => {
+  const cases: readonly (readonly [url: string, exception: string, isWithout: boolean])[] = [
+    ['https://api.example.com', 'example.com', true],
+    ['https://api.example.com', '.example.com', true],
+    ['https://api.example.com', '*.example.com', true],
+    ['https://example.com', '.example.com', true],
+    ['https://API.Example.com', 'api.EXAMPLE.com', true],
+    ['https://badexample.com', 'example.com', false],
+    ['https://example.com.evil', 'example.com', false],
+    ['https://api.example.com', 'api.example.com:443', true],
+    ['https://api.example.com:8443', 'api.example.com:443', false],
+    ['http://api.example.com', 'api.example.com:80', true],
+    ['https://10.0.0.7', '10.0.0.7', true],
+    ['https://10.0.0.7', '10.0.0.0/8', false],
+    ['https://[fd00::1]', 'fd00::1', true],
+    ['https://api.example.com', '*', true],
+    ['https://api.example.com', '', false],
+    ['https://api.example.com', '.', false],
+  ];
+  for (const [url, exception, isWithout] of cases) {
+    assert.equal(isWithoutProxy(new URL(url), [exception]), isWithout, `${url} ${exception}`);
+  }
+  assert.equal(isWithoutProxy(new URL('https://a.example'), ['b.example', 'a.example']), true);
+  assert.equal(isWithoutProxy(new URL('https://a.example'), []), false);
+});
