@@ -34,7 +34,7 @@ export async function tailTopic({ settings, kafka, clock, signal }: Installation
   const enough = new Error('as many as were asked for');
   const stop = AbortSignal.any([signal, ended.signal]);
   const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-  const registry = createRegistry(settings.schemaRegistry, { clock, log: quiet });
+  const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
   const readable = createReadableRecords((id) => registry.schemaText(id, stop));
 
   let [given, waiting] = [0, 0];
