@@ -92,6 +92,10 @@ export const ERROR_CODES = {
     action: 'stopSource',
     remedy: 'The value is no Avro of a known schema: look for another producer on the topic.',
   },
+  TOO_MANY_DIFFERENCES: {
+    action: 'exit',
+    remedy: 'Wait for the first walk to end, or check prefix, referenceData.url and the filter of the source.',
+  },
   KAFKA_UNREACHABLE: { action: 'retry', remedy: 'Check kafka.brokers.' },
   TOPIC_MISSING: { action: 'exit', remedy: 'Create the topic, or set topics.create: true.' },
   TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or name another.' },

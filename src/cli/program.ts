@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { projectVersion } from '../app/version.ts';
 import { ConnectorError } from '../errors.ts';
 import { createRedaction, type Redaction } from '../observability/redaction.ts';
+import { auditCommand } from './audit-command.ts';
 import { configCommand } from './config-command.ts';
 import { demoCommand } from './demo-command.ts';
 import { describeError } from './describe-error.ts';
@@ -28,6 +29,7 @@ const COMMANDS = [
   walkCommand,
   tailCommand,
   previewCommand,
+  auditCommand,
   offsetsCommand,
   lookupCommand,
   demoCommand,
