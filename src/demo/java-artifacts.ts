@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConnectorError } from '../errors.ts';
-import { cachedFolder } from './cached-folder.ts';
-import type { Environment, StackContext } from './stack-context.ts';
+import { cachedFolder, cacheRoot } from './cached-folder.ts';
+import type { StackContext } from './stack-context.ts';
 
 export const KAFKA_VERSION = '4.3.1';
 
@@ -58,11 +57,6 @@ async function fromMaven(
     await runMaven(context, partial, goal(files), what);
     return files;
   });
-}
-
-function cacheRoot(env: Environment): string {
-  const base = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
-  return join(base, 'structured-products-connect');
 }
 
 async function runMaven(context: StackContext, folder: string, goal: readonly string[], what: string): Promise<void> {
