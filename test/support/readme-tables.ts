@@ -7,6 +7,7 @@ import { settingsJsonSchema } from '../../src/config/json-schema.ts';
 import { ERROR_CODES, type ErrorAction } from '../../src/errors.ts';
 import { type TopicRole, topicPlan } from '../../src/kafka/topic-plan.ts';
 import { documentedCommands } from './readme-commands.ts';
+import { alertRows, metricRows } from './readme-metrics.ts';
 import { environmentSettings, settingsDocumentation } from './readme-settings.ts';
 
 export const README_FILE = new URL('../../README.md', import.meta.url);
@@ -69,6 +70,8 @@ export const README_TABLES: Readonly<Record<string, () => string>> = {
   commands: commandsTable,
   examples: examplesBlock,
   'exit-codes': exitCodesTable,
+  metrics: () => table(['metric', 'kind', 'labels', 'what it tells'], metricRows()),
+  alerts: () => table(['alert', 'severity', ''], alertRows()),
 };
 
 const MARKED = /(<!-- table: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
