@@ -77,6 +77,10 @@ export const ERROR_CODES = {
     action: 'stopSource',
     remedy: 'Repair the offset of the source, or reset it: spconnect offsets reset.',
   },
+  OFFSET_NOT_FOUND: {
+    action: 'exit',
+    remedy: 'Look at spconnect offsets list, and name another time or offset.',
+  },
   REGISTRY_UNREACHABLE: { action: 'retry', remedy: 'Check schemaRegistry.url.' },
   REGISTRY_REFUSED: {
     action: 'retrySlowly',

@@ -35,26 +35,43 @@ export async function listOffsets({ settings, kafka, topics, signal }: Installat
   return [...found, ...without].sort((a, b) => (a.source < b.source ? -1 : 1));
 }
 
-export interface OffsetReset {
+export interface OffsetChange {
   /** What is, or was, committed. */
   readonly before: ListedOffset;
   /** The other sources whose offsets stand on the same partition: their writer is the same one. */
   readonly besides: readonly string[];
-  /** Whether the offset was deleted. */
+  /** Whether it was changed. */
   readonly done: boolean;
 }
 
+export interface OffsetRequest {
+  readonly source: SourceName;
+  /** Without it nothing is written, and nobody fenced. */
+  readonly execute: boolean;
+}
+
 /**
- * Deletes the committed offset of a source, when `execute` says so and there is one. It is written through the
- * partition's own transactional id, so a running connector is fenced: it opens its writer anew, starts this source from
- * the beginning, and the others on the partition from where they are.
+ * Deletes the committed offset of a source, when `execute` says so and there is one; see `changeOffset`.
  *
  * @throws ConnectorError as the transactional writer does.
  */
-export async function resetOffset(
+export function resetOffset(at: Installation, request: OffsetRequest): Promise<OffsetChange> {
+  return changeOffset(at, request, ({ offset, error }) => (offset === null && error === null ? undefined : null));
+}
+
+/**
+ * Changes the committed offset of a source. It is written through the partition's own transactional id, so a running
+ * connector is fenced: it opens its writer anew, starts this source from what is then committed, and the others on the
+ * partition from where they are.
+ *
+ * @param change gives the new offset from what is stored: null deletes it, undefined leaves it
+ * @throws ConnectorError as the transactional writer does, and what `change` throws.
+ */
+export async function changeOffset(
   { settings, kafka, topics, signal }: Installation,
-  { source, execute }: { readonly source: SourceName; readonly execute: boolean },
-): Promise<OffsetReset> {
+  { source, execute }: OffsetRequest,
+  change: (stored: StoredOffset) => SourceOffset | null | undefined,
+): Promise<OffsetChange> {
   const key = keyOf(source);
   const partition = offsetPartition(key);
   const topic = topics.offsets.name;
@@ -67,11 +84,14 @@ export async function resetOffset(
   };
   if (!execute) return { before: listed(await read(signal), true), besides, done: false };
   const writer = kafka.transactionalWriter(`${settings.prefix}-sources-${partition}`);
-  const stored = await writer.open(read, signal);
-  const done = stored.offset !== null || stored.error !== null;
-  if (done) await writer.commit([offsetRecord({ topic, key, offset: null })]);
-  await writer.close();
-  return { before: listed(stored, true), besides, done };
+  try {
+    const stored = await writer.open(read, signal);
+    const offset = change(stored);
+    if (offset !== undefined) await writer.commit([offsetRecord({ topic, key, offset })]);
+    return { before: listed(stored, true), besides, done: offset !== undefined };
+  } finally {
+    await writer.close();
+  }
 }
 
 function keyOf({ name, type }: SourceName): string {

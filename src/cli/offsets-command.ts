@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { atInstallation } from '../app/installation.ts';
-import { type ListedOffset, listOffsets, type OffsetReset, resetOffset } from '../app/offsets-operation.ts';
+import { type ListedOffset, listOffsets, type OffsetChange, resetOffset } from '../app/offsets-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { withoutControls } from './describe-error.ts';
 import { knownSource } from './known-source.ts';
+import { offsetsSetCommand } from './offsets-set-command.ts';
 import { jsonText, type Output, outputOption } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -54,6 +55,8 @@ export function offsetsCommand(
       stdout.write(output === 'json' ? jsonText(before) : asText(before));
       stderr.write(resetText(outcome, execute));
     });
+
+  offsetsSetCommand(offsets, { env, stdout, stderr, signal }, redaction);
 }
 
 function asText({ source, type, configured, partition, offset, problem }: ListedOffset): string {
@@ -64,7 +67,7 @@ function asText({ source, type, configured, partition, offset, problem }: Listed
   return withoutControls(`${source} (${notes.join(', ')})\n${lines.map((line) => `  ${line}\n`).join('')}`);
 }
 
-function resetText({ before, besides, done }: OffsetReset, execute: boolean): string {
+function resetText({ before, besides, done }: OffsetChange, execute: boolean): string {
   const { source, partition, offset, problem } = before;
   if (offset === null && problem === null)
     return `Source ${source} has no committed offset: there is nothing to reset.\n`;

@@ -3,7 +3,7 @@ import { ConnectorError } from '../errors.ts';
 // int64 in decimal; the interface gives ids as int64 and minId as an integer (parts 2.2 and 4.2).
 const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
 // "an offset of the form <digits>-<digits>" (part 4.2); the bound is ours.
-const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
+export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
 /**
  * "A string offset" (part 4.2, pre-trade checks): its form is not shown, the bounds are ours. An address is none: offsets
  * stand in logs and headers, and the address of a check must not.

@@ -59,6 +59,9 @@ async function scene(t: TestContext) {
   const check = simulator.triggerCheck(instrument?.id ?? '');
   const connector = await startConnector(t, { stack, simulator, prefix });
   await connector.event('walkCompleted');
+  // Something is in the stream, so that it has places to go back to.
+  simulator.publish({ kind: 'datachange', id: String(instrument?.id) });
+  await connector.event('eventsCommitted');
   const folder = await mkdtemp(join(tmpdir(), 'readme-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const named: Readonly<Record<string, string>> = { 'PTC-0123456789': check, 'build/schemas': join(folder, 'schemas') };

@@ -1,0 +1,90 @@
+import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
+import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
+import { CHECK_OFFSET, EVENT_OFFSET } from '../provider/page-link.ts';
+import type { Installation } from './installation.ts';
+import { changeOffset, type OffsetChange } from './offsets-operation.ts';
+
+/** Where the stream of a source shall go on: at an offset of the provider, or where it was at a time. */
+export type StreamPlace = { readonly since: string } | { readonly atMs: number };
+
+/** A place in the stream, and when the provider was asked there. */
+export interface FoundPlace {
+  readonly since: string;
+  /** By the provider's clock, ISO 8601; null when no record of the topic tells. */
+  readonly received: string | null;
+}
+
+export interface OffsetSet {
+  readonly place: FoundPlace;
+  /** What is committed then; null when nothing is committed now, so that there is nothing to change. */
+  readonly after: SourceOffset | null;
+  readonly change: OffsetChange;
+}
+
+/**
+ * Lets the stream of a source go on at another place; its walk stays where it is. The place of a time is that of the
+ * first record that the source wrote at that time or later: the provider was asked for what came after it, so nothing
+ * from then on is left out, and a little from before comes again.
+ *
+ * @throws ConnectorError OFFSET_NOT_FOUND when nothing is committed, the form of the offset is wrong, or no record tells
+ *   the place of that time; and as `changeOffset` does.
+ */
+export async function setOffset(
+  at: Installation,
+  request: { readonly source: SourceSettings; readonly to: StreamPlace; readonly execute: boolean },
+): Promise<OffsetSet> {
+  const { source, to, execute } = request;
+  const place = await findPlace(at, source, to);
+  let after: SourceOffset | null = null;
+  const change = ({ offset }: StoredOffset): SourceOffset => {
+    if (offset === null) throw notFound(`Source ${source.name} has no committed offset that could be changed.`);
+    after = movedTo(offset, place);
+    return after;
+  };
+  const outcome = await changeOffset(at, { source, execute }, change);
+  if (!execute) change({ key: '', partition: 0, offset: outcome.before.offset, error: null });
+  return { place, after, change: outcome };
+}
+
+/**
+ * The date says how old the place is, for the provider forgets events after seven days. Where nothing tells, it is as
+ * old as can be: the source then suspects a gap, says so, and walks.
+ */
+function movedTo(offset: SourceOffset, { since, received }: FoundPlace): SourceOffset {
+  return { ...offset, since, serverDate: received ?? new Date(0).toISOString() };
+}
+
+async function findPlace(at: Installation, source: SourceSettings, to: StreamPlace): Promise<FoundPlace> {
+  const form = source.type === 'pre-trade-checks' ? CHECK_OFFSET : EVENT_OFFSET;
+  if ('since' in to && !form.test(to.since)) {
+    throw notFound(`The offset has another form than those of ${source.type}: ${form.source}.`);
+  }
+  let found: (FoundPlace & { readonly timestampMs: number }) | null = null;
+  const { topics } = at.settings;
+  const topic = topicOf(at.settings, streamTopic(source));
+  await at.kafka.logReader.readToEnd({
+    topic,
+    partitions: Array.from({ length: topics.partitions }, (_, partition) => partition),
+    onRecord({ headers, timestampMs }) {
+      const { 'spc-source': writer, 'spc-since': since, 'spc-received': received = null } = headers;
+      if (writer !== source.name || since === undefined) return;
+      if ('since' in to ? since !== to.since : timestampMs < to.atMs) return;
+      if (found === null || timestampMs < found.timestampMs) found = { since, received, timestampMs };
+    },
+    signal: at.signal,
+  });
+  if (found !== null) return found;
+  if ('since' in to) return { since: to.since, received: null };
+  const time = new Date(to.atMs).toISOString();
+  throw notFound(`Source ${source.name} has written nothing to ${topic} since ${time}: its offset is that of then.`);
+}
+
+/** Where the records of the stream stand, each with the offset after which it came. */
+function streamTopic(source: Settings['sources'][number]): string {
+  return source.type === 'pre-trade-checks' ? source.topics['pre-trade-checks'] : source.topics['instrument-events'];
+}
+
+function notFound(text: string): ConnectorError {
+  return new ConnectorError('OFFSET_NOT_FOUND', text);
+}

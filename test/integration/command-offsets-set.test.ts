@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fenceSource } from '../support/at-rest.ts';
+import { commandScene } from '../support/command-scene.ts';
+import { readCommitted } from '../support/kafka-real.ts';
+import { eventually } from '../support/raw-kafkajs-cluster.ts';
+
+test('a stream goes on where it was at a time, and repeats nothing from before', { timeout: 120_000 }, async (t) => {
+  const scene = await commandScene(t, { source: { pollInterval: '100ms' } });
+  if (!scene) return;
+  const { simulator, kafka, prefix } = scene;
+  const [instrument] = [...simulator.ledger.instruments()];
+  const id = String(instrument?.id);
+  const eventsOnTopic = () => readCommitted(kafka, `${prefix}.instrument-events`, [0, 1, 2, 3, 4, 5]);
+  const happen = async (count: number) => {
+    simulator.publish({ kind: 'datachange', id });
+    return eventually(`${count} events`, eventsOnTopic, (records) => records.length === count, 20_000);
+  };
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  await happen(1);
+  await happen(2);
+  const written = await happen(3);
+  await connector.stop();
+  await fenceSource(kafka, prefix);
+
+  const second = written[1];
+  const time = new Date(second?.timestampMs ?? 0).toISOString();
+  const dry = await scene.spconnect(`offsets set instruments --to ${time}`);
+  assert.equal(dry.code, 0, dry.stderr);
+  assert.match(dry.stderr, /^Nothing was changed; --execute does it\. The provider was asked there at /);
+  const [listed] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
+
+  const set = await scene.spconnect(`offsets set instruments --to ${time} --execute --output json`);
+  assert.equal(set.code, 0, set.stderr);
+  const { before, after } = JSON.parse(set.stdout);
+  assert.deepEqual(before, listed.offset, 'the dry run wrote nothing');
+  const { since, serverDate } = after;
+  assert.equal(since, second?.headers['spc-since']);
+  assert.equal(serverDate, second?.headers['spc-received']);
+  assert.deepEqual({ ...before, since, serverDate }, after, 'and the rest stays');
+
+  await scene.start();
+  const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 5, 20_000);
+  assert.deepEqual(
+    again.slice(3).map(({ value }) => value),
+    written.slice(1).map(({ value }) => value),
+  );
+});
+
+test('an offset is set as it is given, in its form only', { timeout: 120_000 }, async (t) => {
+  const scene = await commandScene(t);
+  if (!scene) return;
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  await connector.stop();
+  await fenceSource(scene.kafka, scene.prefix);
+  const set = await scene.spconnect('offsets set instruments --since 17-0 --execute --output json');
+  assert.equal(set.code, 0, set.stderr);
+  assert.match(set.stderr, /was changed\. No record tells when/);
+  const [{ offset }] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
+  assert.deepEqual([offset.since, offset.serverDate], ['17-0', '1970-01-01T00:00:00.000Z']);
+
+  for (const [args, code, says] of [
+    ['--since x', 1, /^OFFSET_NOT_FOUND: .*another form/],
+    ['--to 1s', 1, /^OFFSET_NOT_FOUND: .*has written nothing/],
+    ['--to 2026-01-01', 2, /A time with its zone is needed/],
+    ['--to 1h --since 1-0', 2, /cannot be used with option/],
+    ['', 2, /--since or --to is needed/],
+  ] as const) {
+    const refused = await scene.spconnect(`offsets set instruments ${args}`.trim());
+    assert.equal(refused.code, code, args);
+    assert.match(refused.stderr, says);
+  }
+});
