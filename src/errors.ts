@@ -19,6 +19,10 @@ export type ErrorAction =
 /** The closed list of error codes: what the caller does, and what an operator can do about it. */
 export const ERROR_CODES = {
   SETTINGS_INVALID: { action: 'exit', remedy: 'Mend the settings that the message names.' },
+  ADMIN_PORT_TAKEN: {
+    action: 'exit',
+    remedy: 'Set admin.port (ADMIN_PORT) to a free port of this machine, or admin.enabled: false.',
+  },
   STACK_UNAVAILABLE: {
     action: 'exit',
     remedy: 'Set KAFKA_BROKERS and SCHEMA_REGISTRY_URL, start Docker, or install Java 17+ and Maven.',

@@ -64,6 +64,7 @@ export function runCommand(
           },
         },
         roles,
+        redact: redaction.redact,
         signal,
       });
       if (failed.length === 0) return;

@@ -51,6 +51,8 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const settings = await loadSettings({
     env: {
       POLL_INTERVAL: '2s',
+      // A free one: a connector may run beside the demo.
+      ADMIN_PORT: '0',
       TOPIC_PREFIX: `demo-${clock.wallMs().toString(36)}`,
       ...env,
       KAFKA_BROKERS: stack.brokers.join(','),
@@ -70,6 +72,10 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     log,
     events: {
       ...logConnectorEvents(log),
+      adminListening({ url }) {
+        line.show(`Status page at ${url}/`);
+        line.end();
+      },
       walkStarted: () => line.show('The event stream is read up to date before the first page …'),
       pageCommitted: progress.pageCommitted,
       walkCompleted: completed.resolve,
@@ -78,6 +84,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       },
     },
     processorEvents: logProcessorEvents(log),
+    redact: redaction.redact,
     signal,
   });
   connector.then(

@@ -24,5 +24,7 @@ export interface KafkaCluster {
    * @throws ConnectorError TOPIC_MISSING, TOPIC_MISMATCH (with the fix in its text), KAFKA_UNREACHABLE.
    */
   ensureTopics(topics: readonly TopicSpecification[], options: { readonly create: boolean }): Promise<TopicReport>;
+  /** The cluster's own id. @throws ConnectorError KAFKA_UNREACHABLE. */
+  clusterId(): Promise<string>;
   close(): Promise<void>;
 }

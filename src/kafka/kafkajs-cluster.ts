@@ -4,6 +4,7 @@ import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { KafkaCluster } from './cluster.ts';
+import { fetchClusterId } from './kafkajs-cluster-id.ts';
 import { fetchConsumerOffset } from './kafkajs-consumer-offset.ts';
 import { createKafkajsGroupReader } from './kafkajs-group-reader.ts';
 import { bridgeLog } from './kafkajs-log.ts';
@@ -86,6 +87,7 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
       return writer;
     },
     ensureTopics: (topics, { create }) => ensureTopics({ kafkajs, kafka, tuning, clock }, topics, { create }),
+    clusterId: () => fetchClusterId({ kafka, tuning }),
     async close() {
       await Promise.all([...writers].map((writer) => writer.close()));
       await Promise.all([logReader.close(), logTail.close(), groupReader.close()]);

@@ -81,6 +81,7 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
       );
       return { created: missing.map(({ name }) => name), warnings, maxMessageBytes };
     },
+    clusterId: async () => 'memory',
     async close() {
       await Promise.all([...writers].map((writer) => writer.close()));
     },

@@ -17,6 +17,8 @@ interface InputPartition {
 export interface ProcessorEvents {
   /** The processor begins to read instruments; `freshness` can be asked from now on until the process ends. */
   processorStarted(event: ProcessorStarted): void;
+  /** The member has joined its group, or joined again, with so many partitions; perhaps with none. */
+  processorJoined(event: { readonly partitions: number }): void;
   /** A partition is ours: earlier holders are fenced, the committed offset is read and the table is filled. */
   partitionAssigned(event: PartitionAssigned): void;
   /** Another member reads this partition now, or we stop. */
@@ -158,6 +160,7 @@ export function logProcessorEvents(log: Log): ProcessorEvents {
   const line = (level: keyof Log, message: string) => (event: object) => log[level](roundedDurations(event), message);
   return {
     processorStarted: ({ freshness: _, ...event }) => line('info', 'price processor started')(event),
+    processorJoined: line('info', 'group of the price processor joined'),
     partitionAssigned: line('info', 'partition assigned'),
     partitionLost: line('info', 'partition lost'),
     partitionWriterLost: line('warn', 'writer of a partition lost, opening again'),

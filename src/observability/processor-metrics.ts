@@ -32,6 +32,7 @@ export function createProcessorMetrics(meters: Meters): {
         freshness.follow(event.freshness);
         for (const price of event.kinds) meters.startAtZero({ price });
       },
+      processorJoined() {},
       partitionAssigned({ topic, partition, durationMs }) {
         partitions.add(`${topic}-${partition}`);
         setPartitions();

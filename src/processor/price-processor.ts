@@ -57,6 +57,7 @@ async function runMember(options: PriceProcessorOptions, tasks: Set<PartitionTas
   return await groupReader.run({
     groupId,
     topics,
+    joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
     signal: AbortSignal.any([signal, failed.signal]),
     async assigned(partition, lost) {
       const task = createTask(partition, lost);

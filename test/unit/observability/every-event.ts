@@ -97,6 +97,7 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (told: ConnectorEve
 const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (told: ProcessorEvents[Name]) => void } = {
   processorStarted: (told) =>
     told({ groupId: 'canary-group', topics: [topic], kinds: [kind], freshness: () => FRESHNESS }),
+  processorJoined: (told) => told({ partitions: 1 }),
   partitionAssigned(told) {
     const { transactionalId } = UNBOUNDED;
     told({ ...partition, transactionalId, offset: '77', instruments: 9, durationMs: 20 });

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import type { Settings } from '../config/settings.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { TopicPlan } from '../kafka/topic-plan.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../support/clock.ts';
+import { type AdminServer, startAdminServer } from './admin/admin-server.ts';
+import { describeProcessor, describeSources } from './connector-descriptions.ts';
+import { createConnectorOperations } from './connector-operations.ts';
+import type { StatusBoard } from './status-board.ts';
+import { projectVersion } from './version.ts';
+
+export interface AdminSide {
+  readonly settings: Settings;
+  /** What this process does. */
+  readonly roles: { readonly sources: boolean; readonly prices: boolean };
+  readonly kafka: KafkaCluster;
+  readonly topics: TopicPlan;
+  readonly board: StatusBoard;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** The admin server of a connector, or null where the settings want none. Throws as startAdminServer does. */
+export async function startAdminSide(parts: AdminSide): Promise<AdminServer | null> {
+  const { settings, roles, topics, board, metrics } = parts;
+  if (!settings.admin.enabled) return null;
+  return startAdminServer({
+    settings: settings.admin,
+    version: projectVersion(),
+    logLevel: settings.log.level,
+    connectors: [
+      ...(roles.sources ? describeSources(settings) : []),
+      ...(roles.prices ? [describeProcessor(settings, topics)] : []),
+    ],
+    status: board.status,
+    metrics,
+    operations: createConnectorOperations({ ...parts, prefix: settings.prefix, processId: randomUUID() }),
+  });
+}

@@ -1,0 +1,65 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isLoopback } from '../../support/loopback.ts';
+import { RestError } from './rest-error.ts';
+
+const READING = ['GET', 'HEAD', 'OPTIONS'];
+const CHANGES_ARE_OFF =
+  'Changes are off: no admin.token (ADMIN_TOKEN) is set. Reading needs none. From a shell with access to Kafka, ' +
+  'spconnect pause, resume, stop and restart do the same.';
+
+export interface AccessOptions {
+  /** Where the server listens. */
+  readonly host: string;
+  /** What a change must come with; null: nothing can be changed. */
+  readonly token: (() => Promise<string>) | null;
+}
+
+/**
+ * Who may do what. Reading is free to whoever reaches the port. A change needs the token, as a bearer token or as the
+ * password of basic authentication with any user: that is what Kafka Connect's tools can send. No page of another site
+ * may use a browser that stands nearer to us: not by a name of its own that leads here, nor with a remembered password.
+ */
+export function createAccess({ host, token }: AccessOptions) {
+  return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (isLoopback(host) && !isLoopback(hostNameOf(request.headers.host))) {
+      throw new RestError(403, `This server is asked for as ${host} or localhost, and by no other name.`);
+    }
+    if (READING.includes(request.method)) return;
+    if (isFromAnotherSite(request)) throw new RestError(403, 'Changes are not taken from pages of other sites.');
+    if (token === null) throw new RestError(403, CHANGES_ARE_OFF);
+    const given = credentialOf(request.headers.authorization);
+    if (given !== null && isSame(given, await token())) return;
+    reply.header('www-authenticate', 'Basic realm="structured-products-connect", charset="UTF-8"');
+    throw new RestError(
+      401,
+      'Changes need admin.token: as a bearer token, or as the password of basic authentication.',
+    );
+  };
+}
+
+function hostNameOf(host: string | undefined): string {
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
+}
+
+function isFromAnotherSite({ headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  const { origin } = headers;
+  if (origin === undefined) return false;
+  return !URL.canParse(origin) || new URL(origin).host !== headers.host;
+}
+
+function credentialOf(header: string | undefined): string | null {
+  const [, scheme = '', value = ''] = /^(bearer|basic) +([^\s]{1,4096})$/i.exec(header ?? '') ?? [];
+  if (scheme.toLowerCase() === 'bearer') return value;
+  if (scheme === '') return null;
+  const login = Buffer.from(value, 'base64').toString('utf8');
+  return login.includes(':') ? login.slice(login.indexOf(':') + 1) : null;
+}
+
+/** Takes the same time whatever differs, and whatever the lengths are. */
+function isSame(given: string, wanted: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+}

@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify';
+import { type ConnectReads, findConnector, findTask } from './connect-reads.ts';
+import { statusShape, taskShapes } from './connect-shapes.ts';
+import type { ConnectorOperations } from './connector-operations.ts';
+import { RestError } from './rest-error.ts';
+
+const IS_A_FILE =
+  'Connectors are configured in the settings file of structured-products-connect (config/connector.yaml) and its ' +
+  'environment: change them there and restart the process. Pause, resume, stop, restart and offsets work from here.';
+
+interface Named {
+  readonly Params: { readonly name: string };
+}
+interface TaskOf {
+  readonly Params: { readonly name: string; readonly id: string };
+}
+interface Restart extends Named {
+  readonly Querystring: { readonly includeTasks?: string; readonly onlyFailed?: string };
+}
+
+/**
+ * The part of Kafka Connect's interface that lets connectors run, pause, stop and start again. It answers when that is
+ * written to the states topic; whoever runs the connector does it within milliseconds. A connector is its task here, so
+ * that restarting the one restarts the other.
+ */
+export function addConnectChanges(app: FastifyInstance, reads: ConnectReads, operations: ConnectorOperations): void {
+  const { connectors, status, workerId } = reads;
+  const find = (name: string) => findConnector(connectors, name);
+  const isFailed = (name: string) =>
+    taskShapes(find(name), status(), workerId()).some(({ state }) => state === 'FAILED');
+
+  app.put<Named>('/connectors/:name/pause', async ({ params }, reply) => {
+    await operations.want(find(params.name).name, 'paused');
+    return reply.code(202).send();
+  });
+  app.put<Named>('/connectors/:name/resume', async ({ params }, reply) => {
+    await operations.want(find(params.name).name, 'running');
+    return reply.code(202).send();
+  });
+  app.put<Named>('/connectors/:name/stop', async ({ params }, reply) => {
+    await operations.want(find(params.name).name, 'stopped');
+    return reply.code(204).send();
+  });
+  app.post<Restart>('/connectors/:name/restart', async ({ params, query }, reply) => {
+    const connector = find(params.name);
+    const isWanted = query.onlyFailed !== 'true' || isFailed(connector.name);
+    if (isWanted) await operations.restart(connector.name);
+    if (query.onlyFailed !== 'true' && query.includeTasks !== 'true') return reply.code(204).send();
+    const { tasks, ...shape } = statusShape(connector, status(), workerId());
+    const restarting = tasks.map(({ trace: _, ...task }) => ({ ...task, state: 'RESTARTING' }));
+    return reply.code(202).send({ ...shape, tasks: isWanted ? restarting : tasks });
+  });
+  app.post<TaskOf>('/connectors/:name/tasks/:id/restart', async ({ params: { name, id } }, reply) => {
+    const connector = find(name);
+    findTask(taskShapes(connector, status(), workerId()), name, id);
+    await operations.restart(name);
+    return reply.code(204).send();
+  });
+  // The topics are those of the settings, used or not: there is nothing to forget.
+  app.put<Named>('/connectors/:name/topics/reset', async ({ params }, reply) => {
+    find(params.name);
+    return reply.code(202).send();
+  });
+
+  const refuse = () => {
+    throw new RestError(405, IS_A_FILE);
+  };
+  app.post('/connectors', refuse);
+  app.delete<Named>('/connectors/:name', ({ params }) => find(params.name) && refuse());
+  app.put<Named>('/connectors/:name/config', refuse);
+  app.patch<Named>('/connectors/:name/config', refuse);
+}

@@ -1,0 +1,19 @@
+import type { TargetState } from '../../connector/source-state.ts';
+import type { SourceOffset } from '../../kafka/offset-store.ts';
+
+/** The offset of one connector on one partition of what it reads, as Kafka Connect shows it. */
+export interface ConnectorOffset {
+  readonly partition: Readonly<Record<string, unknown>>;
+  readonly offset: Readonly<Record<string, unknown>> | null;
+}
+
+/** What can be done to the connectors, here and wherever they run. All of it throws ConnectorError as its writer does. */
+export interface ConnectorOperations {
+  /** Lets a connector run, pause or stop until something else is wanted. */
+  want(connector: string, state: TargetState): Promise<void>;
+  /** Lets it start again from its committed offset. */
+  restart(connector: string): Promise<void>;
+  offsets(connector: string): Promise<readonly ConnectorOffset[]>;
+  /** Writes this offset, or deletes the one that is committed: to be asked only of a stopped connector. */
+  alterOffset(connector: string, offset: SourceOffset | null): Promise<void>;
+}

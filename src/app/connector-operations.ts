@@ -1,0 +1,41 @@
+import type { ConnectorOperations } from './admin/connector-operations.ts';
+import type { Installation } from './installation.ts';
+import { changeOffset, listOffsets, resetOffset } from './offsets-operation.ts';
+import { requestRestart, requestState } from './state-operation.ts';
+
+export interface OperationsOptions extends Installation {
+  /** Of this process: the same transactional id for all that it writes to the states topic. */
+  readonly processId: string;
+}
+
+/**
+ * What the admin server can do to the connectors, wherever they run: through the states topic, and for offsets through
+ * the transactional id of their partition. One change at a time, as all of them share a writer's id.
+ */
+export function createConnectorOperations(place: OperationsOptions): ConnectorOperations {
+  const { sources } = place.settings;
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = (change: () => Promise<unknown>): Promise<void> => {
+    const mine = last.then(change).then(() => {});
+    last = mine.catch(() => {});
+    return mine;
+  };
+  return {
+    want: (connector, state) => inTurn(() => requestState(place, connector, state)),
+    restart: (connector) => inTurn(() => requestRestart(place, connector)),
+    async offsets(connector) {
+      const source = sources.find(({ name }) => name === connector);
+      if (source === undefined) return [];
+      const listed = await listOffsets(place);
+      const found = listed.find((one) => one.configured && one.source === connector);
+      return [{ partition: { endpoint: source.type }, offset: found?.offset ?? null }];
+    },
+    alterOffset: (connector, offset) =>
+      inTurn(async () => {
+        const source = sources.find(({ name }) => name === connector);
+        if (source === undefined) return;
+        const request = { source, execute: true };
+        await (offset === null ? resetOffset(place, request) : changeOffset(place, request, () => offset));
+      }),
+  };
+}

@@ -1,0 +1,55 @@
+import type { SchemaRegistry } from '../avro/registry.ts';
+import type { Settings } from '../config/settings.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { KafkaOptions } from '../kafka/kafkajs-cluster.ts';
+import { createMetrics, type Metrics } from '../observability/metrics.ts';
+import type { Random } from '../support/back-off.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import { systemRandom } from '../support/system-random.ts';
+import { createKafkaCluster } from './kafka-client.ts';
+import { createMarketDataHttp, createReferenceDataHttp } from './provider-client.ts';
+import { createRegistry } from './registry-client.ts';
+import { projectVersion } from './version.ts';
+
+/** What all parts of a running connector share. */
+export interface Context {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly kafka: KafkaCluster;
+  readonly http: HttpClient;
+  /** Of the market data interface; null where there are no prices. */
+  readonly marketHttp: HttpClient | null;
+  readonly registry: SchemaRegistry;
+  readonly metrics: Metrics;
+}
+
+/** What tests put in the place of the real thing. */
+export type ContextOverrides = Partial<Context> & { readonly wrapKafka?: KafkaOptions['wrap'] };
+
+/** The real thing, connected to nothing yet. */
+export async function createContext({
+  settings,
+  log,
+  overrides = {},
+}: {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly overrides?: ContextOverrides;
+}): Promise<Context> {
+  const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides;
+  const sources = settings.sources.map(({ name }) => name);
+  const metrics = overrides.metrics ?? createMetrics({ version: projectVersion(), sources, clock });
+  const deps = { clock, random, log, observer: metrics.httpObserver };
+  const { marketData } = settings;
+  return {
+    clock,
+    random,
+    metrics,
+    kafka: overrides.kafka ?? (await createKafkaCluster(settings, { ...deps, ...(wrap && { wrap }) })),
+    http: overrides.http ?? (await createReferenceDataHttp(settings.referenceData, deps)),
+    marketHttp: overrides.marketHttp ?? (marketData && (await createMarketDataHttp(marketData, deps))),
+    registry: overrides.registry ?? (await createRegistry(settings.schemaRegistry, deps)),
+  };
+}

@@ -1,0 +1,50 @@
+import type { ProcessorStatus, ReadinessCheck, SourceStatus } from './status.ts';
+
+interface Known {
+  readonly topics: ReadinessCheck;
+  readonly isStopping: boolean;
+  readonly sources: readonly SourceStatus[];
+  readonly processor: ProcessorStatus | null;
+}
+
+/**
+ * Whether this process does all that is wanted of it. Ready is who has proven fences, offsets, schemas and topics; that
+ * the provider answers is no part of it. What operators have stopped or paused is as it should be.
+ */
+export function readinessChecks({ topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
+  return [
+    check('process', !isStopping, isStopping ? 'it is stopping' : 'it runs'),
+    topics,
+    ...sources.map(sourceCheck),
+    ...(processor === null ? [] : [processorCheck(processor)]),
+  ];
+}
+
+function sourceCheck({ name, wanted, task, writerTrouble, schemasRegistered, trace }: SourceStatus): ReadinessCheck {
+  const isReady = (ok: boolean, why: string) => check(`source ${name}`, ok, why);
+  if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
+  if (wanted === 'stopped') return isReady(true, 'stopped as asked');
+  if (writerTrouble !== null) return isReady(false, `its writer is opened again: ${firstLine(writerTrouble)}`);
+  if (task === 'unassigned') return isReady(false, 'not fenced yet, and its offset not read');
+  if (task === 'paused') return isReady(true, 'paused as asked');
+  if (!schemasRegistered) return isReady(false, 'its schemas are not registered yet');
+  return isReady(true, 'fenced, offset read, schemas registered');
+}
+
+function processorCheck({ name, wanted, task, trace }: ProcessorStatus): ReadinessCheck {
+  if (task === 'failed') return check(name, false, `failed: ${firstLine(trace)}`);
+  if (wanted !== 'running') return check(name, true, `${wanted} as asked`);
+  return check(
+    name,
+    task === 'running',
+    task === 'running' ? 'it has joined its group' : 'it has not joined its group yet',
+  );
+}
+
+function check(name: string, ok: boolean, why: string): ReadinessCheck {
+  return { name, ok, why };
+}
+
+function firstLine(text: string | null): string {
+  return text?.split('\n')[0] ?? '';
+}

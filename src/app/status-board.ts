@@ -1,0 +1,90 @@
+import type { SourceTargets } from '../connector/source-target.ts';
+import { ConnectorError, ERROR_CODES } from '../errors.ts';
+import type { ConnectorEvents } from '../observability/connector-events.ts';
+import type { ProcessorEvents } from '../observability/processor-events.ts';
+import type { Clock } from '../support/clock.ts';
+import { readinessChecks } from './readiness.ts';
+import type { Notified, ReadinessCheck, Status } from './status.ts';
+import { createStatusProcessor } from './status-processor.ts';
+import { createStatusSources } from './status-sources.ts';
+
+/** Enough to see what has happened lately; the topic has all of them. */
+const MAXIMUM_NOTIFICATIONS = 20;
+
+/** How this process is, put together from what happens in it. */
+export interface StatusBoard {
+  readonly events: ConnectorEvents;
+  readonly processorEvents: ProcessorEvents;
+  /** All topics are there and as they must be, in this cluster. */
+  topicsProven(kafkaClusterId: string | null): void;
+  status(): Status;
+}
+
+export interface StatusBoardOptions {
+  readonly version: string;
+  readonly prefix: string;
+  readonly sources: readonly { readonly name: string; readonly type: string }[];
+  /** The name of the price processor; null where no prices are followed. */
+  readonly processor: string | null;
+  readonly targets: SourceTargets;
+  readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string;
+  /** Aborts when the process is asked to stop. */
+  readonly signal: AbortSignal;
+}
+
+export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
+  const { version, prefix, clock, targets, signal } = options;
+  const describe = (error: unknown) => options.redact(errorText(error));
+  const isoNow = () => new Date(clock.wallMs()).toISOString();
+  const startedAt = isoNow();
+  const sources = createStatusSources({ ...options, describe });
+  const name = options.processor ?? '';
+  const processor = createStatusProcessor({ name, target: () => targets.of(name), clock, describe });
+  const notifications: Notified[] = [];
+  let topics: ReadinessCheck = { name: 'topics', ok: false, why: 'not verified yet' };
+  let kafkaClusterId: string | null = null;
+  return {
+    processorEvents: processor.events,
+    events: {
+      ...sources.events,
+      topicCreated() {},
+      topicDrift() {},
+      attemptFailed(event) {
+        if (event.source === 'topics') topics = { ...topics, why: describe(event.err) };
+        else sources.events.attemptFailed(event);
+      },
+      notified({ source, kind }) {
+        notifications.unshift({ at: isoNow(), source, kind });
+        notifications.splice(MAXIMUM_NOTIFICATIONS);
+      },
+      adminListening() {},
+      stopped() {},
+    },
+    topicsProven(clusterId) {
+      topics = { name: 'topics', ok: true, why: 'all are there and verified' };
+      kafkaClusterId = clusterId;
+    },
+    status() {
+      const known = {
+        sources: sources.status(),
+        processor: options.processor === null ? null : processor.status(),
+      };
+      const checks = readinessChecks({ ...known, topics, isStopping: signal.aborted });
+      const ready = checks.every(({ ok }) => ok);
+      const process = { version, prefix, kafkaClusterId, at: isoNow(), startedAt };
+      return { ...process, ready, checks, ...known, notifications: [...notifications] };
+    },
+  };
+}
+
+/** An error as an operator should see it: the code, what is wrong, what to do, and what led here. */
+function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own =
+    error instanceof ConnectorError
+      ? `${error.code}: ${error.message}\n${ERROR_CODES[error.code].remedy}`
+      : `${error.name}: ${error.message}`;
+  return error.cause instanceof Error ? `${own}\nCaused by: ${error.cause.message}` : own;
+}

@@ -1,0 +1,86 @@
+import type { TargetState } from '../connector/source-state.ts';
+import type { SourceTarget } from '../connector/source-target.ts';
+import type { Freshness, ProcessorEvents } from '../observability/processor-events.ts';
+import type { Clock } from '../support/clock.ts';
+import type { ProcessorStatus, TaskState } from './status.ts';
+
+export interface StatusProcessorOptions {
+  readonly name: string;
+  readonly target: () => SourceTarget;
+  readonly clock: Pick<Clock, 'wallMs'>;
+  /** An error as text for operators, without secrets. */
+  readonly describe: (error: unknown) => string;
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** What is known of the price processor, from its events. */
+export function createStatusProcessor({ name, target, clock, describe }: StatusProcessorOptions): {
+  readonly events: ProcessorEvents;
+  status(): ProcessorStatus;
+} {
+  const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
+  const partitions = new Map<string, { topic: string; partition: number }>();
+  let freshness: (() => Freshness) | null = null;
+  const written = { records: 0, deadLetters: 0 };
+  const known: Mutable<Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'>> = {
+    task: 'unassigned',
+    trace: null,
+    changedAt: isoNow(),
+    lastBatchAt: null,
+    trouble: null,
+  };
+  const setTask = (task: TaskState, trace: string | null = null) => {
+    if (known.task !== task) known.changedAt = isoNow();
+    Object.assign(known, { task, trace, trouble: null });
+  };
+  const failed = (failures: number, waitMs: number, err: unknown) => {
+    known.trouble = { failures, message: describe(err), nextTryAt: isoNow(waitMs) };
+  };
+  const keyOf = ({ topic, partition }: { topic: string; partition: number }) => `${topic}-${partition}`;
+  return {
+    events: {
+      processorStarted(event) {
+        freshness = event.freshness;
+        setTask('unassigned');
+      },
+      processorJoined: () => setTask('running'),
+      partitionAssigned({ topic, partition }) {
+        partitions.set(keyOf({ topic, partition }), { topic, partition });
+      },
+      partitionLost: (lost) => void partitions.delete(keyOf(lost)),
+      partitionWriterLost() {},
+      batchPriced({ records, deadLetters }) {
+        written.records += records;
+        written.deadLetters += deadLetters;
+        known.lastBatchAt = isoNow();
+        known.trouble = null;
+      },
+      batchBisected() {},
+      batchLimitLearnt() {},
+      bulkAttemptFailed: ({ failures, waitMs, err }) => failed(failures, waitMs, err),
+      instrumentFailing() {},
+      processorAttemptFailed: ({ failures, waitMs, err }) => failed(failures, waitMs, err),
+      processorFailed: ({ err }) => setTask('failed', describe(err)),
+    },
+    status() {
+      const wanted = target().state;
+      const { ages: _, ...fresh } = freshness?.() ?? { ages: null };
+      return {
+        ...known,
+        name,
+        wanted,
+        task: taskOf(wanted, known.task),
+        partitions: [...partitions.values()],
+        freshness: 'instruments' in fresh ? fresh : null,
+        written: { ...written },
+      };
+    },
+  };
+}
+
+/** Unless it runs it has left its group, whatever it was doing last. */
+function taskOf(wanted: TargetState, task: TaskState): TaskState {
+  if (wanted === 'running' || task === 'failed') return task;
+  return wanted === 'paused' ? 'paused' : 'unassigned';
+}

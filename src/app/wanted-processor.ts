@@ -1,0 +1,79 @@
+import { type SourceTarget, untilTarget } from '../connector/source-target.ts';
+import { ConnectorError } from '../errors.ts';
+import type { ProcessorEvents } from '../observability/processor-events.ts';
+import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import type { RequestedStates } from './requested-states.ts';
+
+/** The name of the price processor among the sources: in the states topic, in Kafka Connect's interface, in commands. */
+export const PRICE_PROCESSOR = 'prices';
+
+const CATCH_UP_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
+
+export interface WantedProcessor {
+  /** Runs until the signal aborts, or fails for good. */
+  readonly run: (signal: AbortSignal) => Promise<never>;
+  readonly states: RequestedStates;
+  /** Whether to wait for an operator after a failure, instead of ending. */
+  readonly waitsForOperator: boolean;
+  readonly events: Pick<ProcessorEvents, 'processorAttemptFailed' | 'processorFailed'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Lets the price processor run while that is wanted. Paused and stopped are the same to it: it leaves its group, and what
+ * it had not committed it does again, from the committed offsets, once it is to run.
+ *
+ * @returns its name when it has failed and nobody can let it start again; rejects with the signal's reason.
+ */
+export async function runProcessorAsWanted(options: WantedProcessor): Promise<readonly string[]> {
+  const { run, states, events, signal } = options;
+  const target = () => states.targets.of(PRICE_PROCESSOR);
+  let failedIn: number | null = null;
+  await catchUp(options);
+  for (;;) {
+    await untilTarget(target, ({ state, generation }) => state === 'running' && generation !== failedIn, signal);
+    const leave = leaving(target, signal);
+    try {
+      await run(leave.signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error === leave.reason) continue;
+      events.processorFailed({ err: error });
+      if (!options.waitsForOperator) return [PRICE_PROCESSOR];
+      failedIn = target().generation;
+    } finally {
+      leave.end();
+    }
+  }
+}
+
+/** What was wanted before this process began must be known before it does anything. */
+async function catchUp({ states, events, clock, random, signal }: WantedProcessor): Promise<void> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await states.catchUp(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;
+      const waitMs = backOffMs(failures, CATCH_UP_BACK_OFF, random);
+      events.processorAttemptFailed({ failures, waitMs, err: error });
+      await clock.sleep(waitMs, signal);
+    }
+  }
+}
+
+function leaving(target: () => SourceTarget, within: AbortSignal) {
+  const { generation } = target();
+  const reason = new Error('The price processor shall not go on as it is.');
+  const leave = new AbortController();
+  const over = new AbortController();
+  const shallLeave = (now: SourceTarget) => now.state !== 'running' || now.generation !== generation;
+  untilTarget(target, shallLeave, AbortSignal.any([within, over.signal])).then(
+    () => leave.abort(reason),
+    () => {},
+  );
+  return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
+}
