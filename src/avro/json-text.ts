@@ -9,6 +9,25 @@ export function toJsonText(value: JsonValue): string {
   return `{${[...value].map(([key, member]) => `${JSON.stringify(key)}:${toJsonText(member)}`).join(',')}}`;
 }
 
+/** The same over several lines, two spaces for each level. */
+export function toIndentedJson(value: JsonValue, indent = ''): string {
+  const inner = `${indent}  `;
+  const over = (open: string, lines: readonly string[], close: string) =>
+    lines.length === 0 ? open + close : `${open}\n${inner}${lines.join(`,\n${inner}`)}\n${indent}${close}`;
+  if (value instanceof Map) {
+    const member = ([key, one]: [string, JsonValue]) => `${JSON.stringify(key)}: ${toIndentedJson(one, inner)}`;
+    return over('{', [...value].map(member), '}');
+  }
+  if (value !== null && typeof value === 'object' && isArray(value as JsonValue)) {
+    return over(
+      '[',
+      (value as readonly JsonValue[]).map((one) => toIndentedJson(one, inner)),
+      ']',
+    );
+  }
+  return toJsonText(value);
+}
+
 /** What a value is, in words that reveal nothing of it. */
 export function describeJson(value: JsonValue | undefined): string {
   if (value === undefined) return 'nothing';

@@ -2,6 +2,7 @@ import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
 import { JsonReader, type JsonValue } from './exact-json.ts';
+import { collectJson } from './json-body.ts';
 import { describeJson } from './json-text.ts';
 import { StringCache } from './string-cache.ts';
 import { skipValue } from './value-skip.ts';
@@ -84,7 +85,7 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
 
   return {
     async read(body) {
-      const bytes = await collect(body);
+      const bytes = await collectJson(body);
       const reader = new JsonReader(bytes, strings);
       const envelope = new Map<string, JsonValue>();
       let rows: readonly (Row | DecodedFailure)[] | null = null;
@@ -101,7 +102,7 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
     },
 
     async readSingle(body) {
-      const reader = new JsonReader(await collect(body), strings);
+      const reader = new JsonReader(await collectJson(body), strings);
       const value = reader.readBounded(0, LONGEST_VALUE_BYTES);
       if (value === undefined) throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes`);
       reader.finish();
@@ -113,13 +114,6 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
 /** An error for a body that is JSON but not what is due; `what` never quotes a value. */
 export function malformed(what: string): ConnectorError {
   return new ConnectorError('BODY_MALFORMED', `The body is JSON that ${what}. Nothing was written.`);
-}
-
-async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  // The reader wants a zero behind the text.
-  return Buffer.concat([...chunks, Uint8Array.of(0)]);
 }
 
 function readMember(reader: JsonReader): JsonValue {

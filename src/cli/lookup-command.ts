@@ -5,6 +5,7 @@ import type { Redaction } from '../observability/redaction.ts';
 import type { Log } from '../support/log.ts';
 import { checkAsTable, withoutUrl } from './check-text.ts';
 import { jsonText } from './output.ts';
+import { priceCommand } from './price-command.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 import { loadWithoutKafka } from './without-kafka.ts';
 
@@ -17,7 +18,7 @@ interface CheckOptions {
   readonly output: 'json' | 'table';
 }
 
-/** `lookup check <id>`: one pre-trade check, asked of the provider itself; neither Kafka nor the registry is needed. */
+/** `lookup`: things asked of the provider itself; neither Kafka nor the registry is needed. `lookup check <id>`: one pre-trade check. */
 export function lookupCommand(
   program: Command,
   terminal: Terminal,
@@ -25,9 +26,9 @@ export function lookupCommand(
   redaction: Redaction,
 ): void {
   const { env, stdout, stderr, signal } = terminal;
-  program
-    .command('lookup')
-    .description('Ask the provider for one thing and print it.')
+  const lookup = program.command('lookup').description('Ask the provider for one thing and print it.');
+  priceCommand(lookup, terminal, exitWith, redaction);
+  lookup
     .command('check')
     .description('Print one pre-trade check. Its URL lets whoever has it trade: it is shown only when asked for.')
     .argument('<id>', 'the id of the check, as the platform shows it', checkId)

@@ -12,8 +12,13 @@ export function outputOption(): Option {
 
 /** JSON for people and programs, fit for a terminal too; ends with a line break. */
 export function jsonText(value: unknown): string {
+  return writtenJson(JSON.stringify(value, null, 2));
+}
+
+/** The same for JSON that has been written already. */
+export function writtenJson(json: string): string {
   // The line breaks are those of the layout: within texts they are escaped already.
-  return `${escaped(JSON.stringify(value, null, 2), '\n')}\n`;
+  return `${escaped(json, '\n')}\n`;
 }
 
 /** One line of JSON, fit for a terminal too. */

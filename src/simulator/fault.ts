@@ -62,12 +62,15 @@ export type Fault =
     }
   /** Edits a JSON body by pointers (e.g. expires_in of a token). */
   | { readonly kind: 'edit'; readonly edits: readonly Edit[] }
-  /** Only for bulk: what is wrong with the items; `refuse` answers 400 when one of `isins` is in the request. */
-  | {
-      readonly kind: 'bulk';
-      readonly how: 'swap' | 'drop' | 'mismatch' | 'null' | 'failAll' | 'refuse';
-      readonly isins?: readonly string[];
-    };
+  /** Only for bulk. With `isins`, only requests that hold one of them, at its place; else at the first item. */
+  | { readonly kind: 'bulk'; readonly how: BulkSpoil; readonly isins?: readonly string[] };
+
+/**
+ * `swap`: two items change places; `drop`: one is missing; `add`: one comes twice; `mismatch`: one has another isin;
+ * `type`: one has another $type; `null`: one has neither response nor errorResponse; `failAll`: all have failed;
+ * `flag`: the errors flag says otherwise than the items; `refuse`: the whole request gets 400.
+ */
+export type BulkSpoil = 'swap' | 'drop' | 'add' | 'mismatch' | 'type' | 'null' | 'failAll' | 'flag' | 'refuse';
 
 /**
  * `missing`: no links at all; `end`: next is null; `same`: next is this request's own cursor; `back`: next is the

@@ -46,6 +46,8 @@ export interface Ledger {
   events(filter?: LedgerFilter): Iterable<LedgerEvent>;
   checks(): Iterable<LedgerCheck>;
   prices(): Iterable<ServedPrices>;
+  /** Those of one isin; undefined when none was served. */
+  pricesOf(isin: string): ServedPrices | undefined;
   /** Ids, as decimal text, of rows that a fault changed before they were served. */
   poisonedIds(): Iterable<string>;
 }
@@ -86,6 +88,7 @@ export function createLedger(parts: {
       }
     },
     prices: () => prices.all(),
+    pricesOf: (isin) => prices.of(isin),
     *poisonedIds() {
       for (const id of poisoned) yield String(id);
     },

@@ -1,4 +1,5 @@
 import { type Answer, jsonAnswer, problem, problemText, type Refusals } from './answer.ts';
+import { type BulkFault, type BulkResult, bulkText, isRefused } from './bulk-faults.ts';
 import type { SimulatorClock } from './clock.ts';
 import type { Fault } from './fault.ts';
 import type { InstrumentFinder } from './instrument-finder.ts';
@@ -16,8 +17,6 @@ export interface MarketData {
 
 /** Where the market data interface stands on the simulated host. */
 export const MARKET_BASE = '/market-data';
-
-type BulkFault = Fault & { kind: 'bulk' };
 
 export function createMarketData(parts: {
   settings: Settings;
@@ -54,8 +53,9 @@ export function createMarketData(parts: {
       if (Object.keys(refusals).length > 0) return problem(400, 'The items are not valid.', refusals);
 
       const valid = read.filter((item) => 'isin' in item);
-      const fault = faults.find((one): one is BulkFault => one.kind === 'bulk');
-      if (fault?.how === 'refuse' && valid.some(({ isin }) => fault.isins?.includes(isin) ?? true)) {
+      const bulkFaults = faults.filter((one): one is BulkFault => one.kind === 'bulk');
+      const isins = valid.map(({ isin }) => isin);
+      if (isRefused(isins, bulkFaults)) {
         return problem(400, 'The items are not valid.', { items: ['One of the items is not valid.'] });
       }
       const nowMs = clock.wallMs();
@@ -65,40 +65,13 @@ export function createMarketData(parts: {
         if (fails(key)) return failed(isin, 500, 'The price is not available.');
         return { isin, response: ledger.serve(isin, writer, key, query, nowMs), errorResponse: 'null' };
       });
-      return jsonAnswer(bulkText(spoilResults(results, fault)));
+      return jsonAnswer(bulkText(results, bulkFaults));
     },
   };
 }
 
-interface BulkResult {
-  readonly isin: string;
-  readonly response: string;
-  readonly errorResponse: string;
-}
-
 function failed(isin: string, status: number, detail: string): BulkResult {
   return { isin, response: 'null', errorResponse: problemText(status, detail) };
-}
-
-function bulkText(results: readonly BulkResult[]): string {
-  const items = results.map(
-    ({ isin, response, errorResponse }) =>
-      `{"responseIdentifier":{"isin":${JSON.stringify(isin)}},"response":${response},"errorResponse":${errorResponse}}`,
-  );
-  return `{"errors":${results.some(({ response }) => response === 'null')},"items":[${items.join(',')}]}`;
-}
-
-function spoilResults(results: readonly BulkResult[], fault: BulkFault | undefined): readonly BulkResult[] {
-  const [first, second, ...others] = results;
-  if (!fault || !first || fault.how === 'refuse') return results;
-  const spoil: Record<Exclude<BulkFault['how'], 'refuse'>, () => readonly BulkResult[]> = {
-    swap: () => (second ? [second, first, ...others] : results),
-    drop: () => results.slice(1),
-    mismatch: () => [{ ...first, isin: second?.isin ?? 'XS0000000009' }, ...results.slice(1)],
-    null: () => [{ ...first, response: 'null', errorResponse: 'null' }, ...results.slice(1)],
-    failAll: () => results.map(({ isin }) => failed(isin, 500, 'The price is not available.')),
-  };
-  return spoil[fault.how]();
 }
 
 function readItems(body: string): readonly unknown[] | undefined {
