@@ -210,6 +210,19 @@ test('bulk answers can be swapped, short, mislabelled, empty, failed or refused'
   const empty = (await ask('null')).json;
   assert.deepEqual([empty.errors, empty.items[0].response, empty.items[0].errorResponse], [true, null, null]);
   assert.ok((await ask('failAll')).json.items.every((item: { errorResponse: object | null }) => item.errorResponse));
+  assert.deepEqual(names(await ask('add')), [isins[0], ...isins]);
+  assert.equal((await ask('flag')).json.errors, true);
+  const typed = (await ask('type', isins[1])).json.items.map(
+    (item: { response: { $type: string } }) => item.response.$type,
+  );
+  assert.deepEqual(typed, [
+    'ProductPriceOverviewResponse',
+    'ProductDailyPriceResponse',
+    'ProductPriceOverviewResponse',
+  ]);
+  assert.deepEqual(names(await ask('swap', isins[2])), [isins[0], isins[2], isins[1]]);
+  assert.deepEqual(names(await ask('drop', isins[1])), [isins[0], isins[2]]);
+  assert.deepEqual(names(await ask('drop', 'XS0000000009')), isins, 'Only a request with that isin is spoiled.');
   assert.equal((await ask('refuse', isins[2])).status, 400);
   assert.equal((await ask('refuse', 'XS0000000009')).status, 200, 'Only a request with that isin is refused.');
 });
