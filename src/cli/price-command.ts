@@ -29,12 +29,15 @@ interface PriceOptions {
   readonly output: 'json' | 'table';
 }
 
+type QueryOption = Exclude<keyof PriceOptions, 'config' | 'kind' | 'output'>;
+
+const SERIES = { fields: true, from: true, to: true } as const;
 /** Which options a kind takes besides those that all have. */
-const OPTIONS_OF = {
-  overview: ['fields'],
-  daily: ['fields', 'from', 'to', 'count', 'ascending'],
-  intraday: ['fields', 'from', 'to', 'interval'],
-} as const;
+const OPTIONS_OF: Readonly<Record<PriceQuery['kind'], Readonly<Partial<Record<QueryOption, true>>>>> = {
+  overview: { fields: true },
+  daily: { ...SERIES, count: true, ascending: true },
+  intraday: { ...SERIES, interval: true },
+};
 
 /** `lookup price <isin>`: prices of one product, asked of the provider itself, numbers as it sent them. */
 export function priceCommand(
@@ -85,11 +88,9 @@ export function priceCommand(
 
 function queryOf(options: PriceOptions, refuse: (text: string) => never): PriceQuery {
   const { kind, fields = null, from: dateFrom = null, to: dateTo = null, interval = null, count = null } = options;
-  const taken: readonly string[] = OPTIONS_OF[kind];
-  for (const name of ['fields', 'from', 'to', 'count', 'ascending', 'interval'] as const) {
-    if (options[name] !== undefined && !taken.includes(name))
-      refuse(`--${name} is not for prices of the kind ${kind}.`);
-  }
+  const all = Object.keys({ ...OPTIONS_OF.daily, ...OPTIONS_OF.intraday }) as QueryOption[];
+  const refused = all.find((name) => options[name] !== undefined && !OPTIONS_OF[kind][name]);
+  if (refused !== undefined) refuse(`--${refused} is not for prices of the kind ${kind}.`);
   if (kind === 'overview') return { kind, fields: fields?.split(',') ?? [] };
   for (const when of [dateFrom, dateTo]) {
     if (when === null) continue;
