@@ -1,0 +1,137 @@
+import type { IsinReader } from '../../../src/avro/isin-reader.ts';
+import { ConnectorError } from '../../../src/errors.ts';
+import type { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
+import { createMemoryCluster, type MemoryClusterOptions } from '../../../src/kafka/memory-cluster.ts';
+import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
+import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
+import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
+import { PartitionTask } from '../../../src/processor/partition-task.ts';
+import { runPriceProcessor } from '../../../src/processor/price-processor.ts';
+import type { Clock } from '../../../src/support/clock.ts';
+import { answersOf, type PriceInput, type PriceLog, priceViolations } from '../../support/price-log.ts';
+import { recordedEvents } from '../../support/recorded-events.ts';
+
+export const INSTRUMENTS = 40;
+const PARTITIONS = 3;
+const GROUP = 'prices';
+
+const topic = (name: string, partitions: number) => ({ name, partitions, replicationFactor: 1, settings: {} });
+export const TOPICS = {
+  instruments: topic('instruments', PARTITIONS),
+  prices: topic('prices', PARTITIONS),
+  deadLetters: topic('dead-letters', 1),
+};
+
+/** Values of instruments in these tests are their isin; an empty one is an instrument without. */
+export const TEXT_ISINS: IsinReader = {
+  isinOf(value) {
+    if (String(value).startsWith('poison')) throw new ConnectorError('RECORD_UNREADABLE', 'it is no instrument');
+    return value.length === 0 ? null : String(value);
+  },
+  async load() {},
+};
+
+/** A member of the group with clients of its own, as another process has them. */
+export function memberOf(options: {
+  readonly broker: MemoryBroker;
+  readonly clock: Clock;
+  readonly prices: BulkPrices;
+  readonly random: () => number;
+  readonly onStep?: NonNullable<MemoryClusterOptions['onStep']>;
+}) {
+  const { broker, clock, prices, random, onStep } = options;
+  const cluster = createMemoryCluster({ broker, ...(onStep && { onStep }) });
+  const { events, seen } = recordedEvents();
+  const stopping = new AbortController();
+  const caller = new BulkCaller({ prices, maxItems: 7, concurrency: 2, clock, random, events });
+  const kinds = [{ kind: 'overview' as const, refreshIntervalMs: 3_600_000 }];
+  const core = {
+    kinds,
+    lingerMs: 10,
+    maxItems: () => 7,
+    maxBackoffMs: 7_200_000,
+    epochMs: 0,
+    random,
+    told: new ToldFailures(),
+  };
+  const ended = runPriceProcessor({
+    groupReader: cluster.groupReader,
+    groupId: GROUP,
+    topics: [TOPICS.instruments.name],
+    kinds,
+    createTask: (partition, signal) =>
+      new PartitionTask({
+        partition,
+        groupId: GROUP,
+        transactionalId: `prices-${partition.partition}`,
+        writer: cluster.transactionalWriter(`prices-${partition.partition}`),
+        committedOffset: (opening) => cluster.consumerOffset(GROUP, partition, opening),
+        reader: cluster.logReader,
+        isins: TEXT_ISINS,
+        readWindows: async () => new Map(),
+        caller,
+        core,
+        targets: { prices: new Map([['overview', TOPICS.prices]]), deadLetters: TOPICS.deadLetters, endpoint: '/bulk' },
+        maxUnanswered: 20,
+        clock,
+        random,
+        events,
+        signal,
+      }),
+    clock,
+    random,
+    events,
+    signal: stopping.signal,
+  });
+  ended.catch(() => {});
+  return {
+    seen,
+    ended,
+    async stop() {
+      stopping.abort(new Error('the test stops it'));
+      await ended.catch(() => {});
+      await cluster.close();
+    },
+  };
+}
+
+/** What is committed, with what is wrong about it. */
+export function priceLogOf(broker: MemoryBroker) {
+  const partitions = Array.from({ length: PARTITIONS }, (_, partition) => partition);
+  const inputs = partitions.flatMap((partition) =>
+    broker.readCommitted(TOPICS.instruments.name, partition).map(({ key, value, offset }): PriceInput => {
+      const isin = value === null || value.length === 0 ? null : String(value);
+      const kind = value === null ? 'gone' : isin === null ? 'noIsin' : 'live';
+      return { partition, offset: Number(offset), id: String(key), kind, isin };
+    }),
+  );
+  const prices = partitions.flatMap((partition) => broker.readCommitted(TOPICS.prices.name, partition));
+  const results: PriceLog['results'] = [
+    ...prices.map(({ key, value, headers }) => ({
+      kind: value === null ? ('tombstone' as const) : ('price' as const),
+      id: String(key),
+      isin: value === null ? null : String(value),
+      answers: answersOf(headers['spc-input']),
+    })),
+    ...broker.readCommitted(TOPICS.deadLetters.name, 0).map(({ key, headers }) => ({
+      kind: 'deadLetter' as const,
+      id: String(key),
+      isin: null,
+      answers: answersOf(headers['spc-input']),
+    })),
+  ];
+  const committed = new Map(
+    partitions.map((partition) => [
+      partition,
+      Number(broker.consumerOffset(GROUP, { topic: TOPICS.instruments.name, partition }) ?? 0n),
+    ]),
+  );
+  return {
+    results,
+    violations(isAtRest: boolean): string[] {
+      const unread = inputs.filter(({ partition, offset }) => offset >= (committed.get(partition) ?? 0));
+      const waiting = isAtRest ? unread.map(({ partition, offset }) => `${partition}:${offset} is unanswered`) : [];
+      return [...priceViolations({ inputs, results, committed }), ...waiting];
+    },
+  };
+}
