@@ -32,14 +32,17 @@ export type ContextOverrides = Partial<Context> & { readonly wrapKafka?: KafkaOp
 export async function createContext({
   settings,
   log,
+  roles = 'both',
   overrides = {},
 }: {
   readonly settings: Settings;
   readonly log: Log;
+  /** Sources that this process never runs are not among its metrics. */
+  readonly roles?: 'sources' | 'processor' | 'both';
   readonly overrides?: ContextOverrides;
 }): Promise<Context> {
   const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides;
-  const sources = settings.sources.map(({ name }) => name);
+  const sources = roles === 'processor' ? [] : settings.sources.map(({ name }) => name);
   const metrics = overrides.metrics ?? createMetrics({ version: projectVersion(), sources, clock });
   const deps = { clock, random, log, observer: metrics.httpObserver };
   const { marketData } = settings;

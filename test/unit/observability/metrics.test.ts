@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { scraped } from './scraped.ts';
+import { scraped } from '../../support/scraped.ts';
 
 const source = 'instruments';
 const place = { source, since: '5-0', secondsToRetentionCliff: 604_800 };
