@@ -8,7 +8,7 @@ export function demoCommand(program: Command, terminal: Terminal, exitWith: (cod
   program
     .command('demo')
     .description('Start Kafka, a schema registry and a simulated provider, and walk its instruments onto Kafka.')
-    .option('--once', 'end when the walk is done', false)
+    .option('--once', 'end when the walk is done and all is priced', false)
     .option('--instruments <count>', 'instruments that the provider has', wholeNumber, 5_000)
     .addHelpText('after', '\nExample:\n  spconnect demo --instruments 20000\n')
     .action(async (options: { once: boolean; instruments: number }) => {

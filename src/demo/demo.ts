@@ -6,23 +6,30 @@ import { createLog } from '../observability/pino-log.ts';
 import { logProcessorEvents } from '../observability/processor-events.ts';
 import { createRedaction } from '../observability/redaction.ts';
 import { createSimulator } from '../simulator/simulator.ts';
-import { systemClock } from '../support/clock.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { eventLines } from './event-lines.ts';
+import { createLiveBlock } from './live-block.ts';
 import { startLocalStack } from './local-stack.ts';
-import { createProgressLine } from './progress-line.ts';
+import { createPriceBoard, freshnessText, type PriceBoard } from './price-board.ts';
+import { createProgressLine, type ProgressLine } from './progress-line.ts';
 import { printSummary } from './summary.ts';
 import { createWalkProgress } from './walk-progress.ts';
 
 /** After the walk: enough to see something, slow enough to read it. */
 const CHANGES_PER_SECOND = 3;
+/** After the walk; by then nearly all have their first price. */
+const FIRST_PRICES_LIMIT_MS = 60_000;
+const FRESHNESS_CHECK_MS = 250;
+/** On a terminal the table is rewritten in place, elsewhere it comes again. */
+const TABLE_INTERVAL_MS = { terminal: 1_000, elsewhere: 10_000 };
 
 export interface DemoOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdout: Writable;
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly signal: AbortSignal;
-  /** End when the walk is done, instead of staying up. */
+  /** End when the walk is done and all is priced, instead of staying up. */
   readonly once: boolean;
   readonly instruments: number;
 }
@@ -51,6 +58,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const settings = await loadSettings({
     env: {
       POLL_INTERVAL: '2s',
+      PRICE_REFRESH_INTERVAL: '10s',
       // A free one: a connector may run beside the demo.
       ADMIN_PORT: '0',
       TOPIC_PREFIX: `demo-${clock.wallMs().toString(36)}`,
@@ -58,6 +66,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       KAFKA_BROKERS: stack.brokers.join(','),
       SCHEMA_REGISTRY_URL: stack.registryUrl,
       REFERENCE_DATA_URL: simulator.referenceDataUrl,
+      MARKET_DATA_URL: simulator.marketDataUrl,
       AUTH_TOKEN_URL: simulator.tokenUrl,
       CLIENT_ID: simulator.clientId,
       CLIENT_SECRET: simulator.clientSecret,
@@ -66,25 +75,26 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   });
   const log = await createLog({ level: 'warn', redaction, pretty: true, destination: stderr });
   const progress = createWalkProgress(line, clock);
+  const board = createPriceBoard(clock);
+  const live = createLiveBlock(stdout);
   const completed = Promise.withResolvers<WalkCompleted | null>();
+  let statusPage: string | null = null;
   const connector = runConnector({
     settings,
     log,
     events: {
       ...logConnectorEvents(log),
       adminListening({ url }) {
-        line.show(`Status page at ${url}/`);
-        line.end();
+        statusPage = url;
       },
       walkStarted: () => line.show('The event stream is read up to date before the first page …'),
       pageCommitted: progress.pageCommitted,
       walkCompleted: completed.resolve,
       eventsCommitted(event) {
-        for (const text of eventLines(event)) stdout.write(`${text}\n`);
+        for (const text of eventLines(event)) live.print(text);
       },
     },
-    processorEvents: logProcessorEvents(log),
-    redact: redaction.redact,
+    processorEvents: { ...logProcessorEvents(log), ...board.events },
     signal,
   });
   connector.then(
@@ -94,12 +104,16 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const walk = await completed.promise;
   line.end();
   if (walk !== null) {
-    await printSummary({
+    await Promise.race([firstPrices(board, line, clock, signal), connector]);
+    line.end();
+    const names = await printSummary({
       settings,
       walk,
       progress,
+      board,
       stack,
       simulator,
+      statusPage,
       stdout,
       log,
       clock,
@@ -110,8 +124,32 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     else {
       stdout.write('\nThe provider goes on, until Ctrl-C. What happens there, as it is committed here:\n');
       simulator.setChangeRate(CHANGES_PER_SECOND);
+      await Promise.race([showPrices(() => ['', ...board.table(names), board.freshnessLine()]), connector]);
     }
   }
   await connector;
   return walk !== null;
+
+  async function showPrices(lines: () => readonly string[]): Promise<void> {
+    const intervalMs = stdout.isTTY ? TABLE_INTERVAL_MS.terminal : TABLE_INTERVAL_MS.elsewhere;
+    while (!signal.aborted) {
+      live.show(lines());
+      await clock.sleep(intervalMs, signal).catch(() => {});
+    }
+  }
+}
+
+/** Until every instrument that can be priced is, as far as the processor knows them. */
+async function firstPrices(board: PriceBoard, line: ProgressLine, clock: Clock, signal: AbortSignal): Promise<void> {
+  const deadlineMs = clock.monotonicMs() + FIRST_PRICES_LIMIT_MS;
+  while (!signal.aborted && clock.monotonicMs() < deadlineMs) {
+    const now = board.freshness();
+    if (now !== null) {
+      const failing = Object.values(now.failing).reduce((sum, count) => sum + count, 0);
+      line.show(`Prices: ${freshnessText(now)}`);
+      if (now.lag === 0 && now.unansweredInputs === 0 && now.instruments > 0 && now.priced + failing >= now.instruments)
+        return;
+    }
+    await clock.sleep(FRESHNESS_CHECK_MS, signal).catch(() => {});
+  }
 }

@@ -12,6 +12,7 @@ import type { Simulator } from '../simulator/simulator.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
+import type { PriceBoard } from './price-board.ts';
 import type { LocalStack } from './stack-context.ts';
 import type { WalkProgress } from './walk-progress.ts';
 
@@ -24,8 +25,11 @@ export interface SummaryOptions {
   readonly settings: Settings;
   readonly walk: WalkCompleted;
   readonly progress: WalkProgress;
+  readonly board: PriceBoard;
   readonly stack: LocalStack;
   readonly simulator: Simulator;
+  /** Null where there is no admin server. */
+  readonly statusPage: string | null;
   readonly stdout: Writable;
   readonly log: Log;
   readonly clock: Clock;
@@ -33,9 +37,13 @@ export interface SummaryOptions {
   readonly signal: AbortSignal;
 }
 
-/** What is on Kafka now: topics with counts, one decoded record, and where to look. Read back, not remembered. */
-export async function printSummary(options: SummaryOptions): Promise<void> {
-  const { settings, walk, progress, stack, simulator, stdout } = options;
+/**
+ * What is on Kafka now: topics with counts, one decoded record, some prices, and where to look. Read back, not remembered.
+ *
+ * @returns the names of the products in the table of prices, by instrument id.
+ */
+export async function printSummary(options: SummaryOptions): Promise<ReadonlyMap<string, string>> {
+  const { settings, walk, progress, board, stack, simulator, stdout } = options;
   const kafka = await createKafkaCluster({ ...settings, prefix: `${settings.prefix}-summary` }, options);
   const print = (text = '') => stdout.write(`${text}\n`);
   try {
@@ -43,13 +51,21 @@ export async function printSummary(options: SummaryOptions): Promise<void> {
     const counts: readonly (readonly [name: string, partitions: number])[] = [
       [names.instruments, partitions],
       [names['instrument-events'], partitions],
+      [names.prices, partitions],
       [names.notifications, 1],
       [names['dead-letters'], 1],
       [names.offsets, OFFSETS_PARTITIONS],
     ];
     const found: TopicContent[] = [];
+    const productNames = new Map<string, string>();
+    const shown = new Set(board.shownIds());
     for (const [name, count] of counts) {
-      found.push(await readTopic(kafka, `${settings.prefix}.${name}`, count, options.signal));
+      const topic = `${settings.prefix}.${name}`;
+      const content = await readTopic(kafka, topic, count, options.signal, (record) => {
+        if (name !== names.instruments || !shown.has(String(record.key)) || record.value === null) return;
+        productNames.set(String(record.key), String(decode(record.value).name));
+      });
+      found.push(content);
     }
     const [instruments] = found;
     if (instruments?.last?.value) {
@@ -61,11 +77,16 @@ export async function printSummary(options: SummaryOptions): Promise<void> {
     print('Topics (records that a read_committed reader sees)');
     const width = Math.max(...found.map(({ name }) => name.length));
     for (const { name, count } of found) print(`  ${name.padEnd(width)} ${count.toLocaleString('en').padStart(9)}`);
+    print('\nThe newest prices of some products');
+    for (const row of board.table(productNames)) print(`  ${row}`);
+    print(`\n${board.freshnessLine()}`);
     print('\nWhere to look');
+    if (options.statusPage !== null) print(`  Status page        ${options.statusPage}`);
     print(`  Kafka              ${stack.brokers.join(',')}`);
     print(`  Schema registry    ${stack.registryUrl}`);
     print(`  Simulated provider ${simulator.referenceDataUrl}`);
     print(`  What it served     ${simulator.controlUrl}ledger/instruments`);
+    return productNames;
   } finally {
     await kafka.close();
   }
@@ -82,6 +103,7 @@ async function readTopic(
   name: string,
   partitions: number,
   signal: AbortSignal,
+  onRecord: (record: CommittedRecord) => void,
 ): Promise<TopicContent> {
   let count = 0;
   let last: CommittedRecord | undefined;
@@ -91,6 +113,7 @@ async function readTopic(
     onRecord: (record) => {
       count += 1;
       last = record;
+      onRecord(record);
     },
     signal,
   });

@@ -1,0 +1,140 @@
+import { createRecordReader, type ReadableRecord } from '../avro/record-reader.ts';
+import { readSchemaText } from '../avro/schema-files.ts';
+import { readWireValue } from '../avro/wire-format.ts';
+import type { BatchPriced, Freshness, ProcessorEvents } from '../observability/processor-events.ts';
+import type { Clock } from '../support/clock.ts';
+
+const SHOWN_PRODUCTS = 8;
+/** The rates are those of about the last so many milliseconds. */
+const RATE_WINDOW_MS = 10_000;
+const LONGEST_NAME = 32;
+
+/** What the demo shows of the prices, fed by the processor's events. */
+export interface PriceBoard {
+  readonly events: Pick<ProcessorEvents, 'processorStarted' | 'batchPriced'>;
+  /** Null until the processor has begun. */
+  freshness(): Freshness | null;
+  /** The keys of the products in the table: the first that had a bid and an ask. */
+  shownIds(): readonly string[];
+  /** A table with the newest bid and ask of some products; names by instrument id. */
+  table(names: ReadonlyMap<string, string>): readonly string[];
+  /** How fresh the prices are, at which rate, and what fails. */
+  freshnessLine(): string;
+}
+
+export function createPriceBoard(clock: Clock): PriceBoard {
+  const products = new Map<string, Product>();
+  const rate = createRate(clock);
+  let freshness: (() => Freshness) | null = null;
+
+  function priced(event: BatchPriced): void {
+    rate.add(event.items, event.calls);
+    if (event.kind !== 'overview') return;
+    for (const { instrumentId, isin, values } of event.prices) {
+      if (!products.has(instrumentId) && products.size >= SHOWN_PRODUCTS) continue;
+      const [value] = values;
+      const product = value && productOf(isin, decode(value));
+      if (product) products.set(instrumentId, product);
+    }
+  }
+
+  return {
+    events: {
+      batchPriced: priced,
+      processorStarted(event) {
+        freshness = event.freshness;
+      },
+    },
+    freshness: () => freshness?.() ?? null,
+    shownIds: () => [...products.keys()],
+    table(names) {
+      const quotes = [...products.values()];
+      const bids = atTheirPoint(quotes.map(({ bid }) => bid));
+      const asks = atTheirPoint(quotes.map(({ ask }) => ask));
+      const rows = [...products].map(([id, { isin, observedAt }], at) => {
+        const name = names.get(id) ?? `instrument ${id}`;
+        const shortened = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
+        return [isin, shortened, bids[at] ?? '', asks[at] ?? '', observedAt];
+      });
+      return aligned([['isin', 'name', 'bid', 'ask', 'observed (UTC)'], ...rows]);
+    },
+    freshnessLine() {
+      const now = freshness?.();
+      return now === undefined ? 'Prices: not yet' : `${freshnessText(now)} · ${rate.text()}`;
+    },
+  };
+}
+
+interface Product {
+  readonly isin: string;
+  readonly bid: string;
+  readonly ask: string;
+  readonly observedAt: string;
+}
+
+/** Undefined for a product without a quote: there is nothing to show of it. */
+function productOf(isin: string, { lastPrice }: ReadableRecord): Product | undefined {
+  if (lastPrice === null || typeof lastPrice !== 'object' || Array.isArray(lastPrice)) return undefined;
+  const { bid, ask, observedAtTimestamp } = lastPrice as ReadableRecord;
+  if (typeof bid !== 'string' || typeof ask !== 'string') return undefined;
+  const observedAt = typeof observedAtTimestamp === 'string' ? observedAtTimestamp.slice(11, 19) : '';
+  return { isin, bid, ask, observedAt };
+}
+
+function decode(value: Buffer): ReadableRecord {
+  const { schemaId } = readWireValue(value);
+  return createRecordReader({ schemas: new Map([[schemaId, readSchemaText('PriceSnapshot')]]) }).read(value);
+}
+
+/** Decimals one below the other, digit by digit: nothing is rounded for the show. */
+function atTheirPoint(decimals: readonly string[]): string[] {
+  const fractionOf = (decimal: string) => decimal.length - (`${decimal}.`.indexOf('.') + 1);
+  const longest = Math.max(0, ...decimals.map(fractionOf));
+  return decimals.map((decimal) => decimal + ' '.repeat(longest - fractionOf(decimal)));
+}
+
+/** The first two columns are texts and stand to the left, the others to the right. */
+function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, at) => (at < 2 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** How fresh prices are, in one line. */
+export function freshnessText(now: Freshness): string {
+  const problems = Object.entries(now.failing).map(([problem, count]) => `${count} ${problem}`);
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+  return [
+    `${now.priced.toLocaleString('en')} of ${now.instruments.toLocaleString('en')} priced`,
+    ...(now.priced > 0
+      ? [`age p50 ${seconds(now.ageP50Ms)}, p99 ${seconds(now.ageP99Ms)}, max ${seconds(now.ageMaxMs)}`]
+      : []),
+    `${now.overdue.toLocaleString('en')} overdue`,
+    `failing: ${problems.length === 0 ? 'none' : problems.join(', ')}`,
+  ].join(' · ');
+}
+
+/** Items and calls per second, of the last while. */
+function createRate(clock: Clock) {
+  let batches: { readonly atMs: number; readonly items: number; readonly calls: number }[] = [];
+  const startedMs = clock.monotonicMs();
+  const recent = () => {
+    const sinceMs = clock.monotonicMs() - RATE_WINDOW_MS;
+    batches = batches.filter(({ atMs }) => atMs >= sinceMs);
+    return batches;
+  };
+  return {
+    add(items: number, calls: number): void {
+      recent().push({ atMs: clock.monotonicMs(), items, calls });
+    },
+    text(): string {
+      const seconds = Math.max(1, Math.min(RATE_WINDOW_MS, clock.monotonicMs() - startedMs) / 1_000);
+      const sum = (of: 'items' | 'calls') => recent().reduce((total, batch) => total + batch[of], 0) / seconds;
+      return `${Math.round(sum('items')).toLocaleString('en')} items/s in ${sum('calls').toFixed(1)} calls/s`;
+    },
+  };
+}

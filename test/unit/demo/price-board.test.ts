@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPriceBoard } from '../../../src/demo/price-board.ts';
+import type { BatchPriced, Freshness } from '../../../src/observability/processor-events.ts';
+import { bulkPricesFrom, questionsFor } from '../../support/bulk-answers.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+
+/** A committed batch with these quotes, one instrument for each; the ids are 1, 2, 3 … */
+async function batchOf(quotes: readonly (readonly [bid: string, ask: string])[]): Promise<BatchPriced> {
+  const isins = quotes.map((_, at) => `CH000000000${at}`);
+  const items = quotes.map(([bid, ask], at) => {
+    const lastPrice = `{"bid":${bid},"ask":${ask},"observedAtTimestamp":"2026-01-02T03:04:05Z"}`;
+    const response = `{"$type":"ProductPriceOverviewResponse","lastPrice":${lastPrice}}`;
+    return `{"responseIdentifier":{"isin":"${isins[at]}"},"response":${response},"errorResponse":null}`;
+  });
+  const { prices } = bulkPricesFrom(`{"errors":false,"items":[${items.join(',')}]}`);
+  const { answers } = await prices.ask('overview', questionsFor(isins), new AbortController().signal);
+  const priced = answers.flatMap((answer, at) =>
+    answer.kind === 'prices'
+      ? [{ instrumentId: String(at + 1), isin: isins[at] ?? '', values: answer.records.map(({ value }) => value) }]
+      : [],
+  );
+  const counts = { priced: priced.length, records: 0, unchanged: 0, problems: 0, unusable: 0, dropped: 0, inputs: 0 };
+  const more = { withoutIsin: 0, gone: 0, deadLetters: 0, calls: 2, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+  const times = { askMs: 1, commitMs: 1 };
+  const where = { topic: 'instruments', partition: 0, kind: 'overview' } as const;
+  return { ...where, ...counts, ...more, ...times, items: quotes.length, prices: priced };
+}
+
+test('the table shows the first products with a quote, every digit of it, point under point', async () => {
+  const board = createPriceBoard(skippingClock());
+  board.events.batchPriced(
+    await batchOf([
+      ['1.5', '12.123456789012345678'],
+      ['null', '2'],
+      ['100', '101'],
+    ]),
+  );
+  assert.deepEqual(board.shownIds(), ['1', '3']);
+  assert.deepEqual(board.table(new Map([['1', 'Tracker']])), [
+    'isin          name            bid                     ask  observed (UTC)',
+    'CH0000000000  Tracker         1.5   12.123456789012345678        03:04:05',
+    'CH0000000002  instrument 3  100    101                           03:04:05',
+  ]);
+});
+
+test('a product that is shown keeps its row and takes its newest price', async () => {
+  const board = createPriceBoard(skippingClock());
+  board.events.batchPriced(await batchOf(Array.from({ length: 9 }, () => ['1', '2'] as const)));
+  board.events.batchPriced(await batchOf([['3', '4']]));
+  assert.equal(board.shownIds().length, 8);
+  assert.match(board.table(new Map())[1] ?? '', /instrument 1 +3 +4 /);
+});
+
+test('the line of freshness tells ages, what is overdue, the rates and what fails', async () => {
+  const clock = skippingClock();
+  const board = createPriceBoard(clock);
+  assert.equal(board.freshnessLine(), 'Prices: not yet');
+  const none = { ages: [], pulled: 0, unansweredInputs: 0, lag: 0 };
+  const ages = { ageP50Ms: 1_000, ageP99Ms: 2_040, ageMaxMs: 3_000 };
+  const now: Freshness = {
+    ...none,
+    ...ages,
+    instruments: 1_002,
+    priced: 1_000,
+    overdue: 1,
+    failing: { 'status 404': 2 },
+  };
+  board.events.processorStarted({ groupId: 'g', topics: [], kinds: ['overview'], freshness: () => now });
+  await clock.sleep(60_000);
+  board.events.batchPriced(
+    await batchOf([
+      ['1', '2'],
+      ['1', '2'],
+    ]),
+  );
+  assert.equal(
+    board.freshnessLine(),
+    '1,000 of 1,002 priced · age p50 1.0 s, p99 2.0 s, max 3.0 s · 1 overdue · failing: 2 status 404 · 0 items/s in 0.2 calls/s',
+  );
+});
