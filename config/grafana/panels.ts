@@ -186,6 +186,12 @@ const WALKS: readonly Panel[] = [
     queries: [[increase('spconnect_walk_rows_total', 'source, result'), '{{source}} {{result}}']],
   },
   {
+    title: 'To the next walk',
+    description: 'Falls to 0; below while it waits for the one under way, or for the provider.',
+    unit: 's',
+    queries: [[`max by (source) (spconnect_walk_next_timestamp_seconds{${S}}) - time()`, '{{source}}']],
+  },
+  {
     title: 'Since the last completed walk',
     description: 'Up to walkInterval when all is well; empty until a walk has ended in this process.',
     unit: 's',

@@ -104,7 +104,7 @@ export function createInstrumentsSource(options: SourceOptions): Source {
         deleteOnEventTypes,
         instrumentsEndpoint,
         eventsEndpoint,
-        report: createInstrumentsReport(source.name, events),
+        report: createInstrumentsReport(source.name, events, source.walkIntervalMs),
         clock,
         random,
       });

@@ -101,6 +101,7 @@ export function createStatusSources(options: StatusSourcesOptions): {
         }),
       eventsCommitted: ({ source, events, deadLetters }) => add(source, { events, deadLetters }),
       checksCommitted: ({ source, checks, deadLetters }) => add(source, { checks, deadLetters }),
+      walkScheduled() {},
       answerDiscarded() {},
       attemptFailed: ({ source, failures, waitMs, err }) =>
         update(source, (known) => {

@@ -38,6 +38,8 @@ export interface ConnectorEvents {
   walkResumed(event: WalkResumed): void;
   pageCommitted(event: PageCommitted): void;
   walkCompleted(event: WalkCompleted): void;
+  /** When the next walk begins by itself, ISO 8601 by the provider's clock; in the past: with the next poll. */
+  walkScheduled(event: { readonly source: string; readonly at: string }): void;
   eventsCommitted(event: EventsCommitted): void;
   checksCommitted(event: ChecksCommitted): void;
   /** An answer of the stream was not taken: it would have repeated or lost events. */
@@ -216,6 +218,7 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     walkResumed: line('info', 'walk resumed'),
     pageCommitted: line('info', 'page committed'),
     walkCompleted: line('info', 'walk completed'),
+    walkScheduled: line('info', 'next walk scheduled'),
     eventsCommitted: ({ items: _, ...event }) => line('info', 'events committed')(event),
     checksCommitted: line('info', 'pre-trade checks committed'),
     answerDiscarded: line('warn', 'answer of the stream discarded, asking again'),

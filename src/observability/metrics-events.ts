@@ -80,6 +80,8 @@ export function createMetricsEvents(options: {
       meters.add('spconnect_walk_rows_total', { source, result: 'deadLetter' }, walk.deadLetters);
       meters.add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
     },
+    walkScheduled: ({ source, at }) =>
+      meters.set('spconnect_walk_next_timestamp_seconds', { source }, Date.parse(at) / 1_000),
     eventsCommitted(answer) {
       const { source, events, commitMs } = answer;
       answerCommitted(source, answer, { record: 'event', records: events, commitMs });

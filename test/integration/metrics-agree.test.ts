@@ -84,3 +84,34 @@ test('a scrape counts what is on the topics, what the provider was asked, and wh
   const cliff = sum('seconds_to_retention_cliff');
   assert.ok(cliff > 6 * 86_400 && cliff <= 7 * 86_400, String(cliff));
 });
+
+test('when the next walk is due is told after each walk, and again after a restart', async (t) => {
+  const time = createSharedTime();
+  const simulator = await createSimulator({ instruments: 20, seed: 9, clock: time.provider });
+  t.after(() => simulator.close());
+  const broker = new MemoryBroker(time.nowMs);
+  const startedAtMs = time.nowMs();
+  const scheduled: number[] = [];
+  for (let run = 0; run < 2; run++) {
+    const metrics = createMetrics({ version: '1.2.3', sources: [SOURCE], clock: time.connector });
+    const kafka = createMemoryCluster({ broker });
+    const connector = await startOverridden(t, {
+      simulator,
+      prefix: PREFIX,
+      overrides: { kafka, registry: createMemoryRegistry(), clock: time.connector, random: () => 0.5, metrics },
+      source: { walkInterval: '365d' },
+    });
+    await connector.until('the next walk', (seen) => seen.some(({ name }) => name === 'walkScheduled'));
+    await connector.stop();
+    const told = connector.seen
+      .filter(({ name }) => name === 'walkScheduled')
+      .map(({ fields }) => Date.parse(fields.at));
+    assert.equal(told.length, 1);
+    scheduled.push(...told);
+    const series = scraped(await metrics.text());
+    assert.equal(series.get(`spconnect_walk_next_timestamp_seconds{source="${SOURCE}"}`), (told[0] ?? 0) / 1_000);
+  }
+  assert.equal(scheduled[0], scheduled[1]);
+  const untilNextMs = (scheduled[0] ?? 0) - startedAtMs;
+  assert.ok(Math.abs(untilNextMs - 365 * 86_400_000) < 60_000, String(untilNextMs));
+});

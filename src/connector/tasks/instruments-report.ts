@@ -1,12 +1,14 @@
 import type { DecodedRow } from '../../avro/page-decoder.ts';
 import type { ConnectorEvents, Polled, StreamPlace } from '../../observability/connector-events.ts';
 import type { CoreDecision } from '../core/instruments-messages.ts';
+import type { InstrumentsOffset } from '../core/instruments-offset.ts';
 import { deadLetterCounts } from './dead-letter-counts.ts';
 import type { InstrumentEvents, InstrumentsPage } from './instruments-provider.ts';
 
 /** Tells what became of an answer once it is committed. */
 export interface InstrumentsReport {
-  started(place: Omit<StreamPlace, 'source'>): void;
+  /** `offset`: where the source goes on from; null where it begins anew. */
+  started(place: Omit<StreamPlace, 'source'>, offset: InstrumentsOffset | null): void;
   polled(poll: Omit<Polled, 'source'>): void;
   decided(
     decision: CoreDecision,
@@ -19,9 +21,18 @@ export interface InstrumentsReport {
 }
 
 /** Decisions as business events: one place, so that logs and metrics see the same. */
-export function createInstrumentsReport(source: string, events: ConnectorEvents): InstrumentsReport {
+export function createInstrumentsReport(
+  source: string,
+  events: ConnectorEvents,
+  walkIntervalMs: number,
+): InstrumentsReport {
+  const scheduled = ({ walkStartedAtMs }: InstrumentsOffset) =>
+    events.walkScheduled({ source, at: new Date(walkStartedAtMs + walkIntervalMs).toISOString() });
   return {
-    started: (place) => events.sourceStarted({ source, ...place }),
+    started(place, offset) {
+      events.sourceStarted({ source, ...place });
+      if (offset !== null && !offset.walkPending) scheduled(offset);
+    },
     polled: (poll) => events.polled({ source, ...poll }),
     decided({ write, offset, notifications, begun, discarded }, came) {
       const { commitMs } = came;
@@ -70,6 +81,8 @@ export function createInstrumentsReport(source: string, events: ConnectorEvents)
             ...counts,
             durationMs: offset.serverDate.dateMs - startedAtMs,
           });
+          // A resumed walk is followed by a fresh one at once.
+          if (begun === null) scheduled(offset);
         } else events.notified({ source, kind: notification.kind });
       }
       if (begun !== null) events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun });

@@ -160,7 +160,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     since: core.offset?.since ?? null,
     secondsToRetentionCliff: core.secondsToRetentionCliff(clock.monotonicMs(), clock.wallMs()),
   });
-  report.started(place());
+  report.started(place(), core.offset);
 
   return {
     async poll(signal): Promise<SourceTurn> {

@@ -159,6 +159,12 @@ export const SOURCE_METRICS = {
     labels: ['source'],
     meaning: 'Older than walkInterval: walks do not come to their end.',
   },
+  spconnect_walk_next_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When the next walk is due, in seconds since 1970, by the clock of the provider.',
+    labels: ['source'],
+    meaning: 'Long past with no walk under way: the source gets no answers.',
+  },
   spconnect_walks_completed_total: {
     type: 'counter',
     help: 'Walks that were completed.',

@@ -72,6 +72,7 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (told: ConnectorEve
       commitMs: 8,
       cursor: UNBOUNDED.cursor,
     }),
+  walkScheduled: (told) => told({ source, at: '2026-01-06T12:00:00.000Z' }),
   eventsCommitted(told) {
     const items = [{ type: 'newissue', name: UNBOUNDED.name, isin: UNBOUNDED.isin, id: UNBOUNDED.id }];
     told({ source, events: 1, ...counted, since: UNBOUNDED.since, commitMs: 3, items });

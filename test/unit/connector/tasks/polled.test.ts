@@ -111,7 +111,7 @@ test('an instruments source tells each answer of stream and list, and none where
     deleteOnEventTypes: [],
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
-    report: createInstrumentsReport('instruments', events),
+    report: createInstrumentsReport('instruments', events, 86_400_000),
     clock,
     random: () => 0,
   });
