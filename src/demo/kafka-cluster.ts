@@ -10,8 +10,8 @@ import { startTogether } from './start-together.ts';
 import { openWorkFolder, type WorkFolder } from './work-folder.ts';
 
 export interface KafkaOptions extends StackContext {
-  /** Added to the quick settings of the broker, and stronger. */
-  readonly settings?: BrokerSettings;
+  /** Added to the quick settings of the broker, and stronger; those of a node can build on its addresses. */
+  readonly settings?: BrokerSettings | ((node: NodeAddress) => BrokerSettings);
   /** How many brokers, 1 by default; each is a Java process of about 300 MB. */
   readonly nodes?: number;
   /** Kept at the end. Without it, the data is in a temporary folder that goes with the cluster. */
@@ -110,6 +110,7 @@ function createNodes(
 ): KafkaNode[] {
   // A leading minus would be read as an option by the tool that formats the data folder.
   const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A');
+  const { settings = {} } = options;
   return addresses.map((address) =>
     createKafkaNode({
       context: options,
@@ -119,7 +120,7 @@ function createNodes(
       clusterId,
       folder: join(folder.path, `broker-${address.id}`),
       logFile: join(folder.path, `kafka-broker-${address.id}.log`),
-      settings: brokerSettings(address, addresses, options.settings ?? {}),
+      settings: brokerSettings(address, addresses, typeof settings === 'function' ? settings(address) : settings),
       removeWithOrphan: folder.isTemporary ? [folder.path] : [],
     }),
   );

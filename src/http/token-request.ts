@@ -52,7 +52,11 @@ export function createTokenRequest(
     try {
       return await requestWith(authentication, secret, dispatcher, signal);
     } catch (error) {
-      if (authentication === 'client_secret_post' || !isInvalidClient(error)) throw error;
+      if (!isInvalidClient(error)) throw error;
+      // It may have been rotated while the request was on its way.
+      const newest = await untilAborted(readSecret(settings.clientSecret, `${name}.auth.clientSecret`), signal);
+      if (newest !== secret) return requestWith(authentication, newest, dispatcher, signal);
+      if (authentication === 'client_secret_post') throw error;
       const fetched = await requestWith('client_secret_post', secret, dispatcher, signal);
       authentication = 'client_secret_post';
       return fetched;

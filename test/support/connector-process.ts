@@ -9,8 +9,13 @@ const KILLABLE = new URL('./killable-connector.ts', import.meta.url).pathname;
 const NODE_FLAGS = ['--max-semi-space-size=6'];
 const MAXIMUM_LINES = 10_000;
 
-/** The settings of a test's connector: what the environment names, and one source with these settings of its own. */
-export function settingsText(source: Readonly<Record<string, string | number>> = {}, more = ''): string {
+/**
+ * The settings of a test's connector: what the environment names, and one source with these settings of its own.
+ *
+ * @param more further lines
+ * @param kafka further settings of Kafka, beginning with a comma
+ */
+export function settingsText(source: Readonly<Record<string, string | number>> = {}, more = '', kafka = ''): string {
   const own = Object.entries({ name: 'instruments', type: 'instruments', ...source });
   return `
 prefix: \${TOPIC_PREFIX}
@@ -18,7 +23,7 @@ referenceData:
   url: \${REFERENCE_DATA_URL}
   requestsPerSecond: 1000
   auth: { type: oauth2, tokenUrl: "\${AUTH_TOKEN_URL}", clientId: "\${CLIENT_ID}", clientSecret: "\${CLIENT_SECRET}" }
-kafka: { brokers: "\${KAFKA_BROKERS}" }
+kafka: { brokers: "\${KAFKA_BROKERS}"${kafka} }
 schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }
 admin: { enabled: "\${ADMIN_ENABLED:-false}", port: 0, token: "\${ADMIN_TOKEN:-}" }
 log: { level: "\${LOG_LEVEL:-info}" }

@@ -29,12 +29,14 @@ export async function startConnector(
     readonly prefix: string;
     readonly source?: Readonly<Record<string, string | number>>;
     readonly more?: string;
+    /** Further settings of Kafka, beginning with a comma. */
+    readonly kafka?: string;
     readonly overrides?: ConnectorOptions['overrides'];
   },
 ): Promise<RunningConnector> {
   const { stack, simulator, prefix } = options;
   const quick = quickSettings(options.source?.type);
-  const text = settingsText({ ...quick, ...options.source }, options.more);
+  const text = settingsText({ ...quick, ...options.source }, options.more, options.kafka);
   const settings = await loadSettings({ text, env: connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix }) });
   const seen: RecordedEvent[] = [];
   const waiting = new Set<() => void>();

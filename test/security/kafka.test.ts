@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { rename, writeFile } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { createKafkaCluster } from '../../src/app/kafka-client.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { loadKafkajs } from '../../src/kafka/kafkajs-patches.ts';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { createMemoryRegistry } from '../support/overridden-connector.ts';
+import { readmeAcls } from '../support/readme-acls.ts';
+import { startConnector } from '../support/running-connector.ts';
+import { setScramPassword } from '../support/scram-password.ts';
+import { PASSWORD, type SecuredKafka, securedKafkaOrSkip, USER } from '../support/secured-kafka.ts';
+import { uniquePrefix } from '../support/stack.ts';
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+const REGISTRY_NOT_USED = 'http://127.0.0.1:1';
+
+interface Scene {
+  readonly kafka: SecuredKafka;
+  readonly simulator: Simulator;
+}
+
+/** One broker for all, as its start takes longest. */
+async function sceneOrSkip(t: TestContext): Promise<Scene | undefined> {
+  const kafka = await securedKafkaOrSkip(t);
+  if (!kafka) return undefined;
+  const simulator = await createSimulator({ instruments: 20, port: 0 });
+  t.after(() => simulator.close());
+  return { kafka, simulator };
+}
+
+function connectorAt(
+  t: TestContext,
+  { simulator }: Scene,
+  broker: string,
+  kafka: string,
+  prefix = uniquePrefix('tls'),
+) {
+  const stack = { brokers: [broker], registryUrl: REGISTRY_NOT_USED };
+  const overrides = { registry: createMemoryRegistry() };
+  return startConnector(t, { stack, simulator, prefix, kafka, overrides });
+}
+
+async function allow(kafka: SecuredKafka, principal: string, prefix: string): Promise<void> {
+  const { Kafka, logLevel } = loadKafkajs();
+  const admin = new Kafka({ brokers: [kafka.open], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  await admin.createAcls({ acl: readmeAcls(principal, prefix) });
+  await admin.disconnect();
+}
+
+/** Why a start fails that is tried again and again. */
+async function refusal(t: TestContext, at: Scene, broker: string, kafka: string): Promise<string> {
+  const connector = await connectorAt(t, at, broker, kafka);
+  const { fields } = await connector.event('attemptFailed');
+  assert.equal(fields.err.code, 'KAFKA_UNREACHABLE');
+  assert.ok(!connector.seen.some(({ name }) => name === 'topicCreated'));
+  await connector.stop();
+  assert.ok(!JSON.stringify(connector.seen).includes(PASSWORD));
+  return fields.err.message;
+}
+
+test('Kafka with TLS and logins', { timeout: 240_000 }, async (t) => {
+  const at = await sceneOrSkip(t);
+  if (!at) return;
+  await t.test(
+    'a whole list goes onto Kafka through TLS, mutual TLS, PLAIN and SCRAM, with the rights of the README and no others',
+    async (t) => {
+      const { kafka } = at;
+      const { ca, cert, key } = kafka.files;
+      const login = (mechanism: string) =>
+        `, ssl: { ca: "${ca}" }, sasl: { mechanism: ${mechanism}, username: ${USER}, password: ${PASSWORD} }`;
+      const ways = [
+        { broker: kafka.at.TLS, more: `, ssl: { ca: "${ca}" }`, principal: null },
+        {
+          broker: kafka.at.MUTUAL,
+          more: `, ssl: { ca: "${ca}", cert: "${cert}", key: "${key}" }`,
+          principal: 'User:CN=client',
+        },
+        { broker: kafka.at.LOGIN, more: login('plain'), principal: `User:${USER}` },
+        { broker: kafka.at.LOGIN, more: login('scram-sha-256'), principal: `User:${USER}` },
+        { broker: kafka.at.LOGIN, more: login('scram-sha-512'), principal: `User:${USER}` },
+        // Without TLS, as these brokers are on this machine.
+        {
+          broker: kafka.at.CLEAR,
+          more: login('scram-sha-512').replace(/ ssl: \{.*?\},/, ''),
+          principal: `User:${USER}`,
+        },
+      ];
+      for (const { broker, more, principal } of ways) {
+        const prefix = uniquePrefix('tls');
+        if (principal !== null) await allow(kafka, principal, prefix);
+        const connector = await connectorAt(t, at, broker, more, prefix);
+        const { fields } = await connector.event('walkCompleted');
+        assert.equal(fields.added, 20, more);
+        assert.deepEqual(await connector.stop(), []);
+      }
+      // The rights are those of one prefix: with another, and as another user, nothing is created.
+      const stranger = login('plain').replace(USER, 'stranger').replace(PASSWORD, 'x');
+      for (const more of [login('plain'), stranger]) {
+        const connector = await connectorAt(t, at, kafka.at.LOGIN, more);
+        await assert.rejects(connector.ended, { code: 'TOPIC_MISSING', message: /TOPIC_AUTHORIZATION_FAILED/ });
+      }
+    },
+  );
+
+  await t.test(
+    'a broker whose certificate is not to be trusted, and one that refuses us, get no records',
+    async (t) => {
+      const { kafka } = at;
+      const tls = `, ssl: { ca: "${kafka.files.ca}" }`;
+      assert.match(await refusal(t, at, kafka.at.OTHERHOST, tls), /does not match certificate's altnames/);
+      assert.match(await refusal(t, at, kafka.at.EXPIRED, tls), /certificate has expired/);
+      assert.match(await refusal(t, at, kafka.at.SELFSIGNED, tls), /self-signed certificate/);
+      assert.match(await refusal(t, at, kafka.at.TLS, ', ssl: true'), /self-signed certificate|unable to (get|verify)/);
+      assert.match(await refusal(t, at, kafka.at.MUTUAL, tls), /KAFKA_UNREACHABLE|could not be created or verified/);
+      const wrong = `${tls}, sasl: { mechanism: scram-sha-512, username: ${USER}, password: "not the password" }`;
+      assert.match(await refusal(t, at, kafka.at.LOGIN, wrong), /[Aa]uthentication failed/);
+    },
+  );
+
+  await t.test('a password of Kafka that is rotated in its file is used for the next connections', async (t) => {
+    const { kafka } = at;
+    const file = `${kafka.files.ca}.password`;
+    await writeFile(file, `${PASSWORD}\n`);
+    const prefix = uniquePrefix('tls');
+    await allow(kafka, `User:${USER}`, prefix);
+    const settings = await loadSettings({
+      text: `
+prefix: ${prefix}
+referenceData: { url: https://provider.example, auth: { type: none } }
+schemaRegistry: { url: ${REGISTRY_NOT_USED} }
+kafka:
+  brokers: ${kafka.at.LOGIN}
+  ssl: { ca: "${kafka.files.ca}" }
+  sasl: { mechanism: scram-sha-512, username: ${USER}, passwordFile: "${file}" }`,
+      env: {},
+    });
+    const cluster = await createKafkaCluster(settings, { clock: systemClock, random: Math.random, log: silent });
+    t.after(() => cluster.close());
+    const open = async (id: string) => {
+      const writer = cluster.transactionalWriter(`${prefix}-${id}`);
+      await writer.open(async () => null, AbortSignal.timeout(60_000));
+      await writer.close();
+    };
+    await open('before');
+
+    await setScramPassword(kafka.open, USER, 'the next password');
+    await writeFile(`${file}.new`, 'the next password\n');
+    await rename(`${file}.new`, file);
+    await open('rotated');
+    await open('after');
+  });
+});

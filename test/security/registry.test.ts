@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request as forward } from 'node:http';
+import { createServer, type ServerOptions } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, type TestContext, test } from 'node:test';
+import { createRegistry } from '../../src/app/registry-client.ts';
+import { readSchemaText } from '../../src/avro/schema-files.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { startFakeRegistry } from '../support/avro-registry.ts';
+import { type Certificates, makeCertificates } from './certificates.ts';
+
+const SCHEMA = readSchemaText('Notification');
+const NO_STOP = new AbortController().signal;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+let certificates: Certificates;
+before(() => {
+  certificates = makeCertificates();
+});
+
+/** A registry behind TLS, and the PEM files of whoever asks it. */
+async function scene(t: TestContext, options: ServerOptions) {
+  const { url, calls } = await startFakeRegistry(t);
+  const server = createServer(options, (request, response) => {
+    const { method, headers } = request;
+    const passed = forward(`${url}${request.url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(passed);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const folder = await mkdtemp(join(tmpdir(), 'registry-test-'));
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const write = async (name: string, content: string) => {
+    await writeFile(join(folder, name), content);
+    return join(folder, name);
+  };
+  const ca = await write('ca.pem', certificates.ca);
+  return { calls, write, ca, url: `https://localhost:${(server.address() as AddressInfo).port}` };
+}
+
+async function registryWith(lines: string) {
+  const text = `
+referenceData: { url: https://provider.example, auth: { type: none } }
+kafka: { brokers: 127.0.0.1:9092 }
+schemaRegistry:
+  ${lines}`;
+  const settings = await loadSettings({ text, env: {} });
+  return createRegistry(settings.schemaRegistry, { clock: systemClock, log: silent });
+}
+
+test('a registry with our own authority gets our certificate and our login with every request, rotated ones too', async (t) => {
+  const { good, client } = certificates;
+  const { calls, write, ca, url } = await scene(t, { ...good, ca: certificates.ca, requestCert: true });
+  const files = `ca: ${ca}\n  cert: ${await write('c.pem', client.cert)}\n  key: ${await write('k.pem', client.key)}`;
+  const asked = async (auth: string, subject: string) => {
+    const registry = await registryWith(`url: ${url}\n  auth: ${auth}\n  ${files}`);
+    assert.equal(await registry.schemaId(subject, SCHEMA, NO_STOP), 42);
+    return registry;
+  };
+  const password = await write('password', 'first');
+  const registry = await asked(`{ type: basic, user: me, passwordFile: ${password} }`, 'a-value');
+  assert.ok(calls.length >= 3);
+  assert.ok(calls.every(({ authorization }) => authorization === `Basic ${btoa('me:first')}`));
+
+  await write('password', 'second');
+  calls.length = 0;
+  await registry.schemaId('b-value', SCHEMA, NO_STOP);
+  assert.ok(calls.length >= 3 && calls.every(({ authorization }) => authorization === `Basic ${btoa('me:second')}`));
+
+  calls.length = 0;
+  await asked(`{ type: bearer, tokenFile: ${await write('token', 'abcdef')} }`, 'c-value');
+  assert.ok(calls.length >= 3 && calls.every(({ authorization }) => authorization === 'Bearer abcdef'));
+});
+
+test('a registry whose certificate is not to be trusted gets no request', async (t) => {
+  const { good, otherHost, expired, selfSigned } = certificates;
+  for (const [name, server, isCaGiven] of [
+    ['no authority of ours named', good, false],
+    ['other host', otherHost, true],
+    ['expired', expired, true],
+    ['self-signed', selfSigned, true],
+    ['wants our certificate', { ...good, ca: certificates.ca, requestCert: true, rejectUnauthorized: true }, true],
+  ] as const) {
+    const { calls, ca, url } = await scene(t, server);
+    const registry = await registryWith(`url: ${url}${isCaGiven ? `\n  ca: ${ca}` : ''}`);
+    await assert.rejects(registry.schemaId('a-value', SCHEMA, NO_STOP), { code: 'REGISTRY_UNREACHABLE' }, name);
+    assert.deepEqual(calls, [], name);
+  }
+});

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createReferenceDataHttp } from '../../src/app/provider-client.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { json, never, page, serve, text } from '../unit/http/loopback.ts';
+
+const PAGES = 300;
+const ROTATE_EVERY = 50;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** A secret in a folder as Kubernetes mounts it: the file is a link, and a rotation swaps what it leads to. */
+async function mountedSecret(t: TestContext, first: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'rotation-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'secret');
+  let version = 0;
+  const rotate = async (value: string) => {
+    version += 1;
+    const target = join(folder, `version-${version}`);
+    await writeFile(target, `${value}\n`);
+    await symlink(target, `${file}.new`);
+    await rename(`${file}.new`, file);
+  };
+  await rotate(first);
+  return { file, rotate };
+}
+
+async function clientOf(t: TestContext, url: string, auth: string) {
+  const loaded = await loadSettings({
+    text: `
+referenceData: { url: "${url}", requestsPerSecond: 10000, auth: ${auth} }
+kafka: { brokers: 127.0.0.1:9092 }
+schemaRegistry: { url: http://127.0.0.1:8081 }`,
+    env: {},
+  });
+  const deps = { clock: systemClock, random: Math.random, log: silent };
+  const client = await createReferenceDataHttp(loaded.referenceData, deps);
+  t.after(() => client.close());
+  return client;
+}
+
+/** Reads pages in four loops while the secret is rotated again and again; any that fails, fails the test. */
+async function readWhileRotating(client: Awaited<ReturnType<typeof clientOf>>, rotate: (n: number) => Promise<void>) {
+  let pages = 0;
+  let rotating: Promise<void> = Promise.resolve();
+  const load = async () => {
+    while (pages < PAGES) {
+      assert.equal(await client.get(page, text, never), '{}');
+      pages += 1;
+      const n = pages / ROTATE_EVERY;
+      // One rotation after the other, while the loops go on.
+      if (Number.isInteger(n)) rotating = rotating.then(() => rotate(n));
+    }
+  };
+  await Promise.all([load(), load(), load(), load()]);
+  await rotating;
+}
+
+test('a client secret that is rotated in its file under load fails no page and needs no restart', async (t) => {
+  const { file, rotate } = await mountedSecret(t, 'secret-0');
+  // Of a rotation, both sides of it are good while it is under way, and then only the newer.
+  let valid = ['secret-0'];
+  let tokens = ['token-0'];
+  const used = new Set<string>();
+  const idp = await serve(t, (request, response) => {
+    const [, encoded = ''] = atob((request.headers.authorization ?? '').replace('Basic ', '')).split(':');
+    const given = decodeURIComponent(encoded);
+    used.add(given);
+    const isGood = valid.includes(given);
+    const body = isGood ? { access_token: tokens[0], token_type: 'bearer' } : { error: 'invalid_client' };
+    response.writeHead(isGood ? 200 : 401, json).end(JSON.stringify(body));
+  });
+  const provider = await serve(t, (request, response) => {
+    const isGood = tokens.some((token) => request.headers.authorization === `Bearer ${token}`);
+    response.writeHead(isGood ? 200 : 401, json).end('{}');
+  });
+  const auth = `{ type: oauth2, tokenUrl: "${idp.url}/token", clientId: me, clientSecretFile: "${file}" }`;
+  await readWhileRotating(await clientOf(t, provider.url, auth), async (n) => {
+    valid = [`secret-${n}`, ...valid];
+    await rotate(`secret-${n}`);
+    tokens = [`token-${n}`, ...tokens].slice(0, 2);
+    valid = valid.slice(0, 1);
+  });
+  assert.ok(used.size >= 3, `${[...used]}`);
+});
+
+test('a client secret that is rotated while a request with the old one is on its way fails nothing', async (t) => {
+  const { file, rotate } = await mountedSecret(t, 'old');
+  const idp = await serve(t, async (request, response) => {
+    const isOld = request.headers.authorization === `Basic ${btoa('me:old')}`;
+    if (isOld) await rotate('new');
+    const body = isOld ? { error: 'invalid_client' } : { access_token: 'token', token_type: 'bearer' };
+    response.writeHead(isOld ? 401 : 200, json).end(JSON.stringify(body));
+  });
+  const provider = await serve(t, (_, response) => response.writeHead(200, json).end('{}'));
+  const auth = `{ type: oauth2, tokenUrl: "${idp.url}/token", clientId: me, clientSecretFile: "${file}" }`;
+  const client = await clientOf(t, provider.url, auth);
+  assert.equal(await client.get(page, text, never), '{}');
+});
+
+test('a token and a header that others renew in a file under load fail no page', async (t) => {
+  for (const [auth, header] of [
+    ['type: bearer, tokenFile', (value: string) => ['authorization', `Bearer ${value}`]],
+    ['type: apiKey, header: x-api-key, valueFile', (value: string) => ['x-api-key', value]],
+    ['type: basic, user: me, passwordFile', (value: string) => ['authorization', `Basic ${btoa(`me:${value}`)}`]],
+  ] as const) {
+    const { file, rotate } = await mountedSecret(t, 'value-0');
+    let valid = 'value-0';
+    const provider = await serve(t, (request, response) => {
+      const [name = '', wanted] = header(valid);
+      response.writeHead(request.headers[name] === wanted ? 200 : 401, json).end('{}');
+    });
+    await readWhileRotating(await clientOf(t, provider.url, `{ ${auth}: "${file}" }`), async (n) => {
+      await rotate(`value-${n}`);
+      valid = `value-${n}`;
+    });
+  }
+});
