@@ -104,6 +104,7 @@ export const ERROR_CODES = {
     action: 'exit',
     remedy: 'Wait for the first walk to end, or check prefix, referenceData.url and the filter of the source.',
   },
+  DEAD_LETTER_UNKNOWN: { action: 'exit', remedy: 'Look at spconnect dead-letters list; they are kept for 30 days.' },
   KAFKA_UNREACHABLE: { action: 'retry', remedy: 'Check kafka.brokers.' },
   TOPIC_MISSING: { action: 'exit', remedy: 'Create the topic, or set topics.create: true.' },
   TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or name another.' },

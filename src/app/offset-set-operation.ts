@@ -2,6 +2,7 @@ import { type Settings, type SourceSettings, topicOf } from '../config/settings.
 import { ConnectorError } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
 import { CHECK_OFFSET, EVENT_OFFSET } from '../provider/page-link.ts';
+import { DEAD_LETTER_HEADER } from './dead-letter-records.ts';
 import type { Installation } from './installation.ts';
 import { changeOffset, type OffsetChange } from './offsets-operation.ts';
 
@@ -68,7 +69,8 @@ async function findPlace(at: Installation, source: SourceSettings, to: StreamPla
     partitions: Array.from({ length: topics.partitions }, (_, partition) => partition),
     onRecord({ headers, timestampMs }) {
       const { 'spc-source': writer, 'spc-since': since, 'spc-received': received = null } = headers;
-      if (writer !== source.name || since === undefined) return;
+      // A dead letter that was written later carries the place of its input.
+      if (writer !== source.name || since === undefined || DEAD_LETTER_HEADER in headers) return;
       if ('since' in to ? since !== to.since : timestampMs < to.atMs) return;
       if (found === null || timestampMs < found.timestampMs) found = { since, received, timestampMs };
     },

@@ -1,7 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type AuditReport, auditSource } from '../app/audit-operation.ts';
 import { atInstallation } from '../app/installation.ts';
-import { durationMs } from '../config/duration.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { SourceSettingsOf } from '../config/settings.ts';
 import { createProgressLine } from '../demo/progress-line.ts';
@@ -10,6 +9,7 @@ import { systemClock } from '../support/clock.ts';
 import { knownSource } from './known-source.ts';
 import { jsonText, type Output, outputOption, textTable } from './output.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
+import { duration } from './times.ts';
 
 /** Beyond poll and margin, for the commit and its way to a reader. */
 const COMMIT_MS = 5_000;
@@ -89,10 +89,4 @@ function summaryOf({ source, topic, rows, unmapped, differences, unsettled }: Au
   const moving = unsettled.length === 0 ? '' : ` ${unsettled.length} changed all the time: nothing is said of them.`;
   const found = differences.length === 0 ? 'nothing differs' : `${differences.length} instruments differ`;
   return `${topic} and the list of source ${source}, ${rows} rows: ${found}.${dead}${moving}\n`;
-}
-
-function duration(text: string): number {
-  const ms = durationMs(text);
-  if (ms === undefined) throw new InvalidArgumentError('A duration is needed, like 250ms, 30s or 5m.');
-  return ms;
 }

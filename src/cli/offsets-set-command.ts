@@ -1,14 +1,13 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { atInstallation } from '../app/installation.ts';
 import { type OffsetSet, type StreamPlace, setOffset } from '../app/offset-set-operation.ts';
-import { durationMs } from '../config/duration.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
-import { systemClock } from '../support/clock.ts';
 import { withoutControls } from './describe-error.ts';
 import { knownSource } from './known-source.ts';
 import { jsonText, type Output, outputOption } from './output.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
+import { pastTimeMs } from './times.ts';
 
 interface SetOptions {
   readonly config: string;
@@ -31,7 +30,7 @@ export function offsetsSetCommand(
     .option('--since <offset>', 'an offset of the provider')
     .addOption(
       new Option('--to <time>', 'a time like 2026-03-31T12:00:00Z, or how long ago, like 6h')
-        .argParser(timeMs)
+        .argParser(pastTimeMs)
         .conflicts('since'),
     )
     .option('--execute', 'do it; without this, only tell what would be done', false)
@@ -77,13 +76,4 @@ function saidOf({ place, change: { before, besides, done } }: OffsetSet, source:
   const fenced = ' A connector that is running is fenced by this and goes on from there with its next commit.';
   if (done) return withoutControls(`The offset of source ${source} was changed.${age}${fenced}${others}\n`);
   return withoutControls(`Nothing was changed; --execute does it.${age}${fenced}${others}\n`);
-}
-
-function timeMs(text: string): number {
-  const agoMs = durationMs(text);
-  if (agoMs !== undefined) return systemClock.wallMs() - agoMs;
-  // Without a zone, nobody knows which time is meant.
-  const ms = /T.*(Z|[+-]\d{2}:?\d{2})$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError('A time with its zone is needed, or a duration like 6h.');
-  return ms;
 }

@@ -26,6 +26,11 @@ export function jsonLine(value: unknown): string {
   return `${escaped(JSON.stringify(value), '')}\n`;
 }
 
+/** Text from elsewhere as it is, but for what could lead a terminal, which is escaped; line breaks too. */
+export function printable(text: string): string {
+  return escaped(text, '');
+}
+
 /** Rows as columns of one width each; the last column is as long as it is. Whatever could lead a terminal is blank. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replace(CONTROL, ' ')));

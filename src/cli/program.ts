@@ -4,6 +4,7 @@ import { ConnectorError } from '../errors.ts';
 import { createRedaction, type Redaction } from '../observability/redaction.ts';
 import { auditCommand } from './audit-command.ts';
 import { configCommand } from './config-command.ts';
+import { deadLettersCommand } from './dead-letters-command.ts';
 import { demoCommand } from './demo-command.ts';
 import { describeError } from './describe-error.ts';
 import { lookupCommand } from './lookup-command.ts';
@@ -31,6 +32,7 @@ const COMMANDS = [
   previewCommand,
   auditCommand,
   offsetsCommand,
+  deadLettersCommand,
   lookupCommand,
   demoCommand,
   simulateCommand,

@@ -64,7 +64,11 @@ async function scene(t: TestContext) {
   await connector.event('eventsCommitted');
   const folder = await mkdtemp(join(tmpdir(), 'readme-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const named: Readonly<Record<string, string>> = { 'PTC-0123456789': check, 'build/schemas': join(folder, 'schemas') };
+  const named: Readonly<Record<string, string>> = {
+    CH0012032048: /"type":"isin","value":"([^"]+)"/.exec(instrument?.text ?? '')?.[1] ?? '',
+    'PTC-0123456789': check,
+    'build/schemas': join(folder, 'schemas'),
+  };
   const env = connectorEnvironment(stack, simulator, {});
   return {
     run(command: string): Promise<Ran> {
@@ -72,7 +76,8 @@ async function scene(t: TestContext) {
         .reduce((line, [word, real]) => line.replaceAll(word, real), command)
         .split(/ +/);
       const [program = '', ...args] = words;
-      const own = words.includes('demo') ? env : { ...env, TOPIC_PREFIX: prefix };
+      const prices = words.includes('price') ? { MARKET_DATA_URL: simulator.marketDataUrl } : {};
+      const own = words.includes('demo') ? env : { ...env, ...prices, TOPIC_PREFIX: prefix };
       return program === 'spconnect' ? runWith(args, { env: own }) : asProcess(program, args, own);
     },
   };

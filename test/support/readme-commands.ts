@@ -35,9 +35,10 @@ export function documentedCommands(): DocumentedCommand[] {
     if (command.commands.length > 0) return command.commands.flatMap((inner) => visit(inner, `${path} `));
     help = '';
     command.outputHelp();
-    const values = command.registeredArguments.map((argument) =>
-      argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
-    );
+    const values = command.registeredArguments.map((argument) => {
+      const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+      return argument.required ? `<${name}>` : `[${name}]`;
+    });
     const options = command.options.filter(({ flags }) => !EVERYWHERE.test(flags));
     return [
       {

@@ -1,0 +1,20 @@
+import { InvalidArgumentError } from 'commander';
+import { durationMs } from '../config/duration.ts';
+import { systemClock } from '../support/clock.ts';
+
+/** Reads an option that is a time with its zone, or how long ago; gives milliseconds since the epoch. */
+export function pastTimeMs(text: string): number {
+  const agoMs = durationMs(text);
+  if (agoMs !== undefined) return systemClock.wallMs() - agoMs;
+  // Without a zone, nobody knows which time is meant.
+  const ms = /T.*(Z|[+-]\d{2}:?\d{2})$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new InvalidArgumentError('A time with its zone is needed, or a duration like 6h.');
+  return ms;
+}
+
+/** Reads an option that is a duration; gives milliseconds. */
+export function duration(text: string): number {
+  const ms = durationMs(text);
+  if (ms === undefined) throw new InvalidArgumentError('A duration is needed, like 250ms, 30s or 5m.');
+  return ms;
+}

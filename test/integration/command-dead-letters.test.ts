@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fenceSource } from '../support/at-rest.ts';
+import { commandScene } from '../support/command-scene.ts';
+import { readCommitted } from '../support/kafka-real.ts';
+import { eventually } from '../support/raw-kafkajs-cluster.ts';
+
+const PARTITIONS = [0, 1, 2, 3, 4, 5];
+// Of a wrong type and with what clears a terminal.
+const edit = [{ pointer: '/issuePrice', value: '"1\\u001b[2J"' }];
+const POISON = { kind: 'poison' as const, rows: [2, 4], how: { edit } };
+/** The retry may be asked for with other settings than those under which the input failed. */
+const MAPPING = `mapping: { onMismatch: "\${ON_MISMATCH:-deadLetter}" }`;
+const KEEP = { ON_MISMATCH: 'keepInExtras' };
+
+test('dead letters are listed, shown and written once they map, each only once', { timeout: 120_000 }, async (t) => {
+  const scene = await commandScene(t, {
+    simulator: { instruments: 10, faults: [{ match: 'instruments', count: 0, fault: POISON }] },
+    more: MAPPING,
+  });
+  if (!scene) return;
+  const { simulator, kafka, prefix } = scene;
+  const [, , first, , second] = [...simulator.ledger.instruments()].map(({ id }) => String(id));
+  assert.ok(first && second);
+  const instruments = () => readCommitted(kafka, `${prefix}.instruments`, PARTITIONS);
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  // The second gets a newer version by an event, and an event that does not map comes too.
+  simulator.publish({ kind: 'datachange', id: second });
+  const envelope = `{"event":{"type":"datachange"},"instrument":{"id":${first},"issuePrice":"no"}}`;
+  simulator.publish({ kind: 'event', id: first, type: 'datachange', envelope });
+  const letters = () => readCommitted(kafka, `${prefix}.dead-letters`);
+  await eventually('three dead letters', letters, (all) => all.length === 3, 20_000);
+  await connector.stop();
+  await fenceSource(kafka, prefix);
+
+  const listed = JSON.parse((await scene.spconnect('dead-letters list --output json')).stdout);
+  const ids = listed.map(({ id }: { id: string }) => id);
+  assert.deepEqual(
+    listed.map(({ key, pointer, source, topic }: Record<string, string>) => [key, pointer, source, topic]),
+    [
+      [first, '/issuePrice', 'instruments', `${prefix}.instruments`],
+      [second, '/issuePrice', 'instruments', `${prefix}.instruments`],
+      [first, '/instrument/issuePrice', 'instruments', `${prefix}.instrument-events`],
+    ],
+  );
+  const text = await scene.spconnect('dead-letters list --limit 1 --since 1h --source instruments');
+  assert.match(text.stdout, new RegExp(`^${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`));
+  assert.equal((await scene.spconnect('dead-letters list --reason nonsense')).stdout, '');
+  assert.equal((await scene.spconnect('dead-letters list --source other')).stdout, '');
+
+  const shown = await scene.spconnect(`dead-letters show ${ids[0]}`);
+  assert.match(shown.stdout, /^spc-pointer +\/issuePrice$/m);
+  assert.match(shown.stdout, /"issuePrice":"1\\u001b\[2J"/);
+  assert.doesNotMatch(shown.stdout, /[^\P{Cc}\n]/u);
+  const unknown = await scene.spconnect('dead-letters show 4711');
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /^DEAD_LETTER_UNKNOWN: There is no dead letter "4711"/);
+
+  const all = `dead-letters retry ${ids.join(' ')}`;
+  const stillBad = await scene.spconnect(`${all} --execute --output json`);
+  assert.equal(stillBad.code, 1);
+  const outcomes = (stdout: string) => JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome);
+  assert.deepEqual(outcomes(stillBad.stdout), ['impossible', 'impossible', 'impossible']);
+  const before = (await instruments()).length;
+  const dry = await scene.spconnect(`${all} --output json`, KEEP);
+  assert.deepEqual(outcomes(dry.stdout), ['written', 'superseded', 'written']);
+  assert.equal((await instruments()).length, before, 'a dry run writes nothing');
+
+  const done = await scene.spconnect(`${all} --execute`, KEEP);
+  assert.equal(done.code, 0, done.stderr);
+  assert.match(done.stdout, new RegExp(`^${ids[1]}  superseded  .*something newer`, 'm'));
+  const written = await eventually('what was retried', instruments, (records) => records.length > before, 20_000);
+  const retried = written.filter(({ headers }) => 'spc-dead-letter' in headers);
+  assert.deepEqual(new Set(retried.map(({ key }) => String(key))), new Set([first]));
+  assert.equal(retried[0]?.headers['spc-source'], 'instruments');
+  const again = await scene.spconnect(`${all} --execute --output json`, KEEP);
+  assert.deepEqual(outcomes(again.stdout), ['superseded', 'superseded', 'superseded']);
+  assert.equal((await instruments()).length, written.length);
+});
+
+test('those of pre-trade checks have no input to show or to retry', { timeout: 120_000 }, async (t) => {
+  const source = { name: 'checks', type: 'pre-trade-checks' };
+  const scene = await commandScene(t, { simulator: { instruments: 3 }, source });
+  if (!scene) return;
+  const { simulator, kafka, prefix } = scene;
+  const [instrument] = [...simulator.ledger.instruments()];
+  const canary = 'https://trading.example/?ticket=canary-1';
+  simulator.triggerCheck(String(instrument?.id), `{"preTradeCheckId":"PTC-9","simulationUrl":["${canary}"]}`);
+  const connector = await scene.start();
+  await eventually(
+    'a dead letter',
+    () => readCommitted(kafka, `${prefix}.dead-letters`).catch(() => []),
+    (all) => all.length === 1,
+    30_000,
+  );
+  await connector.stop();
+
+  const shown = await scene.spconnect('dead-letters show 0');
+  assert.match(shown.stdout, /It has no input\.\n$/);
+  const retried = await scene.spconnect('dead-letters retry 0 --execute');
+  assert.deepEqual([retried.code, retried.stdout], [1, '0  impossible  it carries no input\n']);
+  assert.ok(!`${shown.stdout}${retried.stdout}`.includes('canary'));
+});
