@@ -91,10 +91,12 @@ test('a client secret that is rotated in its file under load fails no page and n
 test('a client secret that is rotated while a request with the old one is on its way fails nothing', async (t) => {
   const { file, rotate } = await mountedSecret(t, 'old');
   const idp = await serve(t, async (request, response) => {
-    const isOld = request.headers.authorization === `Basic ${btoa('me:old')}`;
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const isOld = !`${request.headers.authorization} ${body}`.includes(btoa('me:new'));
     if (isOld) await rotate('new');
-    const body = isOld ? { error: 'invalid_client' } : { access_token: 'token', token_type: 'bearer' };
-    response.writeHead(isOld ? 401 : 200, json).end(JSON.stringify(body));
+    const answer = isOld ? { error: 'invalid_client' } : { access_token: 'token', token_type: 'bearer' };
+    response.writeHead(isOld ? 401 : 200, json).end(JSON.stringify(answer));
   });
   const provider = await serve(t, (_, response) => response.writeHead(200, json).end('{}'));
   const auth = `{ type: oauth2, tokenUrl: "${idp.url}/token", clientId: me, clientSecretFile: "${file}" }`;
