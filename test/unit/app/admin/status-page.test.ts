@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ago, duration } from '../../../../src/app/admin/ages.ts';
+import { html } from '../../../../src/app/admin/html.ts';
+import { makeReady, startAdminScene } from '../../../support/admin-scene.ts';
+
+const asPage = { headers: { accept: 'text/html,application/xhtml+xml' } };
+
+test('a browser gets a page at the root, which asks for itself again and for nothing else', async (t) => {
+  const scene = await startAdminScene(t);
+  makeReady(scene);
+  const answer = await scene.ask('/', asPage);
+  assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
+  assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[^']+'/);
+  const page = await answer.text();
+  assert.match(page, /<meta http-equiv="refresh" content="5">/);
+  assert.doesNotMatch(page, /<script|\bsrc=|\bon\w+=|https?:/i);
+  assert.match(page, /RUNNING/);
+  assert.match(page, /structured-products-connect 1\.2\.3/);
+});
+
+test('whatever is shown is escaped, and no secret is', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  board.events.sourceFailed({ source: 'checks', err: new Error('<script>alert("1")</script> hunter2 \u001b[2J') });
+  board.events.notified({ source: '<img src=x>', kind: 'gapProven' });
+  board.events.attemptFailed({ source: 'instruments', failures: 2, waitMs: 5_000, err: new Error('<i>no</i>') });
+  const page = await (await scene.ask('/', asPage)).text();
+  assert.doesNotMatch(page, /<script|<img|<i>|hunter2/);
+  assert.ok(!page.includes('\u001b'));
+  assert.match(page, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt; \[redacted\]/);
+  assert.match(page, /<h1>p&lt;q<\/h1>/);
+  assert.match(page, /2 failed in a row, next try in 5 s\./);
+  assert.match(page, /not ready/);
+});
+
+test('the page tells how far each source is', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  const source = 'instruments';
+  const poll = { source, since: '7-1', secondsToRetentionCliff: 3_600, rows: 0, caughtUp: false, durationMs: 1 };
+  board.events.polled({ ...poll, endpoint: 'events' });
+  board.events.walkStarted({ source, walk: 3, since: '7-1', why: 'due' });
+  board.events.notified({ source, kind: 'shrinkRefused' });
+  scene.now += 65_000;
+  const page = await (await scene.ask('/', asPage)).text();
+  for (const part of ['behind', '7-1', '1 min 5 s ago', 'kept for 58 min 55 s', 'no. 3 runs', 'shrinkRefused']) {
+    assert.ok(page.includes(part), `${part} is missing`);
+  }
+  const { sources } = (await (await scene.ask('/status.json')).json()) as { sources: Record<string, unknown>[] };
+  const { secondsToRetentionCliff, caughtUp, lastPollAt } = sources[0] ?? {};
+  assert.deepEqual([secondsToRetentionCliff, caughtUp, lastPollAt], [3_535, false, '2026-03-01T10:00:00.000Z']);
+});
+
+test('a walk goes on counting when its writer is opened again, and shows how much there will be from the last one', async (t) => {
+  const { board } = await startAdminScene(t);
+  const source = 'instruments';
+  const walk = () => board.status().sources[0]?.walk;
+  const page = {
+    records: 8,
+    unchanged: 1,
+    deadLetters: 1,
+    repeatedRows: 0,
+    deadLettersTooLarge: 0,
+    deadLettersWithoutKey: 0,
+    drift: 0,
+    roundedNumbers: 0,
+  };
+  const sizes = { duplicateKeys: 0, jsonBytes: 1, avroBytes: 1, fetchMs: 1, commitMs: 1, cursor: null };
+  const commit = (number: number) => board.events.pageCommitted({ source, page: number, rows: 10, ...page, ...sizes });
+  board.events.walkStarted({ source, walk: 1, since: '1-1', why: 'first' });
+  commit(1);
+  board.events.walkResumed({ source, walk: 1, pages: 1, cursor: '9' });
+  commit(2);
+  assert.deepEqual([walk()?.rows, walk()?.pages, walk()?.running, walk()?.expectedRows], [20, 2, true, null]);
+  const result = { added: 16, corrected: 0, unchanged: 2, reEncoded: 0, gone: 4, deadLetters: 2, durationMs: 5 };
+  board.events.walkCompleted({ source, walk: 1, resumed: true, pages: 2, rows: 20, ...result });
+  assert.deepEqual([walk()?.running, walk()?.gone], [false, 4]);
+  board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due' });
+  assert.deepEqual([walk()?.rows, walk()?.expectedRows], [0, 20]);
+  assert.deepEqual(board.status().sources[0]?.written, { instruments: 16, events: 0, checks: 0, deadLetters: 2 });
+});
+
+test('the processor shows how fresh its prices are', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  const fresh = { instruments: 1_200, priced: 1_100, ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: [] };
+  const freshness = () => ({
+    ...fresh,
+    overdue: 3,
+    pulled: 2,
+    failing: { 'status 404': 5 },
+    unansweredInputs: 0,
+    lag: 7,
+  });
+  board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
+  board.processorEvents.processorJoined({ partitions: 1 });
+  const page = await (await scene.ask('/', asPage)).text();
+  for (const part of ['1,200, of them priced 1,100', 'half below 30 s, 99 % below 1 min 1 s', '7 records']) {
+    assert.ok(page.includes(part), `${part} is missing`);
+  }
+});
+
+test('only the newest notifications are kept', async (t) => {
+  const { board } = await startAdminScene(t);
+  for (let number = 0; number < 50; number++) board.events.notified({ source: String(number), kind: 'gapProven' });
+  const { notifications } = board.status();
+  assert.deepEqual([notifications.length, notifications[0]?.source], [20, '49']);
+});
+
+test('lengths of time are told in their two largest units', () => {
+  const shown = [0, 0.4, 59, 60, 3_599, 3_600, 86_399, 86_400, 604_799, -90].map(duration);
+  assert.deepEqual(shown, [
+    '0 s',
+    '0 s',
+    '59 s',
+    '1 min',
+    '59 min 59 s',
+    '1 h',
+    '23 h 59 min',
+    '1 d',
+    '6 d 23 h',
+    '−1 min 30 s',
+  ]);
+  assert.equal(ago('2026-01-01T00:00:10Z', '2026-01-01T00:00:00Z'), '0 s ago');
+});
+
+test('templates escape what is put in, unless it is a template itself', () => {
+  assert.equal(
+    html`<a title="${'"x"'}">${[html`<b>${1}</b>`, html`&amp;`]}${null}</a>`.html,
+    '<a title="&quot;x&quot;"><b>1</b>&amp;</a>',
+  );
+});

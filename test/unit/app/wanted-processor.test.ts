@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PRICE_PROCESSOR, runProcessorAsWanted } from '../../../src/app/wanted-processor.ts';
+import { ConnectorError } from '../../../src/errors.ts';
+import { untilAborted } from '../../../src/support/until-aborted.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+import { operator } from '../../support/operator.ts';
+
+function start({ waitsForOperator = true, catchUpFailures = 0 } = {}) {
+  const asking = operator([PRICE_PROCESSOR]);
+  const happened: string[] = [];
+  const stop = new AbortController();
+  let fail: (error: Error) => void = () => {};
+  let failuresLeft = catchUpFailures;
+  const ended = runProcessorAsWanted({
+    async run(signal) {
+      happened.push('runs');
+      const failed = Promise.withResolvers<never>();
+      fail = failed.reject;
+      return await untilAborted(failed.promise, signal).finally(() => happened.push('ended'));
+    },
+    states: {
+      targets: asking.targets,
+      walks: { newest: () => assert.fail('no walks here') },
+      follow: () => assert.fail('somebody else follows'),
+      async catchUp() {
+        if (failuresLeft-- > 0) throw new ConnectorError('KAFKA_UNREACHABLE', 'no');
+        happened.push('knows');
+      },
+    },
+    waitsForOperator,
+    events: {
+      processorAttemptFailed: () => happened.push('tries again'),
+      processorFailed: () => happened.push('failed'),
+    },
+    clock: skippingClock(),
+    random: () => 1,
+    signal: stop.signal,
+  });
+  ended.catch(() => {});
+  return { asking, happened, ended, stop, fail: (error: Error) => fail(error) };
+}
+
+async function quiet(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+for (const state of ['paused', 'stopped'] as const) {
+  test(`the processor leaves when it is ${state}, and begins anew when it is to run`, async () => {
+    const { asking, happened, stop, ended } = start();
+    await quiet();
+    asking.wants(PRICE_PROCESSOR, { state });
+    await quiet();
+    assert.deepEqual(happened, ['knows', 'runs', 'ended']);
+    asking.wants(PRICE_PROCESSOR, { state: 'running' });
+    await quiet();
+    assert.deepEqual(happened, ['knows', 'runs', 'ended', 'runs']);
+    stop.abort(new Error('enough'));
+    await assert.rejects(ended, { message: 'enough' });
+  });
+}
+
+test('what was wanted before is known before it runs, however often Kafka must be asked', async () => {
+  const { asking, happened, stop } = start({ catchUpFailures: 2 });
+  asking.wants(PRICE_PROCESSOR, { state: 'stopped' });
+  await quiet();
+  assert.deepEqual(happened, ['tries again', 'tries again', 'knows']);
+  stop.abort();
+});
+
+test('after a failure it waits for an operator where one can ask for a restart', async () => {
+  const { asking, happened, fail, stop } = start();
+  await quiet();
+  fail(new TypeError('a bug'));
+  await quiet();
+  assert.deepEqual(happened, ['knows', 'runs', 'ended', 'failed']);
+  asking.restarts(PRICE_PROCESSOR);
+  await quiet();
+  assert.deepEqual(happened.slice(4), ['runs']);
+  asking.restarts(PRICE_PROCESSOR);
+  await quiet();
+  assert.deepEqual(happened.slice(5), ['ended', 'runs']);
+  stop.abort();
+});
+
+test('after a failure it ends where nobody can', async () => {
+  const { fail, ended } = start({ waitsForOperator: false });
+  await quiet();
+  fail(new TypeError('a bug'));
+  assert.deepEqual(await ended, [PRICE_PROCESSOR]);
+});
