@@ -25,7 +25,7 @@ referenceData:
   auth: { type: oauth2, tokenUrl: "\${AUTH_TOKEN_URL}", clientId: "\${CLIENT_ID}", clientSecret: "\${CLIENT_SECRET}" }
 kafka: { brokers: "\${KAFKA_BROKERS}"${kafka} }
 schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }
-admin: { enabled: "\${ADMIN_ENABLED:-false}", port: 0, token: "\${ADMIN_TOKEN:-}" }
+admin: { enabled: "\${ADMIN_ENABLED:-false}", port: "\${ADMIN_PORT:-0}", token: "\${ADMIN_TOKEN:-}" }
 log: { level: "\${LOG_LEVEL:-info}" }
 sources: [{ ${own.map(([key, value]) => `${key}: ${value}`).join(', ')} }]
 ${more}`;

@@ -31,13 +31,15 @@ export async function startConnector(
     readonly more?: string;
     /** Further settings of Kafka, beginning with a comma. */
     readonly kafka?: string;
+    readonly env?: Readonly<Record<string, string>>;
     readonly overrides?: ConnectorOptions['overrides'];
   },
 ): Promise<RunningConnector> {
   const { stack, simulator, prefix } = options;
   const quick = quickSettings(options.source?.type);
   const text = settingsText({ ...quick, ...options.source }, options.more, options.kafka);
-  const settings = await loadSettings({ text, env: connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix }) });
+  const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...options.env });
+  const settings = await loadSettings({ text, env });
   const seen: RecordedEvent[] = [];
   const waiting = new Set<() => void>();
   const events = new Proxy({} as ConnectorEvents & ProcessorEvents, {
