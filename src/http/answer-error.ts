@@ -1,6 +1,6 @@
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { AnswerBody } from './answer-body.ts';
-import { type HeaderFields, headerField, retryAfterMs } from './header-fields.ts';
+import { type HeaderFields, headerField, retryAfterMs, serverDate } from './header-fields.ts';
 import { quotedText } from './quoted-text.ts';
 
 const LONGEST_QUOTE = 200;
@@ -37,7 +37,8 @@ export function refusedAnswer(
   const validation = problem.validation.length === 0 ? {} : { validation: problem.validation };
   return new ConnectorError(code, `${from} was answered with ${status}${said}${advice(code, headers, name)}.`, {
     retryAfterMs: retryAfterMs(headers, wallMs),
-    fields: { status, endpoint, ...validation },
+    // The date as well: a refusal tells the provider's time like any other answer.
+    fields: { status, endpoint, dateMs: serverDate(headers), ...validation },
   });
 }
 

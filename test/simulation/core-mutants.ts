@@ -151,6 +151,18 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     wrong: 'const isProven = rounds >= 1;',
   },
   {
+    mistake: 'an offset that stands still is never replaced',
+    file: 'retention-gap.ts',
+    right: 'return ageMs >= STANDING_MS;',
+    wrong: `return ${NEVER}ageMs >= STANDING_MS;`,
+  },
+  {
+    mistake: 'a wrong date hides a gap',
+    file: 'answer-time.ts',
+    right: 'mostMs: Math.max(0, byUs, byProvider)',
+    wrong: 'mostMs: Math.max(0, byProvider)',
+  },
+  {
     mistake: 'a suspicion is forgotten by a restart',
     file: 'instruments-offset.ts',
     right: 'gapSuspectedFrom: gapSuspectedFromMs === null ?',

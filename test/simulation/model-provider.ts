@@ -10,6 +10,8 @@ export interface ProviderTraits {
   readonly maxEvents: number;
   /** Log positions that one answer looks at, hidden ones included; 0 for all. */
   readonly scanLimit: number;
+  /** Whether the cursor moves over hidden positions; where it does not, an answer looks at all of the log. */
+  readonly movesOverHidden: boolean;
   /** How far the list lags behind the event log, from 0 to this, differently each time. */
   readonly listLagMs: number;
   readonly expired: 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410;
@@ -105,6 +107,15 @@ export class ModelProvider {
     return this.#log.at(-1)?.offset ?? this.ledger.starts.at(-1)?.offset ?? '';
   }
 
+  /** Whether nothing that a source must have lies behind an offset. */
+  isAtEnd(since: string): boolean {
+    const incarnation = this.ledger.incarnationOf(since);
+    return (
+      incarnation === this.ledger.starts.length - 1 &&
+      !this.#log.some((event) => !event.hidden && isBehind(event.offset, since))
+    );
+  }
+
   isExpired(since: string, atMs: number): boolean {
     return this.#log.some((event) => this.ledger.isDropped(event, atMs) && isBehind(event.offset, since));
   }
@@ -116,7 +127,8 @@ export class ModelProvider {
     if (fault === 'failed') return null;
     if (fault === 'refused') return { status: 404 };
     if (fault === 'lower') return { ...quiet, next: '5-0' };
-    const { expired, maxEvents, scanLimit } = this.traits;
+    const { expired, maxEvents, movesOverHidden } = this.traits;
+    const scanLimit = movesOverHidden ? this.traits.scanLimit : 0;
     if (this.isExpired(since, atMs) && expired !== 'oldest') {
       if (typeof expired === 'number') return { status: expired };
       return expired === 'empty' ? { ...quiet, nextId: since } : quiet;
@@ -126,7 +138,7 @@ export class ModelProvider {
     for (const event of this.#log) {
       if (!isBehind(event.offset, since) || this.ledger.isDropped(event, atMs)) continue;
       if (events.length === maxEvents || (scanLimit > 0 && scanned === scanLimit)) break;
-      next = event.offset;
+      if (movesOverHidden || !event.hidden) next = event.offset;
       scanned += 1;
       if (!event.hidden) events.push(event);
     }

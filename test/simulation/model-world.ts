@@ -1,4 +1,4 @@
-import type { AnswerTime } from '../../src/connector/core/answer-time.ts';
+import { type AnswerTime, answerTime } from '../../src/connector/core/answer-time.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { type CoreModules, type LapMistake, MODEL_POLL_MS, REAL_CORE } from './model-core.ts';
 import { ModelLog } from './model-log.ts';
@@ -46,7 +46,6 @@ class World {
   #isClean = true;
   #isStopped = false;
   #wasDateWrong = false;
-  #daysAway = 0;
   #demands = 0;
 
   constructor(scenario: Scenario, modules: CoreModules, mistake: LapMistake | null) {
@@ -96,9 +95,6 @@ class World {
       }
       case 'expire':
         this.#process.crash();
-        // A date that is wrong by days just then hides a gap of which the provider says nothing: a known limit.
-        if (this.#wasDateWrong) return;
-        this.#daysAway += command.days;
         around.nowMs += command.days * DAY_MS;
         if (command.days >= 6) this.#isClean = false;
         return;
@@ -111,7 +107,6 @@ class World {
         provider.faults[command.on].push(command.fault);
         return;
       case 'date':
-        if (command.date !== 'absent' && this.#daysAway >= 6) return;
         if (command.date !== 'absent') this.#wasDateWrong = true;
         around.truth.isDateTrue = !this.#wasDateWrong;
         this.#date = command.date;
@@ -164,7 +159,7 @@ class World {
       if (core === null) this.#restart();
       const isWaiting = this.#around.nowMs - before > MODEL_POLL_MS / 2;
       const isSuspecting = (core?.offset?.gapSuspectedFromMs ?? null) !== null;
-      const isCaughtUp = core?.offset?.since === this.provider.newest();
+      const isCaughtUp = this.provider.isAtEnd(core?.offset?.since ?? '');
       if (core?.phase === 'idle' && isWaiting && !isSuspecting && isCaughtUp) return true;
     }
     return false;
@@ -241,6 +236,7 @@ class World {
     const date = this.#date;
     this.#date = 'true';
     const skewMs = date === 'ahead' ? 8 * DAY_MS : date === 'behind' ? -8 * DAY_MS : 0;
-    return { dateMs: WALL_MS + this.#around.nowMs + skewMs, from: date === 'absent' ? 'connector' : 'provider' };
+    const ownMs = WALL_MS + this.#around.nowMs;
+    return answerTime(date === 'absent' ? null : ownMs + skewMs, ownMs);
   }
 }

@@ -14,6 +14,7 @@ const scenario: Scenario = {
     limit: 2,
     maxEvents: 3,
     scanLimit: 0,
+    movesOverHidden: true,
     listLagMs: 0,
     expired: 410,
     minIdMode: 'next',
@@ -134,7 +135,7 @@ test('a gap that is given up while the offset is still served is a loss', () => 
     kind: 'gapProven',
     why: 'refused',
     fromMs: 0,
-    to: { dateMs: 0, from: 'provider' },
+    to: { dateMs: 0, from: 'provider', ownMs: 0 },
     lostAfter: '',
     goesOnAfter: '',
   } as const;

@@ -41,6 +41,7 @@ const traits: fc.Arbitrary<ProviderTraits> = fc.record({
   limit: fc.integer({ min: 1, max: 4 }),
   maxEvents: fc.integer({ min: 1, max: 3 }),
   scanLimit: fc.constantFrom(0, 0, 1, 2),
+  movesOverHidden: fc.constantFrom(true, true, false),
   listLagMs: fc.constantFrom(0, 2_000, 4_900),
   walkIntervalMs: fc.constantFrom(HOUR_MS, 24 * HOUR_MS, 720 * HOUR_MS),
   expired: fc.constantFrom<ProviderTraits['expired'][]>('empty', 'emptyNewest', 'oldest', 400, 404, 410),
@@ -81,6 +82,10 @@ const demand: fc.Arbitrary<Command> = fc.record({
   kind: fc.constant('demand'),
   allowShrink: fc.constantFrom(null, 3),
 });
+const date: fc.Arbitrary<Command> = fc.record({
+  kind: fc.constant('date'),
+  date: fc.constantFrom('ahead', 'behind', 'absent'),
+});
 const unreadableRow: fc.Arbitrary<Command> = fc.constant({ kind: 'fault', on: 'list', fault: 'unreadableId' });
 
 /** What may happen besides changes and steps. A run gets a few of these, so that they meet often enough. */
@@ -103,7 +108,7 @@ const incidents: readonly fc.Arbitrary<Command>[] = [
   fc.record({ kind: fc.constant('fault'), on: fc.constant('events'), fault: eventFault }),
   fc.record({ kind: fc.constant('fault'), on: fc.constant('list'), fault: listFault }),
   fc.constant({ kind: 'fault', on: 'list', fault: 'absentLink' }),
-  fc.record({ kind: fc.constant('date'), date: fc.constantFrom('ahead', 'behind', 'absent') }),
+  date,
   reset,
   demand,
 ];
@@ -132,13 +137,28 @@ const comingAndGoing = fc.array(
   { minLength: 10, maxLength: 40, size: 'max' },
 );
 
+/** Long times in which little or nothing is for us, so that our offset stands still where the provider does not move it. */
+const quietTimes = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: step(3) },
+    { weight: 4, arbitrary: mutate('hidden') },
+    { weight: 2, arbitrary: fc.oneof(run, expire) },
+    { weight: 1, arbitrary: fc.oneof(mutate('change'), restart, date) },
+  ),
+  { minLength: 10, maxLength: 30, size: 'max' },
+);
+
 /** Runs over up to eight instruments; their incidents begin in the first walk, or after it. */
 export const scenarios: fc.Arbitrary<Scenario> = fc
   .record({
     traits,
     prefetch: fc.boolean(),
     before: fc.constantFrom(0, 0, 60),
-    commands: fc.oneof({ weight: 2, arbitrary: commands }, { weight: 1, arbitrary: comingAndGoing }),
+    commands: fc.oneof(
+      { weight: 8, arbitrary: commands },
+      { weight: 4, arbitrary: comingAndGoing },
+      { weight: 1, arbitrary: quietTimes },
+    ),
   })
   .map(({ before, ...scenario }) => ({
     ...scenario,

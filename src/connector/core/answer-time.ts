@@ -1,6 +1,20 @@
-/** When an answer was given, by the provider's clock where it sent one, else by ours, and so marked. */
+/** When an answer was given. Milliseconds since the epoch. */
 export interface AnswerTime {
-  /** Milliseconds since the epoch. */
+  /** By the provider's clock where it sent a date, else by ours, and so marked. */
   readonly dateMs: number;
   readonly from: 'provider' | 'connector';
+  /** By our own clock, whatever the provider says: neither clock alone can hide how much time has passed. */
+  readonly ownMs: number;
+}
+
+/** `date`: the provider's; null where it sent none. `ownMs`: our own clock. */
+export function answerTime(date: number | null, ownMs: number): AnswerTime {
+  return date === null ? { dateMs: ownMs, from: 'connector', ownMs } : { dateMs: date, from: 'provider', ownMs };
+}
+
+/** How much time lies between two answers, at least and at most: each clock may be wrong, and is never asked about the other's. */
+export function timeBetween(a: AnswerTime, b: AnswerTime): { readonly leastMs: number; readonly mostMs: number } {
+  const byUs = b.ownMs - a.ownMs;
+  const byProvider = a.from === 'provider' && b.from === 'provider' ? b.dateMs - a.dateMs : byUs;
+  return { leastMs: Math.max(0, Math.min(byUs, byProvider)), mostMs: Math.max(0, byUs, byProvider) };
 }

@@ -2,7 +2,7 @@ import { type CoreContext, type CoreState, type Outcome, walkContext } from './c
 import type { CoreAnswer, CoreNotification, WalkReason } from './instruments-messages.ts';
 import { beginWalk, type InstrumentsOffset, type WalkDemand } from './instruments-offset.ts';
 import { healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
-import { followStream, type StreamStep } from './stream.ts';
+import { confirmOffset, followStream, type StreamStep } from './stream.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 import { stepWalk } from './walk-table.ts';
 
@@ -24,8 +24,9 @@ export function followEvents(state: CoreState, answer: OffsetAnswer, at: CoreCon
   const notifications: CoreNotification[] = [];
   let after: CoreState = { ...state, stream: followed.stream, offset: { ...offset, ...followed.position } };
   if (followed.suspects) {
-    const fromMs = offset.serverDate.dateMs;
-    notifications.push({ kind: 'gapSuspected', fromMs, to: answer.time, since: offset.since });
+    const fromMs = offset.serverDate.dateMs - offset.standingMs;
+    const { ageMs } = followed;
+    notifications.push({ kind: 'gapSuspected', fromMs, to: answer.time, since: offset.since, ageMs });
   }
   const reason = reasonToWalk(after, followed, answer, at);
   if (reason === 'gapProven') {
@@ -36,7 +37,8 @@ export function followEvents(state: CoreState, answer: OffsetAnswer, at: CoreCon
   else if (taken !== null) after = walkBeside(after, taken, followed, at);
 
   const hasEvents = taken !== null && events.length > 0;
-  const commits = reason !== null || hasEvents || (taken !== null && isEmptyCommitDue(state, taken, at));
+  const commits =
+    reason !== null || hasEvents || followed.renews || (taken !== null && isEmptyCommitDue(state, taken, at));
   return {
     state: commits ? { ...after, committedMs: at.nowMs } : after,
     commits,
@@ -53,19 +55,17 @@ export function followEvents(state: CoreState, answer: OffsetAnswer, at: CoreCon
 export function takeStart(state: CoreState, since: string, at: CoreContext): Outcome {
   const { offset, stream } = state;
   const proof = weighGap(stream.proof, { kind: 'start', since, ours: offset.since }, gapContext(at));
-  const gapSuspectedFromMs = since === offset.since ? null : offset.gapSuspectedFromMs;
-  // Where the doubt is over, our own offset is asked at once: a drain may wait for it.
-  const dueMs = isOffsetInDoubt(proof) ? stream.dueMs : at.nowMs;
-  return {
-    state: { ...state, stream: { ...stream, proof, dueMs }, offset: { ...offset, gapSuspectedFromMs } },
-    commits: false,
-  };
+  // Where a doubt is over, our own offset is asked at once: a drain may wait for it.
+  const isOver = isOffsetInDoubt(stream.proof) && !isOffsetInDoubt(proof);
+  const asked = { ...stream, proof, dueMs: isOver ? at.nowMs : stream.dueMs };
+  const after = since === offset.since ? confirmOffset(asked, offset, at.nowMs) : { stream: asked };
+  return { state: { ...state, ...after }, commits: false };
 }
 
 /** Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. */
 export function takeTrial(state: CoreState, taken: boolean, at: CoreContext): Outcome {
   const proof = weighGap(state.stream.proof, { kind: taken ? 'trialTaken' : 'trialRefused' }, gapContext(at));
-  const dueMs = taken ? at.nowMs : state.stream.dueMs;
+  const dueMs = taken && isOffsetInDoubt(proof) ? at.nowMs : state.stream.dueMs;
   return { state: { ...state, stream: { ...state.stream, proof, dueMs } }, commits: false };
 }
 
@@ -96,7 +96,7 @@ function gapNotification(offset: InstrumentsOffset, { stream }: StreamStep, { ti
   return {
     kind: isReset ? 'streamReset' : 'gapProven',
     why: sign,
-    fromMs: offset.gapSuspectedFromMs ?? offset.serverDate.dateMs,
+    fromMs: offset.gapSuspectedFromMs ?? offset.serverDate.dateMs - offset.standingMs,
     to: time,
     lostAfter: offset.since,
     goesOnAfter: start,
@@ -112,10 +112,19 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
       ...offset,
       since: stream.proof.start ?? offset.since,
       serverDate: time,
+      standingMs: 0,
       gapSuspectedFromMs: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
     },
-    stream: { ...stream, proof: NO_PROOF, discarded: 0, caughtUp: false, dueMs: nowMs, takenMs: nowMs },
+    stream: {
+      ...stream,
+      proof: NO_PROOF,
+      discarded: 0,
+      caughtUp: false,
+      dueMs: nowMs,
+      takenMs: nowMs,
+      servedMs: nowMs,
+    },
   };
 }
 

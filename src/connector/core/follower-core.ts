@@ -9,10 +9,10 @@ import {
   followOffset,
   takeStart,
   takeTrial,
+  unshown,
 } from './follower-steps.ts';
 import type { ResetOffset } from './reset-offset.ts';
-import { RETENTION_MS, secondsToRetentionCliff } from './retention-gap.ts';
-import { streamAtStart } from './stream.ts';
+import { secondsToRetentionCliff, streamAtStart } from './stream.ts';
 
 /**
  * The decisions of a source that follows one stream: what to ask next, and what an answer means. It asks nothing
@@ -51,9 +51,7 @@ export class FollowerCore {
   /** Our own clock counts only until the provider has answered this task. Null before the first offset. */
   secondsToRetentionCliff(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;
-    const { stream, offset } = this.#state;
-    if (stream.takenMs === null) return secondsToRetentionCliff(offset.serverDate.dateMs, wallMs);
-    return (RETENTION_MS - (nowMs - stream.takenMs)) / 1000;
+    return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
   }
 
   /** What is wanted now. Asking changes nothing: after a failed request the same comes again, or something more urgent. */
@@ -66,7 +64,7 @@ export class FollowerCore {
     const isOverdue = answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
     if (!isOverdue && proof.phase === 'wantsStart') return { kind: 'start' };
     if (!isOverdue && proof.phase === 'wantsTrial' && proof.start !== null) {
-      return { kind: 'trial', since: proof.start };
+      return { kind: 'trial', since: unshown(proof.start, this.#settings) ?? '' };
     }
     if (nowMs >= dueMs) return { kind: 'stream', since: offset.since };
     return { kind: 'wait', ms: Math.max(1, Math.ceil(dueMs - nowMs)) };

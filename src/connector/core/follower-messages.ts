@@ -26,7 +26,14 @@ export type FollowerAnswer =
 
 /** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
 export type FollowerNotification =
-  | { readonly kind: 'gapSuspected'; readonly fromMs: number; readonly to: AnswerTime; readonly since: string | null }
+  /** `ageMs`: how long ago our offset was known to be one that is served. */
+  | {
+      readonly kind: 'gapSuspected';
+      readonly fromMs: number;
+      readonly to: AnswerTime;
+      readonly since: string | null;
+      readonly ageMs: number;
+    }
   /** What lay behind our offset is lost for good, as far as the stream no longer serves it. `reset`: it began anew. */
   | {
       readonly kind: 'gapProven' | 'streamReset';

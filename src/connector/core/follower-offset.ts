@@ -10,6 +10,8 @@ export interface FollowerOffset {
   readonly since: string | null;
   /** When the stream last answered us. */
   readonly serverDate: AnswerTime;
+  /** How long our offset had stood still then. */
+  readonly standingMs: number;
   /** When the stream had last answered before the gap that is suspected now; null when none is. */
   readonly gapSuspectedFromMs: number | null;
   /** When gaps were healed within the last day. */
@@ -27,6 +29,8 @@ export function writeFollowerOffset(offset: FollowerOffset): SourceOffset {
     since: offset.since,
     serverDate: isoDate(serverDate.dateMs),
     serverDateFrom: serverDate.from,
+    ownDate: isoDate(serverDate.ownMs),
+    standingMs: Math.round(offset.standingMs),
     gapSuspectedFrom: gapSuspectedFromMs === null ? null : isoDate(gapSuspectedFromMs),
     gapsHealedAt: gapsHealedAtMs.length === 0 ? null : gapsHealedAtMs.map(isoDate).join(' '),
   };
@@ -71,6 +75,8 @@ export function readFollowerOffset(
         'Restore the setting, or reset the offset and empty the topic.',
     );
   }
+  const { standingMs = 0 } = raw;
+  if (typeof standingMs !== 'number' || standingMs < 0) throw unreadable('no usable standingMs');
   const suspectedFrom = textOrNull('gapSuspectedFrom');
   const healedAt = textOrNull('gapsHealedAt');
   return {
@@ -79,7 +85,9 @@ export function readFollowerOffset(
     serverDate: {
       dateMs: dateMs('serverDate', text('serverDate')),
       from: raw.serverDateFrom === 'provider' ? 'provider' : 'connector',
+      ownMs: dateMs('ownDate', textOrNull('ownDate') ?? text('serverDate')),
     },
+    standingMs,
     gapSuspectedFromMs: suspectedFrom === null ? null : dateMs('gapSuspectedFrom', suspectedFrom),
     gapsHealedAtMs: healedAt === null ? [] : healedAt.split(' ').map((date) => dateMs('gapsHealedAt', date)),
   };

@@ -1,8 +1,8 @@
 import type { AnswerTime } from './answer-time.ts';
 import type { FollowerAnswer, FollowerDecision, FollowerNotification } from './follower-messages.ts';
 import type { FollowerOffset } from './follower-offset.ts';
-import { healedOnceMore, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
-import { followStream, type OffsetAnswer, type Stream, streamAtStart } from './stream.ts';
+import { healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
+import { confirmOffset, followStream, type OffsetAnswer, type Stream, streamAtStart } from './stream.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 
 /** The settings of a source that only follows a stream, as far as its decisions need them. Times in milliseconds. */
@@ -45,7 +45,14 @@ type Streamed = Extract<FollowerAnswer, { kind: 'stream' | 'refused' }>;
 /** No committed offset: the stream begins here, with no gap behind it. */
 export function beginAt(since: string | null, time: AnswerTime, { settings, nowMs }: FollowerContext): FollowerState {
   return {
-    offset: { filter: settings.filter, since, serverDate: time, gapSuspectedFromMs: null, gapsHealedAtMs: [] },
+    offset: {
+      filter: settings.filter,
+      since,
+      serverDate: time,
+      standingMs: 0,
+      gapSuspectedFromMs: null,
+      gapsHealedAtMs: [],
+    },
     stream: streamAtStart(nowMs),
     committedMs: nowMs,
   };
@@ -61,23 +68,22 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
   const position = { ...offset, since: shown(offset.since, at) };
   const step = followStream(state.stream, position, asOffsetAnswer(answer, at), { ...gapContext(at), events: items });
   const taken = answer.kind === 'stream' && step.reading !== null ? answer : null;
-  const suspected = { ...offset, gapSuspectedFromMs: step.position.gapSuspectedFromMs };
-  const followed = taken === null ? suspected : { ...suspected, since: taken.next, serverDate: taken.time };
+  const followed = { ...offset, ...step.position, since: unshown(step.position.since, at.settings) };
   let after: FollowerState = { ...state, stream: step.stream, offset: followed };
   const notifications: FollowerNotification[] = [];
   if (step.suspects) {
-    const fromMs = offset.serverDate.dateMs;
-    notifications.push({ kind: 'gapSuspected', fromMs, to: answer.time, since: offset.since });
+    const fromMs = offset.serverDate.dateMs - offset.standingMs;
+    notifications.push({ kind: 'gapSuspected', fromMs, to: answer.time, since: offset.since, ageMs: step.ageMs });
   }
   const isProven = step.stream.proof.phase === 'proven';
   if (isProven) {
-    notifications.push(gapNotification(suspected, step.stream, answer.time, at));
+    notifications.push(gapNotification(followed, step.stream, answer.time, at));
     after = healGap(after, answer.time, at);
   }
   const writes = taken !== null && items > 0;
   // The first offset of a stream that had none is worth a commit of its own.
   const isEmptyCommit = taken !== null && (offset.since === null || isEmptyCommitDue(state, taken.time, at));
-  const commits = isProven || step.suspects || writes || isEmptyCommit;
+  const commits = isProven || step.suspects || step.renews || writes || isEmptyCommit;
   return {
     state: commits ? { ...after, committedMs: at.nowMs } : after,
     commits,
@@ -98,24 +104,27 @@ export function takeStart(
   // Without an offset the provider may begin with its oldest check: ours can be the newest offset all the same.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
-  const start = { kind: 'start', since: isOurs ? ours : shown(since, at), ours } as const;
-  const proof = weighGap(stream.proof, start, gapContext(at));
-  const gapSuspectedFromMs = isOurs ? null : offset.gapSuspectedFromMs;
-  const after = { ...state, stream: { ...stream, proof }, offset: { ...offset, gapSuspectedFromMs } };
+  // Where nothing is wrong with ours, only the newest can take its place: what lies before it is on the topic already.
+  const isRenewal = stream.proof.sign === 'standing';
+  const fresh = isWithoutOffset && isRenewal ? newest : since;
+  const shownStart = fresh === null ? null : shown(fresh, at);
+  const start = { kind: 'start', since: isOurs ? ours : shownStart, ours } as const;
+  const asked = { ...stream, proof: weighGap(stream.proof, start, gapContext(at)) };
+  const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, at.nowMs) : { stream: asked }) };
   // The request without an offset is both at once: a fresh start, and the trial that it gets 200.
-  return isWithoutOffset ? takeTrial(after, true, at) : { state: after, commits: false };
+  return isWithoutOffset && !isRenewal ? takeTrial(after, true, at) : { state: after, commits: false };
 }
 
 /** Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. */
 export function takeTrial(state: FollowerState, taken: boolean, at: FollowerContext): FollowerOutcome {
   const { stream } = state;
   const proof = weighGap(stream.proof, { kind: taken ? 'trialTaken' : 'trialRefused' }, gapContext(at));
-  const dueMs = proof.phase === 'wantsAgain' ? at.nowMs : stream.dueMs;
+  const dueMs = proof.phase === 'wantsAgain' && isOffsetInDoubt(proof) ? at.nowMs : stream.dueMs;
   return { state: { ...state, stream: { ...stream, proof, dueMs } }, commits: false };
 }
 
 function gapNotification(
-  { since: lostAfter, serverDate, gapSuspectedFromMs }: FollowerOffset,
+  { since: lostAfter, serverDate, standingMs, gapSuspectedFromMs }: FollowerOffset,
   { proof: { sign, start } }: Stream,
   to: AnswerTime,
   at: FollowerContext,
@@ -126,7 +135,7 @@ function gapNotification(
   return {
     kind: order !== null && order < 0 ? 'streamReset' : 'gapProven',
     why: sign,
-    fromMs: gapSuspectedFromMs ?? serverDate.dateMs,
+    fromMs: gapSuspectedFromMs ?? serverDate.dateMs - standingMs,
     to,
     lostAfter,
     goesOnAfter,
@@ -143,10 +152,19 @@ function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): F
       ...offset,
       since: start === null ? offset.since : freshStart(start, at),
       serverDate: time,
+      standingMs: 0,
       gapSuspectedFromMs: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
     },
-    stream: { ...stream, proof: NO_PROOF, discarded: 0, caughtUp: false, dueMs: at.nowMs, takenMs: at.nowMs },
+    stream: {
+      ...stream,
+      proof: NO_PROOF,
+      discarded: 0,
+      caughtUp: false,
+      dueMs: at.nowMs,
+      takenMs: at.nowMs,
+      servedMs: at.nowMs,
+    },
   };
 }
 
@@ -182,4 +200,10 @@ function asOffsetAnswer(answer: Streamed, at: FollowerContext): OffsetAnswer {
 function shown(since: string | null, { settings }: FollowerContext): string {
   if (since === null) return '';
   return settings.begins === 'withoutOffset' ? `=${since}` : since;
+}
+
+/** An offset as the provider knows it, of one that was shown. */
+export function unshown(since: string, { begins }: FollowerSettings): string | null {
+  if (since === '') return null;
+  return begins === 'withoutOffset' ? since.slice(1) : since;
 }

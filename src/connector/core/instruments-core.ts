@@ -14,7 +14,7 @@ import type { CoreAnswer, CoreDecision, CoreRequest, EventFacts } from './instru
 import type { InstrumentsOffset } from './instruments-offset.ts';
 import { nextRequest } from './next-request.ts';
 import type { ResetOffset } from './reset-offset.ts';
-import { RETENTION_MS, secondsToRetentionCliff } from './retention-gap.ts';
+import { secondsToRetentionCliff } from './stream.ts';
 import type { WalkPhase } from './walk.ts';
 
 /**
@@ -71,9 +71,7 @@ export class InstrumentsCore {
   /** Our own clock counts only until the provider has answered this task. Null before the first offset. */
   secondsToRetentionCliff(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;
-    const { stream, offset } = this.#state;
-    if (stream.takenMs === null) return secondsToRetentionCliff(offset.serverDate.dateMs, wallMs);
-    return (RETENTION_MS - (nowMs - stream.takenMs)) / 1000;
+    return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
   }
 
   /** What is wanted now. Asking changes nothing: after a failed request the same comes again, or something more urgent. */

@@ -87,7 +87,14 @@ export type CoreNotification =
       readonly resumed: boolean;
       readonly counts: WalkCounts;
     }
-  | { readonly kind: 'gapSuspected'; readonly fromMs: number; readonly to: AnswerTime; readonly since: string }
+  /** `ageMs`: how long ago our offset was known to be one that is served. */
+  | {
+      readonly kind: 'gapSuspected';
+      readonly fromMs: number;
+      readonly to: AnswerTime;
+      readonly since: string;
+      readonly ageMs: number;
+    }
   /** Events between the two offsets, dropped or not, are lost for good. `reset`: the stream began anew. */
   | {
       readonly kind: 'gapProven' | 'streamReset';

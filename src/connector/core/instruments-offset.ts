@@ -14,6 +14,8 @@ export interface InstrumentsOffset {
   readonly since: string;
   /** When the stream last answered us. Pages do not count: they say nothing about the stream. */
   readonly serverDate: AnswerTime;
+  /** How long our offset had stood still then. */
+  readonly standingMs: number;
   /** The number of the newest walk, from 1. */
   readonly walk: number;
   /** When that walk began, by the same clock. */
@@ -71,6 +73,7 @@ export function firstOffset(
     filter,
     since,
     serverDate: time,
+    standingMs: 0,
     walk: 0,
     walkStartedAtMs: time.dateMs,
     walkPending: false,
@@ -96,6 +99,8 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset 
     since: offset.since,
     serverDate: isoDate(offset.serverDate.dateMs),
     serverDateFrom: offset.serverDate.from,
+    ownDate: isoDate(offset.serverDate.ownMs),
+    standingMs: Math.round(offset.standingMs),
     walk: offset.walk,
     walkStartedAt: isoDate(offset.walkStartedAtMs),
     walkPending: offset.walkPending,
@@ -141,11 +146,17 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
   const counts = Object.fromEntries(COUNT_NAMES.map((name) => [name, readOr(countKey(name), isCount, 0)]));
   // Version 1 never read the stream: its offset is as old as its walk, whatever its pages were answered.
   const serverDate = read(raw.version === 1 ? 'walkStartedAt' : 'serverDate', isDate);
+  const ownDate = raw.version === 1 ? serverDate : readOr('ownDate', isDate, serverDate);
   const suspectedFrom = readOr('gapSuspectedFrom', isDate, null);
   return {
     filter,
     since: read('since', isText),
-    serverDate: { dateMs: Date.parse(serverDate), from: readOr('serverDateFrom', isClock, 'connector') },
+    serverDate: {
+      dateMs: Date.parse(serverDate),
+      from: readOr('serverDateFrom', isClock, 'connector'),
+      ownMs: Date.parse(ownDate),
+    },
+    standingMs: readOr('standingMs', isCount, 0),
     walk: read('walk', isCount),
     walkStartedAtMs: Date.parse(read('walkStartedAt', isDate)),
     walkPending: read('walkPending', isFlag),

@@ -1,5 +1,4 @@
 import { ConnectorError } from '../../errors.ts';
-import type { AnswerTime } from './answer-time.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 
 /*
@@ -8,6 +7,10 @@ import { compareStreamOffsets } from './stream-offset.ts';
  * To take one as *proven* gives our offset up for good, so it takes three rounds of evidence. A round is: our offset
  * gets a bad sign; a fresh start E of the stream is asked for; the same request with E gets 200; our offset gets the
  * same sign again. E is older than the last of these, so whatever our offset could still have served is not lost.
+ *
+ * An offset that stands still, since all is filtered out, grows as old as one of which nothing was asked, and a provider
+ * may answer it with nothing for ever once it has expired. So it is replaced long before that, by one such round: E is
+ * kept for the time of a proof, in which our offset still answers nothing; then nothing lies between the two.
  */
 
 const HOUR_MS = 3_600_000;
@@ -16,33 +19,25 @@ const DAY_MS = 24 * HOUR_MS;
 /** How long the provider keeps events (part 8 of the interface). */
 export const RETENTION_MS = 7 * DAY_MS;
 const MARGIN_MS = 12 * HOUR_MS;
+const STANDING_MS = 6 * HOUR_MS;
 const ROUNDS_OF_PROOF = 3;
 const HEALED_GAPS_PER_DAY = 2;
 // The answers that say nothing about our offset: credentials, permission, patience.
 const NEUTRAL_STATUS: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
-/**
- * Whether the time that has passed since the last committed answer makes a gap likely. Looked at only when there is
- * reason to: at the first answer after a start, or after 12 h without one by our monotonic clock.
- */
-export function isGapSuspected(facts: {
-  /** Since the last answer that was taken, by the monotonic clock; null when there was none since the start. */
-  readonly silentMs: number | null;
-  readonly committed: AnswerTime;
-  readonly answered: AnswerTime;
-}): boolean {
-  if (facts.silentMs !== null && facts.silentMs < MARGIN_MS) return false;
-  return facts.answered.dateMs - facts.committed.dateMs > RETENTION_MS - MARGIN_MS;
+/** Whether a gap is likely behind an offset that was known to be served this long ago. */
+export function isGapSuspected(ageMs: number): boolean {
+  return ageMs > RETENTION_MS - MARGIN_MS;
+}
+
+/** Whether an offset that is answered with nothing has stood still for so long that a fresh one is due in its place. */
+export function isStanding(ageMs: number): boolean {
+  return ageMs >= STANDING_MS;
 }
 
 /** Whether a status refuses our offset, and not our credentials or our haste. */
 export function refusesOffset(status: number): boolean {
   return status >= 400 && status < 500 && !NEUTRAL_STATUS.has(status);
-}
-
-/** Seconds until events that we have not read are dropped, were the stream never answered again; negative after. */
-export function secondsToRetentionCliff(committedDateMs: number, nowDateMs: number): number {
-  return (committedDateMs + RETENTION_MS - nowDateMs) / 1000;
 }
 
 /** What an answer to our offset says against it. */
@@ -53,7 +48,9 @@ export type GapSign =
   /** Offers an offset lower than ours. */
   | 'lower'
   /** Events, but the same cursor. */
-  | 'stuck';
+  | 'stuck'
+  /** Answered nothing and stayed for long, though no gap is suspected: nothing against it, but a fresh one is better. */
+  | 'standing';
 
 export type GapPhase = 'none' | 'resting' | 'wantsStart' | 'wantsTrial' | 'wantsAgain' | 'proven';
 
@@ -66,6 +63,8 @@ export interface GapProof {
   /** When the first of them ended, by the monotonic clock, and when the newest did or came to nothing. */
   readonly firstMs: number;
   readonly lastMs: number;
+  /** When the fresh start came. */
+  readonly startMs: number;
   /** The newest fresh start of the stream; where a proven gap goes on. */
   readonly start: string | null;
 }
@@ -74,8 +73,8 @@ export type GapInput =
   /** Our offset was answered as it should be. */
   | { readonly kind: 'healthy' }
   | { readonly kind: 'sign'; readonly sign: GapSign }
-  /** A fresh start of the stream came. */
-  | { readonly kind: 'start'; readonly since: string; readonly ours: string }
+  /** A fresh start of the stream came; null: it came to nothing that could take the place of ours. */
+  | { readonly kind: 'start'; readonly since: string | null; readonly ours: string }
   | { readonly kind: 'trialTaken' }
   | { readonly kind: 'trialRefused' };
 
@@ -84,7 +83,15 @@ interface GapContext {
   readonly gapProofMs: number;
 }
 
-export const NO_PROOF: GapProof = { phase: 'none', sign: null, rounds: 0, firstMs: 0, lastMs: 0, start: null };
+export const NO_PROOF: GapProof = {
+  phase: 'none',
+  sign: null,
+  rounds: 0,
+  firstMs: 0,
+  lastMs: 0,
+  startMs: 0,
+  start: null,
+};
 
 type Cell<K extends GapInput['kind']> = (
   proof: GapProof,
@@ -121,7 +128,8 @@ const TABLE: Table = {
   resting: {
     healthy: forget,
     sign: ifSame((proof, _, { nowMs, gapProofMs }) => {
-      const isDue = nowMs - proof.lastMs >= gapProofMs / (ROUNDS_OF_PROOF - 1);
+      const restMs = proof.sign === 'standing' ? HOUR_MS : gapProofMs / (ROUNDS_OF_PROOF - 1);
+      const isDue = nowMs - proof.lastMs >= restMs;
       return isDue ? { ...proof, phase: 'wantsStart' } : proof;
     }),
     start: stay,
@@ -131,11 +139,10 @@ const TABLE: Table = {
   wantsStart: {
     healthy: forget,
     sign: ifSame(stay),
-    start: (proof, { since, ours }, at) => {
-      const order = compareStreamOffsets(since, ours);
-      const differs = proof.sign === 'lower' ? order !== null && order < 0 : since !== ours;
-      return differs ? { ...proof, phase: 'wantsTrial', start: since } : giveUp(proof, null, at);
-    },
+    start: (proof, { since, ours }, at) =>
+      since !== null && isFresher(since, ours, proof.sign)
+        ? { ...proof, phase: 'wantsTrial', start: since, startMs: at.nowMs }
+        : giveUp(proof, null, at),
     trialTaken: stay,
     trialRefused: stay,
   },
@@ -149,6 +156,7 @@ const TABLE: Table = {
   wantsAgain: {
     healthy: forget,
     sign: ifSame((proof, _, { nowMs, gapProofMs }) => {
+      if (proof.sign === 'standing') return nowMs - proof.startMs < gapProofMs ? proof : { ...proof, phase: 'proven' };
       const rounds = proof.rounds + 1;
       const firstMs = proof.rounds === 0 ? nowMs : proof.firstMs;
       const isProven = rounds >= ROUNDS_OF_PROOF && nowMs - firstMs >= gapProofMs;
@@ -161,9 +169,16 @@ const TABLE: Table = {
   proven: { healthy: stay, sign: stay, start: stay, trialTaken: stay, trialRefused: stay },
 };
 
+/** Whether a fresh start can take the place of our offset; where offsets can be compared, only a reset goes back. */
+function isFresher(since: string, ours: string, sign: GapSign | null): boolean {
+  const order = compareStreamOffsets(since, ours);
+  if (sign === 'lower') return order !== null && order < 0;
+  return since !== ours && !(sign === 'standing' && order !== null && order < 0);
+}
+
 /** Whether there is anything against our offset: then an answer without events does not mean that there were none. */
-export function isOffsetInDoubt({ phase, rounds }: GapProof): boolean {
-  return phase !== 'none' && !(phase === 'resting' && rounds === 0);
+export function isOffsetInDoubt({ phase, sign, rounds }: GapProof): boolean {
+  return phase !== 'none' && sign !== 'standing' && !(phase === 'resting' && rounds === 0);
 }
 
 /** The evidence after one more answer. */

@@ -1,11 +1,13 @@
-import type { AnswerTime } from './answer-time.ts';
+import { type AnswerTime, timeBetween } from './answer-time.ts';
 import {
   type GapInput,
   type GapProof,
   type GapSign,
   isGapSuspected,
   isOffsetInDoubt,
+  isStanding,
   NO_PROOF,
+  RETENTION_MS,
   weighGap,
 } from './retention-gap.ts';
 import { hasMore, isNewestLower, readStreamAnswer, type StreamAnswer, type StreamReading } from './stream-answer.ts';
@@ -16,6 +18,8 @@ export interface Stream {
   readonly answeredMs: number | null;
   /** When an answer was last taken. */
   readonly takenMs: number | null;
+  /** When our offset was last known to be one that is served: it moved, or was a fresh start. Null before the first answer. */
+  readonly servedMs: number | null;
   /** When it is to be asked next. */
   readonly dueMs: number;
   /** How many answers in a row were discarded or refused. */
@@ -29,6 +33,8 @@ export interface Stream {
 export interface StreamPosition {
   readonly since: string;
   readonly serverDate: AnswerTime;
+  /** How long the offset had stood still then. */
+  readonly standingMs: number;
   /** When the stream had last answered before the gap that is suspected; null when none is. */
   readonly gapSuspectedFromMs: number | null;
 }
@@ -48,12 +54,24 @@ export interface StreamStep {
   readonly discarded: GapSign | null;
   /** A gap is suspected from this answer on. */
   readonly suspects: boolean;
+  /** How long ago our offset was known to be one that is served. */
+  readonly ageMs: number;
+  /** Whether a fresh offset takes the place of one that stood still; lives that are too short to commit it would add up. */
+  readonly renews: boolean;
 }
 
 const FIRST_REPEAT_MS = 1_000;
 
 export function streamAtStart(nowMs: number): Stream {
-  return { answeredMs: null, takenMs: null, dueMs: nowMs, discarded: 0, caughtUp: false, proof: NO_PROOF };
+  return {
+    answeredMs: null,
+    takenMs: null,
+    servedMs: null,
+    dueMs: nowMs,
+    discarded: 0,
+    caughtUp: false,
+    proof: NO_PROOF,
+  };
 }
 
 /** Reads one answer to our offset: whether it is taken, when to ask again, and what it says about a retention gap. */
@@ -73,20 +91,23 @@ export function followStream(
   const { since } = position;
   const reading = answer.kind === 'refused' ? 'refused' : readStreamAnswer(since, answer, at.events);
   const taken = reading === 'moved' || reading === 'quiet' ? reading : null;
-  const silentMs = stream.takenMs === null ? null : nowMs - stream.takenMs;
-  const committed = position.serverDate;
-  const suspects =
-    position.gapSuspectedFromMs === null && isGapSuspected({ silentMs, committed, answered: answer.time });
+  const ageMs = offsetAgeMs(stream, position, answer.time, nowMs);
+  const suspects = position.gapSuspectedFromMs === null && isGapSuspected(ageMs);
+  const suspectedFrom = suspects ? position.serverDate.dateMs - position.standingMs : position.gapSuspectedFromMs;
   // An offset that moves on is served: whatever was suspected, the provider still knows it.
-  const suspectedFrom = suspects ? committed.dateMs : position.gapSuspectedFromMs;
   const gapSuspectedFromMs = reading === 'moved' ? null : suspectedFrom;
-  const proof = weighGap(stream.proof, gapInput(reading, since, answer, gapSuspectedFromMs !== null), at);
+  const isSuspected = gapSuspectedFromMs !== null;
+  const weighed = weighGap(stream.proof, gapInput(reading, since, answer, { isSuspected, ageMs }), at);
+  const renewed = weighed.phase === 'proven' && weighed.sign === 'standing' ? weighed.start : null;
+  const proof = renewed === null ? weighed : NO_PROOF;
+  const isFresh = reading === 'moved' || renewed !== null;
   const discarded = taken === null ? stream.discarded + 1 : 0;
   const isAtEnd = answer.kind === 'events' && taken !== null && (taken === 'quiet' || !hasMore(answer));
   return {
     stream: {
       answeredMs: nowMs,
       takenMs: taken === null ? stream.takenMs : nowMs,
+      servedMs: isFresh ? nowMs : nowMs - ageMs,
       dueMs: nowMs + pauseMs(reading, answer, discarded, at.pollIntervalMs),
       discarded,
       caughtUp: isAtEnd && !isOffsetInDoubt(proof),
@@ -95,10 +116,17 @@ export function followStream(
     position:
       taken === null || answer.kind === 'refused'
         ? { ...position, gapSuspectedFromMs }
-        : { since: answer.next, serverDate: answer.time, gapSuspectedFromMs },
+        : {
+            since: renewed ?? answer.next,
+            serverDate: answer.time,
+            standingMs: isFresh ? 0 : ageMs,
+            gapSuspectedFromMs,
+          },
     reading: taken,
     discarded: reading === 'moved' || reading === 'quiet' ? null : reading,
     suspects,
+    ageMs,
+    renews: renewed !== null,
   };
 }
 
@@ -106,12 +134,49 @@ function gapInput(
   reading: StreamReading | 'refused',
   since: string,
   answer: OffsetAnswer,
-  isSuspected: boolean,
+  { isSuspected, ageMs }: { readonly isSuspected: boolean; readonly ageMs: number },
 ): GapInput {
   if (reading === 'moved') return { kind: 'healthy' };
   if (reading !== 'quiet') return { kind: 'sign', sign: reading };
   if (answer.kind === 'events' && isNewestLower(since, answer)) return { kind: 'sign', sign: 'lower' };
-  return isSuspected ? { kind: 'sign', sign: 'quiet' } : { kind: 'healthy' };
+  if (isSuspected) return { kind: 'sign', sign: 'quiet' };
+  return isStanding(ageMs) ? { kind: 'sign', sign: 'standing' } : { kind: 'healthy' };
+}
+
+/**
+ * How long ago our offset was known to be one that is served. Across a restart as much as either clock says; within the
+ * life of a task by the monotonic clock, but for a machine that slept: then both of the others agree that it is longer.
+ */
+function offsetAgeMs(
+  { servedMs }: Stream,
+  { serverDate, standingMs }: StreamPosition,
+  time: AnswerTime,
+  nowMs: number,
+): number {
+  const { leastMs, mostMs } = timeBetween(serverDate, time);
+  return servedMs === null ? standingMs + mostMs : Math.max(nowMs - servedMs, standingMs + leastMs);
+}
+
+/** The offset and its stream after a fresh start that turned out to be our offset: it is served, and there is no gap. */
+export function confirmOffset<Offset extends Pick<StreamPosition, 'standingMs' | 'gapSuspectedFromMs'>>(
+  stream: Stream,
+  offset: Offset,
+  nowMs: number,
+): { readonly stream: Stream; readonly offset: Offset } {
+  return {
+    stream: { ...stream, servedMs: nowMs },
+    offset: { ...offset, standingMs: 0, gapSuspectedFromMs: null },
+  };
+}
+
+/** Seconds until our offset expires, were the stream never answered again; negative after. `wallMs`: our own clock. */
+export function secondsToRetentionCliff(
+  { servedMs }: Stream,
+  { serverDate, standingMs }: Pick<StreamPosition, 'serverDate' | 'standingMs'>,
+  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
+): number {
+  const ageMs = servedMs === null ? standingMs + wallMs - serverDate.ownMs : nowMs - servedMs;
+  return (RETENTION_MS - ageMs) / 1000;
 }
 
 /** At once while there is more; soon after an answer that was discarded, then ever later; else at the interval. */

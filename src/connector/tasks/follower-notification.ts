@@ -1,6 +1,6 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
 import type { FollowerNotification } from '../core/follower-messages.ts';
-import { offsetReset, SIGNS } from './notification-content.ts';
+import { ageText, offsetReset, SIGNS } from './notification-content.ts';
 
 /** How a notification speaks of what a stream carries. */
 export interface FollowerWords {
@@ -26,7 +26,7 @@ export function followerNotification(
       kind: 'retention-gap-suspected',
       message: words.suspected,
       gapSinceFrom: notification.since,
-      why: `no answer for ${Math.round((to.dateMs - fromMs) / 3_600_000)} hours by the clock of the ${to.from}`,
+      why: ageText(notification.ageMs),
     };
   }
   return {

@@ -11,7 +11,7 @@ import {
 } from '../../provider/page-link.ts';
 import type { ReferenceData } from '../../provider/reference-data.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { AnswerTime } from '../core/answer-time.ts';
+import { type AnswerTime, answerTime } from '../core/answer-time.ts';
 import { refusesOffset } from '../core/retention-gap.ts';
 import type { StreamAnswer } from '../core/stream-answer.ts';
 import { assertFewFailures } from './instrument-records.ts';
@@ -70,8 +70,7 @@ export function createInstrumentsProvider(options: {
   const answerSize = new PageSize(options.maxEvents);
   let asked: PageSize = pageSize;
 
-  const timeOf = ({ date }: HttpAnswer): AnswerTime =>
-    date === null ? { dateMs: clock.wallMs(), from: 'connector' } : { dateMs: date, from: 'provider' };
+  const timeOf = ({ date }: HttpAnswer): AnswerTime => answerTime(date, clock.wallMs());
 
   async function fetchList(minId: string | null, limit: number, signal: AbortSignal) {
     const { pages } = await decoders(signal);
@@ -134,7 +133,7 @@ export function createInstrumentsProvider(options: {
         const status = error instanceof ConnectorError ? error.fields.status : undefined;
         if (typeof status !== 'number' || !refusesOffset(status) || status === 413) throw error;
         if (status === 400 && maxEvents > 1) await assertRefusesOne(since, maxEvents, signal);
-        return { kind: 'refused', status, time: { dateMs: clock.wallMs(), from: 'connector' } };
+        return { kind: 'refused', status, time: refusalTime(error, clock) };
       }
     },
     failed: (error) => asked.failed(error),
@@ -149,4 +148,10 @@ export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string
     'PROTOCOL_VIOLATION',
     `The answer of ${endpoint} has no object "links", which alone tells where to go on. Nothing was written.`,
   );
+}
+
+/** When a refusal was given: refusals have dates too. */
+export function refusalTime(error: unknown, clock: Clock): AnswerTime {
+  const date = error instanceof ConnectorError ? error.fields.dateMs : null;
+  return answerTime(typeof date === 'number' ? date : null, clock.wallMs());
 }

@@ -11,7 +11,13 @@ export const SIGNS = {
   quiet: 'the provider answers our offset with nothing while the stream goes on',
   lower: 'the provider offers a lower offset than ours',
   stuck: 'the provider repeats events without moving on',
+  standing: 'our offset stood still for long',
 } as const;
+
+/** Why a gap is suspected, for people. */
+export function ageText(ageMs: number): string {
+  return `our offset was last known to be served ${Math.round(ageMs / 3_600_000)} hours ago`;
+}
 
 const RESET_WORDS = {
   anew: 'The stream goes on from now, and a walk brings every instrument up to date.',
@@ -59,7 +65,7 @@ function walkCompleted({ walk, startedAtMs, resumed, counts }: NotificationOf<'w
   };
 }
 
-function gapSuspected({ fromMs, to, since }: NotificationOf<'gapSuspected'>) {
+function gapSuspected({ fromMs, to, since, ageMs }: NotificationOf<'gapSuspected'>) {
   return {
     kind: 'retention-gap-suspected',
     message:
@@ -68,7 +74,7 @@ function gapSuspected({ fromMs, to, since }: NotificationOf<'gapSuspected'>) {
     gapFrom: fromMs,
     gapTo: to.dateMs,
     gapSinceFrom: since,
-    why: `no answer for ${Math.round((to.dateMs - fromMs) / 3_600_000)} hours by the clock of the ${to.from}`,
+    why: ageText(ageMs),
   };
 }
 

@@ -3,11 +3,11 @@ import { ConnectorError } from '../../errors.ts';
 import type { HttpAnswer } from '../../http/client.ts';
 import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../provider/pre-trade-checks.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { AnswerTime } from '../core/answer-time.ts';
+import { answerTime } from '../core/answer-time.ts';
 import { refusesOffset } from '../core/retention-gap.ts';
 import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
 import { assertFewFailures } from './instrument-records.ts';
-import { linksOf } from './instruments-provider.ts';
+import { linksOf, refusalTime } from './instruments-provider.ts';
 
 /** The provider's pre-trade checks, decoded and with their links read. */
 export function followPreTradeChecks(options: {
@@ -25,15 +25,13 @@ export function followPreTradeChecks(options: {
     const decoder = await options.decoder(signal);
     const consume = async ({ body, date }: HttpAnswer): Promise<FollowedAnswer<DecodedCheck>> => {
       const decoded = await decoder.decode(body);
-      const time: AnswerTime =
-        date === null ? { dateMs: clock.wallMs(), from: 'connector' } : { dateMs: date, from: 'provider' };
       return {
         decoded,
         next: nextCheckOffset(linksOf(decoded.envelope, endpoint), baseUrl),
         nextId: newestCheckOffset(decoded.envelope),
         // How many an answer holds at most is not shown: after one with checks another is asked for at once.
         full: decoded.rows.length > 0,
-        time,
+        time: answerTime(date, clock.wallMs()),
       };
     };
     const answer = await preTradeChecks.list(since, consume, signal);
@@ -43,8 +41,9 @@ export function followPreTradeChecks(options: {
 
   return {
     async start(signal) {
-      const { next, nextId, time } = await ask(null, signal);
-      return { since: next, newest: nextId, time };
+      const { next, nextId, time, decoded } = await ask(null, signal);
+      // Behind an answer that holds nothing lies nothing.
+      return { since: next, newest: nextId ?? (decoded.rows.length === 0 ? next : null), time };
     },
     async after(since, signal) {
       try {
@@ -53,7 +52,7 @@ export function followPreTradeChecks(options: {
         const status = error instanceof ConnectorError ? error.fields.status : undefined;
         const isRefusal = since !== null && typeof status === 'number' && refusesOffset(status) && status !== 413;
         if (!isRefusal) throw error;
-        return { kind: 'refused', status, time: { dateMs: clock.wallMs(), from: 'connector' } };
+        return { kind: 'refused', status, time: refusalTime(error, clock) };
       }
     },
     // How many checks come cannot be chosen.

@@ -29,7 +29,7 @@ test('busy answers carry how long the server asks us to wait, in seconds or as a
       code: 'PROVIDER_BUSY',
       action: 'retry',
       retryAfterMs: waitMs,
-      fields: { status, endpoint: '/v1/instruments' },
+      fields: { status, endpoint: '/v1/instruments', dateMs: Date.parse(date) },
     });
     assert.equal(requests, 1, 'the caller repeats, not the client');
   }
@@ -46,11 +46,12 @@ test('refusals say what to do: 413 asks for less, 400 and 404 are told with thei
     let requests = 0;
     const { url } = await serve(t, (_, response) => {
       requests += 1;
+      response.sendDate = false;
       response.writeHead(status).end('not even a problem');
     });
     await assert.rejects(clientFor(t, url).get(page, text, never), {
       code,
-      fields: { status, endpoint: '/v1/instruments' },
+      fields: { status, endpoint: '/v1/instruments', dateMs: null },
     });
     assert.equal(requests, 1);
   }

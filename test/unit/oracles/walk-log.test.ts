@@ -16,7 +16,8 @@ function rightLog(pages: number): WalkLog {
     return {
       filter: 'scope=all',
       since: '1-1',
-      serverDate: { dateMs: 0, from: 'provider' },
+      serverDate: { dateMs: 0, from: 'provider', ownMs: 0 },
+      standingMs: 0,
       walk: 1,
       walkStartedAtMs: 0,
       walkPending: page < 4,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { answerTime } from '../../../../src/connector/core/answer-time.ts';
 import { Census } from '../../../../src/connector/core/census.ts';
 import type { CoreSettings } from '../../../../src/connector/core/core-settings.ts';
 import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
@@ -21,7 +22,7 @@ export const SETTINGS: CoreSettings = {
   maxShrink: 0.05,
   shrinkAlwaysAllowed: 20,
 };
-export const time = (ms: number) => ({ dateMs: START_MS + ms, from: 'provider' as const });
+export const time = (ms: number) => answerTime(START_MS + ms, START_MS + ms);
 export const row = (id: number) => ({ id: BigInt(id), digest: BigInt(id) });
 export const event = (id: number): EventFacts => ({ ...row(id), deletes: false });
 

@@ -19,7 +19,8 @@ test('five days away is no gap; seven days are suspected at the first answer, wh
   assert.deepEqual(early.take({ items: 1, next: '6-0' }).notifications, []);
   const late = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 7 * DAY_MS);
   const decision = late.take({ items: 1, next: '6-0' });
-  const told = { kind: 'gapSuspected', fromMs: NOON, to: provider(NOON + 7 * DAY_MS), since: '5-0' };
+  const to = provider(NOON + 7 * DAY_MS);
+  const told = { kind: 'gapSuspected', fromMs: NOON, to, since: '5-0', ageMs: 7 * DAY_MS };
   assert.deepEqual([decision.notifications, decision.writes, decision.offset?.since], [[told], true, '6-0']);
   assert.deepEqual(late.pass(POLL_MS).take({ items: 1, next: '7-0' }).notifications, [], 'it is told once');
 });

@@ -10,7 +10,12 @@ import { ConnectorError } from '../../../../src/errors.ts';
 const OFFSET: FollowerOffset = {
   filter: 'scope=my eventType=newissue',
   since: '1700000000000-3',
-  serverDate: { dateMs: Date.parse('2026-01-01T12:00:00.250Z'), from: 'provider' },
+  serverDate: {
+    dateMs: Date.parse('2026-01-01T12:00:00.250Z'),
+    from: 'provider',
+    ownMs: Date.parse('2026-01-01T12:00:01Z'),
+  },
+  standingMs: 90_000,
   gapSuspectedFromMs: Date.parse('2025-12-24T00:00:00Z'),
   gapsHealedAtMs: [Date.parse('2026-01-01T01:00:00Z'), Date.parse('2026-01-01T02:00:00Z')],
 };
@@ -21,13 +26,20 @@ test('what is written is read again, and is a flat map in a fixed order', () => 
   assert.equal(
     JSON.stringify(raw),
     '{"version":1,"filter":"scope=my eventType=newissue","since":"1700000000000-3",' +
-      '"serverDate":"2026-01-01T12:00:00.250Z","serverDateFrom":"provider",' +
+      '"serverDate":"2026-01-01T12:00:00.250Z","serverDateFrom":"provider","ownDate":"2026-01-01T12:00:01.000Z",' +
+      '"standingMs":90000,' +
       '"gapSuspectedFrom":"2025-12-24T00:00:00.000Z",' +
       '"gapsHealedAt":"2026-01-01T01:00:00.000Z 2026-01-01T02:00:00.000Z"}',
   );
   assert.deepEqual(readFollowerOffset(JSON.parse(JSON.stringify(raw)), expected), OFFSET);
   const plain = { ...OFFSET, since: null, gapSuspectedFromMs: null, gapsHealedAtMs: [] };
   assert.deepEqual(readFollowerOffset(writeFollowerOffset(plain), { ...expected, mayLackSince: true }), plain);
+});
+
+test('an offset from before our own clock was kept is read as if both clocks had agreed', () => {
+  const { ownDate: _, standingMs: __, ...before } = writeFollowerOffset(OFFSET);
+  const read = readFollowerOffset(before, expected);
+  assert.deepEqual([read.serverDate.ownMs, read.standingMs], [OFFSET.serverDate.dateMs, 0]);
 });
 
 test('an offset of another filter stops the source', () => {
@@ -47,6 +59,8 @@ for (const [what, change] of Object.entries({
   'a since that is a number': { since: 5 },
   'no date': { serverDate: null },
   'a date that is none': { serverDate: 'soon' },
+  'a date of ours that is none': { ownDate: 'soon' },
+  'a negative standing': { standingMs: -1 },
   'a suspicion that is none': { gapSuspectedFrom: 'soon' },
   'healed gaps that are none': { gapsHealedAt: '2026-01-01T01:00:00Z x' },
 })) {

@@ -1,3 +1,4 @@
+import { answerTime } from '../../../../src/connector/core/answer-time.ts';
 import { FollowerCore } from '../../../../src/connector/core/follower-core.ts';
 import type { FollowerAnswer, FollowerDecision } from '../../../../src/connector/core/follower-messages.ts';
 import type { FollowerOffset } from '../../../../src/connector/core/follower-offset.ts';
@@ -17,11 +18,12 @@ export const EVENTS: FollowerSettings = {
 };
 export const CHECKS: FollowerSettings = { ...EVENTS, filter: 'all', begins: 'withoutOffset' };
 
-export const provider = (dateMs: number) => ({ dateMs, from: 'provider' as const });
+export const provider = (dateMs: number) => answerTime(dateMs, dateMs);
 export const offsetAt = (settings: FollowerSettings, since: string | null, dateMs = NOON): FollowerOffset => ({
   filter: settings.filter,
   since,
   serverDate: provider(dateMs),
+  standingMs: 0,
   gapSuspectedFromMs: null,
   gapsHealedAtMs: [],
 });

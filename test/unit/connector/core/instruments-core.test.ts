@@ -120,7 +120,7 @@ test('answers without events are committed once per interval, moved or not', () 
 });
 
 test('a suspected gap tells, walks afresh, and keeps our offset; a proven one gives it up', () => {
-  const source = drive({ serverDate: { dateMs: START_MS - 8 * DAY_MS, from: 'provider' } });
+  const source = drive({ serverDate: time(-8 * DAY_MS) });
   const suspected = source.refused();
   assert.deepEqual(
     suspected.notifications.map(({ kind }) => kind),

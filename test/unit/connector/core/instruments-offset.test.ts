@@ -10,7 +10,8 @@ import { NO_COUNTS } from '../../../../src/connector/core/walk-counts.ts';
 const offset: InstrumentsOffset = {
   filter: 'scope=all',
   since: '1-2',
-  serverDate: { dateMs: 1_700_000_000_000, from: 'provider' },
+  serverDate: { dateMs: 1_700_000_000_000, from: 'provider', ownMs: 1_700_000_000_500 },
+  standingMs: 90_000,
   walk: 3,
   walkStartedAtMs: 1_699_999_000_000,
   walkPending: true,
@@ -55,7 +56,8 @@ test('an offset of version 1 goes on, and its stream is as old as its walk', () 
     walkDeadLetters: 4,
   };
   const read1 = read(before);
-  assert.deepEqual(read1.serverDate, { dateMs: Date.parse('2026-01-01T00:00:00Z'), from: 'provider' });
+  const atWalk = Date.parse('2026-01-01T00:00:00Z');
+  assert.deepEqual([read1.serverDate, read1.standingMs], [{ dateMs: atWalk, from: 'provider', ownMs: atWalk }, 0]);
   assert.deepEqual([read1.walk, read1.walkPending, read1.walkCursor, read1.walkListed], [2, true, '77', false]);
   assert.deepEqual(read1.counts, { ...NO_COUNTS, pages: 3, rows: 3_000, deadLetters: 4 });
   assert.deepEqual(read1.gapsHealedAtMs, []);
@@ -74,6 +76,8 @@ for (const [field, value] of Object.entries({
   since: 5,
   serverDate: 'yesterday',
   serverDateFrom: 'sun',
+  ownDate: 'soon',
+  standingMs: -1,
   walk: -1,
   walkStartedAt: 7,
   walkPending: 'yes',

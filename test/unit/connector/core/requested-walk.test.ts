@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { answerTime } from '../../../../src/connector/core/answer-time.ts';
 import { Census } from '../../../../src/connector/core/census.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../../../../src/connector/core/core-settings.ts';
 import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
@@ -18,7 +19,7 @@ const SETTINGS = {
   maxShrink: 0.05,
   shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED,
 };
-const TIME = { dateMs: Date.UTC(2026, 2, 1), from: 'provider' } as const;
+const TIME = answerTime(Date.UTC(2026, 2, 1), Date.UTC(2026, 2, 1));
 const QUIET = { kind: 'events', events: [], next: '5-0', nextId: '5-0', full: false, time: TIME } as const;
 
 /** Between two walks: what is asked for next is only the stream, when its time has come. */

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { followStream, type OffsetAnswer, streamAtStart } from '../../../../src/connector/core/stream.ts';
+import { answerTime } from '../../../../src/connector/core/answer-time.ts';
+import {
+  followStream,
+  type OffsetAnswer,
+  type Stream,
+  type StreamPosition,
+  secondsToRetentionCliff,
+  streamAtStart,
+} from '../../../../src/connector/core/stream.ts';
 import {
   hasMore,
   isNewestLower,
@@ -9,7 +17,8 @@ import {
 } from '../../../../src/connector/core/stream-answer.ts';
 import { compareStreamOffsets } from '../../../../src/connector/core/stream-offset.ts';
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const answer = (next: string, nextId: string | null = next, full = false): StreamAnswer => ({ next, nextId, full });
 
 test('offsets are compared as numbers, part by part; other forms cannot be compared', () => {
@@ -43,12 +52,13 @@ test('there is more after a full answer, or when the newest offset lies beyond t
 
 const position = (gapSuspectedFromMs: number | null = null) => ({
   since: '5-5',
-  serverDate: { dateMs: DAY_MS, from: 'provider' as const },
+  serverDate: answerTime(DAY_MS, DAY_MS),
+  standingMs: 0,
   gapSuspectedFromMs,
 });
 
 function follow(given: StreamAnswer | 'refused', options: { events?: number; awayMs?: number; from?: number } = {}) {
-  const time = { dateMs: DAY_MS + (options.awayMs ?? 1_000), from: 'connector' as const };
+  const time = answerTime(null, DAY_MS + (options.awayMs ?? 1_000));
   const told: OffsetAnswer = given === 'refused' ? { kind: 'refused', time } : { kind: 'events', time, ...given };
   return followStream(streamAtStart(0), position(options.from ?? null), told, {
     nowMs: 1_000,
@@ -61,7 +71,7 @@ function follow(given: StreamAnswer | 'refused', options: { events?: number; awa
 test('a taken answer moves the position, and its date with the clock that it is from', () => {
   const { position: after, reading } = follow(answer('6-1'), { events: 1 });
   assert.equal(reading, 'moved');
-  assert.deepEqual(after, { ...position(), since: '6-1', serverDate: { dateMs: DAY_MS + 1_000, from: 'connector' } });
+  assert.deepEqual(after, { ...position(), since: '6-1', serverDate: answerTime(null, DAY_MS + 1_000) });
 });
 
 for (const given of ['refused', answer('4-1')] as const) {
@@ -87,7 +97,7 @@ test('answers that are not taken are asked for ever more seldom, down to the int
   const pauses = [];
   for (let n = 0; n < 6; n++) {
     pauses.push(stream.dueMs - 1_000);
-    const time = { dateMs: DAY_MS, from: 'provider' as const };
+    const time = answerTime(DAY_MS, DAY_MS);
     const at = { nowMs: 1_000, pollIntervalMs: 30_000, gapProofMs: 300_000, events: 0 };
     stream = followStream(stream, position(), { kind: 'refused', time }, at).stream;
   }
@@ -129,4 +139,61 @@ test('it has caught up when an answer was taken, there is no more, and nothing s
   assert.equal(caughtUp(answer('4-1')), false);
   assert.equal(caughtUp('refused'), false);
   assert.equal(caughtUp(answer('5-5'), { awayMs: 8 * DAY_MS }), false);
+});
+
+/** The same quiet answer again and again; the clocks are those of the monotonic one, the provider and ourselves. */
+function quietLife(committed: StreamPosition) {
+  let stream = streamAtStart(0);
+  let place = committed;
+  return (nowMs: number, providerMs: number, ownMs: number) => {
+    const told: OffsetAnswer = { kind: 'events', time: answerTime(providerMs, ownMs), ...answer('5-5', '9-9') };
+    const at = { nowMs, pollIntervalMs: 30_000, gapProofMs: 300_000, events: 0 };
+    const step = followStream(stream, place, told, at);
+    [stream, place] = [step.stream, step.position];
+    return step;
+  };
+}
+
+test('after a restart an offset is as old as either clock says, and as it had stood still before', () => {
+  const hours = (providerMs: number, ownMs: number, standingMs = 0) =>
+    quietLife({ ...position(), standingMs })(0, DAY_MS + providerMs, DAY_MS + ownMs).ageMs / HOUR_MS;
+  assert.equal(hours(3 * HOUR_MS, 2 * HOUR_MS), 3);
+  assert.equal(hours(-8 * DAY_MS, 2 * HOUR_MS), 2, 'a date that is behind hides nothing');
+  assert.equal(hours(2 * HOUR_MS, 2 * HOUR_MS, 5 * HOUR_MS), 7);
+  const wasAhead = { ...position(), serverDate: answerTime(9 * DAY_MS, DAY_MS) };
+  const { suspects } = quietLife(wasAhead)(0, 9 * DAY_MS, 9 * DAY_MS);
+  assert.equal(suspects, true, 'a date that was ahead when it was committed hides no gap');
+});
+
+test('while answers come, the monotonic clock counts; a date that jumps alone is not enough, nor our own clock', () => {
+  const answered = quietLife(position());
+  answered(0, DAY_MS, DAY_MS);
+  assert.equal(answered(HOUR_MS, 9 * DAY_MS, DAY_MS).suspects, false);
+  assert.equal(answered(2 * HOUR_MS, DAY_MS, 9 * DAY_MS).ageMs, 2 * HOUR_MS);
+  const slept = quietLife(position());
+  slept(0, DAY_MS, DAY_MS);
+  assert.equal(slept(HOUR_MS, 9 * DAY_MS, 9 * DAY_MS).suspects, true, 'a machine that slept: both clocks agree');
+});
+
+test('an offset that stands still asks for a fresh one after six hours, and for a gap if none came in six days', () => {
+  const answered = quietLife(position());
+  answered(0, DAY_MS, DAY_MS);
+  assert.equal(answered(6 * HOUR_MS - 1, DAY_MS, DAY_MS).stream.proof.phase, 'none');
+  const { stream, suspects } = answered(6 * HOUR_MS, DAY_MS, DAY_MS);
+  assert.deepEqual([stream.proof.phase, stream.proof.sign, stream.caughtUp], ['wantsStart', 'standing', true]);
+  assert.equal(suspects, false);
+  assert.equal(answered(6.5 * DAY_MS, DAY_MS, DAY_MS).suspects, false);
+  const late = answered(6.5 * DAY_MS + 1, DAY_MS, DAY_MS);
+  assert.deepEqual([late.suspects, late.stream.proof.sign], [true, 'quiet']);
+  assert.equal(late.position.gapSuspectedFromMs, DAY_MS - 6.5 * DAY_MS, 'from when it was last known to be served');
+});
+
+test('the cliff is seven days from when our offset was known to be served; until an answer comes, by our own clock', () => {
+  const cliff = (stream: Stream, place: StreamPosition, nowMs: number, wallMs: number) =>
+    secondsToRetentionCliff(stream, place, { nowMs, wallMs }) / 86_400;
+  const committed = { ...position(), standingMs: DAY_MS };
+  assert.equal(cliff(streamAtStart(0), committed, 0, 3 * DAY_MS), 4);
+  assert.equal(cliff(streamAtStart(0), committed, 0, 9 * DAY_MS), -2);
+  const { stream, position: after } = quietLife(committed)(0, 2 * DAY_MS, 2 * DAY_MS);
+  assert.equal(cliff(stream, after, DAY_MS, 99 * DAY_MS), 4);
 });

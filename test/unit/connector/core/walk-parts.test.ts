@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { answerTime } from '../../../../src/connector/core/answer-time.ts';
 import { Census } from '../../../../src/connector/core/census.ts';
 import { type CoreSettings, SHRINK_ALWAYS_ALLOWED } from '../../../../src/connector/core/core-settings.ts';
 import { beginDrain, drainFurther } from '../../../../src/connector/core/drain.ts';
@@ -120,7 +121,7 @@ const settings: CoreSettings = {
 function sweep(held: number, gone: number, changes: { flaw?: WalkFlaw; allow?: number; resumed?: boolean } = {}) {
   const census = censusOf(held);
   for (let id = gone + 1; id <= held; id++) census.see(BigInt(id));
-  const first = firstOffset('', '1-1', { dateMs: 0, from: 'provider' }, null);
+  const first = firstOffset('', '1-1', answerTime(0, 0), null);
   const plan = planSweep({
     offset: {
       ...first,

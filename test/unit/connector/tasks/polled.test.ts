@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { answerTime } from '../../../../src/connector/core/answer-time.ts';
 import { Census } from '../../../../src/connector/core/census.ts';
 import { FollowerCore } from '../../../../src/connector/core/follower-core.ts';
 import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
@@ -50,7 +51,7 @@ test('a source that follows a stream tells its place at the start, and each poll
           await clock.sleep(40, signal);
           const { rows = 0, ...answer } = answers.shift() ?? assert.fail('asked too often');
           const decoded = list(Array.from<never>({ length: rows }));
-          const time = { dateMs: clock.wallMs(), from: 'provider' as const };
+          const time = answerTime(clock.wallMs(), clock.wallMs());
           return { kind: 'stream', answer: { decoded, full: false, time, ...answer } };
         },
         failed() {},
@@ -81,7 +82,7 @@ test('a source that follows a stream tells its place at the start, and each poll
 test('an instruments source tells each answer of stream and list, and none where no poll was answered', async () => {
   const clock = skippingClock();
   const { events, seen } = recordedEvents();
-  const time = () => ({ dateMs: clock.wallMs(), from: 'provider' as const });
+  const time = () => answerTime(clock.wallMs(), clock.wallMs());
   const task = createInstrumentsTask({
     targets: {
       source: 'instruments',
