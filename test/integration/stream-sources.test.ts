@@ -150,9 +150,8 @@ scene(
   },
 );
 
-// A refusal says no date, and our own clock stands where it stood: what the provider's clock suspects, it cannot.
 const TOLD = {
-  410: ['retention-gap'],
+  410: ['retention-gap-suspected', 'retention-gap'],
   empty: ['retention-gap-suspected', 'retention-gap'],
   oldest: ['retention-gap-suspected'],
 } as const;

@@ -30,7 +30,7 @@ export function writeFollowerOffset(offset: FollowerOffset): SourceOffset {
     serverDate: isoDate(serverDate.dateMs),
     serverDateFrom: serverDate.from,
     ownDate: isoDate(serverDate.ownMs),
-    standingMs: Math.round(offset.standingMs),
+    standingMs: offset.standingMs,
     gapSuspectedFrom: gapSuspectedFromMs === null ? null : isoDate(gapSuspectedFromMs),
     gapsHealedAt: gapsHealedAtMs.length === 0 ? null : gapsHealedAtMs.map(isoDate).join(' '),
   };

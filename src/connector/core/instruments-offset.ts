@@ -100,7 +100,7 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset 
     serverDate: isoDate(offset.serverDate.dateMs),
     serverDateFrom: offset.serverDate.from,
     ownDate: isoDate(offset.serverDate.ownMs),
-    standingMs: Math.round(offset.standingMs),
+    standingMs: offset.standingMs,
     walk: offset.walk,
     walkStartedAt: isoDate(offset.walkStartedAtMs),
     walkPending: offset.walkPending,

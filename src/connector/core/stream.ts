@@ -146,6 +146,7 @@ function gapInput(
 /**
  * How long ago our offset was known to be one that is served. Across a restart as much as either clock says; within the
  * life of a task by the monotonic clock, but for a machine that slept: then both of the others agree that it is longer.
+ * Whole milliseconds, since it becomes part of dates.
  */
 function offsetAgeMs(
   { servedMs }: Stream,
@@ -154,7 +155,7 @@ function offsetAgeMs(
   nowMs: number,
 ): number {
   const { leastMs, mostMs } = timeBetween(serverDate, time);
-  return servedMs === null ? standingMs + mostMs : Math.max(nowMs - servedMs, standingMs + leastMs);
+  return Math.round(servedMs === null ? standingMs + mostMs : Math.max(nowMs - servedMs, standingMs + leastMs));
 }
 
 /** The offset and its stream after a fresh start that turned out to be our offset: it is served, and there is no gap. */

@@ -170,6 +170,11 @@ test('while answers come, the monotonic clock counts; a date that jumps alone is
   answered(0, DAY_MS, DAY_MS);
   assert.equal(answered(HOUR_MS, 9 * DAY_MS, DAY_MS).suspects, false);
   assert.equal(answered(2 * HOUR_MS, DAY_MS, 9 * DAY_MS).ageMs, 2 * HOUR_MS);
+  assert.equal(
+    answered(2 * HOUR_MS + 0.25, DAY_MS, DAY_MS).position.standingMs,
+    2 * HOUR_MS,
+    'it becomes part of dates',
+  );
   const slept = quietLife(position());
   slept(0, DAY_MS, DAY_MS);
   assert.equal(slept(HOUR_MS, 9 * DAY_MS, 9 * DAY_MS).suspects, true, 'a machine that slept: both clocks agree');

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { drive, SETTINGS } from './driven-core.ts';
+import { CHECKS, DAY_MS, EVENTS, offsetAt, POLL_MS, Scene } from './follower-scene.ts';
+
+const HOUR_MS = 3_600_000;
+const QUIET = { next: '5-0', nextId: '80-0' } as const;
+
+/** A source whose offset has stood still for six hours, and that now wants a fresh one. */
+function standing(settings: typeof EVENTS): Scene {
+  const scene = new Scene(settings, offsetAt(settings, '5-0'));
+  scene.take(QUIET);
+  scene.pass(6 * HOUR_MS).take(QUIET);
+  assert.equal(scene.next().kind, 'start');
+  return scene;
+}
+
+test('an offset that stands still is replaced by a fresh one behind which it had answered nothing for long', () => {
+  const source = drive({});
+  source.stream();
+  source.ms += 6 * HOUR_MS;
+  source.stream();
+  assert.equal(source.next().kind, 'probe');
+  source.answer({ kind: 'probe', since: '80-0', time: { dateMs: 0, from: 'provider', ownMs: 0 } });
+  assert.deepEqual(source.next(), { kind: 'trial', since: '80-0' });
+  source.answer({ kind: 'trial', taken: true });
+  // The newest events may reach us later than a fresh start does, so ours is asked until that can no longer be.
+  for (let waitedMs = 0; waitedMs < SETTINGS.gapProofMs; waitedMs += SETTINGS.pollIntervalMs) {
+    assert.equal(source.core.offset?.since, '5-5');
+    source.ms += SETTINGS.pollIntervalMs;
+    source.stream();
+  }
+  const { offset } = source.core;
+  assert.deepEqual([offset?.since, offset?.standingMs, offset?.gapsHealedAtMs], ['80-0', 0, []]);
+});
+
+test('it is committed at once, and nobody is told, since nothing is lost', () => {
+  const scene = standing(EVENTS);
+  scene.take({ kind: 'start', since: '80-0' });
+  scene.take({ kind: 'trial', taken: true });
+  // An answer of ours comes as ever; nothing is asked twice.
+  assert.equal(scene.next().kind, 'wait');
+  scene.pass(EVENTS.gapProofMs - 1).take(QUIET);
+  const { offset, notifications, writes } = scene.pass(1).take(QUIET);
+  assert.deepEqual([offset?.since, notifications, writes], ['80-0', [], false]);
+  assert.deepEqual(scene.pass(POLL_MS).next(), { kind: 'stream', since: '80-0' });
+});
+
+test('an offset that moves meanwhile stays ours', () => {
+  const scene = standing(EVENTS);
+  scene.take({ kind: 'start', since: '80-0' });
+  scene.take({ kind: 'trial', taken: true });
+  scene.pass(POLL_MS).take({ items: 1, next: '79-0' });
+  scene.pass(EVENTS.gapProofMs).take({ next: '79-0' });
+  assert.equal(scene.core.offset?.since, '79-0');
+});
+
+test('a fresh start that is ours is as good; one that lies before ours, or is refused, is asked for again in an hour', () => {
+  const same = standing(EVENTS);
+  same.take({ kind: 'start', since: '5-0' });
+  assert.equal(same.core.offset?.standingMs, 0);
+  same.pass(POLL_MS).take(QUIET);
+  assert.equal(same.next().kind, 'wait');
+
+  const lower = standing(EVENTS);
+  lower.take({ kind: 'start', since: '4-0' });
+  const refused = standing(EVENTS);
+  refused.take({ kind: 'start', since: '80-0' });
+  refused.take({ kind: 'trial', taken: false });
+  for (const scene of [lower, refused]) {
+    scene.pass(HOUR_MS - 1).take(QUIET);
+    assert.equal(scene.next().kind, 'wait');
+    scene.pass(1).take(QUIET);
+    assert.equal(scene.next().kind, 'start');
+    assert.equal(scene.core.offset?.since, '5-0');
+  }
+});
+
+test('pre-trade checks go on from the newest offset that is named, never from one that may lie before ours', () => {
+  const scene = standing(CHECKS);
+  scene.take({ kind: 'start', since: '1-0', newest: '80-0' });
+  assert.deepEqual(scene.next(), { kind: 'trial', since: '80-0' });
+  scene.take({ kind: 'trial', taken: true });
+  const { offset, notifications } = scene.pass(CHECKS.gapProofMs).take(QUIET);
+  assert.deepEqual([offset?.since, notifications], ['80-0', []]);
+
+  const unnamed = standing(CHECKS);
+  unnamed.take({ kind: 'start', since: '1-0' });
+  unnamed.pass(CHECKS.gapProofMs).take(QUIET);
+  assert.equal(unnamed.core.offset?.since, '5-0');
+
+  const ours = standing(CHECKS);
+  ours.take({ kind: 'start', since: '1-0', newest: '5-0' });
+  assert.deepEqual([ours.core.offset?.since, ours.core.offset?.standingMs], ['5-0', 0]);
+});
+
+test('how long it has stood still survives a restart', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+  scene.take(QUIET);
+  const committed = scene.pass(4 * HOUR_MS).take(QUIET).offset;
+  assert.equal(committed?.standingMs, 4 * HOUR_MS);
+  const again = new Scene(EVENTS, committed, scene.dateMs + 2 * HOUR_MS);
+  again.take(QUIET);
+  assert.equal(again.next().kind, 'start');
+  const late = new Scene(EVENTS, committed, scene.dateMs + 6.5 * DAY_MS - 4 * HOUR_MS + 1);
+  assert.deepEqual(
+    late.take(QUIET).notifications.map(({ kind }) => kind),
+    ['gapSuspected'],
+  );
+});
