@@ -2,6 +2,7 @@ import type { AnswerTime } from './answer-time.ts';
 import type { FollowerOffset } from './follower-offset.ts';
 import type { ResetOffset } from './reset-offset.ts';
 import type { GapSign } from './retention-gap.ts';
+import type { DiscardSign } from './stream.ts';
 import type { StreamAnswer } from './stream-answer.ts';
 
 /** What the core of a follower wants next. */
@@ -62,7 +63,7 @@ export interface FollowerDecision {
   readonly offset: FollowerOffset | null;
   readonly notifications: readonly FollowerNotification[];
   /** For the log: why an answer was dropped. */
-  readonly discarded: GapSign | null;
+  readonly discarded: DiscardSign | null;
   /**
    * To be called once, when the decision is committed, or at once when it has no offset. The core moves on from here
    * only; one whose commit failed is thrown away.

@@ -3,6 +3,7 @@ import type { Census } from './census.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 import type { ResetOffset } from './reset-offset.ts';
 import type { GapSign } from './retention-gap.ts';
+import type { DiscardSign } from './stream.ts';
 import type { StreamAnswer } from './stream-answer.ts';
 import type { WalkCounts } from './walk-counts.ts';
 
@@ -132,7 +133,7 @@ export interface CoreDecision {
   /** The page that may be fetched meanwhile. */
   readonly ahead: PageRequest | null;
   /** For the log: why an answer was dropped, and which walk begins. */
-  readonly discarded: GapSign | null;
+  readonly discarded: DiscardSign | null;
   readonly begun: WalkReason | null;
   /**
    * To be called once, when the decision is committed, or at once when it has no offset. The core moves on from here

@@ -44,6 +44,9 @@ export type OffsetAnswer =
   | ({ readonly kind: 'events'; readonly time: AnswerTime } & StreamAnswer)
   | { readonly kind: 'refused'; readonly time: AnswerTime };
 
+/** Why an answer was not taken. */
+export type DiscardSign = Extract<GapSign, 'refused' | 'lower' | 'stuck'>;
+
 /** What the answer comes to. */
 export interface StreamStep {
   readonly stream: Stream;
@@ -51,7 +54,7 @@ export interface StreamStep {
   readonly position: StreamPosition;
   /** Whether the answer is taken: its events become records, its cursor ours. */
   readonly reading: Extract<StreamReading, 'moved' | 'quiet'> | null;
-  readonly discarded: GapSign | null;
+  readonly discarded: DiscardSign | null;
   /** A gap is suspected from this answer on. */
   readonly suspects: boolean;
   /** How long ago our offset was known to be one that is served. */

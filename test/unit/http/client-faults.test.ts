@@ -81,8 +81,9 @@ test('what a validation problem says of each name is kept in the fields, a few o
     c: [1],
     d: ['late'],
   };
+  const date = 'Sun, 06 Nov 1994 08:49:37 GMT';
   const { url } = await serve(t, (_, response) => {
-    response.writeHead(400, { 'content-type': 'application/problem+json' });
+    response.writeHead(400, { 'content-type': 'application/problem+json', date });
     response.end(JSON.stringify({ title: 'Not valid', status: 400, errors: reasons }));
   });
   const authorization = { headers: async () => ({ 'x-key': 'canary-key' }), renew: async () => null };
@@ -92,6 +93,7 @@ test('what a validation problem says of each name is kept in the fields, a few o
   assert.deepEqual(error.fields, {
     status: 400,
     endpoint: '/v1/instruments',
+    dateMs: Date.parse(date),
     validation: ['items[3].isin: is [secret]', 'items[3].isin: is short', 'fields: x\\u{a}', 'b: text', 'c'],
   });
   assert.match(error.message, /400 \(Not valid: items\[3\]\.isin: is \[secret\]\)/);
