@@ -1,110 +1,21 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { MemoryBroker } from '../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../src/kafka/memory-cluster.ts';
+import { test } from 'node:test';
 import type { Fault, FaultRule } from '../../src/simulator/fault.ts';
 import type { SimulatorOptions } from '../../src/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { createMemoryRegistry, startOverridden } from '../support/overridden-connector.ts';
-import { createSharedTime, type SharedTime } from '../support/shared-time.ts';
-import { universeViolations } from '../support/universe-log.ts';
-import { filtered, notificationsOn, offsetsOn, universeOnTopics } from '../support/universe-on-topics.ts';
-import { ledgerUniverse } from '../support/universe-reading.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-const POLL_INTERVAL_MS = 10 * MINUTE_MS;
-const EMPTY_COMMIT_INTERVAL_MS = HOUR_MS;
-const COUNTRY = 'LI';
-const PREFIX = 'quiet';
-
-interface Scene {
-  readonly time: SharedTime;
-  readonly simulator: Simulator;
-  /** Runs a connector for this long, in the time that it shares with the provider, and stops it. */
-  live(ms: number): Promise<void>;
-  /** Something happens to an instrument inside the filter. */
-  change(): void;
-  /** What is wrong on the topics, and whatever was notified beside complete walks. */
-  outcome(): Promise<{ violations: string[]; notified: unknown[]; events: number }>;
-  offsets(): ReturnType<typeof offsetsOn>;
-}
-
-/** A provider of whose instruments few are inside the filter, Kafka in memory, and a month that takes seconds. */
-async function createScene(
-  t: TestContext,
-  options: SimulatorOptions = {},
-  source: Readonly<Record<string, string | number>> = {},
-): Promise<Scene> {
-  const time = createSharedTime();
-  const simulator = await createSimulator({ instruments: 100, seed: 5, clock: time.provider, ...options });
-  t.after(() => simulator.close());
-  const broker = new MemoryBroker(time.nowMs);
-  const kafka = createMemoryCluster({ broker });
-  const registry = createMemoryRegistry();
-  const inside = filtered(simulator, { legalCountry: COUNTRY });
-  const first = await ledgerUniverse(inside);
-  assert.ok(first.size > 0 && first.size < 20, `${first.size} instruments are inside the filter`);
-  let changes = 0;
-  return {
-    time,
-    simulator,
-    async live(ms) {
-      const connector = await startOverridden(t, {
-        simulator,
-        prefix: PREFIX,
-        overrides: { kafka: createMemoryCluster({ broker }), registry, clock: time.connector, random: () => 0.5 },
-        source: {
-          legalCountry: COUNTRY,
-          pollInterval: `${POLL_INTERVAL_MS}ms`,
-          emptyCommitInterval: `${EMPTY_COMMIT_INTERVAL_MS}ms`,
-          // No walk may commit the offset in the stream's place.
-          walkInterval: '365d',
-          ...source,
-        },
-      });
-      time.after(ms, () => void connector.stop());
-      assert.deepEqual(await connector.ended, []);
-      const failures = connector.seen.filter(({ name }) => name === 'sourceFailed' || name === 'writerLost');
-      assert.deepEqual(failures, []);
-    },
-    change() {
-      const ids = [...inside.ledger.instruments()].map(({ id }) => id);
-      const id = ids[changes++ % ids.length];
-      assert.ok(id);
-      simulator.publish({ kind: 'datachange', id });
-    },
-    async outcome() {
-      const log = await universeOnTopics({ kafka, prefix: PREFIX, simulator: inside, first, isDue: () => true });
-      const told = await notificationsOn(kafka, PREFIX);
-      return {
-        violations: universeViolations(log),
-        notified: told.map(({ kind }) => kind).filter((kind) => kind !== 'walk-completed'),
-        events: log.events.length,
-      };
-    },
-    offsets: () => offsetsOn(kafka, PREFIX),
-  };
-}
-
-/** Events of others: the provider filters them out, and the offset moves. */
-function othersHappen({ time, simulator }: Scene, everyMs: number, untilMs: number, count: number): void {
-  const others = [...simulator.ledger.instruments({ legalCountry: 'CH' })].map(({ id }) => id);
-  let next = 0;
-  for (let atMs = everyMs; atMs <= untilMs; atMs += everyMs) {
-    time.after(atMs, () => {
-      for (let made = 0; made < count; made++) {
-        const id = others[next++ % others.length];
-        if (id !== undefined) simulator.publish({ kind: 'datachange', id });
-      }
-    });
-  }
-}
+import {
+  createQuietScene,
+  DAY_MS,
+  EMPTY_COMMIT_INTERVAL_MS,
+  HOUR_MS,
+  MINUTE_MS,
+  othersHappen,
+  POLL_INTERVAL_MS,
+  type QuietScene,
+} from '../support/quiet-scene.ts';
 
 /** Offsets are committed at most once per interval, but for the first of each life, and never much later. */
 async function assertCommits(
-  scene: Scene,
+  scene: QuietScene,
   lives: readonly { fromMs: number; toMs: number }[],
   stays: boolean,
 ): Promise<number> {
@@ -156,7 +67,7 @@ const streams: Record<string, { everyMs: number; count: number; faults: FaultRul
 
 for (const [what, { everyMs, count, faults, options }] of Object.entries(streams)) {
   test(`a stream ${what} for 30 days, with a pause every 3 days, is never taken for a gap`, async (t) => {
-    const scene = await createScene(t, options);
+    const scene = await createQuietScene(t, options);
     const { time, simulator } = scene;
     simulator.injectFaults(faults);
     if (count > 0) othersHappen(scene, everyMs, 30 * DAY_MS, count);
@@ -177,7 +88,7 @@ for (const [what, { everyMs, count, faults, options }] of Object.entries(streams
 }
 
 test('an offset that stood still until it expired, since no fresh one was to be had, is healed and told', async (t) => {
-  const scene = await createScene(t, { expiredSince: 'emptyNewest' });
+  const scene = await createQuietScene(t, { expiredSince: 'emptyNewest' });
   const { simulator, time } = scene;
   await scene.live(HOUR_MS);
   othersHappen(scene, HOUR_MS, 9 * DAY_MS, 1);
@@ -203,7 +114,7 @@ test('an offset that stood still until it expired, since no fresh one was to be 
 });
 
 test('many short lives in a row, each shorter than the interval of commits, do not add up to a gap', async (t) => {
-  const scene = await createScene(t, { expiredSince: 'emptyNewest' });
+  const scene = await createQuietScene(t, { expiredSince: 'emptyNewest' });
   scene.simulator.injectFaults([STAYS]);
   othersHappen(scene, HOUR_MS, 30 * DAY_MS, 1);
   for (let life = 0; life < 60; life++) {
@@ -224,7 +135,7 @@ const shifts: Record<string, number | null> = {
 
 for (const [what, shiftMs] of Object.entries(shifts)) {
   test(`a Date header that is ${what} for an hour, a restart included, loses nothing and repeats nothing`, async (t) => {
-    const scene = await createScene(t);
+    const scene = await createQuietScene(t);
     const { time, simulator } = scene;
     await scene.live(DAY_MS);
     othersHappen(scene, 20 * MINUTE_MS, 5 * DAY_MS, 1);
@@ -252,7 +163,7 @@ for (const [what, shiftMs] of Object.entries(shifts)) {
 }
 
 test('a Date that was 8 days ahead just before an absence of 8 days hides no gap, though the provider echoes ours', async (t) => {
-  const scene = await createScene(t, { expiredSince: 'empty' });
+  const scene = await createQuietScene(t, { expiredSince: 'empty' });
   const { time, simulator } = scene;
   await scene.live(HOUR_MS);
   const date = new Date(time.nowMs() + 8 * DAY_MS).toUTCString();
@@ -273,7 +184,7 @@ test('a Date that was 8 days ahead just before an absence of 8 days hides no gap
 });
 
 /** A replica whose stream and list are some events behind, however high the offset that it is asked for. */
-function laggingReplica({ simulator }: Scene): FaultRule[] {
+function laggingReplica({ simulator }: QuietScene): FaultRule[] {
   const behind = [...simulator.ledger.events()].at(-3)?.offset ?? '';
   const link = JSON.stringify(`${simulator.referenceDataUrl}/v1/instruments/events?since=${behind}`);
   const edits = [
@@ -288,7 +199,7 @@ function laggingReplica({ simulator }: Scene): FaultRule[] {
 }
 
 const refused = (status: number): Fault => ({ kind: 'status', status });
-const troubles: Record<string, { minutes: number; rules: (scene: Scene) => FaultRule[] }> = {
+const troubles: Record<string, { minutes: number; rules: (scene: QuietScene) => FaultRule[] }> = {
   // Longer than a proof takes: a fresh start is refused too, which is what tells a deployment from a gap.
   'a 404 from the events endpoint': {
     minutes: 20,
@@ -305,7 +216,7 @@ const troubles: Record<string, { minutes: number; rules: (scene: Scene) => Fault
 
 for (const [what, { minutes, rules }] of Object.entries(troubles)) {
   test(`${what}, for ${minutes} minutes, makes no gap, loses nothing and repeats nothing`, async (t) => {
-    const scene = await createScene(t, {}, { pollInterval: '20s' });
+    const scene = await createQuietScene(t, {}, { pollInterval: '20s' });
     const { time, simulator } = scene;
     for (let at = 1; at <= 60; at++) time.after(at * MINUTE_MS, scene.change);
     time.after(30 * MINUTE_MS + 5_000, () => simulator.injectFaults(rules(scene)));
@@ -319,7 +230,7 @@ for (const [what, { minutes, rules }] of Object.entries(troubles)) {
 }
 
 /** The committed offset never goes back, and never jumps over an event that was not taken: the events show that. */
-function assertRising(offsets: Awaited<ReturnType<Scene['offsets']>>): void {
+function assertRising(offsets: Awaited<ReturnType<QuietScene['offsets']>>): void {
   const sinces = offsets.map(({ offset: { since } }) => String(since).split('-').map(Number));
   for (const [at, [ms = 0, sequence = 0]] of sinces.entries()) {
     const [earlierMs = 0, earlierSequence = 0] = sinces[at - 1] ?? [];
