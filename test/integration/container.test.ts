@@ -4,6 +4,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePorts } from '../../src/demo/free-ports.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { connectorEnvironment, watchProcess } from '../support/connector-process.ts';
 import { buildInFolders, type FolderImage, parseDockerfile } from '../support/dockerfile.ts';
@@ -11,6 +13,7 @@ import { createImageSandbox, type ImageSandbox } from '../support/image-sandbox.
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 
 const STOP_LIMIT_MS = 10_000;
+const READY_LIMIT_MS = 60_000;
 const root = resolve(import.meta.dirname, '../..');
 const instructions = parseDockerfile(readFileSync(join(root, 'Dockerfile'), 'utf8'));
 const { version, devDependencies, optionalDependencies } = JSON.parse(
@@ -32,6 +35,14 @@ before(async () => {
   sandbox = await createImageSandbox(image);
 });
 after(() => rm(folder, { recursive: true, force: true }));
+
+async function eventually(holds: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = AbortSignal.timeout(READY_LIMIT_MS);
+  while (!(await holds())) {
+    assert.ok(!deadline.aborted, `not ${what} within ${READY_LIMIT_MS} ms`);
+    await pause(200);
+  }
+}
 
 /** Runs a program of the image to its end. */
 async function runToEnd(command: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -102,12 +113,18 @@ test('the image runs read-only, without capabilities, as user 65532, and stops i
   }
   const simulator = await createSimulator({ instruments: 300, port: 0 });
   t.after(() => simulator.close());
+  const [port = 0] = await freePorts(1);
   const env = connectorEnvironment(stack, simulator, {
+    ADMIN_PORT: String(port),
     TOPIC_PREFIX: uniquePrefix('container'),
     POLL_INTERVAL: '100ms',
   });
   const connector = watchProcess(sandbox.start(image.command, env));
   t.after(() => connector.child.kill('SIGKILL'));
+  // The check of the image itself, and the one that compose waits for.
+  const ready = ['node', 'dist/cli/health-probe.js', `http://127.0.0.1:${port}/readyz`];
+  await eventually(async () => (await runToEnd(ready)).code === 0, 'ready');
+  assert.equal((await runToEnd(image.healthCheck, { ADMIN_PORT: String(port) })).code, 0);
   await connector.line('walk completed');
   if (sandbox.confinement === 'as a container') {
     const status = readFileSync(`/proc/${connector.child.pid}/status`, 'utf8');
@@ -124,4 +141,5 @@ test('the image runs read-only, without capabilities, as user 65532, and stops i
   connector.child.kill('SIGTERM');
   assert.deepEqual(await connector.ended, { code: 0, signal: null });
   assert.ok(performance.now() - askedAt < STOP_LIMIT_MS);
+  assert.equal((await runToEnd(image.healthCheck, { ADMIN_PORT: String(port) })).code, 1);
 });
