@@ -7,6 +7,7 @@ import { configCommand } from './config-command.ts';
 import { deadLettersCommand } from './dead-letters-command.ts';
 import { demoCommand } from './demo-command.ts';
 import { describeError } from './describe-error.ts';
+import { doctorCommand } from './doctor-command.ts';
 import { lookupCommand } from './lookup-command.ts';
 import { offsetsCommand } from './offsets-command.ts';
 import { previewCommand } from './preview-command.ts';
@@ -23,6 +24,7 @@ import { walkCommand } from './walk-command.ts';
 const COMMANDS = [
   runCommand,
   validateCommand,
+  doctorCommand,
   configCommand,
   topicsCommand,
   schemasCommand,

@@ -21,6 +21,8 @@ export interface HttpAnswer {
   readonly contentType: string;
   /** Seconds in a cache: 0, or null when the answer does not say. Anything above is refused. */
   readonly age: number | null;
+  /** How the body came: gzip, br; null when it came as it is. */
+  readonly encoding: string | null;
   /**
    * The decoded body, to be read once. Throws BODY_INCOMPLETE when it was cut, BODY_TOO_LARGE, BODY_MALFORMED when it
    * cannot be decompressed, PROVIDER_TIMEOUT at the deadline, and the caller's reason when the caller aborts. A body

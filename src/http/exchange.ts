@@ -128,6 +128,7 @@ async function read<T>(
     date: serverDate(headers),
     contentType,
     age,
+    encoding: headerField(headers, 'content-encoding'),
     body: body.chunks,
     bytes: body.bytes,
   };

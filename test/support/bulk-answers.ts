@@ -40,7 +40,14 @@ export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, 
       bulkEndpoint: '/v1/products/bulk',
       bulk(items, consume) {
         asked.push(items);
-        const answer = { status: 200, date: null, contentType: 'application/json', age: null, bytes: () => 0 };
+        const answer = {
+          status: 200,
+          date: null,
+          contentType: 'application/json',
+          age: null,
+          encoding: null,
+          bytes: () => 0,
+        };
         return consume({ ...answer, body: chunked(body, chunkBytes) });
       },
       single: () => Promise.reject(new Error('only bulk')),
