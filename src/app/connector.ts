@@ -146,8 +146,7 @@ function partsOf(
   const runSources: Part = (signal) => {
     const own = { settings, logReader: kafka.logReader, walkRequests: states.walks, events };
     const sources = plan.create({ ...context, ...own }, report);
-    const offsetsTopic = plan.shared.offsets.name;
-    return runSourcePartitions({ ...context, settings, sources, states, offsetsTopic, events, signal });
+    return runSourcePartitions({ ...context, settings, sources, states, topics: plan.shared, events, signal });
   };
   const runPrices: Part = (signal) => {
     const parts = { ...context, settings, topics: plan.shared, report, events: processorEvents };

@@ -58,7 +58,9 @@ test('after a changed filter and a reset, the first transaction says which event
   const { simulator, time, live, reset, told } = await createScene(t, 'instruments', 'instruments');
   assert.deepEqual(await live(), []);
   assert.deepEqual(await live({ scope: 'my' }), ['FILTER_CHANGED']);
-  assert.deepEqual(await told(), []);
+  const [stopped, ...others] = await told();
+  assert.deepEqual([stopped?.kind, stopped?.errorCode, others], ['source-failed', 'FILTER_CHANGED', []]);
+  assert.match(String(stopped?.message), /"scope=my".*"scope=all"/);
   const since = await reset();
   time.pass(HOUR_MS);
   const id = [...simulator.ledger.instruments()][0]?.id ?? '';
@@ -66,7 +68,7 @@ test('after a changed filter and a reset, the first transaction says which event
   assert.deepEqual(await live({ scope: 'my' }), []);
   // It is told once, however often the source starts after it.
   assert.deepEqual(await live({ scope: 'my' }), []);
-  const [reported, ...more] = await told();
+  const [, reported, ...more] = await told();
   // Most of what the topic holds is outside the new filter, which an operator has to confirm.
   assert.deepEqual(
     more.map(({ kind }) => kind),

@@ -1,4 +1,5 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
+import { type ConnectorError, ERROR_CODES } from '../../errors.ts';
 import type { FollowerNotification } from '../core/follower-messages.ts';
 import type { CoreNotification } from '../core/instruments-messages.ts';
 import type { InstrumentsOffset } from '../core/instruments-offset.ts';
@@ -88,6 +89,18 @@ function gapProven(gap: NotificationOf<'gapProven' | 'streamReset'>) {
     gapSinceTo: gap.goesOnAfter,
     why: SIGNS[gap.why],
     lost: 'events between the two offsets; instruments are healed by the walk that follows',
+  };
+}
+
+/** A source that has stopped for good, by our own clock: the provider's says nothing about it. */
+export function sourceFailed(source: string, { code, message }: ConnectorError, at: number): NotificationContent {
+  return {
+    source,
+    kind: 'source-failed',
+    at,
+    message: `The source has stopped, and keeps its place. ${message}`,
+    why: `${ERROR_CODES[code].remedy} The time is that of the connector's own clock.`,
+    errorCode: code,
   };
 }
 

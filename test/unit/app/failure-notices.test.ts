@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFailureNotices } from '../../../src/app/failure-notices.ts';
+import { ConnectorError } from '../../../src/errors.ts';
+import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
+import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+import { createMemoryRegistry } from '../../support/overridden-connector.ts';
+import { notificationsOn } from '../../support/universe-on-topics.ts';
+
+const { notifications } = topicPlan({ prefix: 'p', names: {}, partitions: 6, replicationFactor: 1 });
+const err = new ConnectorError('TOO_MANY_DEAD_LETTERS', 'Half of the rows do not map.');
+
+function createScene(registry = createMemoryRegistry()) {
+  const broker = new MemoryBroker(() => 0);
+  broker.createTopic(notifications);
+  const kafka = createMemoryCluster({ broker });
+  const clock = skippingClock();
+  const { signal } = new AbortController();
+  const notices = createFailureNotices({ prefix: 'p', topic: notifications, kafka, registry, clock, signal });
+  return { notices, clock, told: () => notificationsOn(kafka, 'p') };
+}
+
+test('a failed source is told with its error and what to do about it, each in a transaction of its own', async () => {
+  const { notices, clock, told } = createScene();
+  notices.tell({ source: 'instruments', err });
+  notices.tell({ source: 'checks', err });
+  await notices.settled();
+  const all = await told();
+  assert.deepEqual(all.map(({ source }) => source).sort(), ['checks', 'instruments']);
+  const [{ kind, errorCode, message, why, at } = {}] = all;
+  assert.deepEqual([kind, errorCode], ['source-failed', 'TOO_MANY_DEAD_LETTERS']);
+  assert.match(String(message), /Half of the rows do not map/);
+  assert.match(String(why), /raise mapping\.maxDeadLetters/);
+  assert.equal(Date.parse(String(at)), clock.wallMs());
+});
+
+test('what cannot be written is left to the log', async () => {
+  const { notices, told } = createScene({
+    ...createMemoryRegistry(),
+    schemaId: async () => {
+      throw new ConnectorError('REGISTRY_UNREACHABLE', 'it is down');
+    },
+  });
+  notices.tell({ source: 'instruments', err });
+  await notices.settled();
+  assert.deepEqual(await told(), []);
+});
