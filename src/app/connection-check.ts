@@ -4,6 +4,7 @@ import type { HttpClient } from '../http/client.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { createKafkaCluster } from './kafka-client.ts';
+import { lookUpPrices } from './price-lookup.ts';
 import { createReferenceDataHttp } from './provider-client.ts';
 import { createSubjects } from './registry-client.ts';
 import { subjectsOf } from './subjects.ts';
@@ -26,11 +27,18 @@ interface CheckOptions {
   readonly signal: AbortSignal;
 }
 
+/** Its check digit is right, so that only a provider that sells it would know it. */
+const UNKNOWN_ISIN = 'XS0000000009';
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Tries everything that the settings name, and changes nothing there. Whatever fails is a check that failed. */
 export async function checkConnections(options: CheckOptions): Promise<readonly ConnectionCheck[]> {
-  return [...(await checkProvider(options)), ...(await checkKafka(options)), ...(await checkRegistry(options))];
+  return [
+    ...(await checkProvider(options)),
+    ...(await checkMarketData(options)),
+    ...(await checkKafka(options)),
+    ...(await checkRegistry(options)),
+  ];
 }
 
 async function checkProvider({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
@@ -51,7 +59,9 @@ async function checkProvider({ settings, signal }: CheckOptions): Promise<readon
   } finally {
     await http.close();
   }
-  return [{ what: token, state: 'ok', says: referenceData.auth.type, toDo: '' }, ...checks];
+  const accepted = checks.some(({ state }) => state === 'ok');
+  const says = accepted ? `accepted (${referenceData.auth.type})` : 'no page was given, so nothing is known of them';
+  return [{ what: token, state: accepted ? 'ok' : 'skipped', says, toDo: '' }, ...checks];
 }
 
 /** What the first answer of a source is; it is read as the source would read it, so that another service is noticed. */
@@ -68,6 +78,20 @@ async function firstPage(
   const { provider } = unregisteredInstruments({ settings, http }, source, 1);
   await provider.page(null, signal);
   return 'it is one of instruments';
+}
+
+/** Market data has nothing that could be asked for without knowing a product; one that nobody has will do. */
+async function checkMarketData({
+  settings: { marketData },
+  signal,
+}: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  if (marketData === null) return [];
+  const request = { isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } };
+  const { check } = await attempt('prices of marketData', signal, async () => {
+    const prices = await lookUpPrices(marketData, request, { log: quiet, signal });
+    return prices === null ? 'it answers that it has no such product, as it should' : 'it answers';
+  });
+  return [check];
 }
 
 async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {

@@ -90,9 +90,13 @@ test('exported schemas stand by themselves', async (t) => {
 });
 
 test('what the settings name is tried, each with what is wrong and what to do', async (t) => {
-  const scene = await commandScene(t, { more: '' });
+  const more = `marketData: { url: "\${MARKET_DATA_URL:-}" }`;
+  const scene = await commandScene(t, { more });
   if (!scene) return;
-  const good = await scene.spconnect('validate --connect');
+  const good = await scene.spconnect('validate --connect', { MARKET_DATA_URL: scene.simulator.marketDataUrl });
+  assert.match(good.stdout, /^ok +prices of marketData +it answers that it has no such product/m);
+  assert.match(good.stdout, /^ok +topic .*\.prices +will be created$/m);
+  assert.match(good.stdout, /^ok +subject .*\.prices-value +will be registered$/m);
   assert.equal(good.code, 0, good.stdout);
   assert.match(good.stdout, /^ok +first page of source instruments +it is one of instruments$/m);
   assert.match(good.stdout, /^ok +topic .*\.offsets +will be created$/m);
