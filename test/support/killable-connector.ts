@@ -1,4 +1,4 @@
-import { runConnector } from '../../src/app/connector.ts';
+import { type Roles, runConnector } from '../../src/app/connector.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { logConnectorEvents } from '../../src/observability/connector-events.ts';
 import { createLog } from '../../src/observability/pino-log.ts';
@@ -7,7 +7,7 @@ import { type KillMoment, killingKafka } from './killing-kafka.ts';
 
 /*
  * The connector as a process of its own. Its first argument is JSON: a moment at which it kills itself, or null to stop
- * in good order when a walk is done that was not resumed, or "stay" to stop only when it is asked to.
+ * in good order when a walk is done that was not resumed, or "stay" to stop only when it is asked to. ROLES names its roles.
  */
 const argument = JSON.parse(process.argv[2] ?? 'null') as KillMoment | 'stay' | null;
 const moment = argument === 'stay' ? null : argument;
@@ -28,6 +28,7 @@ await runConnector({
     },
   },
   processorEvents: logProcessorEvents(log),
+  ...(process.env.ROLES !== undefined && { roles: process.env.ROLES as Roles }),
   signal: stop.signal,
   ...(moment !== null && { overrides: { wrapKafka: killingKafka(moment) } }),
 });

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { type ConnectorOptions, runConnector } from '../../src/app/connector.ts';
+import { type ConnectorOptions, type Roles, runConnector } from '../../src/app/connector.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
 import type { ProcessorEvents } from '../../src/observability/processor-events.ts';
@@ -32,6 +32,7 @@ export async function startConnector(
     /** Further settings of Kafka, beginning with a comma. */
     readonly kafka?: string;
     readonly env?: Readonly<Record<string, string>>;
+    readonly roles?: Roles;
     readonly overrides?: ConnectorOptions['overrides'];
   },
 ): Promise<RunningConnector> {
@@ -55,6 +56,7 @@ export async function startConnector(
     events,
     processorEvents: events,
     signal: stopping.signal,
+    ...(options.roles && { roles: options.roles }),
     ...(options.overrides && { overrides: options.overrides }),
   });
   ended.catch(() => {});
