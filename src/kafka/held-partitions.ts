@@ -34,6 +34,7 @@ export class HeldPartitions {
   readonly #options: HeldPartitionsOptions;
   #held = new Map<string, Held>();
   #joins = 0;
+  #isOver = false;
 
   constructor(options: HeldPartitionsOptions) {
     this.#options = options;
@@ -41,6 +42,8 @@ export class HeldPartitions {
 
   /** To be called at each join, before anything more is fetched. */
   rejoin(partitions: readonly TopicPartition[]): void {
+    // A join that was under way when the member ended is answered all the same; nobody would ever lose what it gives.
+    if (this.#isOver) return;
     this.#joins += 1;
     this.#options.fetcher.pause(partitions);
     const before = this.#held;
@@ -89,6 +92,7 @@ export class HeldPartitions {
   }
 
   end(reason: unknown): void {
+    this.#isOver = true;
     for (const { lost } of this.#held.values()) lost.abort(reason);
     this.#held = new Map();
   }

@@ -144,3 +144,18 @@ test('what an owner throws is told, unless its partition was lost', async () => 
   await taken;
   assert.deepEqual(losing.failures, []);
 });
+
+test('a member that has ended takes no partition more, though a join was still under way', async () => {
+  const { held, since, signals } = member();
+  held.rejoin(on(0));
+  await settle();
+  held.end(new Error('stopped'));
+  since();
+  held.rejoin(on(0, 1));
+  await settle();
+  assert.deepEqual(since(), []);
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [true],
+  );
+});
