@@ -1,5 +1,6 @@
 import { createIsinReader } from '../avro/isin-reader.ts';
 import { priceSchemaName } from '../avro/price-decoder.ts';
+import { createPriceDigest } from '../avro/price-digest.ts';
 import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import { type Settings, topicOf } from '../config/settings.ts';
@@ -14,6 +15,8 @@ import { ToldFailures } from '../processor/core/told-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceProcessor as runProcessor } from '../processor/price-processor.ts';
 import { createBulkPrices } from '../processor/prices/bulk-prices.ts';
+import { readWindows } from '../processor/read-windows.ts';
+import type { WindowDigests } from '../processor/window-digests.ts';
 import { createMarketData } from '../provider/market-data.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
@@ -50,13 +53,14 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const topicOfKind = (kind: PriceKind) => topics[PRICE_TOPICS[kind]];
   if (parts.marketHttp === null) throw new TypeError('Without marketData.url there is nobody to ask for prices.');
   const marketData = createMarketData({ http: parts.marketHttp });
+  const schemaId = (kind: PriceKind, asked: AbortSignal) =>
+    registry.schemaId(`${topicOfKind(kind).name}-value`, readSchemaText(priceSchemaName(kind)), asked);
   const caller = new BulkCaller({
     ...prices,
     prices: createBulkPrices({
       marketData,
       asked: kinds.map(({ asked }) => asked),
-      schemaId: (kind, asked) =>
-        registry.schemaId(`${topicOfKind(kind).name}-value`, readSchemaText(priceSchemaName(kind)), asked),
+      schemaId,
       maxValueBytes: (kind) => (report.maxMessageBytes.get(topicOfKind(kind).name) ?? 0) - RECORD_ALLOWANCE_BYTES,
       onMismatch: settings.mapping.onMismatch,
       assumedZone: settings.marketData?.assumedZone ?? null,
@@ -83,6 +87,20 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const isins = createIsinReader((id, asked) => registry.schemaText(id, asked));
   const groupId = `${prefix}-prices`;
 
+  /** What the topics of series hold for the instruments of a partition. */
+  async function windowsOf(partition: number, opening: AbortSignal) {
+    const windows = new Map<PriceKind, WindowDigests>();
+    for (const { kind, asked } of kinds) {
+      if (asked.kind === 'overview') continue;
+      const digestOf = createPriceDigest(kind, await schemaId(kind, opening));
+      const { lookBackMs } = asked;
+      const topic = topicOfKind(kind).name;
+      const common = { reader: kafka.logReader, partition, wallMs: clock.wallMs(), signal: opening };
+      windows.set(kind, await readWindows({ ...common, topic, digestOf, lookBackMs }));
+    }
+    return windows;
+  }
+
   return runProcessor({
     groupReader: kafka.groupReader,
     groupId,
@@ -98,7 +116,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
         reader: kafka.logReader,
         isins,
-        readWindows: async () => new Map(),
+        readWindows: (opening) => windowsOf(partition.partition, opening),
         caller,
         core,
         targets,

@@ -74,6 +74,11 @@ export function priceSchemaName(kind: AskedPrices['kind']) {
   return SCHEMAS[kind];
 }
 
+/** The schema of what was sent: that of a record without the two moments that stand last in it. */
+export function priceContentsSchema(kind: AskedPrices['kind']): string {
+  return schemaParts(readSchemaText(SCHEMAS[kind])).contents;
+}
+
 /** Made once for each kind, then `at` for each answer: times in milliseconds since the epoch, by our clock. */
 export function createPriceDecoders(options: PriceDecoderOptions): {
   at(requestedAtMs: number, receivedAtMs: number): PriceDecoder;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Roles } from '../../src/app/connector.ts';
+import type { PricedItem } from '../../src/observability/processor-events.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { kafkaOrSkip } from '../support/kafka-real.ts';
 import { priceViolations } from '../support/price-log.ts';
-import { fencePrices, pricesOnceTrue, pricesOnTopics } from '../support/prices-on-topics.ts';
+import { fencePrices, onceRight, pricesOnTopics, unansweredInputs } from '../support/prices-on-topics.ts';
 import { type RunningConnector, startConnector } from '../support/running-connector.ts';
 import { unservedPrice } from '../support/served-prices.ts';
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
@@ -66,14 +67,12 @@ test('failing items, a refused isin, an unknown limit and slow answers leave eve
   await sources.stop();
   const connector = await begun.start('processor');
   await connector.event('batchPriced');
-  // Everybody has been asked for at least twice: as an input and as a refresh.
-  const isWell = (log: Awaited<ReturnType<typeof pricesOnTopics>>) => {
-    const waiting = log.inputs.filter(({ partition, offset }) => offset >= (log.committed.get(partition) ?? 0)).length;
-    if (waiting > 0 || log.inputs.length < INSTRUMENTS) return `${log.inputs.length} inputs, ${waiting} of them wait`;
-    const refreshes = log.prices.length - new Set(log.prices.map(({ id }) => id)).size;
-    return refreshes >= INSTRUMENTS ? null : `${refreshes} refreshes`;
-  };
-  await pricesOnceTrue(kafka, prefix, isWell);
+  await onceRight(async () => {
+    const { waiting, all } = await unansweredInputs(kafka, prefix);
+    if (waiting > 0 || all < INSTRUMENTS) return `${waiting} of ${all} records wait`;
+    const refreshed = batches(connector).reduce((sum, { inputs, items }) => sum + (inputs === 0 ? items : 0), 0);
+    return refreshed >= INSTRUMENTS ? null : `${refreshed} refreshes`;
+  });
   await connector.stop();
   await fencePrices(kafka, prefix);
   const log = await pricesOnTopics(kafka, prefix);
@@ -121,12 +120,15 @@ test('answers with swapped, missing, added or foreign items are never used, and 
   ]);
   const connector = await begun.start();
   await connector.event('batchPriced');
-  const log = await pricesOnceTrue(kafka, prefix, ({ prices }) => {
-    const priced = new Set(prices.map(({ id }) => id));
-    const missing = [...isins.keys()].filter((id) => !priced.has(id)).length;
+  await onceRight(() => {
+    const priced = batches(connector).flatMap(({ prices }) => prices.map((item: PricedItem) => item.instrumentId));
+    const missing = isins.size - new Set(priced).size;
     if (missing > 0) return `${missing} have no price`;
-    return prices.length < isins.size * 4 ? `only ${prices.length} prices` : null;
+    return priced.length < isins.size * 4 ? `only ${priced.length} prices` : null;
   });
+  await connector.stop();
+  await fencePrices(kafka, prefix);
+  const log = await pricesOnTopics(kafka, prefix);
   assert.deepEqual(priceViolations(log), []);
   for (const { id, price } of log.prices) {
     assert.equal(price.isin, isins.get(id));

@@ -10,7 +10,7 @@ import {
 } from '../support/connector-process.ts';
 import { kafkaOrSkip } from '../support/kafka-real.ts';
 import { priceViolations } from '../support/price-log.ts';
-import { fencePrices, pricesOnceTrue, pricesOnTopics } from '../support/prices-on-topics.ts';
+import { fencePrices, onceRight, pricesOnTopics, unansweredInputs } from '../support/prices-on-topics.ts';
 import { startConnector } from '../support/running-connector.ts';
 import { unservedPrice } from '../support/served-prices.ts';
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
@@ -70,9 +70,9 @@ prices: { linger: 50ms, kinds: { overview: { refreshInterval: 4s } } }`;
   }
   simulator.setChangeRate(0);
 
-  await pricesOnceTrue(kafka, prefix, ({ inputs, committed }) => {
-    const waiting = inputs.filter(({ partition, offset }) => offset >= (committed.get(partition) ?? 0)).length;
-    return waiting > 0 ? `${waiting} records wait` : null;
+  await onceRight(async () => {
+    const { waiting, all } = await unansweredInputs(kafka, prefix);
+    return waiting > 0 ? `${waiting} of ${all} records wait` : null;
   });
   await sources.stop();
   for (const { child } of members) child.kill('SIGTERM');

@@ -7,7 +7,7 @@ import { readCommitted } from './kafka-real.ts';
 import { answersOf, type PriceInput, type PriceLog } from './price-log.ts';
 
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 90_000;
 
 /** Fences every writer of prices, as the next start would: afterwards what a reader sees is final. */
 export async function fencePrices(kafka: KafkaCluster, prefix: string): Promise<void> {
@@ -36,13 +36,7 @@ export async function pricesOnTopics(
   const dead = await readCommitted(kafka, `${prefix}.dead-letters`);
   const readInstrument = readerOf('Instrument', instruments);
   const readPrice = readerOf('PriceSnapshot', prices);
-  const committed = await Promise.all(
-    PARTITIONS.map(async (partition) => {
-      const groupId = `${prefix}-prices`;
-      const offset = await kafka.consumerOffset(groupId, { topic, partition }, AbortSignal.timeout(PATIENCE_MS));
-      return [partition, Number(offset ?? 0n)] as const;
-    }),
-  );
+  const committed = await committedOffsets(kafka, prefix);
   const read = prices.flatMap(({ key, value }) =>
     value === null ? [] : [{ id: String(key), price: readPrice(value) }],
   );
@@ -69,7 +63,7 @@ export async function pricesOnTopics(
           answers: answersOf(headers['spc-input']),
         })),
     ],
-    committed: new Map(committed),
+    committed,
     prices: read,
   };
 }
@@ -81,18 +75,30 @@ function readerOf(name: SchemaName, records: readonly CommittedRecord[]): (value
   return (value) => reader.read(value);
 }
 
-/** Reads the topics until this holds of them, and gives what they held then; fails with what did not hold. */
-export async function pricesOnceTrue(
-  kafka: KafkaCluster,
-  prefix: string,
-  wrong: (log: Awaited<ReturnType<typeof pricesOnTopics>>) => string | null,
-) {
+/** Records of instruments that are not answered yet, and all of them. */
+export async function unansweredInputs(kafka: KafkaCluster, prefix: string): Promise<{ waiting: number; all: number }> {
+  const instruments = await readCommitted(kafka, `${prefix}.instruments`, PARTITIONS);
+  const committed = await committedOffsets(kafka, prefix);
+  const waiting = instruments.filter(({ partition, offset }) => Number(offset) >= (committed.get(partition) ?? 0));
+  return { waiting: waiting.length, all: instruments.length };
+}
+
+/** Asks until nothing is wrong any more; fails with what still is. */
+export async function onceRight(whatIsWrong: () => Promise<string | null> | string | null): Promise<void> {
   const deadlineMs = performance.now() + PATIENCE_MS;
   for (;;) {
-    const log = await pricesOnTopics(kafka, prefix);
-    const what = wrong(log);
-    if (what === null) return log;
-    if (performance.now() > deadlineMs) throw new Error(`Still after ${PATIENCE_MS} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const wrong = await whatIsWrong();
+    if (wrong === null) return;
+    if (performance.now() > deadlineMs) throw new Error(`Still after ${PATIENCE_MS} ms: ${wrong}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
+}
+
+async function committedOffsets(kafka: KafkaCluster, prefix: string): Promise<Map<number, number>> {
+  const [topic, groupId] = [`${prefix}.instruments`, `${prefix}-prices`];
+  const offsets = PARTITIONS.map(async (partition) => {
+    const offset = await kafka.consumerOffset(groupId, { topic, partition }, AbortSignal.timeout(PATIENCE_MS));
+    return [partition, Number(offset ?? 0n)] as const;
+  });
+  return new Map(await Promise.all(offsets));
 }

@@ -1,0 +1,20 @@
+import { avscType } from './avsc-type.ts';
+import { type AskedPrices, priceContentsSchema } from './price-decoder.ts';
+import { recordDigest } from './record-digest.ts';
+import { readWireValue, WIRE_HEADER_BYTES } from './wire-format.ts';
+
+/**
+ * The digest of a price that was written, as `DecodedPrice` has it: of all but the two moments, which stand last.
+ *
+ * @returns a function that gives null for a value of another schema, whose content is taken for another one: after a new
+ *   version of the schema everything is written once more. It throws ConnectorError RECORD_UNREADABLE for other values.
+ */
+export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
+  const contents = avscType(priceContentsSchema(kind));
+  return (value) => {
+    const { schemaId: id, body } = readWireValue(value);
+    if (id !== schemaId) return null;
+    const { offset } = contents.decode(body, 0);
+    return offset < 0 ? null : recordDigest(value.subarray(0, WIRE_HEADER_BYTES + offset));
+  };
+}

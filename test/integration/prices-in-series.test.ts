@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
+import { fencePrices, onceRight } from '../support/prices-on-topics.ts';
+import { type RunningConnector, startConnector } from '../support/running-connector.ts';
+import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
+
+const INSTRUMENTS = 30;
+const PARTITIONS = [0, 1, 2, 3, 4, 5];
+/** The two moments of ours at the end of each value: a branch and six bytes each. */
+const MOMENTS_BYTES = 14;
+
+function answersOf(connector: RunningConnector, kind: string): number {
+  const batches = connector.seen.filter(({ name, fields }) => name === 'batchPriced' && fields.kind === kind);
+  return batches.reduce((sum, { fields }) => sum + fields.priced, 0);
+}
+
+test('daily and intraday windows are written when they are new or have changed, also after a restart', async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  const prefix = uniquePrefix('series');
+  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 3, port: 0 });
+  t.after(() => simulator.close());
+  const kafka = (await kafkaOrSkip(t))?.connect();
+  if (!kafka) return;
+  const more = `
+marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }
+prices:
+  kinds:
+    overview: { enabled: false }
+    daily: { enabled: true, refreshInterval: 1s, lookBack: 10d, fields: OHLC }
+    intraday: { enabled: true, refreshInterval: 1s, lookBack: 2h, fields: Close, interval: Hour_1 }`;
+  for (const run of ['first', 'second']) {
+    const connector = await startConnector(t, { stack, simulator, prefix, more });
+    await onceRight(() => {
+      const answers = [answersOf(connector, 'daily'), answersOf(connector, 'intraday')];
+      return Math.min(...answers) < INSTRUMENTS * 3 ? `${answers} answers in the ${run} run` : null;
+    });
+    await connector.stop();
+    await fencePrices(kafka, prefix);
+  }
+
+  for (const topic of ['daily-prices', 'intraday-prices']) {
+    const records = await readCommitted(kafka, `${prefix}.${topic}`, PARTITIONS);
+    const contents = new Map<string, string[]>();
+    for (const { key, value, partition } of records) {
+      const content = value?.subarray(WIRE_HEADER_BYTES, value.length - MOMENTS_BYTES).toString('base64') ?? '';
+      contents.set(`${partition} ${key}`, [...(contents.get(`${partition} ${key}`) ?? []), content]);
+    }
+    for (const [key, written] of contents) {
+      const repeated = written.filter((content, at) => content === written[at - 1]).length;
+      assert.equal(repeated, 0, `${topic}: ${repeated} of ${written.length} records of ${key} repeat the one before`);
+    }
+    const once = [...contents.values()].filter(({ length }) => length === 1).length;
+    assert.ok(once >= INSTRUMENTS, `${topic}: ${once} of ${contents.size} windows were written once`);
+    const ids = new Set([...contents.keys()].map((key) => key.split(' ')[1]?.split('/')[0]));
+    assert.equal(ids.size, INSTRUMENTS);
+    t.diagnostic(`${topic}: ${records.length} records of ${contents.size} windows, ${once} of them written once`);
+  }
+});
