@@ -56,8 +56,9 @@ test('each request is told once, with its status or the code of what went wrong'
 test('a refused token is two requests; a stop is none', async (t) => {
   const { observer, codes } = recording();
   let refuse = true;
+  const arrived = Promise.withResolvers<void>();
   const { url } = await serve(t, (request, response) => {
-    if (request.url?.startsWith('/wait')) return;
+    if (request.url?.startsWith('/wait')) return arrived.resolve();
     response.writeHead(refuse ? 401 : 200, json).end('{}');
     refuse = false;
   });
@@ -68,6 +69,7 @@ test('a refused token is two requests; a stop is none', async (t) => {
   assert.deepEqual(codes(), ['401', '200']);
   const stop = new AbortController();
   const waiting = client.get({ ...page, path: '/wait' }, text, stop.signal);
+  await arrived.promise;
   stop.abort(new Error('stopped'));
   await assert.rejects(waiting, /stopped/);
   assert.deepEqual(codes(), ['401', '200']);
