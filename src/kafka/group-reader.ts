@@ -1,3 +1,4 @@
+import type { GroupSharing } from './group-sharing.ts';
 import type { CommittedRecord } from './record.ts';
 
 export interface TopicPartition {
@@ -40,6 +41,13 @@ export interface GroupReaderOptions {
   readonly assigned: (partition: TopicPartition, signal: AbortSignal) => Promise<PartitionReader>;
   /** The member has joined, or joined again, with these partitions (perhaps none). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
+  /** How the members share the partitions; by turns when left out. */
+  readonly sharing?: GroupSharing;
+  /**
+   * The group has confirmed that the member holds the partitions of its newest join: told at each join and several times
+   * a second, with the moment by the monotonic clock at which the group was asked (so what it says is not older).
+   */
+  readonly confirmed?: (askedAtMs: number) => void;
   readonly signal: AbortSignal;
 }
 

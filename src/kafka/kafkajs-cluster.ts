@@ -65,7 +65,7 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
   const kafka = options.wrap ? options.wrap(plain) : plain;
   const logReader = createKafkajsReader({ kafkajs, kafka, clientId, tuning, clock, log });
   const logTail = createKafkajsTail({ kafkajs, kafka, clientId, tuning, clock, random, log });
-  const groupReader = createKafkajsGroupReader({ kafka, tuning, clock, log });
+  const groupReader = createKafkajsGroupReader({ kafkajs, kafka, tuning, clock, log });
   const writers = new Set<KafkajsWriter>();
   return {
     logReader,

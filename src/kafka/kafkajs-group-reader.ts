@@ -5,6 +5,7 @@ import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import type { GroupReader, GroupReaderOptions, ReadBatch, TopicPartition } from './group-reader.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
+import { assignerOf } from './kafkajs-assigner.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { committedRecord } from './kafkajs-record.ts';
 import { StallWatch } from './stall-watch.ts';
@@ -12,6 +13,7 @@ import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
 
 export interface KafkajsGroupReaderOptions {
+  readonly kafkajs: typeof import('kafkajs');
   readonly kafka: Kafka;
   readonly tuning: KafkaTuning;
   readonly clock: Clock;
@@ -71,15 +73,16 @@ interface Member {
 }
 
 function openMember(
-  { kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
-  { groupId, topics, assigned, joined }: GroupReaderOptions,
+  { kafkajs, kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
+  { groupId, topics, assigned, joined, sharing, confirmed }: GroupReaderOptions,
   onFetched: () => void,
 ): Member {
   const consumer = kafka.consumer({
     groupId,
     sessionTimeout: tuning.groupSessionTimeoutMs,
-    heartbeatInterval: tuning.heartbeatIntervalMs,
-    maxWaitTimeInMs: tuning.tailWaitMs,
+    heartbeatInterval: confirmed ? tuning.confirmIntervalMs : tuning.heartbeatIntervalMs,
+    maxWaitTimeInMs: confirmed ? tuning.confirmIntervalMs : tuning.tailWaitMs,
+    ...(sharing && { partitionAssigners: [assignerOf(kafkajs, sharing)] }),
     allowAutoTopicCreation: false,
     retry: { ...kafkajsRetry(tuning), restartOnFailure: async () => false },
   });
@@ -96,7 +99,11 @@ function openMember(
     const taken = held.offer(partition, batch);
     await within(taken, tuning.takeGraceMs, clock, late).catch(() => held.pauseUntilTaken(partition));
   };
-  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => held.rejoin(listed(payload.memberAssignment)));
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    held.rejoin(listed(payload.memberAssignment));
+    confirmed?.(clock.monotonicMs() - payload.duration);
+  });
+  if (confirmed) tellHeartbeats(consumer, clock, confirmed);
   // With `restart: false` the consumer would live on and read nothing; here it is always false.
   consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
   consumer.on(consumer.events.FETCH, onFetched);
@@ -137,6 +144,18 @@ function openMember(
       );
     },
   };
+}
+
+/**
+ * A heartbeat's event says that it was answered well, and not when it was sent; the event of its request, which comes
+ * just before and of failed ones too, says how long ago that was. There is one heartbeat at a time.
+ */
+function tellHeartbeats(consumer: Consumer, clock: Clock, confirmed: (askedAtMs: number) => void): void {
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  consumer.on(consumer.events.REQUEST, ({ payload }) => {
+    if (payload.apiName === 'Heartbeat') askedAtMs = clock.monotonicMs() - payload.duration;
+  });
+  consumer.on(consumer.events.HEARTBEAT, () => confirmed(askedAtMs));
 }
 
 /** After a crash kafkajs has no group left and throws; that it crashed is told by its event. */

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Consumer, Kafka, PartitionAssigner } from 'kafkajs';
+import type { Consumer, Kafka } from 'kafkajs';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { FreshRecords } from './fresh-records.ts';
+import type { GroupSharing } from './group-sharing.ts';
+import { assignerOf } from './kafkajs-assigner.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { committedRecord } from './kafkajs-record.ts';
 import type { CommittedRecord } from './record.ts';
@@ -66,7 +68,7 @@ export function openOwnGroup(options: OwnGroupOptions, request: OwnGroupRequest)
   const groupId = `${options.clientId}-reader-${randomUUID()}`;
   const consumer = kafka.consumer({
     groupId,
-    partitionAssigners: [assignOnly(kafkajs, topic, [...partitions])],
+    partitionAssigners: [assignerOf(kafkajs, allForFirst(topic, partitions))],
     sessionTimeout: tuning.sessionTimeoutMs,
     heartbeatInterval: tuning.heartbeatIntervalMs,
     maxWaitTimeInMs: request.waitMs,
@@ -125,28 +127,14 @@ export function openOwnGroup(options: OwnGroupOptions, request: OwnGroupRequest)
   };
 }
 
-/** An assigner that gives the only member of the group just these partitions of the topic. */
-function assignOnly({ AssignerProtocol }: Kafkajs, topic: string, partitions: number[]): PartitionAssigner {
-  const name = 'asked-for';
-  const version = 1;
-  const userData = Buffer.alloc(0);
-  return () => ({
-    name,
-    version,
-    protocol: ({ topics }) => ({
-      name,
-      metadata: AssignerProtocol.MemberMetadata.encode({ version, topics, userData }),
-    }),
-    assign: async ({ members }) =>
-      members.slice(0, 1).map(({ memberId }) => ({
-        memberId,
-        memberAssignment: AssignerProtocol.MemberAssignment.encode({
-          version,
-          assignment: { [topic]: partitions },
-          userData,
-        }),
-      })),
-  });
+/** The only member of the group gets just these partitions of the topic. */
+function allForFirst(topic: string, partitions: readonly number[]): GroupSharing {
+  const all = partitions.map((partition) => ({ topic, partition }));
+  return {
+    name: 'asked-for',
+    describe: () => '',
+    assign: (members) => new Map(members.slice(0, 1).map(({ id }) => [id, all])),
+  };
 }
 
 /** Best effort: the broker forgets an empty group without offsets by itself. */

@@ -16,7 +16,7 @@ interface Cursor {
 /** A member of a group of a broker in memory. It fetches whenever a transaction has ended or a batch was taken. */
 export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
   return {
-    async run({ groupId, topics, assigned, joined, signal }) {
+    async run({ groupId, topics, assigned, joined, sharing, confirmed, signal }) {
       signal.throwIfAborted();
       const failed = Promise.withResolvers<never>();
       const cursors = new Map<string, Cursor>();
@@ -47,7 +47,15 @@ export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
       const stopListening = broker.onTransactionEnd(() => {
         for (const [key, cursor] of cursors) void readOn(key, cursor);
       });
-      const leave = broker.groups.join(groupId, { topics, joined: (partitions) => held.rejoin(partitions) });
+      const leave = broker.groups.join(groupId, {
+        topics,
+        sharing,
+        joined(partitions) {
+          held.rejoin(partitions);
+          // Who was expelled learns of it at once here, unless it is made to stall; so this holds until the next join.
+          confirmed?.(Number.POSITIVE_INFINITY);
+        },
+      });
       try {
         return await untilAborted(failed.promise, signal);
       } finally {

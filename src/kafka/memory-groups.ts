@@ -1,7 +1,9 @@
 import type { TopicPartition } from './group-reader.ts';
+import type { GroupSharing } from './group-sharing.ts';
 
 interface Member {
   readonly topics: readonly string[];
+  readonly sharing?: GroupSharing | undefined;
   readonly joined: (partitions: readonly TopicPartition[]) => void;
 }
 
@@ -29,18 +31,30 @@ export class MemoryGroups {
     const members = this.#groups.get(groupId) ?? [];
     const turned = members.map((_, index) => members[(index + shift) % members.length]).filter((m) => m !== undefined);
     this.#groups.set(groupId, turned);
-    for (const [index, member] of turned.entries()) {
-      const all = member.topics.flatMap((topic) =>
-        Array.from({ length: this.#partitionsOf(topic) }, (_, partition) => ({ topic, partition })),
-      );
-      member.joined(all.filter((_, position) => position % turned.length === index));
-    }
+    const shares = this.#share(turned);
+    for (const [index, member] of turned.entries()) member.joined(shares.get(String(index)) ?? []);
   }
 
   /** Gives the partitions of the member that was first to the others and does not tell it, as when it stalls. */
   forgetFirst(groupId: string): void {
     const first = this.#groups.get(groupId)?.[0];
     if (first) this.#remove(groupId, first);
+  }
+
+  /** The members' ids are their places. */
+  #share(members: readonly Member[]): ReadonlyMap<string, readonly TopicPartition[]> {
+    const sharing = members[0]?.sharing;
+    if (sharing) {
+      const described = members.map((member, index) => ({
+        id: String(index),
+        description: member.sharing?.describe() ?? '',
+      }));
+      return sharing.assign(described);
+    }
+    const all = (members[0]?.topics ?? []).flatMap((topic) =>
+      Array.from({ length: this.#partitionsOf(topic) }, (_, partition) => ({ topic, partition })),
+    );
+    return Map.groupBy(all, (partition) => String(all.indexOf(partition) % members.length));
   }
 
   #remove(groupId: string, member: Member): void {

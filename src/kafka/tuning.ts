@@ -24,6 +24,8 @@ export interface KafkaTuning {
   /** Of a member that shares a group: a killed one loses its partitions after this. */
   readonly groupSessionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
+  /** Of a member that must know soon whether it still holds its partitions: between two heartbeats and two fetches. */
+  readonly confirmIntervalMs: number;
   /** How long a reader's fetch waits for data, and therefore what its disconnect costs at most. */
   readonly readWaitMs: number;
   /**
@@ -55,6 +57,7 @@ export const DEFAULT_TUNING: KafkaTuning = {
   sessionTimeoutMs: 30_000,
   groupSessionTimeoutMs: 6_000,
   heartbeatIntervalMs: 1_000,
+  confirmIntervalMs: 300,
   readWaitMs: 50,
   tailWaitMs: 500,
   takeGraceMs: 100,

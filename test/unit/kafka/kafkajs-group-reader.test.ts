@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Kafka } from 'kafkajs';
 import { createKafkajsGroupReader } from '../../../src/kafka/kafkajs-group-reader.ts';
+import { loadKafkajs } from '../../../src/kafka/kafkajs-patches.ts';
 import { DEFAULT_TUNING } from '../../../src/kafka/tuning.ts';
 import { SteppedClock, settle } from './stepped-clock.ts';
 
@@ -35,7 +36,13 @@ function member({ stopped = new AbortController() } = {}) {
     };
   };
   const kafka = { consumer } as unknown as Kafka;
-  const reader = createKafkajsGroupReader({ kafka, tuning: DEFAULT_TUNING, clock, log: silent });
+  const reader = createKafkajsGroupReader({
+    kafkajs: loadKafkajs(),
+    kafka,
+    tuning: DEFAULT_TUNING,
+    clock,
+    log: silent,
+  });
   const signals: AbortSignal[] = [];
   const ended = reader.run({
     groupId: 'g',

@@ -1,0 +1,18 @@
+import type { TopicPartition } from './group-reader.ts';
+
+/** A member of a group, as the one that shares out the partitions sees it. */
+export interface GroupMember {
+  readonly id: string;
+  /** What the member tells of itself, as `GroupSharing.describe` gave it there; of an unknown form. */
+  readonly description: string;
+}
+
+/** How the members of a group share partitions. */
+export interface GroupSharing {
+  /** The same in all members of a group; a member with another one is refused by the broker. */
+  readonly name: string;
+  /** What the others shall know of this member; asked at each join. */
+  describe(): string;
+  /** Who gets what, by the members' ids; asked of one of them at each join. Partitions may be left out. */
+  assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
+}

@@ -1,0 +1,39 @@
+import type { PartitionAssigner } from 'kafkajs';
+import type { GroupSharing } from './group-sharing.ts';
+
+type Kafkajs = typeof import('kafkajs');
+
+const VERSION = 1;
+
+/** A way of sharing as kafkajs wants it: descriptions travel as the members' user data. */
+export function assignerOf({ AssignerProtocol }: Kafkajs, sharing: GroupSharing): PartitionAssigner {
+  const { MemberMetadata, MemberAssignment } = AssignerProtocol;
+  const { name } = sharing;
+  return () => ({
+    name,
+    version: VERSION,
+    protocol: ({ topics }) => ({
+      name,
+      metadata: MemberMetadata.encode({ version: VERSION, topics, userData: Buffer.from(sharing.describe()) }),
+    }),
+    assign: async ({ members }) => {
+      const described = members.map(({ memberId, memberMetadata }) => {
+        return { id: memberId, description: String(MemberMetadata.decode(memberMetadata)?.userData ?? '') };
+      });
+      const shares = sharing.assign(described);
+      return members.map(({ memberId }) => {
+        const assignment = Object.groupBy(shares.get(memberId) ?? [], ({ topic }) => topic);
+        return {
+          memberId,
+          memberAssignment: MemberAssignment.encode({
+            version: VERSION,
+            assignment: Object.fromEntries(
+              Object.entries(assignment).map(([topic, held = []]) => [topic, held.map(({ partition }) => partition)]),
+            ),
+            userData: Buffer.alloc(0),
+          }),
+        };
+      });
+    },
+  });
+}
