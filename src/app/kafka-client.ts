@@ -7,13 +7,13 @@ export async function createKafkaCluster(
   settings: Pick<Settings, 'prefix' | 'kafka'>,
   options: Pick<KafkaOptions, 'clock' | 'random' | 'log' | 'wrap'>,
 ): Promise<KafkaCluster> {
-  const { brokers, compression, transactionTimeoutMs, ssl, sasl } = settings.kafka;
+  const { brokers, compression, transactionTimeoutMs, sessionTimeoutMs, ssl, sasl } = settings.kafka;
   return connectKafka({
     ...options,
     brokers,
     clientId: settings.prefix,
     compression,
-    tuning: { transactionTimeoutMs },
+    tuning: { transactionTimeoutMs, groupSessionTimeoutMs: sessionTimeoutMs },
     ...(ssl && { ssl: await tlsOptions(ssl) }),
     ...(sasl && { sasl: await saslOptions(sasl) }),
   });

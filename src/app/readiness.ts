@@ -20,10 +20,19 @@ export function readinessChecks({ topics, isStopping, sources, processor }: Know
   ];
 }
 
-function sourceCheck({ name, wanted, task, writerTrouble, schemasRegistered, trace }: SourceStatus): ReadinessCheck {
+function sourceCheck({
+  name,
+  wanted,
+  task,
+  owned,
+  writerTrouble,
+  schemasRegistered,
+  trace,
+}: SourceStatus): ReadinessCheck {
   const isReady = (ok: boolean, why: string) => check(`source ${name}`, ok, why);
   if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
   if (wanted === 'stopped') return isReady(true, 'stopped as asked');
+  if (owned === false) return isReady(true, 'joined the other replicas, one of which runs it');
   if (writerTrouble !== null) return isReady(false, `its writer is opened again: ${firstLine(writerTrouble)}`);
   if (task === 'unassigned') return isReady(false, 'not fenced yet, and its offset not read');
   if (task === 'paused') return isReady(true, 'paused as asked');

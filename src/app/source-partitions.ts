@@ -1,10 +1,11 @@
 import type { Settings } from '../config/settings.ts';
 import { runOffsetPartition, type Source } from '../connector/offset-partition.ts';
-import { offsetPartition, readOffsets } from '../kafka/offset-store.ts';
+import { readOffsets } from '../kafka/offset-store.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Context } from './context.ts';
 import { createFailureNotices } from './failure-notices.ts';
+import { runOwnedPartitions } from './owned-partitions.ts';
 import type { RequestedStates } from './requested-states.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'registry' | 'clock' | 'random'> {
@@ -17,9 +18,9 @@ export interface SourcePartitions extends Pick<Context, 'kafka' | 'registry' | '
 }
 
 /**
- * Runs all sources: one writer for each partition of the offsets topic that carries some.
+ * Runs the sources that are this replica's, through one writer for each partition of the offsets topic.
  *
- * @returns the names of the sources that failed, when none is left to run; rejects with the signal's reason.
+ * @returns the names of the sources, when all of them have failed here; rejects with the signal's reason.
  */
 export async function runSourcePartitions(parts: SourcePartitions): Promise<readonly string[]> {
   const { settings, kafka, clock, random, sources, states, topics, signal } = parts;
@@ -31,17 +32,18 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
       notices.tell(failure);
     },
   };
-  const byPartition = Map.groupBy(sources, (source) => offsetPartition(source.offsetKey));
-  const ended = new AbortController();
-  const untilEnd = AbortSignal.any([signal, ended.signal]);
-  const runs = [...byPartition].map(async ([partition, onPartition]) => {
-    const transactionalId = `${settings.prefix}-sources-${partition}`;
-    try {
-      return await runOffsetPartition({
-        partition,
+  return runOwnedPartitions({
+    sources,
+    groupReader: kafka.groupReader,
+    groupId: `${settings.prefix}-sources`,
+    offsetsTopic: topics.offsets.name,
+    run({ mayOpen, ...owned }) {
+      const { partition } = owned;
+      const transactionalId = `${settings.prefix}-sources-${partition}`;
+      return runOffsetPartition({
+        ...owned,
         transactionalId,
-        sources: onPartition,
-        writer: kafka.transactionalWriter(transactionalId),
+        writer: kafka.transactionalWriter(transactionalId, { mayOpen }),
         async readOffsets(readSignal) {
           const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal);
           return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];
@@ -51,15 +53,11 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
         clock,
         random,
         events,
-        signal: untilEnd,
       });
-    } catch (error) {
-      // One partition that cannot go on ends the process, and with it the others in an orderly way.
-      ended.abort(error);
-      throw error;
-    }
-  });
-  await Promise.allSettled(runs);
-  await notices.settled();
-  return (await Promise.all(runs)).flat();
+    },
+    clock,
+    random,
+    events,
+    signal,
+  }).finally(() => notices.settled());
 }

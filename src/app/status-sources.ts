@@ -64,6 +64,12 @@ export function createStatusSources(options: StatusSourcesOptions): {
 
   return {
     events: {
+      replicaJoined({ partitions }) {
+        for (const known of all) {
+          known.owned = partitions.includes(known.partition);
+          if (!known.owned) setTask('unassigned')(known);
+        }
+      },
       writerOpened({ partition }) {
         for (const known of all) if (known.partition === partition) known.writerTrouble = null;
       },
@@ -131,6 +137,7 @@ function nothingKnown({ name, type }: { readonly name: string; readonly type: st
     changedAt,
     schemasRegistered: false,
     partition: offsetPartition(offsetKey(name, type)),
+    owned: null,
     writerTrouble: null,
     since: null,
     caughtUp: null,

@@ -48,6 +48,8 @@ export interface SourceStatus {
   readonly schemasRegistered: boolean;
   /** Its partition of the offsets topic. */
   readonly partition: number;
+  /** Whether this replica runs it, and not another one; null until it has joined the others. */
+  readonly owned: boolean | null;
   /** Why the writer of the partition was lost and is not open again yet; null when it is. */
   readonly writerTrouble: string | null;
   /** Our offset in the provider's stream. */

@@ -77,11 +77,13 @@ function openMember(
   { groupId, topics, assigned, joined, sharing, confirmed }: GroupReaderOptions,
   onFetched: () => void,
 ): Member {
+  const intervalMs = confirmed ? tuning.confirmIntervalMs : tuning.heartbeatIntervalMs;
   const consumer = kafka.consumer({
     groupId,
     sessionTimeout: tuning.groupSessionTimeoutMs,
-    heartbeatInterval: confirmed ? tuning.confirmIntervalMs : tuning.heartbeatIntervalMs,
-    maxWaitTimeInMs: confirmed ? tuning.confirmIntervalMs : tuning.tailWaitMs,
+    // A session survives two lost heartbeats, however short it was set.
+    heartbeatInterval: Math.min(intervalMs, Math.floor(tuning.groupSessionTimeoutMs / 3)),
+    maxWaitTimeInMs: Math.min(intervalMs, tuning.tailWaitMs),
     ...(sharing && { partitionAssigners: [assignerOf(kafkajs, sharing)] }),
     allowAutoTopicCreation: false,
     retry: { ...kafkajsRetry(tuning), restartOnFailure: async () => false },

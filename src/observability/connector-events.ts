@@ -22,6 +22,8 @@ export interface ConnectorEvents {
   topicCreated(event: { readonly topic: string }): void;
   /** A topic differs from what we would create, harmlessly; one sentence says how. */
   topicDrift(event: { readonly drift: string }): void;
+  /** This replica has joined the others, or joined again, and runs the sources of these partitions: perhaps of none. */
+  replicaJoined(event: { readonly partitions: readonly number[] }): void;
   /** A partition of the offsets topic is ours: earlier holders are fenced, the committed offsets are read. */
   writerOpened(event: {
     readonly partition: number;
@@ -210,6 +212,7 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
   return {
     topicCreated: line('info', 'topic created'),
     topicDrift: line('warn', 'topic differs from what would be created'),
+    replicaJoined: line('info', 'joined the replicas'),
     writerOpened: line('info', 'writer opened'),
     sourceStarted: line('info', 'source started'),
     schemasRegistered: line('debug', 'schemas registered'),

@@ -107,6 +107,7 @@ export function createMetricsEvents(options: {
       sources.setStatus(source, 'failed');
       countRegistryFailure(meters, err);
     },
+    replicaJoined() {},
     schemasRegistered() {},
     adminListening() {},
     stopped() {},

@@ -23,7 +23,7 @@ referenceData:
   url: \${REFERENCE_DATA_URL}
   requestsPerSecond: 1000
   auth: { type: oauth2, tokenUrl: "\${AUTH_TOKEN_URL}", clientId: "\${CLIENT_ID}", clientSecret: "\${CLIENT_SECRET}" }
-kafka: { brokers: "\${KAFKA_BROKERS}"${kafka} }
+kafka: { brokers: "\${KAFKA_BROKERS}", sessionTimeout: "\${SESSION_TIMEOUT:-6s}"${kafka} }
 schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }
 admin: { enabled: "\${ADMIN_ENABLED:-false}", port: "\${ADMIN_PORT:-0}", token: "\${ADMIN_TOKEN:-}" }
 log: { level: "\${LOG_LEVEL:-info}" }
@@ -113,5 +113,6 @@ export function startKillableConnector(
   moment: object | 'stay' | null,
   env: Readonly<Record<string, string>>,
 ): ConnectorProcess {
-  return startProcess(KILLABLE, [JSON.stringify(moment)], env);
+  // Its heir waits for the group to miss it.
+  return startProcess(KILLABLE, [JSON.stringify(moment)], { SESSION_TIMEOUT: '2s', ...env });
 }

@@ -31,6 +31,7 @@ const IMPORTANT_SETTINGS = [
   'kafka.sasl',
   'kafka.compression',
   'kafka.transactionTimeout',
+  'kafka.sessionTimeout',
   'schemaRegistry.register',
   'topics.create',
   'topics.partitions',

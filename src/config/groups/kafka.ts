@@ -23,6 +23,11 @@ export function kafkaSettings(secrets: SecretReader) {
       'After this the broker ends a transaction that we left open.',
       '60s',
     ),
+    sessionTimeout: setting(
+      duration('1s', '5m'),
+      'A replica without a sign of life for so long loses its work to the others; brokers allow no less than 6s unless told.',
+      '6s',
+    ),
     ssl: setting(tlsSettings(secrets), 'true, or ca, cert and key (PEM files), for TLS.', false),
     sasl: setting(nullable(saslSettings(secrets)), 'mechanism, username and password; needs TLS.', null),
   });
@@ -34,7 +39,11 @@ export function kafkaSettings(secrets: SecretReader) {
     if (sasl && !sasl.allowWithoutTls && !ssl && remote) {
       report(['sasl'], 'would send the password in clear; set kafka.ssl: true');
     }
-  }).transform(({ transactionTimeout, ...rest }) => ({ ...rest, transactionTimeoutMs: transactionTimeout }));
+  }).transform(({ transactionTimeout, sessionTimeout, ...rest }) => ({
+    ...rest,
+    transactionTimeoutMs: transactionTimeout,
+    sessionTimeoutMs: sessionTimeout,
+  }));
 }
 
 /** Null when TLS is off. Verification cannot be switched off. */

@@ -30,6 +30,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   };
   events.topicCreated({ topic: 'a.instruments' });
   events.topicDrift({ drift: 'a.instruments has retention.ms 1' });
+  events.replicaJoined({ partitions: [3] });
   events.writerOpened({ partition: 3, transactionalId: 'a-sources-3', durationMs: 12 });
   events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
   events.walkResumed({ source, walk: 1, pages: 2, cursor: '2001' });
@@ -60,6 +61,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
     [
       'info topic created',
       'warn topic differs from what would be created',
+      'info joined the replicas',
       'info writer opened',
       'info walk started',
       'info walk resumed',
@@ -76,10 +78,10 @@ test('each event is one line with a fixed message, its fields and a fitting leve
       'info stopped',
     ],
   );
-  const { level: _, time: __, msg: ___, ...fields } = parsed()[5];
+  const { level: _, time: __, msg: ___, ...fields } = parsed()[6];
   assert.deepEqual(fields, page);
-  assert.equal('items' in parsed()[7], false);
-  assert.deepEqual(parsed()[10].err, {
+  assert.equal('items' in parsed()[8], false);
+  assert.deepEqual(parsed()[11].err, {
     type: 'ConnectorError',
     message: 'busy',
     code: 'PROVIDER_BUSY',

@@ -85,6 +85,7 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (told: ConnectorEve
     for (const each of NOTIFICATION_KINDS) told({ source, kind: each });
   },
   attemptFailed: (told) => told({ source, failures: 2, waitMs: 500, err }),
+  replicaJoined: (told) => told({ partitions: [3] }),
   writerLost: (told) => told({ partition: 3, err }),
   sourcePaused: (told) => told({ source }),
   sourceResumed: (told) => told({ source }),

@@ -1,0 +1,138 @@
+import { describeReplica, readReplica, shareOut } from '../connector/ownership.ts';
+import { createOwnershipProof } from '../connector/ownership-proof.ts';
+import { ConnectorError } from '../errors.ts';
+import type { GroupReader, GroupReaderOptions } from '../kafka/group-reader.ts';
+import type { GroupSharing } from '../kafka/group-sharing.ts';
+import { offsetPartition } from '../kafka/offset-store.ts';
+import type { WriterOptions } from '../kafka/transactional-writer.ts';
+import type { ConnectorEvents } from '../observability/connector-events.ts';
+import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import { untilAborted } from '../support/until-aborted.ts';
+
+const JOIN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 10_000 };
+
+/** One partition of the offsets topic, while it is ours. */
+export interface OwnedPartition<Source> {
+  readonly partition: number;
+  /** Those of the settings that live on it. */
+  readonly sources: readonly Source[];
+  /** The proof that the partition's writer needs before it opens. */
+  readonly mayOpen: NonNullable<WriterOptions['mayOpen']>;
+  /** Aborts when the partition goes to another replica, and at the end. */
+  readonly signal: AbortSignal;
+}
+
+export interface OwnedPartitionsOptions<Source> {
+  readonly sources: readonly Source[];
+  readonly groupReader: GroupReader;
+  readonly groupId: string;
+  readonly offsetsTopic: string;
+  /** Runs the sources of a partition until its signal aborts; gives the names of those that failed when none is left. */
+  readonly run: (owned: OwnedPartition<Source>) => Promise<readonly string[]>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Pick<ConnectorEvents, 'attemptFailed' | 'replicaJoined'>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs the sources that are this replica's. All replicas are members of one group over the offsets topic; whoever is
+ * given a partition runs its sources, through the partition's one writer. Nothing is read by way of the group. At the
+ * end the partitions are given up before the group is left, so that the heir need not fence a commit under way.
+ *
+ * @returns the names of the sources, when all of them have failed here; rejects with the signal's reason, or with what
+ *   a partition cannot survive.
+ */
+export async function runOwnedPartitions<Source extends { readonly offsetKey: string }>(
+  options: OwnedPartitionsOptions<Source>,
+): Promise<readonly string[]> {
+  const byPartition = Map.groupBy(options.sources, ({ offsetKey }) => offsetPartition(offsetKey));
+  const proof = createOwnershipProof();
+  const [ended, left] = [new AbortController(), new AbortController()];
+  const runs = new Map<number, Promise<unknown>>();
+  const failed = new Map<number, readonly string[]>();
+  const allFailed = Promise.withResolvers<readonly string[]>();
+  const runOwned = async (partition: number, lost: AbortSignal) => {
+    const sources = byPartition.get(partition);
+    if (sources === undefined) return;
+    const before = runs.get(partition);
+    const signal = AbortSignal.any([lost, ended.signal]);
+    const running = (async () => {
+      // Its last time here may still be ending.
+      await before;
+      signal.throwIfAborted();
+      failed.delete(partition);
+      return options.run({ partition, sources, mayOpen: proof.since, signal });
+    })();
+    runs.set(
+      partition,
+      running.catch(() => {}),
+    );
+    try {
+      failed.set(partition, await running);
+      if (failed.size === byPartition.size) allFailed.resolve([...failed.values()].flat());
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  };
+  const membership = stayMember(options, {
+    signal: left.signal,
+    confirmed: proof.confirm,
+    async assigned({ partition }, lost) {
+      await runOwned(partition, lost);
+      // Reading, which would begin now, is no part of this: the partition stays as it is until it is lost.
+      return untilAborted(new Promise<never>(() => {}), lost);
+    },
+  });
+  try {
+    return await untilAborted(Promise.race([allFailed.promise, membership]), options.signal);
+  } finally {
+    ended.abort(options.signal.aborted ? options.signal.reason : new Error('this replica ends'));
+    await Promise.allSettled(runs.values());
+    left.abort(new Error('this replica has ended'));
+    await membership.catch(() => {});
+  }
+}
+
+/** A member that cannot go on loses everything, and joins again. */
+async function stayMember<Source extends { readonly offsetKey: string }>(
+  options: OwnedPartitionsOptions<Source>,
+  own: Pick<GroupReaderOptions, 'signal' | 'confirmed' | 'assigned'>,
+): Promise<never> {
+  const { groupReader, groupId, offsetsTopic, clock, random, events } = options;
+  const keys = options.sources.map(({ offsetKey }) => offsetKey);
+  for (let failures = 1; ; failures++) {
+    let held: readonly number[] = [];
+    try {
+      return await groupReader.run({
+        ...own,
+        groupId,
+        topics: [offsetsTopic],
+        sharing: sharingOf(offsetsTopic, () => describeReplica({ sources: keys, held })),
+        joined(partitions) {
+          failures = 0;
+          held = partitions.map(({ partition }) => partition);
+          events.replicaJoined({ partitions: held });
+        },
+      });
+    } catch (error) {
+      own.signal.throwIfAborted();
+      if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;
+      const waitMs = backOffMs(Math.max(failures, 1), JOIN_BACK_OFF, random);
+      events.attemptFailed({ source: 'replicas', failures: Math.max(failures, 1), waitMs, err: error });
+      await clock.sleep(waitMs, own.signal);
+    }
+  }
+}
+
+function sharingOf(topic: string, describe: () => string): GroupSharing {
+  return {
+    name: 'sources',
+    describe,
+    assign(members) {
+      const shares = shareOut(members.map(readReplica), offsetPartition);
+      return new Map([...shares].map(([id, held]) => [id, held.map((partition) => ({ topic, partition }))]));
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { untilAborted } from '../support/until-aborted.ts';
+
+/**
+ * When the group last confirmed that this replica holds what it was given. A replica that was cut off sees network
+ * errors and no fencing; opening a writer again on the strength of these would fence the rightful owner.
+ */
+export interface OwnershipProof {
+  /** The group was asked at this moment of the monotonic clock, and said yes. */
+  confirm(askedAtMs: number): void;
+  /** Resolves when the group has confirmed since that moment; rejects with the signal's reason, as when all is lost. */
+  since(monotonicMs: number, signal: AbortSignal): Promise<void>;
+}
+
+export function createOwnershipProof(): OwnershipProof {
+  let confirmedMs = Number.NEGATIVE_INFINITY;
+  let next = Promise.withResolvers<void>();
+  return {
+    confirm(askedAtMs) {
+      if (askedAtMs <= confirmedMs) return;
+      confirmedMs = askedAtMs;
+      next.resolve();
+      next = Promise.withResolvers();
+    },
+    async since(monotonicMs, signal) {
+      while (confirmedMs <= monotonicMs) await untilAborted(next.promise, signal);
+    },
+  };
+}
