@@ -20,6 +20,7 @@ const LONGEST_STOP_MS = 10_000;
 /** A commit answers once it is decided; its markers reach the partitions some milliseconds later. */
 const MARKERS_MS = 2_000;
 const SECOND_PAGE = 3;
+const REACHED_WITHIN_MS = 30_000;
 
 interface Started {
   readonly connector: ConnectorProcess;
@@ -49,9 +50,12 @@ const providerIsHit = ({ simulator }: Started) =>
     'the request is being answered',
     () => Object.keys(simulator.faultsStruck()).length,
     (n) => n > 0,
+    REACHED_WITHIN_MS,
   );
-const kafkaIsHit = ({ kafkaHits }: Started) => eventually('the request is on its way', kafkaHits, (hits) => hits > 0);
-const isConnected = ({ connections }: Started) => eventually('it is connected', connections, (n) => n > 0);
+const kafkaIsHit = ({ kafkaHits }: Started) =>
+  eventually('the request is on its way', kafkaHits, (hits) => hits > 0, REACHED_WITHIN_MS);
+const isConnected = ({ connections }: Started) =>
+  eventually('it is connected', connections, (n) => n > 0, REACHED_WITHIN_MS);
 
 const PHASES: Record<string, Phase> = {
   'while Kafka cuts every connection': {
