@@ -11,6 +11,12 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
+// Whoever reads our data may have enough, as `head` has: that is an end like any other.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  if (!stop.signal.aborted) stop.abort(new Error('nobody reads the output any more'));
+});
+
 // Loaded only now: loading takes a while, and a signal during it must end the process in good order too.
 const { runCommandLine } = await import('./cli/program.ts');
 process.exitCode = await runCommandLine({

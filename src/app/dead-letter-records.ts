@@ -34,7 +34,8 @@ export async function rereadLetter(
 ): Promise<RereadLetter> {
   const { settings } = at;
   const source = settings.sources.find(({ name }) => name === letter.source);
-  if (source === undefined) return impossible('its source is not in the settings');
+  if (source === undefined)
+    return impossible('no source of the settings has its name; prices are asked for again without it');
   if (letter.value === null || source.type === 'pre-trade-checks') return impossible('it carries no input');
   if (Number(letter.headers['spc-length']) !== letter.value.length) return impossible('its input was cut');
   const decoding = await decodingOf(at, registry, source);
