@@ -150,6 +150,34 @@ scene(
   },
 );
 
+scene(
+  'pre-trade checks whose link leads back to where they came from are discarded, asked for again, and come once each',
+  'checks',
+  {},
+  async (_t, { simulator, start, atRest }) => {
+    const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
+    const trigger = (count: number) => ids.slice(0, count).map((id) => simulator.triggerCheck(id));
+    const source = await start();
+    trigger(3);
+    await until('the first checks are committed', () => committed([source]) === 3);
+    const { since } = source.seen.find(({ name }) => name === 'checksCommitted')?.fields ?? {};
+    trigger(3);
+    await until('more checks are committed', () => committed([source]) === 6);
+    const value = JSON.stringify(`${simulator.referenceDataUrl}/v1/pretradechecks?since=${since}`);
+    const edits = [{ pointer: '/links/next', value }];
+    simulator.injectFaults([{ match: 'pre-trade-checks', count: 3, fault: { kind: 'edit', edits } }]);
+    trigger(3);
+    await until('all checks are committed', () => committed([source]) >= 9);
+    await source.stop();
+    const discarded = source.seen.filter(({ name }) => name === 'answerDiscarded').map(({ fields }) => fields.why);
+    assert.ok(discarded.length >= 2 && discarded.every((why) => why === 'stuck'), discarded.join());
+    const { records, notifications } = await atRest();
+    const texts = [...simulator.ledger.checks()].map(({ text }) => text);
+    assert.deepEqual(valuesOf(records), inBase64(await expectedChecks(texts, records)));
+    assert.equal(notifications.length, 0);
+  },
+);
+
 const TOLD = {
   410: ['retention-gap-suspected', 'retention-gap'],
   empty: ['retention-gap-suspected', 'retention-gap'],

@@ -120,6 +120,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
       ...stream,
       proof: NO_PROOF,
       discarded: 0,
+      earlier: [],
       caughtUp: false,
       dueMs: nowMs,
       takenMs: nowMs,

@@ -160,6 +160,7 @@ function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): F
       ...stream,
       proof: NO_PROOF,
       discarded: 0,
+      earlier: [],
       caughtUp: false,
       dueMs: at.nowMs,
       takenMs: at.nowMs,

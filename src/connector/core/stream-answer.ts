@@ -16,15 +16,25 @@ export type StreamReading =
   | 'moved'
   /** No event and the same cursor: normal in a quiet stream. */
   | 'quiet'
-  /** Events, but the same cursor: taking them would repeat them for ever. Discarded. */
+  /** Events, but the same cursor, or a cursor that was ours before: taking them would repeat them for ever. Discarded. */
   | 'stuck'
   /** The cursor fell behind ours. Discarded. */
   | 'lower';
 
-/** Offsets without the form that can be compared are only told apart, as those of pre-trade checks are. */
-export function readStreamAnswer(since: string, answer: StreamAnswer, events: number): StreamReading {
-  if (answer.next === since) return events > 0 ? 'stuck' : 'quiet';
-  return (compareStreamOffsets(answer.next, since) ?? 1) < 0 ? 'lower' : 'moved';
+/**
+ * Offsets without the form that can be compared are only told apart, as those of pre-trade checks are: going back is seen
+ * by the `earlier` ones, which were ours.
+ */
+export function readStreamAnswer(
+  since: string,
+  { next }: StreamAnswer,
+  events: number,
+  earlier: readonly string[] = [],
+): StreamReading {
+  if (next === since) return events > 0 ? 'stuck' : 'quiet';
+  const order = compareStreamOffsets(next, since);
+  if (order === null) return earlier.includes(next) ? 'stuck' : 'moved';
+  return order < 0 ? 'lower' : 'moved';
 }
 
 /** Whether the provider has more for us already, so that the next request need not wait. */

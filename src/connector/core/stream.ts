@@ -27,6 +27,8 @@ export interface Stream {
   /** Whether the newest answer was taken, and there was no more. */
   readonly caughtUp: boolean;
   readonly proof: GapProof;
+  /** The last offsets that were ours before this one. */
+  readonly earlier: readonly string[];
 }
 
 /** What a committed offset says about its stream. */
@@ -64,6 +66,8 @@ export interface StreamStep {
 }
 
 const FIRST_REPEAT_MS = 1_000;
+/** A loop of more offsets than this is not seen. */
+const EARLIER_KEPT = 1_000;
 
 export function streamAtStart(nowMs: number): Stream {
   return {
@@ -74,6 +78,7 @@ export function streamAtStart(nowMs: number): Stream {
     discarded: 0,
     caughtUp: false,
     proof: NO_PROOF,
+    earlier: [],
   };
 }
 
@@ -92,7 +97,7 @@ export function followStream(
 ): StreamStep {
   const { nowMs } = at;
   const { since } = position;
-  const reading = answer.kind === 'refused' ? 'refused' : readStreamAnswer(since, answer, at.events);
+  const reading = answer.kind === 'refused' ? 'refused' : readStreamAnswer(since, answer, at.events, stream.earlier);
   const taken = reading === 'moved' || reading === 'quiet' ? reading : null;
   const ageMs = offsetAgeMs(stream, position, answer.time, nowMs);
   const suspects = position.gapSuspectedFromMs === null && isGapSuspected(ageMs);
@@ -115,6 +120,7 @@ export function followStream(
       discarded,
       caughtUp: isAtEnd && !isOffsetInDoubt(proof),
       proof,
+      earlier: reading === 'moved' ? [...stream.earlier, since].slice(-EARLIER_KEPT) : stream.earlier,
     },
     position:
       taken === null || answer.kind === 'refused'

@@ -65,6 +65,27 @@ for (const [what, stream] of Object.entries({
   });
 }
 
+test('a loop of check cursors is seen when it closes; its answer is discarded, and a fresh start taken once proven', () => {
+  const scene = new Scene(CHECKS, offsetAt(CHECKS, 'a'));
+  scene.take({ items: 2, next: 'b' });
+  scene.take({ items: 2, next: 'c' });
+  const closing: Given = { items: 2, next: 'a' };
+  const { discarded, writes, offset } = scene.take(closing);
+  assert.deepEqual([discarded, writes, offset], ['stuck', false, null]);
+  assert.equal(scene.core.offset?.since, 'c');
+  const decision = scene.prove({ stream: closing, start: { kind: 'start', since: 'a', newest: 'd' } });
+  assert.deepEqual([decision?.notifications[0]?.kind, decision?.offset?.since], ['gapProven', null]);
+  // What was read before is read again, and is no loop.
+  assert.equal(scene.take({ items: 2, next: 'a' }).writes, true);
+});
+
+test('a loop of check cursors is remembered for a thousand of them', () => {
+  const scene = new Scene(CHECKS, offsetAt(CHECKS, 'c0'));
+  for (let n = 1; n <= 1_001; n++) scene.take({ items: 1, next: `c${n}` });
+  assert.equal(scene.answer({ items: 1, next: 'c1' }).discarded, 'stuck');
+  assert.equal(scene.answer({ items: 1, next: 'c0' }).discarded, null);
+});
+
 test('a lower stream is a reset for events', () => {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
   const decision = scene.prove({ stream: { items: 1, next: '2-0' }, start: { kind: 'start', since: '3-0' } });

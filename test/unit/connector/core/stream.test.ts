@@ -41,6 +41,13 @@ for (const [what, next, events, reading] of [
   test(`${what} reads as ${reading}`, () => assert.equal(readStreamAnswer('5-5', answer(next), events), reading));
 }
 
+test('of cursors that cannot be compared, one that was ours before goes back, with events or without', () => {
+  const read = (events: number) => readStreamAnswer('b', answer('a'), events, ['z', 'a']);
+  assert.deepEqual([read(2), read(0)], ['stuck', 'stuck']);
+  assert.equal(readStreamAnswer('b', answer('c'), 1, ['z', 'a']), 'moved');
+  assert.equal(readStreamAnswer('5-5', answer('6-1'), 1, ['6-1']), 'moved', 'where they can be compared, that counts');
+});
+
 test('there is more after a full answer, or when the newest offset lies beyond the cursor', () => {
   assert.equal(hasMore(answer('6-1', '6-1', true)), true);
   assert.equal(hasMore(answer('6-1', '7-1')), true);
