@@ -9,14 +9,20 @@ const KILLABLE = new URL('./killable-connector.ts', import.meta.url).pathname;
 const NODE_FLAGS = ['--max-semi-space-size=6'];
 const MAXIMUM_LINES = 10_000;
 
+/** Settings of one source, as they stand in the file. */
+export type OwnSettings = Readonly<Record<string, string | number>>;
+
 /**
  * The settings of a test's connector: what the environment names, and one source with these settings of its own.
  *
  * @param more further lines
  * @param kafka further settings of Kafka, beginning with a comma
  */
-export function settingsText(source: Readonly<Record<string, string | number>> = {}, more = '', kafka = ''): string {
-  const own = Object.entries({ name: 'instruments', type: 'instruments', ...source });
+export function settingsText(source: OwnSettings | readonly OwnSettings[] = {}, more = '', kafka = ''): string {
+  const sources = [source].flat().map((own) => {
+    const entries = Object.entries({ name: 'instruments', type: 'instruments', ...own });
+    return `{ ${entries.map(([key, value]) => `${key}: ${value}`).join(', ')} }`;
+  });
   return `
 prefix: \${TOPIC_PREFIX}
 referenceData:
@@ -27,7 +33,7 @@ kafka: { brokers: "\${KAFKA_BROKERS}", sessionTimeout: "\${SESSION_TIMEOUT:-6s}"
 schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }
 admin: { enabled: "\${ADMIN_ENABLED:-false}", port: "\${ADMIN_PORT:-0}", token: "\${ADMIN_TOKEN:-}" }
 log: { level: "\${LOG_LEVEL:-info}" }
-sources: [{ ${own.map(([key, value]) => `${key}: ${value}`).join(', ')} }]
+sources: [${sources.join(', ')}]
 ${more}`;
 }
 

@@ -3,7 +3,7 @@ import { type ConnectorOptions, runConnector } from '../../src/app/connector.ts'
 import type { SchemaRegistry } from '../../src/avro/registry.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { connectorEnvironment, settingsText } from './connector-process.ts';
+import { connectorEnvironment, type OwnSettings, settingsText } from './connector-process.ts';
 import { type RecordedEvent, recordedEvents } from './recorded-events.ts';
 import type { TestStack } from './stack.ts';
 
@@ -29,7 +29,7 @@ export async function startOverridden(
     readonly simulator: Simulator;
     readonly prefix: string;
     readonly overrides: NonNullable<ConnectorOptions['overrides']>;
-    readonly source: Readonly<Record<string, string | number>>;
+    readonly source: OwnSettings | readonly OwnSettings[];
     /** Not needed where Kafka and registry are replaced. */
     readonly stack?: TestStack;
   },
