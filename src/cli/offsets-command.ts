@@ -18,7 +18,7 @@ export function offsetsCommand(
   redaction: Redaction,
 ): void {
   const { env, stdout, stderr, signal } = terminal;
-  const offsets = program.command('offsets').description('Show or reset how far each source has come.');
+  const offsets = program.command('offsets').description('Show, set or reset how far each source has come.');
   const load = (file: string): Promise<Settings> => loadSettings({ file, env, onSecret: redaction.register });
   const needs = ['offsets'] as const;
 
