@@ -18,7 +18,10 @@ const run = promisify(execFile);
  */
 export async function pythonWith(packages: readonly string[]): Promise<string | null> {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const name = packages.join('+').replaceAll('==', '-');
+  const name = packages
+    .join('+')
+    .replaceAll('==', '-')
+    .replaceAll(/[^A-Za-z0-9.+-]+/g, '_');
   const folder = join(cache, 'structured-products-connect', name);
   try {
     await cachedFolder(folder, systemClock, async (partial) => {

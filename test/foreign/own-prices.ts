@@ -1,0 +1,18 @@
+import { createRecordReader } from '../../src/avro/record-reader.ts';
+import { readSchemaText } from '../../src/avro/schema-files.ts';
+import { readWireValue } from '../../src/avro/wire-format.ts';
+import type { CommittedRecord } from '../../src/kafka/record.ts';
+
+const schema = readSchemaText('Instrument');
+
+/** What our own reader finds in records of instruments, in the form of `readPrices`. */
+export function ownPrices(records: readonly CommittedRecord[]): ReadonlyMap<string, string | null> {
+  return new Map(
+    records.map(({ key, value }) => {
+      if (value === null) return [String(key), null];
+      const { schemaId } = readWireValue(value);
+      const { issuePrice } = createRecordReader({ schemas: new Map([[schemaId, schema]]) }).read(value);
+      return [String(key), typeof issuePrice === 'string' ? issuePrice : null];
+    }),
+  );
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { ownPrices } from '../foreign/own-prices.ts';
+import { FOREIGN_READERS, foreignCommand, readPrices } from '../foreign/readers.ts';
+import { fenceSource } from '../support/at-rest.ts';
+import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
+import { startConnector } from '../support/running-connector.ts';
+import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
+
+const INSTRUMENTS = 300;
+const root = resolve(import.meta.dirname, '../..');
+// Python alone by default: it is quick to have. FOREIGN_READERS=python,java,go names others.
+const wanted = (process.env.FOREIGN_READERS ?? 'python').split(',');
+const readers = FOREIGN_READERS.filter((reader) => wanted.includes(reader));
+
+test('the programs of the README are the files that are run', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  for (const file of ['python/read_instruments.py', 'java/ReadInstruments.java', 'go/main.go']) {
+    assert.ok(readme.includes(readFileSync(join(root, 'test/foreign', file), 'utf8')), file);
+  }
+});
+
+test('the programs of the README read every instrument with the digits of its price', {
+  timeout: 600_000,
+}, async (t) => {
+  const stack = await stackOrSkip(t);
+  const kafka = (await kafkaOrSkip(t))?.connect();
+  if (!stack || !kafka) return;
+  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 21, port: 0 });
+  t.after(() => simulator.close());
+  const prefix = uniquePrefix('foreign');
+  const connector = await startConnector(t, { stack, simulator, prefix });
+  await connector.event('walkCompleted');
+  await connector.stop();
+  await fenceSource(kafka, prefix);
+  const topic = `${prefix}.instruments`;
+  const expected = ownPrices(await readCommitted(kafka, topic, [0, 1, 2, 3, 4, 5]));
+  assert.equal(expected.size, INSTRUMENTS);
+  for (const reader of readers) {
+    await t.test(reader, async (inner) => {
+      const command = await foreignCommand(reader);
+      if (command instanceof Error) return inner.skip(command.message.split('\n')[0]);
+      const prices = await readPrices(command, stack, topic);
+      assert.deepEqual([...prices].sort(), [...expected].sort());
+    });
+  }
+});
