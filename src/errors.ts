@@ -23,6 +23,10 @@ export const ERROR_CODES = {
     action: 'exit',
     remedy: 'Set admin.port (ADMIN_PORT) to a free port of this machine, or admin.enabled: false.',
   },
+  ADMIN_UNREACHABLE: {
+    action: 'exit',
+    remedy: 'Start the connector, or say where its admin server is: --url, or ADMIN_HOST and ADMIN_PORT.',
+  },
   STACK_UNAVAILABLE: {
     action: 'exit',
     remedy: 'Set KAFKA_BROKERS and SCHEMA_REGISTRY_URL, start Docker, or install Java 17+ and Maven.',

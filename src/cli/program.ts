@@ -15,6 +15,7 @@ import { runCommand } from './run-command.ts';
 import { schemasCommand } from './schemas-command.ts';
 import { simulateCommand } from './simulate-command.ts';
 import { stateCommands } from './state-commands.ts';
+import { statusCommand } from './status-command.ts';
 import { tailCommand } from './tail-command.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 import { topicsCommand } from './topics-command.ts';
@@ -28,6 +29,7 @@ const COMMANDS = [
   configCommand,
   topicsCommand,
   schemasCommand,
+  statusCommand,
   stateCommands,
   walkCommand,
   tailCommand,

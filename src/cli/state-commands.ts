@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { atInstallation, type Installation } from '../app/installation.ts';
 import { requestRestart, requestState } from '../app/state-operation.ts';
+import { PRICE_PROCESSOR } from '../app/wanted-processor.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { knownSource } from './known-source.ts';
@@ -51,7 +52,7 @@ export function stateCommands(
     const command = program
       .command(name)
       .description(description)
-      .argument('<source>', 'the name of a source')
+      .argument('<source>', `the name of a source, or ${PRICE_PROCESSOR} for the price processor`)
       .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
       .addHelpText(
         'after',
@@ -60,7 +61,8 @@ export function stateCommands(
       )
       .action(async (given: string, { config }: { config: string }) => {
         const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
-        const source = knownSource(command, given, settings.sources).name;
+        const processor = settings.prices.enabled ? [{ name: PRICE_PROCESSOR }] : [];
+        const source = knownSource(command, given, [...settings.sources, ...processor]).name;
         await atInstallation({ settings, signal, needs: ['states'] }, (installation) => ask(installation, source));
         stdout.write(`${JSON.stringify({ source, asked: name })}\n`);
       });

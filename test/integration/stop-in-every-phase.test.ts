@@ -156,9 +156,11 @@ async function stopsIn(t: TestContext, phase: Phase, real: { stack: TestStack; p
   const brokers = [phase.kafka ? port.address : proxy.address];
   const registryUrl = phase.registry ? `http://${port.address}` : real.stack.registryUrl;
   const source = { limit: LIMIT };
-  const connector = await startCommand(t, { stack: { brokers, registryUrl }, simulator, prefix, source });
+  const env = { ADMIN_ENABLED: 'true' };
+  const connector = await startCommand(t, { stack: { brokers, registryUrl }, simulator, prefix, source, env });
   const kafkaHits = () => rule?.hits() ?? 0;
   await phase.reached({ connector, simulator, kafkaHits, connections: port.connections });
+  await assertHealth(connector, phase);
 
   const askedAtMs = performance.now();
   connector.child.kill('SIGTERM');
@@ -173,6 +175,14 @@ async function stopsIn(t: TestContext, phase: Phase, real: { stack: TestStack; p
   proxy.clearRules();
   if (phase.leavesOpen) await fenceSource(openOurCluster(t, { broker: proxy.address }), prefix);
   await assertWholePages({ broker, prefix, pages: phase.pages });
+}
+
+/** It lives in every phase, and is ready once topics, fence, offset and schemas are proven, whatever the provider does. */
+async function assertHealth(connector: ConnectorProcess, phase: Phase): Promise<void> {
+  const { url } = JSON.parse(await connector.line('admin server listens')) as { url: string };
+  const statusOf = async (path: string) => (await fetch(`${url}${path}`)).status;
+  assert.equal(await statusOf('/livez'), 200);
+  assert.equal(await statusOf('/readyz'), phase.kafka || phase.registry ? 503 : 200);
 }
 
 function assertLastLine(connector: ConnectorProcess): void {

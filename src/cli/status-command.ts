@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import { ago, duration } from '../app/admin/ages.ts';
+import type { ProcessorStatus, SourceStatus, Status } from '../app/status.ts';
+import { requestStatus } from '../app/status-request.ts';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
+import type { Redaction } from '../observability/redaction.ts';
+import { jsonText, type Output, outputOption, textTable } from './output.ts';
+import { EXIT_CODES, type Terminal } from './terminal.ts';
+
+interface StatusOptions {
+  readonly config: string;
+  readonly output: Output;
+  readonly url?: string;
+}
+
+/** `status`: how a running connector is, from its admin server. The exit code tells whether it is ready. */
+export function statusCommand(
+  program: Command,
+  { env, stdout, stderr, signal }: Terminal,
+  exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  program
+    .command('status')
+    .description('Show how a running connector is: its sources, how far they are, and what is wrong.')
+    .option('--url <url>', 'the base address of its admin server; without it, where the settings place it')
+    .addOption(outputOption())
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText(
+      'after',
+      `\nThe exit code is 0 when it is ready, and 1 when it is not or cannot be asked.\n\nExample:\n  spconnect status --url http://127.0.0.1:8083\n`,
+    )
+    .action(async ({ config, output, url }: StatusOptions) => {
+      const { admin } = await loadSettings({ file: config, env, onSecret: redaction.register });
+      const status = await requestStatus(admin, { url: url ?? null, signal });
+      stdout.write(output === 'json' ? jsonText(status) : textTable(tableOf(status)));
+      for (const { name, ok, why } of status.checks) if (!ok) stderr.write(textTable([[`Not ready: ${name}: ${why}`]]));
+      if (!status.ready) exitWith(EXIT_CODES.failed);
+    });
+}
+
+function tableOf({ sources, processor, at }: Status): string[][] {
+  const rows = [...sources.map((source) => sourceRow(source, at)), ...(processor ? [processorRow(processor, at)] : [])];
+  return [['name', 'state', 'last answer', 'how far'], ...rows];
+}
+
+function sourceRow(source: SourceStatus, now: string): string[] {
+  const { name, lastPollAt, caughtUp, secondsToRetentionCliff: seconds, walk } = source;
+  const far = [
+    ...(caughtUp === null ? [] : [caughtUp ? 'caught up' : 'behind']),
+    ...(seconds === null ? [] : [`unread events are kept for ${duration(seconds)}`]),
+    ...(walk?.running ? [`walk ${walk.number}: ${walk.rows} rows`] : []),
+  ];
+  return [name, stateOf(source), lastPollAt === null ? 'none yet' : ago(lastPollAt, now), far.join(', ')];
+}
+
+function processorRow(processor: ProcessorStatus, now: string): string[] {
+  const { name, lastBatchAt, freshness } = processor;
+  const far =
+    freshness === null ? '' : `${freshness.priced} of ${freshness.instruments} priced, ${freshness.overdue} overdue`;
+  return [name, stateOf(processor), lastBatchAt === null ? 'none yet' : ago(lastBatchAt, now), far];
+}
+
+function stateOf({ wanted, task }: Pick<SourceStatus, 'wanted' | 'task'>): string {
+  return task !== 'failed' && wanted === 'stopped' ? 'stopped' : task;
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeReady, startAdminScene } from '../../support/admin-scene.ts';
+import { connectorEnvironment, settingsText } from '../../support/connector-process.ts';
+import { settingsFile } from '../../support/settings-file.ts';
+import { runWith } from './terminal.ts';
+
+const PROVIDER = {
+  referenceDataUrl: 'http://127.0.0.1:1/r',
+  tokenUrl: 'http://127.0.0.1:1/t',
+  clientId: 'c',
+  clientSecret: 'secret-of-c',
+} as Parameters<typeof connectorEnvironment>[1];
+const NOWHERE = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };
+
+test('status shows each source as a row, or all as JSON, and says by its exit code whether it is ready', async (t) => {
+  const scene = await startAdminScene(t);
+  const config = await settingsFile(t, settingsText());
+  const { port } = new URL(scene.server.url);
+  const env = connectorEnvironment(NOWHERE, PROVIDER, { TOPIC_PREFIX: 'p', ADMIN_PORT: port });
+  const status = (...more: string[]) => runWith(['status', '--config', config, ...more], { env });
+  const before = await status();
+  assert.equal(before.code, 1);
+  assert.match(before.stderr, /^Not ready: topics: not verified yet$/m);
+  makeReady(scene);
+  const { code, stdout } = await status();
+  assert.equal(code, 0);
+  assert.deepEqual(
+    stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 2)),
+    [['name', 'state'], ['instruments', 'running'], ['checks', 'running'], ['prices', 'running'], ['']],
+  );
+  assert.match(stdout, /unread events are kept for 6 d 22 h/);
+  const json = await status('--output', 'json', '--url', `${scene.server.url}/`);
+  assert.equal(JSON.parse(json.stdout).sources[0].name, 'instruments');
+  await scene.server.close();
+  const gone = await status();
+  assert.equal(gone.code, 1);
+  assert.match(
+    gone.stderr,
+    /^ADMIN_UNREACHABLE: There is no admin server at http:\/\/127\.0\.0\.1:\d+ \(.*\)\.\nStart/,
+  );
+});
