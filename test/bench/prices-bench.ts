@@ -1,0 +1,131 @@
+import type { LocalStack } from '../../src/demo/stack-context.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import {
+  type ConnectorProcess,
+  settingsText,
+  startKillableConnector,
+  startProcess,
+} from '../support/connector-process.ts';
+import { processUsage } from './process-usage.ts';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+const MIB = 1024 * 1024;
+const PARTITIONS = 6;
+const PATIENCE_MS = 300_000;
+const LOOK_EVERY_MS = 50;
+
+export interface PriceFigures {
+  readonly instruments: number;
+  /** How long the provider takes for an answer, on top of writing it. */
+  readonly delayMs: number;
+  /** From the processor's first request to its last commit. */
+  readonly seconds: number;
+  readonly isinsPerSecond: number;
+  /** Of the processor's process, garbage collection and all threads included. */
+  readonly cpuSecondsPer1000: number;
+  readonly peakMemoryMiB: number;
+  /** From the start of another process to the moment when it prices every partition, its table filled. */
+  readonly restartSeconds: number;
+  readonly memoryAfterRestartMiB: number;
+  readonly peakAfterRestartMiB: number;
+}
+
+interface BatchLine {
+  readonly time: string;
+  readonly inputs: number;
+  readonly askMs: number;
+  readonly commitMs: number;
+}
+
+/** Prices all instruments of a topic that is full, then starts the processor again. */
+export async function benchPrices(stack: LocalStack, instruments: number, delayMs: number): Promise<PriceFigures> {
+  const common = { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.NODE_OPTIONS ?? '' };
+  const simulator = startProcess(MAIN, ['simulate', '--port', '0', '--instruments', String(instruments)], common);
+  const addresses = JSON.parse(await simulator.line('referenceDataUrl')) as Record<string, string>;
+  const more = `
+marketData: { url: "${addresses.marketDataUrl}", requestsPerSecond: 1000 }
+prices: { kinds: { overview: { refreshInterval: 1d } } }`;
+  const env = {
+    ...common,
+    SETTINGS: settingsText({}, more),
+    TOPIC_PREFIX: `bench-${process.pid}-${Math.round(systemClock.wallMs())}`,
+    KAFKA_BROKERS: stack.brokers.join(','),
+    SCHEMA_REGISTRY_URL: stack.registryUrl,
+    REFERENCE_DATA_URL: addresses.referenceDataUrl ?? '',
+    AUTH_TOKEN_URL: addresses.tokenUrl ?? '',
+    CLIENT_ID: addresses.clientId ?? '',
+    CLIENT_SECRET: addresses.clientSecret ?? '',
+  };
+  const started: ConnectorProcess[] = [];
+  const start = (roles: string) => {
+    const connector = startKillableConnector('stay', { ...env, ROLES: roles });
+    started.push(connector);
+    return connector;
+  };
+  try {
+    const sources = start('sources');
+    await sources.line('walk completed');
+    await stopped(sources);
+    if (delayMs > 0) await injectDelay(new URL('/_simulator/faults', addresses.referenceDataUrl), delayMs);
+
+    const first = start('processor');
+    await until(() => batches(first).reduce((sum, { inputs }) => sum + inputs, 0) >= instruments);
+    const usage = processUsage(first.child.pid ?? 0);
+    const lines = batches(first);
+    const startMs = Math.min(...lines.map(({ time, askMs, commitMs }) => Date.parse(time) - askMs - commitMs));
+    const seconds = (Math.max(...lines.map(({ time }) => Date.parse(time))) - startMs) / 1_000;
+    await stopped(first);
+
+    const restartedMs = systemClock.monotonicMs();
+    const second = start('processor');
+    await until(() => second.lines.filter((line) => line.includes('"partition assigned"')).length >= PARTITIONS);
+    const restartSeconds = (systemClock.monotonicMs() - restartedMs) / 1_000;
+    const again = processUsage(second.child.pid ?? 0);
+    await stopped(second);
+    return {
+      instruments,
+      delayMs,
+      seconds: round(seconds),
+      isinsPerSecond: Math.round(instruments / seconds),
+      cpuSecondsPer1000: round((usage.cpuSeconds * 1_000) / instruments),
+      peakMemoryMiB: Math.round(usage.peakMemoryBytes / MIB),
+      restartSeconds: round(restartSeconds),
+      memoryAfterRestartMiB: Math.round(again.memoryBytes / MIB),
+      peakAfterRestartMiB: Math.round(again.peakMemoryBytes / MIB),
+    };
+  } finally {
+    for (const { child } of [...started, simulator]) if (child.exitCode === null) child.kill('SIGKILL');
+    await Promise.all([...started, simulator].map(({ ended }) => ended));
+  }
+}
+
+async function injectDelay(url: URL, ms: number): Promise<void> {
+  const rule = { match: 'bulk', count: 0, fault: { kind: 'delay', ms } };
+  await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(rule),
+  });
+}
+
+/** The batches that answered records of instruments. */
+function batches({ lines }: ConnectorProcess): BatchLine[] {
+  return lines.filter((line) => line.includes('"batch priced"')).map((line) => JSON.parse(line) as BatchLine);
+}
+
+async function stopped({ child, ended }: ConnectorProcess): Promise<void> {
+  child.kill('SIGTERM');
+  await ended;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + PATIENCE_MS;
+  while (!holds()) {
+    if (systemClock.monotonicMs() > deadlineMs) throw new Error(`It took longer than ${PATIENCE_MS} ms.`);
+    await systemClock.sleep(LOOK_EVERY_MS);
+  }
+}
+
+function round(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}
