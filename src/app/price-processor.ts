@@ -6,11 +6,13 @@ import { readSchemaText } from '../avro/schema-files.ts';
 import { type Settings, topicOf } from '../config/settings.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { LogReader } from '../kafka/log-reader.ts';
 import type { TopicReport } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { BulkCaller } from '../processor/bulk-caller.ts';
 import type { PriceKind } from '../processor/bulk-prices.ts';
+import { CallSlots } from '../processor/call-slots.ts';
 import { ToldFailures } from '../processor/core/told-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceProcessor as runProcessor } from '../processor/price-processor.ts';
@@ -24,6 +26,8 @@ import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
 
 // Key, headers and framing of a record; the limit of a topic counts them too.
 const RECORD_ALLOWANCE_BYTES = 4_096;
+/** Partitions whose tables are read at a time: each holds some megabytes of records meanwhile. */
+const TABLES_AT_ONCE = 2;
 /** So many batches may be read ahead of what is answered: those in flight, one that fills, and one to spare. */
 const BATCHES_READ_AHEAD = 4;
 
@@ -86,6 +90,10 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   };
   const isins = createIsinReader((id, asked) => registry.schemaText(id, asked));
   const groupId = `${prefix}-prices`;
+  const tables = new CallSlots(TABLES_AT_ONCE);
+  const reader: LogReader = {
+    readToEnd: (request) => tables.use(() => kafka.logReader.readToEnd(request), request.signal),
+  };
 
   /** What the topics of series hold for the instruments of a partition. */
   async function windowsOf(partition: number, opening: AbortSignal) {
@@ -95,7 +103,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
       const digestOf = createPriceDigest(kind, await schemaId(kind, opening));
       const { lookBackMs } = asked;
       const topic = topicOfKind(kind).name;
-      const common = { reader: kafka.logReader, partition, wallMs: clock.wallMs(), signal: opening };
+      const common = { reader, partition, wallMs: clock.wallMs(), signal: opening };
       windows.set(kind, await readWindows({ ...common, topic, digestOf, lookBackMs }));
     }
     return windows;
@@ -114,7 +122,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         transactionalId,
         writer: kafka.transactionalWriter(transactionalId),
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
-        reader: kafka.logReader,
+        reader,
         isins,
         readWindows: (opening) => windowsOf(partition.partition, opening),
         caller,

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { kafkaOrSkip } from '../support/kafka-real.ts';
+import { onceRight, unansweredInputs } from '../support/prices-on-topics.ts';
+import { type RunningConnector, startConnector } from '../support/running-connector.ts';
+import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
+
+const INSTRUMENTS = 1_000;
+const REFRESH_MS = 10_000;
+const CALLS_PER_SECOND = 10;
+const WINDOW_MS = 5_000;
+/** A slow machine answers late; a stampede would be over within the first second. */
+const SLACK_MS = 10_000;
+
+test('a restart in mid-refresh asks no faster than allowed, and all prices are fresh within one interval', async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  const prefix = uniquePrefix('calm');
+  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 9, port: 0 });
+  t.after(() => simulator.close());
+  const kafka = (await kafkaOrSkip(t))?.connect();
+  if (!kafka) return;
+  const calls: number[] = [];
+  t.after(simulator.onRequest((endpoint) => endpoint === 'bulk' && calls.push(performance.now())));
+  const more = `
+marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: ${CALLS_PER_SECOND} }
+prices: { kinds: { overview: { refreshInterval: ${REFRESH_MS}ms } } }`;
+  const start = () => startConnector(t, { stack, simulator, prefix, more });
+  const first = await start();
+  await onceRight(async () => {
+    const { waiting, all } = await unansweredInputs(kafka, prefix);
+    return all < INSTRUMENTS || waiting > 0 ? `${waiting} of ${all} wait` : null;
+  });
+  // The middle of an interval: some have been refreshed, some not.
+  await onceRight(() => (batchesOf(first).some(({ inputs }) => inputs === 0) ? null : 'no refresh yet'));
+  await first.stop();
+
+  const callsBefore = calls.length;
+  const second = await start();
+  const started = await second.event('processorStarted');
+  await onceRight(() => {
+    const { instruments } = started.fields.freshness();
+    return instruments < INSTRUMENTS ? `${instruments} in the table` : null;
+  });
+  const assignedMs = performance.now();
+  await onceRight(() => {
+    const { priced } = started.fields.freshness();
+    return priced < INSTRUMENTS ? `${priced} are priced` : null;
+  });
+  const tookMs = performance.now() - assignedMs;
+  const { ageMaxMs, overdue } = started.fields.freshness();
+  await second.stop();
+
+  assert.ok(tookMs < REFRESH_MS + SLACK_MS, `it took ${tookMs} ms until all were fresh`);
+  assert.ok(tookMs > REFRESH_MS / 2, `all were asked for within ${tookMs} ms of the start: a stampede`);
+  assert.equal(overdue, 0);
+  const after = calls.slice(callsBefore);
+  for (const atMs of after) {
+    const within = after.filter((other) => other >= atMs && other < atMs + WINDOW_MS).length;
+    // They are spaced where they are sent; a busy machine lets some arrive together.
+    assert.ok(
+      within <= (CALLS_PER_SECOND * WINDOW_MS) / 1_000 + CALLS_PER_SECOND,
+      `${within} calls in ${WINDOW_MS} ms`,
+    );
+  }
+  assert.ok(
+    batchesOf(second).every(({ inputs }) => inputs === 0),
+    'no record was answered again',
+  );
+  t.diagnostic(
+    `fresh after ${Math.round(tookMs)} ms with ${after.length} calls; oldest then ${Math.round(ageMaxMs)} ms`,
+  );
+});
+
+function batchesOf(connector: RunningConnector): { readonly inputs: number }[] {
+  return connector.seen.filter(({ name }) => name === 'batchPriced').map(({ fields }) => fields);
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
+import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
+import { freshnessOf } from '../../../src/processor/freshness.ts';
+
+const KINDS = [{ kind: 'overview' as const, refreshIntervalMs: 60_000 }];
+const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+
+/** A core that has priced instruments 0 to 9 at 1,000 ms; 3 fails, 4 is pulled, 10 has no isin, 11 is not asked for yet. */
+function core(): PartitionCore {
+  const settings = {
+    kinds: KINDS,
+    lingerMs: 0,
+    maxItems: () => 100,
+    maxBackoffMs: 3_600_000,
+    epochMs: 0,
+    random: () => 0.5,
+    told: new ToldFailures(),
+  };
+  const made = new PartitionCore(settings, { offset: 0n, instruments: [] }, 0);
+  for (let id = 0; id < 10; id++) made.read(BigInt(id), String(id), { kind: 'live', isin: `isin-${id}` }, 0);
+  made.read(10n, '10', { kind: 'live', isin: null }, 0);
+  const ask = made.next(0);
+  assert.ok(ask.kind === 'ask');
+  const outcomes = ask.batch.questions.map(({ id }) =>
+    id === '3'
+      ? { kind: 'problem' as const, status: 404, title: null, item: Buffer.alloc(0) }
+      : { kind: 'prices' as const, records: [], isQuotingPulled: id === '4' },
+  );
+  made.answered(ask.batch, { outcomes, ...NO_COUNTS });
+  const commit = made.next(0);
+  assert.ok(commit.kind === 'commit');
+  const failing = made.committed(commit.transaction, 1_000);
+  assert.deepEqual(
+    failing.map(({ instrumentId, problem, failures }) => [instrumentId, problem, failures]),
+    [['3', 'status 404', 1]],
+  );
+  made.read(11n, '11', { kind: 'live', isin: 'isin-11' }, 1_000);
+  return made;
+}
+
+test('freshness tells ages, what is overdue, pulled and failing, and what waits', () => {
+  const tasks = [
+    { core: core(), lag: 3 },
+    { core: null, lag: 4 },
+  ];
+  const young = freshnessOf(tasks, KINDS, 11_000);
+  assert.deepEqual(
+    {
+      ...young,
+      ages: young.ages.filter(({ atMostMs }) => [5_000, 10_000, Number.POSITIVE_INFINITY].includes(atMostMs)),
+    },
+    {
+      instruments: 11,
+      priced: 9,
+      ageP50Ms: 10_000,
+      ageP99Ms: 10_000,
+      ageMaxMs: 10_000,
+      ages: [
+        { atMostMs: 5_000, instruments: 0 },
+        { atMostMs: 10_000, instruments: 9 },
+        { atMostMs: Number.POSITIVE_INFINITY, instruments: 9 },
+      ],
+      overdue: 0,
+      pulled: 1,
+      failing: { 'status 404': 1 },
+      unansweredInputs: 1,
+      lag: 7,
+    },
+  );
+  // Those that were priced, and the one that never was; the failing one is told apart.
+  assert.equal(freshnessOf(tasks, KINDS, 91_500).overdue, 10);
+});
+
+test('without a partition there is nothing to tell', () => {
+  const { instruments, priced, ageMaxMs, overdue } = freshnessOf([], KINDS, 5);
+  assert.deepEqual([instruments, priced, ageMaxMs, overdue], [0, 0, 0, 0]);
+});

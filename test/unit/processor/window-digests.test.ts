@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PriceRecord } from '../../../src/processor/bulk-prices.ts';
+import { readWindows } from '../../../src/processor/read-windows.ts';
+import { WindowDigests } from '../../../src/processor/window-digests.ts';
+
+const DAY_MS = 86_400_000;
+const windows = (...digests: bigint[]): PriceRecord[] =>
+  digests.map((digest) => ({ key: Buffer.alloc(0), value: Buffer.alloc(0), digest }));
+const changed = (digests: WindowDigests, id: string, ...now: bigint[]) =>
+  digests.changed(id, windows(...now)).map(({ digest }) => digest);
+
+test('a window that the last answer had as it is is not written again', () => {
+  const digests = new WindowDigests();
+  assert.deepEqual(changed(digests, '7', 1n, 2n), [1n, 2n]);
+  digests.put('7', [1n, 2n]);
+  assert.deepEqual(changed(digests, '7', 2n, 3n), [3n]);
+  assert.deepEqual(changed(digests, '8', 2n), [2n]);
+  digests.put('7', [2n, 3n]);
+  assert.deepEqual(changed(digests, '7', 1n), [1n], 'a content that came back is one that changed');
+  digests.delete('7');
+  assert.deepEqual(changed(digests, '7', 2n), [2n]);
+});
+
+test('after a start, the newest record of each window within the look-back counts', async () => {
+  const nowMs = 100 * DAY_MS;
+  const records: readonly (readonly [key: string, value: string | null, ageMs: number])[] = [
+    ['7/Close/2026-01-02', '12', DAY_MS],
+    ['7/Close/2026-01-03', '13', DAY_MS],
+    ['7/Close/2026-01-02', '14', 0],
+    ['8/Close/2026-01-02', '15', 3 * DAY_MS],
+    ['8/Close/2026-01-01', '16', 5 * DAY_MS],
+    ['9/Close/2026-01-02', 'of another schema', 0],
+  ];
+  const digests = await readWindows({
+    reader: {
+      async readToEnd({ topic, partitions, onRecord }) {
+        assert.deepEqual([topic, partitions], ['daily', [4]]);
+        for (const [offset, [key, value, ageMs]] of records.entries()) {
+          const bytes = value === null ? null : Buffer.from(value);
+          const own = { key: Buffer.from(key), value: bytes, offset: BigInt(offset), timestampMs: nowMs - ageMs };
+          onRecord({ topic, partition: 4, headers: {}, ...own });
+        }
+      },
+    },
+    topic: 'daily',
+    partition: 4,
+    digestOf: (value) => (/^[0-9]+$/.test(String(value)) ? BigInt(String(value)) : null),
+    lookBackMs: 3 * DAY_MS,
+    wallMs: nowMs,
+    signal: new AbortController().signal,
+  });
+  assert.deepEqual(changed(digests, '7', 12n, 13n, 14n), [12n]);
+  assert.deepEqual(changed(digests, '8', 15n, 16n), [16n], 'what is older is not remembered');
+  assert.deepEqual(changed(digests, '9', 1n), [1n]);
+});
