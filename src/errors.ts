@@ -79,12 +79,13 @@ export const ERROR_CODES = {
   },
   FILTER_CHANGED: {
     action: 'stopSource',
-    remedy: 'Restore the filter of the source, or reset its offset: spconnect offsets reset.',
+    remedy: 'Restore the filter of the source, or stop it and reset its offset: spconnect stop, offsets reset, resume.',
   },
   OFFSET_UNREADABLE: {
     action: 'stopSource',
-    remedy: 'Repair the offset of the source, or reset it: spconnect offsets reset.',
+    remedy: 'Stop the source and reset its offset: spconnect stop, offsets reset, resume.',
   },
+  SOURCE_NOT_STOPPED: { action: 'exit', remedy: 'Stop the source first: spconnect stop.' },
   OFFSET_NOT_FOUND: {
     action: 'exit',
     remedy: 'Look at spconnect offsets list, and name another time or offset.',

@@ -1,3 +1,4 @@
+import { ConnectorError } from '../errors.ts';
 import {
   offsetKey,
   offsetPartition,
@@ -7,6 +8,7 @@ import {
   type StoredOffset,
 } from '../kafka/offset-store.ts';
 import type { Installation } from './installation.ts';
+import { readWanted } from './state-operation.ts';
 
 /** The offset of one source, configured or not. */
 export interface ListedOffset {
@@ -40,6 +42,8 @@ export interface OffsetChange {
   readonly before: ListedOffset;
   /** The other sources whose offsets stand on the same partition: their writer is the same one. */
   readonly besides: readonly string[];
+  /** Whether the source is stopped, as it must be for a change. */
+  readonly isStopped: boolean;
   /** Whether it was changed. */
   readonly done: boolean;
 }
@@ -60,18 +64,19 @@ export function resetOffset(at: Installation, request: OffsetRequest): Promise<O
 }
 
 /**
- * Changes the committed offset of a source. It is written through the partition's own transactional id, so a running
- * connector is fenced: it opens its writer anew, starts this source from what is then committed, and the others on the
- * partition from where they are.
+ * Changes the committed offset of a source that is stopped. It is written through the partition's own transactional id,
+ * so a running connector is fenced, even one that has not heard of the stop yet: it opens its writer anew, and starts the
+ * other sources on the partition from where they are.
  *
  * @param change gives the new offset from what is stored: null deletes it, undefined leaves it
- * @throws ConnectorError as the transactional writer does, and what `change` throws.
+ * @throws ConnectorError SOURCE_NOT_STOPPED, as the transactional writer does, and what `change` throws.
  */
 export async function changeOffset(
-  { settings, kafka, topics, signal }: Installation,
+  at: Installation,
   { source, execute }: OffsetRequest,
   change: (stored: StoredOffset) => SourceOffset | null | undefined,
 ): Promise<OffsetChange> {
+  const { settings, kafka, topics, signal } = at;
   const key = keyOf(source);
   const partition = offsetPartition(key);
   const topic = topics.offsets.name;
@@ -82,16 +87,26 @@ export async function changeOffset(
     const stored = await readAllOffsets(kafka.logReader, topic, [partition], readSignal);
     return stored.find((one) => one.key === key) ?? { key, partition, offset: null, error: null };
   };
-  if (!execute) return { before: listed(await read(signal), true), besides, done: false };
+  const isStopped = (await readWanted(at, source.name)).state === 'stopped';
+  if (!execute) return { before: listed(await read(signal), true), besides, isStopped, done: false };
+  if (!isStopped) throw notStopped(source.name);
   const writer = kafka.transactionalWriter(`${settings.prefix}-sources-${partition}`);
   try {
     const stored = await writer.open(read, signal);
     const offset = change(stored);
     if (offset !== undefined) await writer.commit([offsetRecord({ topic, key, offset })]);
-    return { before: listed(stored, true), besides, done: offset !== undefined };
+    return { before: listed(stored, true), besides, isStopped, done: offset !== undefined };
   } finally {
     await writer.close();
   }
+}
+
+function notStopped(source: string): ConnectorError {
+  return new ConnectorError(
+    'SOURCE_NOT_STOPPED',
+    `The offset of source ${source} was not changed: the source is to run or pause, and might go on from the old one. ` +
+      `Stop it with \`spconnect stop ${source}\`, change the offset, and let it run again with \`spconnect resume ${source}\`.`,
+  );
 }
 
 function keyOf({ name, type }: SourceName): string {

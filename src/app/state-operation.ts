@@ -55,26 +55,36 @@ async function changeState(
 ): Promise<void> {
   const topic = topics.states.name;
   const writer = kafka.transactionalWriter(`${prefix}-admin-${processId}`);
-  const newest = async (readSignal: AbortSignal): Promise<SourceState> => {
-    let wanted = NOTHING_WANTED;
-    await kafka.logReader.readToEnd({
-      topic,
-      partitions: [STATES_PARTITION],
-      onRecord(record) {
-        if (record.key?.toString() !== source) return;
-        const decoded = decodeState(record);
-        // What cannot be read is what running connectors pass over too.
-        if (decoded.kind === 'state') wanted = decoded.state;
-      },
-      signal: readSignal,
-    });
-    return wanted;
-  };
+  const newest = (readSignal: AbortSignal) => readWanted({ kafka, topics, signal: readSignal }, source);
   try {
     await writer.commit([stateRecord(topic, source, change(await writer.open(newest, signal)))]);
   } finally {
     await writer.close();
   }
+}
+
+/**
+ * What is wanted of a source now, whether a connector runs or not.
+ *
+ * @throws ConnectorError as the log reader does.
+ */
+export async function readWanted(
+  { kafka, topics, signal }: Pick<StatesPlace, 'kafka' | 'topics' | 'signal'>,
+  source: string,
+): Promise<SourceState> {
+  let wanted = NOTHING_WANTED;
+  await kafka.logReader.readToEnd({
+    topic: topics.states.name,
+    partitions: [STATES_PARTITION],
+    onRecord(record) {
+      if (record.key?.toString() !== source) return;
+      const decoded = decodeState(record);
+      // What cannot be read is what running connectors pass over too.
+      if (decoded.kind === 'state') wanted = decoded.state;
+    },
+    signal,
+  });
+  return wanted;
 }
 
 function request({ clock }: StatesPlace): { readonly id: string; readonly requestedAt: string } {

@@ -20,7 +20,7 @@ export function offsetsCommand(
   const { env, stdout, stderr, signal } = terminal;
   const offsets = program.command('offsets').description('Show, set or reset how far each source has come.');
   const load = (file: string): Promise<Settings> => loadSettings({ file, env, onSecret: redaction.register });
-  const needs = ['offsets'] as const;
+  const needs = ['offsets', 'states'] as const;
 
   offsets
     .command('list')
@@ -43,7 +43,8 @@ export function offsetsCommand(
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nWhat is, or was, committed goes to stdout: keep it.\n\nExample:\n  spconnect offsets reset instruments\n',
+      '\nThe source has to be stopped first, and runs again with resume. What is, or was, committed goes to stdout: ' +
+        'keep it.\n\nExample:\n  spconnect offsets reset instruments\n',
     )
     .action(async (name: string, { execute, output, config }: { execute: boolean; output: Output; config: string }) => {
       const settings = await load(config);
@@ -67,7 +68,7 @@ function asText({ source, type, configured, partition, offset, problem }: Listed
   return withoutControls(`${source} (${notes.join(', ')})\n${lines.map((line) => `  ${line}\n`).join('')}`);
 }
 
-function resetText({ before, besides, done }: OffsetChange, execute: boolean): string {
+function resetText({ before, besides, isStopped, done }: OffsetChange, execute: boolean): string {
   const { source, partition, offset, problem } = before;
   if (offset === null && problem === null)
     return `Source ${source} has no committed offset: there is nothing to reset.\n`;
@@ -75,15 +76,15 @@ function resetText({ before, besides, done }: OffsetChange, execute: boolean): s
     besides.length === 0 ? '' : ` The other sources on partition ${partition} go on: ${besides.join(', ')}.`;
   if (done) {
     return (
-      `The offset of source ${source} was deleted. A connector that is running is fenced by this: with its next ` +
-      `commit it opens its writer anew and starts this source from the beginning.${others} One that is stopped, or ` +
-      'whose source has stopped with an error, does so when it is started.\n'
+      `The offset of source ${source} was deleted: it starts from the beginning once it runs again ` +
+      `(spconnect resume ${source}).${others}\n`
     );
   }
   if (execute) throw new Error(`The offset of source ${source} was not deleted.`);
+  const first = isStopped ? '' : ` The source has to be stopped first: spconnect stop ${source}.`;
   return (
     `Nothing was changed. With --execute the offset of source ${source} is deleted: it then starts from the beginning, ` +
     'with the stream as it is then and a complete reading. Events that it had not read yet are lost; records in the ' +
-    `topics stay. A connector that is running is fenced and does this at its next commit.${others}\n`
+    `topics stay.${first}${others}\n`
   );
 }

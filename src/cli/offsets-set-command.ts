@@ -39,14 +39,15 @@ export function offsetsSetCommand(
     .addHelpText(
       'after',
       '\nEvents that were written already come again on the events topic; those that are passed over are lost to it.\n' +
-        'The walk of the source stays where it is.\n\nExample:\n  spconnect offsets set instruments --to 6h\n',
+        'The walk of the source stays where it is. The source has to be stopped first, and runs again with resume.\n\n' +
+        'Example:\n  spconnect offsets set instruments --to 6h\n',
     )
     .action(async (name: string, { since, to, execute, output, config }: SetOptions) => {
       const place =
         placeOf(since, to) ?? command.error('error: --since or --to is needed', { exitCode: EXIT_CODES.usage });
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const source = knownSource(command, name, settings.sources);
-      const found = await atInstallation({ settings, signal, needs: ['offsets'] }, (installation) =>
+      const found = await atInstallation({ settings, signal, needs: ['offsets', 'states'] }, (installation) =>
         setOffset(installation, { source, to: place, execute }),
       );
       const { before } = found.change;
@@ -66,14 +67,15 @@ function asText({ change: { before }, after }: OffsetSet): string {
   return withoutControls(moved.join(''));
 }
 
-function saidOf({ place, change: { before, besides, done } }: OffsetSet, source: string): string {
+function saidOf({ place, change: { before, besides, isStopped, done } }: OffsetSet, source: string): string {
   const others =
     besides.length === 0 ? '' : ` The other sources on partition ${before.partition} go on: ${besides.join(', ')}.`;
   const age =
     place.received === null
       ? ' No record tells when the provider gave this offset: the source will suspect a gap, say so, and walk.'
       : ` The provider was asked there at ${place.received}.`;
-  const fenced = ' A connector that is running is fenced by this and goes on from there with its next commit.';
-  if (done) return withoutControls(`The offset of source ${source} was changed.${age}${fenced}${others}\n`);
-  return withoutControls(`Nothing was changed; --execute does it.${age}${fenced}${others}\n`);
+  const next = ` It goes on from there once it runs again (spconnect resume ${source}).`;
+  if (done) return withoutControls(`The offset of source ${source} was changed.${age}${next}${others}\n`);
+  const first = isStopped ? '' : ` The source has to be stopped first: spconnect stop ${source}.`;
+  return withoutControls(`Nothing was changed; --execute does it.${age}${first}${others}\n`);
 }

@@ -23,6 +23,7 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
   const written = await happen(3);
   await connector.stop();
   await fenceSource(kafka, prefix);
+  await scene.spconnect('stop instruments');
 
   const second = written[1];
   const time = new Date(second?.timestampMs ?? 0).toISOString();
@@ -40,6 +41,7 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
   assert.equal(serverDate, second?.headers['spc-received']);
   assert.deepEqual({ ...before, since, serverDate }, after, 'and the rest stays');
 
+  await scene.spconnect('resume instruments');
   await scene.start();
   const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 5, 20_000);
   assert.deepEqual(
@@ -55,6 +57,7 @@ test('an offset is set as it is given, in its form only', { timeout: 120_000 }, 
   await connector.event('walkCompleted');
   await connector.stop();
   await fenceSource(scene.kafka, scene.prefix);
+  await scene.spconnect('stop instruments');
   const set = await scene.spconnect('offsets set instruments --since 17-0 --execute --output json');
   assert.equal(set.code, 0, set.stderr);
   assert.match(set.stderr, /was changed\. No record tells when/);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { atInstallation } from '../../src/app/installation.ts';
 import { resetOffset } from '../../src/app/offsets-operation.ts';
+import { requestState } from '../../src/app/state-operation.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { MemoryBroker } from '../../src/kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../src/kafka/memory-cluster.ts';
@@ -41,8 +42,14 @@ async function createScene(t: TestContext, name: string, type: 'instruments' | '
       const settings = await loadSettings({ text: settingsText({ name, type }), env });
       const { signal } = new AbortController();
       const own = { kafka: createMemoryCluster({ broker }), clock: time.connector };
-      const { before } = await atInstallation({ settings, signal, needs: ['offsets'], overrides: own }, (at) =>
-        resetOffset(at, { source: { name, type }, execute: true }),
+      const { before } = await atInstallation(
+        { settings, signal, needs: ['offsets', 'states'], overrides: own },
+        async (at) => {
+          await requestState(at, name, 'stopped');
+          const outcome = await resetOffset(at, { source: { name, type }, execute: true });
+          await requestState(at, name, 'running');
+          return outcome;
+        },
       );
       return before.offset && String(before.offset.since);
     },

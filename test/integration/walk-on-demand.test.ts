@@ -199,10 +199,14 @@ scene('after a changed filter, offsets reset lets the source start anew', async 
 
   const dry = await scene.spconnect(['offsets', 'reset', 'instruments', '--output', 'json'], mine);
   assert.equal(dry.code, 0);
-  assert.match(dry.stderr, /Nothing was changed. With --execute .* fenced/);
+  assert.match(dry.stderr, /Nothing was changed. With --execute .* stopped first: spconnect stop instruments/);
   assert.deepEqual(JSON.parse(dry.stdout), listed);
   assert.deepEqual(await list(), [listed]);
 
+  const early = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute'], mine);
+  assert.equal(early.code, 1);
+  assert.match(early.stderr, /^SOURCE_NOT_STOPPED: /);
+  await scene.spconnect(['stop', 'instruments'], mine);
   const done = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute'], mine);
   assert.equal(done.code, 0, done.stderr);
   assert.match(done.stdout, /filter: /);
@@ -210,6 +214,7 @@ scene('after a changed filter, offsets reset lets the source start anew', async 
   assert.deepEqual(await list(), [{ ...listed, offset: null }]);
   const twice = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute'], mine);
   assert.match(twice.stderr, /nothing to reset/);
+  await scene.spconnect(['resume', 'instruments'], mine);
 
   const anew = await scene.start(mine);
   const walk = await walks(anew, 1);
@@ -218,22 +223,26 @@ scene('after a changed filter, offsets reset lets the source start anew', async 
   await staysAt(anew, 1);
 });
 
-scene('offsets reset beside a running connector makes it start from the beginning', async (_t, scene) => {
-  const connector = await scene.start();
-  await walks(connector, 1);
-  const reset = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute']);
-  assert.equal(reset.code, 0, reset.stderr);
-  assert.match(reset.stderr, /fenced/);
-  await scene.spconnect(['walk', 'instruments']);
-  await eventually(
-    'the first walk again',
-    () => completed(connector),
-    (all) => all.length >= 2,
-    20_000,
-  );
-  assert.equal(completed(connector).at(-1)?.walk, 1);
-  await staysAt(connector, 2);
-});
+scene(
+  'a source that is stopped, reset and resumed beside a running connector starts from the beginning',
+  async (_t, scene) => {
+    const connector = await scene.start();
+    await walks(connector, 1);
+    await scene.spconnect(['stop', 'instruments']);
+    const reset = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute']);
+    assert.equal(reset.code, 0, reset.stderr);
+    assert.match(reset.stderr, /spconnect resume instruments/);
+    await scene.spconnect(['resume', 'instruments']);
+    await eventually(
+      'the first walk again',
+      () => completed(connector),
+      (all) => all.length >= 2,
+      20_000,
+    );
+    assert.equal(completed(connector).at(-1)?.walk, 1);
+    await staysAt(connector, 2);
+  },
+);
 
 scene('a value of the states topic that cannot be read is passed over and told', async (_t, scene) => {
   const connector = await scene.start();

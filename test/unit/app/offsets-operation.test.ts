@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { atInstallation, type Installation } from '../../../src/app/installation.ts';
 import { listOffsets, resetOffset } from '../../../src/app/offsets-operation.ts';
-import { requestWalk } from '../../../src/app/state-operation.ts';
+import { requestState, requestWalk } from '../../../src/app/state-operation.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { decodeState } from '../../../src/connector/source-state.ts';
 import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
@@ -49,6 +49,12 @@ async function installation({ withTopics = true } = {}) {
   return { at, broker, connector, clock, value };
 }
 
+/** As an operator does it. */
+async function resetStopped(place: Installation) {
+  await requestState(place, SOURCE.name, 'stopped');
+  return resetOffset(place, { source: SOURCE, execute: true });
+}
+
 const committed = offsetRecord({ topic: TOPIC, key: KEY, offset: { version: 2, since: '5-0' } });
 const listed = {
   source: 'instruments',
@@ -77,14 +83,27 @@ test('a reset that is not executed writes nothing and fences nobody', async () =
   const { at, connector } = await installation();
   await connector.commit([committed]);
   const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: false }));
-  assert.deepEqual(outcome, { before: listed, besides: [], done: false });
+  assert.deepEqual(outcome, { before: listed, besides: [], isStopped: false, done: false });
+  await connector.commit([committed]);
+});
+
+test('the offset of a source that is not stopped is not changed, and nobody fenced', async () => {
+  const { at, connector } = await installation();
+  await connector.commit([committed]);
+  for (const state of [null, 'paused', 'running'] as const) {
+    const reset = at(async (place) => {
+      if (state !== null) await requestState(place, SOURCE.name, state);
+      return resetOffset(place, { source: SOURCE, execute: true });
+    });
+    await assert.rejects(reset, { code: 'SOURCE_NOT_STOPPED', message: /spconnect stop instruments/ });
+  }
   await connector.commit([committed]);
 });
 
 test('a reset deletes the offset, and the connector that wrote it is fenced', async () => {
   const { at, broker, connector } = await installation();
   await connector.commit([committed]);
-  const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: true }));
+  const outcome = await at((place) => resetStopped(place));
   assert.deepEqual([outcome.done, outcome.before], [true, listed]);
   assert.deepEqual(
     broker.readCommitted(TOPIC, PARTITION).map(({ key, value }) => [String(key), value === null]),
@@ -99,14 +118,14 @@ test('a reset deletes the offset, and the connector that wrote it is fenced', as
 test('an offset that cannot be read can be reset', async () => {
   const { at, broker, connector, value } = await installation();
   await connector.commit([value(KEY, 'no JSON')]);
-  const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: true }));
+  const outcome = await at((place) => resetStopped(place));
   assert.equal(outcome.done, true);
   assert.equal(broker.readCommitted(TOPIC, PARTITION).at(-1)?.value, null);
 });
 
 test('where nothing is committed, a reset writes nothing', async () => {
   const { at, broker } = await installation();
-  const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: true }));
+  const outcome = await at((place) => resetStopped(place));
   assert.equal(outcome.done, false);
   assert.deepEqual(broker.readCommitted(TOPIC, PARTITION), []);
 });
