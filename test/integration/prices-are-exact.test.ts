@@ -124,7 +124,7 @@ test('answers with swapped, missing, added or foreign items are never used, and 
     const priced = batches(connector).flatMap(({ prices }) => prices.map((item: PricedItem) => item.instrumentId));
     const missing = isins.size - new Set(priced).size;
     if (missing > 0) return `${missing} have no price`;
-    return priced.length < isins.size * 4 ? `only ${priced.length} prices` : null;
+    return priced.length < isins.size * 3 ? `only ${priced.length} prices` : null;
   });
   await connector.stop();
   await fencePrices(kafka, prefix);

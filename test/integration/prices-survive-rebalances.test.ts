@@ -17,7 +17,7 @@ import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 
 const INSTRUMENTS = 400;
 const CHANGES_PER_SECOND = 25;
-const BETWEEN_MS = 2_500;
+const BETWEEN_MS = 2_000;
 
 /** What happens to the members of the group, one after the other; the sleeper is woken when its partitions are long gone. */
 const TROUBLE = ['kill', 'leave', 'sleep', 'kill', 'join', 'kill', 'wake', 'leave', 'kill'] as const;
