@@ -125,6 +125,13 @@ log: { level: "\${LOG_LEVEL}" }
   ]);
 });
 
+test('a source cannot have the name of the price processor', async () => {
+  const text = settingsText({ sources: 'sources: [{ name: prices, type: instruments }]' });
+  const [problem, ...others] = await problemsIn(text);
+  assert.match(problem ?? '', /sources\[0\]\.name: is the name of the price processor; take another$/);
+  assert.deepEqual(others, []);
+});
+
 test('the environment cannot become YAML or another setting', async () => {
   const text = settingsText({ prefix: 'prefix: ${PREFIX}' });
   const PREFIX = 'a\nreferenceData: { allowHttp: true }';
