@@ -1,3 +1,4 @@
+import type { TopicPartition } from './group-reader.ts';
 import type { OutgoingRecord } from './record.ts';
 
 /**
@@ -47,4 +48,9 @@ export interface WriterOptions {
    * the rightful owner. Left out where a single process needs no proof.
    */
   readonly mayOpen?: (sinceMonotonicMs: number, signal: AbortSignal) => Promise<void>;
+  /**
+   * Every partition that this transactional id writes to, the one with the position first; nobody else may write to that
+   * one. With it, opening also ends what a killed coordinator has forgotten (kafkajs-settling.ts).
+   */
+  readonly settles?: readonly TopicPartition[];
 }
