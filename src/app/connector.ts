@@ -146,7 +146,8 @@ function partsOf(
   const runSources: Part = (signal) => {
     const own = { settings, logReader: kafka.logReader, walkRequests: states.walks, events };
     const sources = plan.create({ ...context, ...own }, report);
-    return runSourcePartitions({ ...context, settings, sources, states, topics: plan.shared, events, signal });
+    const topics = { ...plan.shared, all: plan.topics };
+    return runSourcePartitions({ ...context, settings, sources, states, topics, events, signal });
   };
   const runPrices: Part = (signal) => {
     const parts = { ...context, settings, topics: plan.shared, report, events: processorEvents };

@@ -1,6 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import { runOffsetPartition, type Source } from '../connector/offset-partition.ts';
 import { readOffsets } from '../kafka/offset-store.ts';
+import type { TopicSpecification } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Context } from './context.ts';
@@ -12,7 +13,10 @@ export interface SourcePartitions extends Pick<Context, 'kafka' | 'registry' | '
   readonly settings: Settings;
   readonly sources: readonly Source[];
   readonly states: RequestedStates;
-  readonly topics: Pick<TopicPlan, 'offsets' | 'notifications'>;
+  readonly topics: Pick<TopicPlan, 'offsets' | 'notifications'> & {
+    /** Those that any source writes, and perhaps others. */
+    readonly all: readonly TopicSpecification[];
+  };
   readonly events: ConnectorEvents;
   readonly signal: AbortSignal;
 }
@@ -32,6 +36,11 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
       notices.tell(failure);
     },
   };
+  const others = topics.all
+    .filter(({ name }) => name !== topics.offsets.name)
+    .flatMap(({ name, partitions }) =>
+      Array.from({ length: partitions }, (_, index) => ({ topic: name, partition: index })),
+    );
   return runOwnedPartitions({
     sources,
     groupReader: kafka.groupReader,
@@ -39,11 +48,12 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     offsetsTopic: topics.offsets.name,
     run({ mayOpen, ...owned }) {
       const { partition } = owned;
+      const position = { topic: topics.offsets.name, partition };
       const transactionalId = `${settings.prefix}-sources-${partition}`;
       return runOffsetPartition({
         ...owned,
         transactionalId,
-        writer: kafka.transactionalWriter(transactionalId, { mayOpen }),
+        writer: kafka.transactionalWriter(transactionalId, { mayOpen, settles: [position, ...others] }),
         async readOffsets(readSignal) {
           const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal);
           return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];

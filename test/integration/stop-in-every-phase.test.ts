@@ -89,23 +89,23 @@ const PHASES: Record<string, Phase> = {
     pages: [1],
   },
   'while records are on their way': {
-    // The first request that produces holds only the walk's beginning.
-    onKafka: { on: 'Produce', fault: 'delayAnswer', delayMs: 1_500, skip: 1 },
+    // The first request that produces is part of the fence, and the second holds only the walk's beginning.
+    onKafka: { on: 'Produce', fault: 'delayAnswer', delayMs: 1_500, skip: 2 },
     reached: kafkaIsHit,
     pages: [0, 1],
   },
   'while a commit is on its way': {
-    onKafka: { on: 'EndTxn', fault: 'delayRequest', delayMs: 1_500, skip: 1 },
+    onKafka: { on: 'EndTxn', fault: 'delayRequest', delayMs: 1_500, skip: 2 },
     reached: kafkaIsHit,
     pages: [0, 1],
   },
   'while the answer to a commit is on its way': {
-    onKafka: { on: 'EndTxn', fault: 'delayAnswer', delayMs: 1_500, skip: 1 },
+    onKafka: { on: 'EndTxn', fault: 'delayAnswer', delayMs: 1_500, skip: 2 },
     reached: kafkaIsHit,
     pages: [0, 1],
   },
   'while a commit is swallowed by a broker that has fallen silent': {
-    onKafka: { on: 'EndTxn', fault: 'blackHole', skip: 1 },
+    onKafka: { on: 'EndTxn', fault: 'blackHole', skip: 2 },
     reached: kafkaIsHit,
     pages: [0],
     leavesOpen: true,
