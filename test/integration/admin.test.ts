@@ -10,7 +10,7 @@ import type { RecordedEvent } from '../support/recorded-events.ts';
 const INSTRUMENTS = 60;
 /** The probe that asks for the stream's start is request 1 of the list; pages follow. */
 const SECOND_PAGE = 3;
-const options = { timeout: 120_000 };
+const options = { timeout: 300_000 };
 
 const count = (seen: readonly RecordedEvent[], name: string) => seen.filter((event) => event.name === name).length;
 const polls = (seen: readonly RecordedEvent[]) => count(seen, 'polled');

@@ -4,7 +4,7 @@ import { fenceSource } from '../support/at-rest.ts';
 import { commandScene } from '../support/command-scene.ts';
 
 test('a topic that is what the provider has passes, also while the provider goes on', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const edit = [{ pointer: '/issuePrice', value: '"1"' }];
   const faults = [
@@ -36,7 +36,7 @@ test('a topic that is what the provider has passes, also while the provider goes
 });
 
 test('what is missing, too many or different is told field by field, and nothing is written', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const scene = await commandScene(t);
   if (!scene) return;

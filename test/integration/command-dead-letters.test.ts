@@ -13,7 +13,7 @@ const POISON = { kind: 'poison' as const, rows: [2, 4], how: { edit } };
 const MAPPING = `mapping: { onMismatch: "\${ON_MISMATCH:-deadLetter}" }`;
 const KEEP = { ON_MISMATCH: 'keepInExtras' };
 
-test('dead letters are listed, shown and written once they map, each only once', { timeout: 120_000 }, async (t) => {
+test('dead letters are listed, shown and written once they map, each only once', { timeout: 300_000 }, async (t) => {
   const scene = await commandScene(t, {
     simulator: { instruments: 10, faults: [{ match: 'instruments', count: 0, fault: POISON }] },
     more: MAPPING,
@@ -79,7 +79,7 @@ test('dead letters are listed, shown and written once they map, each only once',
   assert.equal((await instruments()).length, written.length);
 });
 
-test('those of pre-trade checks have no input to show or to retry', { timeout: 120_000 }, async (t) => {
+test('those of pre-trade checks have no input to show or to retry', { timeout: 300_000 }, async (t) => {
   const source = { name: 'checks', type: 'pre-trade-checks' };
   const scene = await commandScene(t, { simulator: { instruments: 3 }, source });
   if (!scene) return;

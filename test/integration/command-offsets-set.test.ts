@@ -5,7 +5,7 @@ import { commandScene } from '../support/command-scene.ts';
 import { readCommitted } from '../support/kafka-real.ts';
 import { eventually } from '../support/raw-kafkajs-cluster.ts';
 
-test('a stream goes on where it was at a time, and repeats nothing from before', { timeout: 120_000 }, async (t) => {
+test('a stream goes on where it was at a time, and repeats nothing from before', { timeout: 300_000 }, async (t) => {
   const scene = await commandScene(t, { source: { pollInterval: '100ms' } });
   if (!scene) return;
   const { simulator, kafka, prefix } = scene;
@@ -50,7 +50,7 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
   );
 });
 
-test('an offset is set as it is given, in its form only', { timeout: 120_000 }, async (t) => {
+test('an offset is set as it is given, in its form only', { timeout: 300_000 }, async (t) => {
   const scene = await commandScene(t);
   if (!scene) return;
   const connector = await scene.start();

@@ -6,7 +6,7 @@ import { eventually } from '../support/raw-kafkajs-cluster.ts';
 import { settingsFile } from '../support/settings-file.ts';
 import { runWith } from '../unit/cli/terminal.ts';
 
-test('a topic is printed decoded, by key, to a limit, to its end, and as it grows', { timeout: 120_000 }, async (t) => {
+test('a topic is printed decoded, by key, to a limit, to its end, and as it grows', { timeout: 300_000 }, async (t) => {
   const scene = await commandScene(t);
   if (!scene) return;
   const { simulator, prefix } = scene;

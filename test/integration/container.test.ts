@@ -104,7 +104,7 @@ test('the image finds its version and its settings, and says what is missing', a
 });
 
 test('the image runs read-only, without capabilities, as user 65532, and stops in time', {
-  timeout: 180_000,
+  timeout: 600_000,
 }, async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;

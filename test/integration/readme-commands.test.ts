@@ -85,14 +85,14 @@ async function scene(t: TestContext) {
 
 async function asProcess(program: string, args: readonly string[], env: Record<string, string>): Promise<Ran> {
   const home = { HOME: process.env.HOME ?? '' };
-  const ran = promisify(execFile)(program, args, { env: { ...home, ...env }, timeout: 240_000 });
+  const ran = promisify(execFile)(program, args, { env: { ...home, ...env }, timeout: 600_000 });
   return ran.then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     (error: { code?: number; stdout: string; stderr: string }) => ({ ...error, code: error.code ?? 1 }),
   );
 }
 
-test('every command of the README that ends by itself does so with exit code 0', { timeout: 280_000 }, async (t) => {
+test('every command of the README that ends by itself does so with exit code 0', { timeout: 880_000 }, async (t) => {
   const commands = commandsOf(readFileSync(README_FILE, 'utf8'));
   assert.ok(
     commands.includes('npm run demo -- --once') && commands.includes('spconnect validate'),

@@ -30,7 +30,7 @@ function scene(
   options: { readonly simulator?: SimulatorOptions; readonly source?: Record<string, string | number> },
   body: (t: TestContext, scene: Scene) => Promise<void>,
 ): void {
-  test(title, { timeout: 120_000 }, async (t) => {
+  test(title, { timeout: 300_000 }, async (t) => {
     const stack = await stackOrSkip(t);
     const kafka: KafkaCluster | undefined = (await kafkaOrSkip(t))?.connect();
     if (!stack || !kafka) return;

@@ -61,7 +61,7 @@ async function refusal(t: TestContext, at: Scene, broker: string, kafka: string)
   return fields.err.message;
 }
 
-test('Kafka with TLS and logins', { timeout: 240_000 }, async (t) => {
+test('Kafka with TLS and logins', { timeout: 600_000 }, async (t) => {
   const at = await sceneOrSkip(t);
   if (!at) return;
   await t.test(

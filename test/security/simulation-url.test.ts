@@ -37,7 +37,7 @@ const BAD_ANSWERS: readonly Fault[] = [
   { kind: 'status', status: 503, body: `{"title":"busy","detail":"${URL_TEXT}"}`, contentType: 'application/json' },
 ];
 
-test('the URL of a pre-trade check stands in its topic and nowhere else', { timeout: 120_000 }, async (t) => {
+test('the URL of a pre-trade check stands in its topic and nowhere else', { timeout: 600_000 }, async (t) => {
   const stack = await stackOrSkip(t);
   const kafka = (await kafkaOrSkip(t))?.connect();
   if (!stack || !kafka) return;

@@ -159,7 +159,7 @@ test('slow headers, a slow body, and a body without end are cut at the total dea
       assert.equal(error.code, 'PROVIDER_TIMEOUT');
       assert.ok(seen === undefined || seen === error, 'the reader of the body was told the same');
       const tookMs = performance.now() - startedAt;
-      assert.ok(tookMs > 280 && tookMs < 700, `cut after ${tookMs} ms`);
+      assert.ok(tookMs > 280 && tookMs < 3_000, `cut after ${tookMs} ms`);
     }),
   );
 });

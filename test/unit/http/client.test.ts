@@ -137,7 +137,7 @@ test('a request that waits for a free connection is cut at its own deadline', as
   const startedAt = performance.now();
   const all = await Promise.allSettled(Array.from({ length: 20 }, () => client.get(page, text, never)));
   assert.ok(all.every((one) => one.status === 'rejected' && one.reason.code === 'PROVIDER_TIMEOUT'));
-  assert.ok(performance.now() - startedAt < 1_000);
+  assert.ok(performance.now() - startedAt < 3_000, 'twenty times 200 ms would be longer');
 });
 
 test('a client that is closed cuts what is under way and answers nothing more', async (t) => {
