@@ -53,7 +53,8 @@ export async function setOffset(
  * old as can be: the source then suspects a gap, says so, and walks.
  */
 function movedTo(offset: SourceOffset, { since, received }: FoundPlace): SourceOffset {
-  return { ...offset, since, serverDate: received ?? new Date(0).toISOString() };
+  const date = received ?? new Date(0).toISOString();
+  return { ...offset, since, serverDate: date, ownDate: date, standingMs: 0 };
 }
 
 async function findPlace(at: Installation, source: SourceSettings, to: StreamPlace): Promise<FoundPlace> {

@@ -136,7 +136,8 @@ function parseOffset(key: string, record: CommittedRecord, value: Buffer): Sourc
     throw new ConnectorError(
       'OFFSET_UNREADABLE',
       `The value of key ${key} at offset ${offset} of ${topic}, partition ${partition}, cannot be read as a source ` +
-        'offset: it must be a flat JSON object of text, numbers, booleans and null. Write a correct one or reset it.',
+        'offset: it must be a flat JSON object of text, numbers, booleans and null. Write a correct one, or begin anew ' +
+        'with: spconnect offsets reset <source> --execute',
       { cause, fields: { topic, partition, offset: String(offset), key } },
     );
   }

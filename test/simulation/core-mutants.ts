@@ -164,7 +164,7 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'a suspicion is forgotten by a restart',
-    file: 'instruments-offset.ts',
+    file: 'committed-stream.ts',
     right: 'gapSuspectedFrom: gapSuspectedFromMs === null ?',
     wrong: 'gapSuspectedFrom: gapSuspectedFromMs !== 0 ?',
   },

@@ -1,21 +1,23 @@
-import { ConnectorError } from '../../errors.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { AnswerTime } from './answer-time.ts';
+import {
+  type CommittedStream,
+  isCount,
+  isDate,
+  isoDate,
+  isText,
+  offsetFields,
+  writeCommittedStream,
+} from './committed-stream.ts';
 import { NO_COUNTS, type WalkCounts } from './walk-counts.ts';
 
 /**
  * The committed offset of an instruments source: where it is in the stream and where its walk stands. Whatever must
  * survive a restart is here; what the source does next follows from it and the provider's next answers.
  */
-export interface InstrumentsOffset {
-  /** The filter that all of this belongs to; another one makes the offset meaningless. */
-  readonly filter: string;
-  /** Our offset in the event stream. */
+export interface InstrumentsOffset extends CommittedStream {
+  /** Our offset in the event stream. Pages do not count for its date: they say nothing about the stream. */
   readonly since: string;
-  /** When the stream last answered us. Pages do not count: they say nothing about the stream. */
-  readonly serverDate: AnswerTime;
-  /** How long our offset had stood still then. */
-  readonly standingMs: number;
   /** The number of the newest walk, from 1. */
   readonly walk: number;
   /** When that walk began, by the same clock. */
@@ -33,10 +35,6 @@ export interface InstrumentsOffset {
   /** How many deletions the operator has allowed for the pending walk. */
   readonly walkAllowShrink: number | null;
   readonly counts: WalkCounts;
-  /** When the stream had last answered before the gap that is suspected now; null when none is. */
-  readonly gapSuspectedFromMs: number | null;
-  /** When gaps were healed within the last day. */
-  readonly gapsHealedAtMs: readonly number[];
 }
 
 const VERSION = 2;
@@ -88,19 +86,13 @@ export function firstOffset(
   };
   return beginWalk(nothing, time.dateMs, { walkRequest, walkAllowShrink: null });
 }
+
 const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
 
 /** The offset as a flat map of primitives, the form of Kafka Connect's offsets topic. */
 export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset {
-  const { gapsHealedAtMs, gapSuspectedFromMs } = offset;
   return {
-    version: VERSION,
-    filter: offset.filter,
-    since: offset.since,
-    serverDate: isoDate(offset.serverDate.dateMs),
-    serverDateFrom: offset.serverDate.from,
-    ownDate: isoDate(offset.serverDate.ownMs),
-    standingMs: offset.standingMs,
+    ...writeCommittedStream(offset, VERSION),
     walk: offset.walk,
     walkStartedAt: isoDate(offset.walkStartedAtMs),
     walkPending: offset.walkPending,
@@ -110,53 +102,17 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset 
     walkRequest: offset.walkRequest,
     walkAllowShrink: offset.walkAllowShrink,
     ...Object.fromEntries(COUNT_NAMES.map((name) => [countKey(name), offset.counts[name]])),
-    gapSuspectedFrom: gapSuspectedFromMs === null ? null : isoDate(gapSuspectedFromMs),
-    gapsHealedAt: gapsHealedAtMs.length === 0 ? null : gapsHealedAtMs.map(isoDate).join(' '),
   };
 }
 
-/**
- * @throws ConnectorError OFFSET_UNREADABLE for a map that no version wrote, FILTER_CHANGED for one that belongs to
- *   another filter: going on from it would mix two universes in one topic.
- */
+/** Throws as `offsetFields` does. */
 export function readInstrumentsOffset(raw: SourceOffset, source: string, filter: string): InstrumentsOffset {
-  const unreadable = (what: string) =>
-    new ConnectorError(
-      'OFFSET_UNREADABLE',
-      `The committed offset of source ${source} has ${what}. Repair or reset it.`,
-    );
-  const read = <T>(key: string, is: (value: unknown) => value is T): T => {
-    const value = raw[key];
-    if (!is(value)) throw unreadable(`no usable ${key}`);
-    return value;
-  };
-  const readOr = <T, E>(key: string, is: (value: unknown) => value is T, otherwise: E): T | E =>
-    raw[key] === undefined || raw[key] === null ? otherwise : read(key, is);
-  if (raw.version !== 1 && raw.version !== VERSION) {
-    throw unreadable(`version ${String(raw.version)} where ${VERSION} is known`);
-  }
-  const committedFilter = read('filter', isText);
-  if (committedFilter !== filter) {
-    throw new ConnectorError(
-      'FILTER_CHANGED',
-      `Source ${source} is set to "${filter}", but its committed offset belongs to "${committedFilter}". ` +
-        'Restore the setting, or reset the offset and empty the topic.',
-    );
-  }
+  const { read, readOr, stream } = offsetFields(raw, { source, filter, versions: [1, VERSION] });
   const counts = Object.fromEntries(COUNT_NAMES.map((name) => [name, readOr(countKey(name), isCount, 0)]));
-  // Version 1 never read the stream: its offset is as old as its walk, whatever its pages were answered.
-  const serverDate = read(raw.version === 1 ? 'walkStartedAt' : 'serverDate', isDate);
-  const ownDate = raw.version === 1 ? serverDate : readOr('ownDate', isDate, serverDate);
-  const suspectedFrom = readOr('gapSuspectedFrom', isDate, null);
   return {
-    filter,
+    // Version 1 never read the stream: its offset is as old as its walk, whatever its pages were answered.
+    ...stream(raw.version === 1 ? 'walkStartedAt' : 'serverDate'),
     since: read('since', isText),
-    serverDate: {
-      dateMs: Date.parse(serverDate),
-      from: readOr('serverDateFrom', isClock, 'connector'),
-      ownMs: Date.parse(ownDate),
-    },
-    standingMs: readOr('standingMs', isCount, 0),
     walk: read('walk', isCount),
     walkStartedAtMs: Date.parse(read('walkStartedAt', isDate)),
     walkPending: read('walkPending', isFlag),
@@ -166,11 +122,6 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
     walkRequest: readOr('walkRequest', isText, null),
     walkAllowShrink: readOr('walkAllowShrink', isCount, null),
     counts: { ...NO_COUNTS, ...counts },
-    gapSuspectedFromMs: suspectedFrom === null ? null : Date.parse(suspectedFrom),
-    gapsHealedAtMs: readOr('gapsHealedAt', isDates, '')
-      .split(' ')
-      .filter((date) => date !== '')
-      .map((date) => Date.parse(date)),
   };
 }
 
@@ -178,34 +129,10 @@ function countKey(name: string): string {
   return `walk${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-function isoDate(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
 function isFlag(value: unknown): value is boolean {
   return typeof value === 'boolean';
 }
 
-function isClock(value: unknown): value is 'provider' | 'connector' {
-  return value === 'provider' || value === 'connector';
-}
-
 function isCursor(value: unknown): value is string {
   return typeof value === 'string' && /^-?\d{1,19}$/.test(value);
-}
-
-function isDate(value: unknown): value is string {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
-}
-
-function isDates(value: unknown): value is string {
-  return typeof value === 'string' && value.split(' ').every(isDate);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

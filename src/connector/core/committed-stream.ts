@@ -1,0 +1,127 @@
+import { ConnectorError } from '../../errors.ts';
+import type { SourceOffset } from '../../kafka/offset-store.ts';
+import type { AnswerTime } from './answer-time.ts';
+
+/** What the committed offset of every source says of its stream. */
+export interface CommittedStream {
+  /** The filter that the offset belongs to; another one makes it meaningless. */
+  readonly filter: string;
+  /** When the stream last answered us. */
+  readonly serverDate: AnswerTime;
+  /** How long our offset had stood still then. */
+  readonly standingMs: number;
+  /** When the stream had last answered before the gap that is suspected now; null when none is. */
+  readonly gapSuspectedFromMs: number | null;
+  /** When gaps were healed within the last day. */
+  readonly gapsHealedAtMs: readonly number[];
+}
+
+/** The stream's part of an offset as flat primitives, the form of Kafka Connect's offsets topic. */
+export function writeCommittedStream(
+  stream: CommittedStream & { readonly since: string | null },
+  version: number,
+): SourceOffset {
+  const { filter, since, serverDate, standingMs, gapSuspectedFromMs, gapsHealedAtMs } = stream;
+  return {
+    version,
+    filter,
+    since,
+    serverDate: isoDate(serverDate.dateMs),
+    serverDateFrom: serverDate.from,
+    ownDate: isoDate(serverDate.ownMs),
+    standingMs,
+    gapSuspectedFrom: gapSuspectedFromMs === null ? null : isoDate(gapSuspectedFromMs),
+    gapsHealedAt: gapsHealedAtMs.length === 0 ? null : gapsHealedAtMs.map(isoDate).join(' '),
+  };
+}
+
+/** The fields of a committed offset; what cannot be read is refused by name. */
+export interface OffsetFields {
+  read<T>(key: string, is: (value: unknown) => value is T): T;
+  /** What stands there, or another value where nothing does. */
+  readOr<T, E>(key: string, is: (value: unknown) => value is T, otherwise: E): T | E;
+  /** `dateKey`: the field that says when the stream last answered. */
+  stream(dateKey?: string): CommittedStream;
+}
+
+/**
+ * @throws ConnectorError, as all of its methods do: OFFSET_UNREADABLE for a map that no version wrote, FILTER_CHANGED for
+ *   one that belongs to another filter, since going on from it would mix two universes in one topic.
+ */
+export function offsetFields(
+  raw: SourceOffset,
+  expected: { readonly source: string; readonly filter: string; readonly versions: readonly number[] },
+): OffsetFields {
+  const { source, filter, versions } = expected;
+  const anew = `spconnect offsets reset ${source} --execute`;
+  const unreadable = (what: string) =>
+    new ConnectorError(
+      'OFFSET_UNREADABLE',
+      `The committed offset of source ${source} has ${what}. Write a correct one with Kafka Connect's tools, or begin ` +
+        `anew with: ${anew}`,
+    );
+  const read: OffsetFields['read'] = (key, is) => {
+    const value = raw[key];
+    if (!is(value)) throw unreadable(`no usable ${key}`);
+    return value;
+  };
+  const readOr: OffsetFields['readOr'] = (key, is, otherwise) =>
+    raw[key] === undefined || raw[key] === null ? otherwise : read(key, is);
+
+  if (!versions.some((version) => version === raw.version)) {
+    throw unreadable(`version ${String(raw.version)} where ${versions.at(-1)} is known`);
+  }
+  const committed = read('filter', isText);
+  if (committed !== filter) {
+    throw new ConnectorError(
+      'FILTER_CHANGED',
+      `Source ${source} is set to "${filter}", but its committed offset belongs to "${committed}". Restore the setting, ` +
+        `or begin anew with: ${anew}`,
+    );
+  }
+  return {
+    read,
+    readOr,
+    stream(dateKey = 'serverDate') {
+      const date = read(dateKey, isDate);
+      const suspectedFrom = readOr('gapSuspectedFrom', isDate, null);
+      const healedAt = readOr('gapsHealedAt', isDates, null);
+      return {
+        filter,
+        serverDate: {
+          dateMs: Date.parse(date),
+          from: readOr('serverDateFrom', isClock, 'connector'),
+          // Offsets from before our own clock was kept are read as if both had agreed.
+          ownMs: Date.parse(dateKey === 'serverDate' ? readOr('ownDate', isDate, date) : date),
+        },
+        standingMs: readOr('standingMs', isCount, 0),
+        gapSuspectedFromMs: suspectedFrom === null ? null : Date.parse(suspectedFrom),
+        gapsHealedAtMs: healedAt === null ? [] : healedAt.split(' ').map((one) => Date.parse(one)),
+      };
+    },
+  };
+}
+
+export function isoDate(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+export function isDate(value: unknown): value is string {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+}
+
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isDates(value: unknown): value is string {
+  return typeof value === 'string' && value.split(' ').every(isDate);
+}
+
+function isClock(value: unknown): value is 'provider' | 'connector' {
+  return value === 'provider' || value === 'connector';
+}
