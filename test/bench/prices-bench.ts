@@ -13,17 +13,21 @@ const MIB = 1024 * 1024;
 const PARTITIONS = 6;
 const PATIENCE_MS = 300_000;
 const LOOK_EVERY_MS = 50;
+const REFRESHING_MS = 10_000;
 
 export interface PriceFigures {
   readonly instruments: number;
   /** How long the provider takes for an answer, on top of writing it. */
   readonly delayMs: number;
-  /** From the processor's first request to its last commit. */
-  readonly seconds: number;
-  readonly isinsPerSecond: number;
-  /** Of the processor's process, garbage collection and all threads included. */
-  readonly cpuSecondsPer1000: number;
-  readonly peakMemoryMiB: number;
+  /** The first prices: instruments are read from the topic and priced; from the first request to the last commit. */
+  readonly firstPerSecond: number;
+  /** Of the processor's process from its start, garbage collection and all threads included. */
+  readonly firstCpuSecondsPer1000: number;
+  readonly firstPeakMiB: number;
+  /** Refreshes as fast as they go, by a processor that has its table. */
+  readonly refreshedPerSecond: number;
+  readonly refreshCpuSecondsPer1000: number;
+  readonly itemsPerCall: number;
   /** From the start of another process to the moment when it prices every partition, its table filled. */
   readonly restartSeconds: number;
   readonly memoryAfterRestartMiB: number;
@@ -32,6 +36,8 @@ export interface PriceFigures {
 
 interface BatchLine {
   readonly time: string;
+  readonly items: number;
+  readonly calls: number;
   readonly inputs: number;
   readonly askMs: number;
   readonly commitMs: number;
@@ -44,7 +50,7 @@ export async function benchPrices(stack: LocalStack, instruments: number, delayM
   const addresses = JSON.parse(await simulator.line('referenceDataUrl')) as Record<string, string>;
   const more = `
 marketData: { url: "${addresses.marketDataUrl}", requestsPerSecond: 1000 }
-prices: { kinds: { overview: { refreshInterval: 1d } } }`;
+prices: { kinds: { overview: { refreshInterval: "\${REFRESH:-1d}" } } }`;
   const env = {
     ...common,
     SETTINGS: settingsText({}, more),
@@ -57,8 +63,8 @@ prices: { kinds: { overview: { refreshInterval: 1d } } }`;
     CLIENT_SECRET: addresses.clientSecret ?? '',
   };
   const started: ConnectorProcess[] = [];
-  const start = (roles: string) => {
-    const connector = startKillableConnector('stay', { ...env, ROLES: roles });
+  const start = (roles: string, more: Readonly<Record<string, string>> = {}) => {
+    const connector = startKillableConnector('stay', { ...env, ...more, ROLES: roles });
     started.push(connector);
     return connector;
   };
@@ -82,13 +88,27 @@ prices: { kinds: { overview: { refreshInterval: 1d } } }`;
     const restartSeconds = (systemClock.monotonicMs() - restartedMs) / 1_000;
     const again = processUsage(second.child.pid ?? 0);
     await stopped(second);
+
+    // Always due; the lines of refreshes are told at debug only.
+    const third = start('processor', { REFRESH: '1s', LOG_LEVEL: 'debug' });
+    await until(() => batches(third).length >= PARTITIONS);
+    const [usedBefore, linesBefore] = [processUsage(third.child.pid ?? 0), batches(third).length];
+    const beganMs = systemClock.monotonicMs();
+    await systemClock.sleep(REFRESHING_MS);
+    const refreshSeconds = (systemClock.monotonicMs() - beganMs) / 1_000;
+    const refreshCpuSeconds = processUsage(third.child.pid ?? 0).cpuSeconds - usedBefore.cpuSeconds;
+    const refreshes = batches(third).slice(linesBefore);
+    const sum = (of: 'items' | 'calls') => refreshes.reduce((total, line) => total + line[of], 0);
+    await stopped(third);
     return {
       instruments,
       delayMs,
-      seconds: round(seconds),
-      isinsPerSecond: Math.round(instruments / seconds),
-      cpuSecondsPer1000: round((usage.cpuSeconds * 1_000) / instruments),
-      peakMemoryMiB: Math.round(usage.peakMemoryBytes / MIB),
+      firstPerSecond: Math.round(instruments / seconds),
+      firstCpuSecondsPer1000: round((usage.cpuSeconds * 1_000) / instruments),
+      firstPeakMiB: Math.round(usage.peakMemoryBytes / MIB),
+      refreshedPerSecond: Math.round(sum('items') / refreshSeconds),
+      refreshCpuSecondsPer1000: round((refreshCpuSeconds * 1_000) / sum('items')),
+      itemsPerCall: Math.round(sum('items') / sum('calls')),
       restartSeconds: round(restartSeconds),
       memoryAfterRestartMiB: Math.round(again.memoryBytes / MIB),
       peakAfterRestartMiB: Math.round(again.peakMemoryBytes / MIB),
