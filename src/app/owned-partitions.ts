@@ -1,5 +1,4 @@
 import { describeReplica, readReplica, shareOut } from '../connector/ownership.ts';
-import { createOwnershipProof } from '../connector/ownership-proof.ts';
 import { ConnectorError } from '../errors.ts';
 import type { GroupReader, GroupReaderOptions } from '../kafka/group-reader.ts';
 import type { GroupSharing } from '../kafka/group-sharing.ts';
@@ -48,12 +47,11 @@ export async function runOwnedPartitions<Source extends { readonly offsetKey: st
   options: OwnedPartitionsOptions<Source>,
 ): Promise<readonly string[]> {
   const byPartition = Map.groupBy(options.sources, ({ offsetKey }) => offsetPartition(offsetKey));
-  const proof = createOwnershipProof();
   const [ended, left] = [new AbortController(), new AbortController()];
   const runs = new Map<number, Promise<unknown>>();
   const failed = new Map<number, readonly string[]>();
   const allFailed = Promise.withResolvers<readonly string[]>();
-  const runOwned = async (partition: number, lost: AbortSignal) => {
+  const runOwned = async (partition: number, lost: AbortSignal, mayOpen: OwnedPartition<Source>['mayOpen']) => {
     const sources = byPartition.get(partition);
     if (sources === undefined) return;
     const before = runs.get(partition);
@@ -63,7 +61,7 @@ export async function runOwnedPartitions<Source extends { readonly offsetKey: st
       await before;
       signal.throwIfAborted();
       failed.delete(partition);
-      return options.run({ partition, sources, mayOpen: proof.since, signal });
+      return options.run({ partition, sources, mayOpen, signal });
     })();
     runs.set(
       partition,
@@ -78,9 +76,8 @@ export async function runOwnedPartitions<Source extends { readonly offsetKey: st
   };
   const membership = stayMember(options, {
     signal: left.signal,
-    confirmed: proof.confirm,
-    async assigned({ partition }, lost) {
-      await runOwned(partition, lost);
+    async assigned({ partition }, lost, confirmed) {
+      await runOwned(partition, lost, confirmed);
       // Reading, which would begin now, is no part of this: the partition stays as it is until it is lost.
       return untilAborted(new Promise<never>(() => {}), lost);
     },
@@ -98,7 +95,7 @@ export async function runOwnedPartitions<Source extends { readonly offsetKey: st
 /** A member that cannot go on loses everything, and joins again. */
 async function stayMember<Source extends { readonly offsetKey: string }>(
   options: OwnedPartitionsOptions<Source>,
-  own: Pick<GroupReaderOptions, 'signal' | 'confirmed' | 'assigned'>,
+  own: Pick<GroupReaderOptions, 'signal' | 'assigned'>,
 ): Promise<never> {
   const { groupReader, groupId, offsetsTopic, clock, random, events } = options;
   const keys = options.sources.map(({ offsetKey }) => offsetKey);

@@ -114,13 +114,14 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     groupId,
     topics: instrumentTopics(settings),
     kinds,
-    createTask(partition, lost) {
+    createTask(partition, lost, confirmed) {
       const transactionalId = `${prefix}-prices-${partition.topic}-${partition.partition}`;
       return new PartitionTask({
         partition,
         groupId,
         transactionalId,
-        writer: kafka.transactionalWriter(transactionalId),
+        writer: kafka.transactionalWriter(transactionalId, { mayOpen: confirmed }),
+        confirmed,
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
         reader,
         isins,

@@ -1,4 +1,5 @@
 import type { GroupSharing } from './group-sharing.ts';
+import type { OwnershipProof } from './ownership-proof.ts';
 import type { CommittedRecord } from './record.ts';
 
 export interface TopicPartition {
@@ -37,17 +38,18 @@ export interface GroupReaderOptions {
    * A partition is newly ours: fence its writer, read its committed offset, fill its table. Reading begins when it
    * resolves; other partitions do not wait for it. The signal aborts when the partition is lost or the reader ends;
    * nobody waits for what is then still under way, so only the fence protects from it.
+   *
+   * `confirmed` is the proof that a writer needs before it opens again: the group is asked several times a second.
    */
-  readonly assigned: (partition: TopicPartition, signal: AbortSignal) => Promise<PartitionReader>;
+  readonly assigned: (
+    partition: TopicPartition,
+    signal: AbortSignal,
+    confirmed: OwnershipProof['since'],
+  ) => Promise<PartitionReader>;
   /** The member has joined, or joined again, with these partitions (perhaps none). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
   /** How the members share the partitions; by turns when left out. */
   readonly sharing?: GroupSharing;
-  /**
-   * The group has confirmed that the member holds the partitions of its newest join: told at each join and several times
-   * a second, with the moment by the monotonic clock at which the group was asked (so what it says is not older).
-   */
-  readonly confirmed?: (askedAtMs: number) => void;
   readonly signal: AbortSignal;
 }
 

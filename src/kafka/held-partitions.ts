@@ -6,7 +6,8 @@ export interface PartitionFetcher {
   readFrom(partition: TopicPartition, offset: bigint): void;
 }
 
-export interface HeldPartitionsOptions extends Pick<GroupReaderOptions, 'assigned' | 'joined'> {
+export interface HeldPartitionsOptions extends Pick<GroupReaderOptions, 'joined'> {
+  readonly assigned: (partition: TopicPartition, signal: AbortSignal) => Promise<PartitionReader>;
   readonly fetcher: PartitionFetcher;
   /** Told what `assigned` or `take` threw; the member cannot go on. */
   readonly failed: (error: unknown) => void;

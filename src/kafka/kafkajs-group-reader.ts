@@ -8,6 +8,7 @@ import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { assignerOf } from './kafkajs-assigner.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { committedRecord } from './kafkajs-record.ts';
+import { createOwnershipProof, type OwnershipProof } from './ownership-proof.ts';
 import { StallWatch } from './stall-watch.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
@@ -74,16 +75,16 @@ interface Member {
 
 function openMember(
   { kafkajs, kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
-  { groupId, topics, assigned, joined, sharing, confirmed }: GroupReaderOptions,
+  { groupId, topics, assigned, joined, sharing }: GroupReaderOptions,
   onFetched: () => void,
 ): Member {
-  const intervalMs = confirmed ? tuning.confirmIntervalMs : tuning.heartbeatIntervalMs;
+  const proof = createOwnershipProof();
   const consumer = kafka.consumer({
     groupId,
     sessionTimeout: tuning.groupSessionTimeoutMs,
     // A session survives two lost heartbeats, however short it was set.
-    heartbeatInterval: Math.min(intervalMs, Math.floor(tuning.groupSessionTimeoutMs / 3)),
-    maxWaitTimeInMs: Math.min(intervalMs, tuning.tailWaitMs),
+    heartbeatInterval: Math.min(tuning.confirmIntervalMs, Math.floor(tuning.groupSessionTimeoutMs / 3)),
+    maxWaitTimeInMs: Math.min(tuning.confirmIntervalMs, tuning.tailWaitMs),
     ...(sharing && { partitionAssigners: [assignerOf(kafkajs, sharing)] }),
     allowAutoTopicCreation: false,
     retry: { ...kafkajsRetry(tuning), restartOnFailure: async () => false },
@@ -91,7 +92,7 @@ function openMember(
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   const held = new HeldPartitions({
-    assigned,
+    assigned: (partition, lost) => assigned(partition, lost, proof.since),
     ...(joined && { joined }),
     fetcher: fetcherOf(consumer, log),
     failed: (cause) => failed.reject(new OwnerFailed('the owner of a partition failed', { cause })),
@@ -103,9 +104,9 @@ function openMember(
   };
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     held.rejoin(listed(payload.memberAssignment));
-    confirmed?.(clock.monotonicMs() - payload.duration);
+    proof.confirm(clock.monotonicMs() - payload.duration);
   });
-  if (confirmed) tellHeartbeats(consumer, clock, confirmed);
+  confirmAtHeartbeats(consumer, clock, proof);
   // With `restart: false` the consumer would live on and read nothing; here it is always false.
   consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
   consumer.on(consumer.events.FETCH, onFetched);
@@ -152,12 +153,12 @@ function openMember(
  * A heartbeat's event says that it was answered well, and not when it was sent; the event of its request, which comes
  * just before and of failed ones too, says how long ago that was. There is one heartbeat at a time.
  */
-function tellHeartbeats(consumer: Consumer, clock: Clock, confirmed: (askedAtMs: number) => void): void {
+function confirmAtHeartbeats(consumer: Consumer, clock: Clock, proof: OwnershipProof): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
     if (payload.apiName === 'Heartbeat') askedAtMs = clock.monotonicMs() - payload.duration;
   });
-  consumer.on(consumer.events.HEARTBEAT, () => confirmed(askedAtMs));
+  consumer.on(consumer.events.HEARTBEAT, () => proof.confirm(askedAtMs));
 }
 
 /** After a crash kafkajs has no group left and throws; that it crashed is told by its event. */

@@ -2,6 +2,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 import type { GroupReader, ReadBatch, TopicPartition } from './group-reader.ts';
 import { HeldPartitions } from './held-partitions.ts';
 import type { MemoryBroker } from './memory-broker.ts';
+import type { GroupMembership } from './memory-groups.ts';
 
 /** Small, so that a test sees several batches. */
 const MAX_BATCH_RECORDS = 10;
@@ -16,7 +17,7 @@ interface Cursor {
 /** A member of a group of a broker in memory. It fetches whenever a transaction has ended or a batch was taken. */
 export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
   return {
-    async run({ groupId, topics, assigned, joined, sharing, confirmed, signal }) {
+    async run({ groupId, topics, assigned, joined, sharing, signal }) {
       signal.throwIfAborted();
       const failed = Promise.withResolvers<never>();
       const cursors = new Map<string, Cursor>();
@@ -32,7 +33,11 @@ export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
         cursor.busy = false;
       };
       const held = new HeldPartitions({
-        assigned,
+        assigned: (partition, lost) =>
+          assigned(partition, lost, async (_sinceMs, waiting) => {
+            // Who is no member any more hears nothing; to whoever is, each moment confirms it.
+            if (!broker.groups.isMember(groupId, member)) await untilAborted(new Promise<never>(() => {}), waiting);
+          }),
         ...(joined && { joined }),
         failed: failed.reject,
         fetcher: {
@@ -47,15 +52,8 @@ export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
       const stopListening = broker.onTransactionEnd(() => {
         for (const [key, cursor] of cursors) void readOn(key, cursor);
       });
-      const leave = broker.groups.join(groupId, {
-        topics,
-        sharing,
-        joined(partitions) {
-          held.rejoin(partitions);
-          // Who was expelled learns of it at once here, unless it is made to stall; so this holds until the next join.
-          confirmed?.(Number.POSITIVE_INFINITY);
-        },
-      });
+      const member: GroupMembership = { topics, sharing, joined: (partitions) => held.rejoin(partitions) };
+      const leave = broker.groups.join(groupId, member);
       try {
         return await untilAborted(failed.promise, signal);
       } finally {

@@ -1,7 +1,8 @@
 import type { TopicPartition } from './group-reader.ts';
 import type { GroupSharing } from './group-sharing.ts';
 
-interface Member {
+/** What a member of a group has told it. */
+export interface GroupMembership {
   readonly topics: readonly string[];
   readonly sharing?: GroupSharing | undefined;
   readonly joined: (partitions: readonly TopicPartition[]) => void;
@@ -13,17 +14,22 @@ interface Member {
  */
 export class MemoryGroups {
   readonly #partitionsOf: (topic: string) => number;
-  readonly #groups = new Map<string, Member[]>();
+  readonly #groups = new Map<string, GroupMembership[]>();
 
   constructor(partitionsOf: (topic: string) => number) {
     this.#partitionsOf = partitionsOf;
   }
 
   /** @returns how to leave. */
-  join(groupId: string, member: Member): () => void {
+  join(groupId: string, member: GroupMembership): () => void {
     this.#groups.set(groupId, [...(this.#groups.get(groupId) ?? []), member]);
     this.rebalance(groupId);
     return () => this.#remove(groupId, member);
+  }
+
+  /** False for one that was forgotten and does not know it. */
+  isMember(groupId: string, member: GroupMembership): boolean {
+    return this.#groups.get(groupId)?.includes(member) ?? false;
   }
 
   /** Each member's partitions go to the next member, as often as `shift` says; with 0, all join again as they were. */
@@ -42,7 +48,7 @@ export class MemoryGroups {
   }
 
   /** The members' ids are their places. */
-  #share(members: readonly Member[]): ReadonlyMap<string, readonly TopicPartition[]> {
+  #share(members: readonly GroupMembership[]): ReadonlyMap<string, readonly TopicPartition[]> {
     const sharing = members[0]?.sharing;
     if (sharing) {
       const described = members.map((member, index) => ({
@@ -57,7 +63,7 @@ export class MemoryGroups {
     return Map.groupBy(all, (partition) => String(all.indexOf(partition) % members.length));
   }
 
-  #remove(groupId: string, member: Member): void {
+  #remove(groupId: string, member: GroupMembership): void {
     const before = this.#groups.get(groupId) ?? [];
     if (!before.includes(member)) return;
     this.#groups.set(

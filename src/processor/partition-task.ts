@@ -2,6 +2,7 @@ import type { IsinReader } from '../avro/isin-reader.ts';
 import { ConnectorError } from '../errors.ts';
 import type { PartitionReader, ReadBatch, TopicPartition } from '../kafka/group-reader.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
+import type { OwnershipProof } from '../kafka/ownership-proof.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
@@ -19,15 +20,17 @@ import { type PriceTargets, priceRecords } from './price-records.ts';
 import { readTable } from './read-table.ts';
 import type { WindowDigests } from './window-digests.ts';
 
-/** Longer than a heartbeat's interval: a member that has lost the partition learns of it before it fences its successor. */
-const REOPEN_BACK_OFF: BackOff = { initialMs: 3_000, maximumMs: 30_000 };
+const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
 const REGISTRY_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
 export interface PartitionTaskOptions {
   readonly partition: TopicPartition;
   readonly groupId: string;
   readonly transactionalId: string;
+  /** Opens only with the same proof as below. */
   readonly writer: TransactionalWriter;
+  /** The proof that the partition is still ours, without which we would fence our heir. */
+  readonly confirmed: OwnershipProof['since'];
   /** To be asked while the writer opens. */
   readonly committedOffset: (signal: AbortSignal) => Promise<bigint | null>;
   readonly reader: LogReader;
@@ -91,7 +94,7 @@ export class PartitionTask implements PartitionReader {
 
   /** @returns never: rejects with the signal's reason, or with an error that no repetition mends. */
   async run(): Promise<never> {
-    const { writer, clock, random, events, partition, signal } = this.#options;
+    const { writer, confirmed, clock, random, events, partition, signal } = this.#options;
     try {
       for (let failures = 1; ; failures++) {
         try {
@@ -105,7 +108,10 @@ export class PartitionTask implements PartitionReader {
           signal.throwIfAborted();
           if (!isRecoverable(error)) throw error;
           events.partitionWriterLost({ ...partition, err: error });
+          // Not every failure is one of the writer, which waits for proof since its own.
+          const failedMs = clock.monotonicMs();
           await clock.sleep(backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, random), signal);
+          await confirmed(failedMs, signal);
         }
       }
     } finally {

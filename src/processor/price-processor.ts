@@ -1,5 +1,6 @@
 import { ConnectorError } from '../errors.ts';
 import type { GroupReader, TopicPartition } from '../kafka/group-reader.ts';
+import type { OwnershipProof } from '../kafka/ownership-proof.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
@@ -17,8 +18,12 @@ export interface PriceProcessorOptions {
   /** The topics of instruments whose prices are followed. */
   readonly topics: readonly string[];
   readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
-  /** A task for a partition that is newly ours; the signal aborts when it is lost. */
-  readonly createTask: (partition: TopicPartition, signal: AbortSignal) => PartitionTask;
+  /** A task for a partition that is newly ours; the signal aborts when it is lost, and until then the group confirms it. */
+  readonly createTask: (
+    partition: TopicPartition,
+    signal: AbortSignal,
+    confirmed: OwnershipProof['since'],
+  ) => PartitionTask;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: ProcessorEvents;
@@ -59,8 +64,8 @@ async function runMember(options: PriceProcessorOptions, tasks: Set<PartitionTas
     topics,
     joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
     signal: AbortSignal.any([signal, failed.signal]),
-    async assigned(partition, lost) {
-      const task = createTask(partition, lost);
+    async assigned(partition, lost, confirmed) {
+      const task = createTask(partition, lost, confirmed);
       tasks.add(task);
       task.run().catch((error: unknown) => {
         tasks.delete(task);

@@ -124,6 +124,26 @@ export function testGroupContract(
     for (const partition of first.held()) await first.has(partition, ['a', 'b']);
   });
 
+  contract(
+    'a member hears whenever it asks that the partition is still its own, and not once it is lost',
+    async (parts) => {
+      const member = parts.read();
+      await eventually(
+        'it has all',
+        () => member.proofs.length,
+        (count) => count === PARTITIONS,
+        PATIENCE_MS,
+      );
+      const [proof] = member.proofs;
+      assert.ok(proof);
+      for (let asked = 0; asked < 3; asked++) await proof(performance.now());
+      const reason = new Error('enough');
+      member.stop(reason);
+      await assert.rejects(member.ended, reason);
+      await assert.rejects(proof(performance.now()), reason);
+    },
+  );
+
   contract('what assigned or take throws ends the run with it', async (parts) => {
     await parts.commit(0, 'a');
     const thrown = new RangeError('no');
@@ -204,6 +224,7 @@ async function prepare(t: TestContext, subject: ContractSubject) {
     const stopped = new AbortController();
     const batches: { partition: number; batch: ReadBatch }[] = [];
     const signals: AbortSignal[] = [];
+    const proofs: ((sinceMonotonicMs: number) => Promise<void>)[] = [];
     const next = new Map<number, bigint>(Object.entries(positions).map(([p, offset]) => [Number(p), offset]));
     let held: readonly TopicPartition[] = [];
     let joins = 0;
@@ -217,8 +238,9 @@ async function prepare(t: TestContext, subject: ContractSubject) {
         held = partitions;
         joins += 1;
       },
-      async assigned({ partition }, signal) {
+      async assigned({ partition }, signal, confirmed) {
         signals.push(signal);
+        proofs.push((sinceMonotonicMs) => confirmed(sinceMonotonicMs, signal));
         await assigned?.();
         return {
           position: () => next.get(partition) ?? 0n,
@@ -236,6 +258,7 @@ async function prepare(t: TestContext, subject: ContractSubject) {
       ended,
       batches,
       signals,
+      proofs,
       values,
       held: () => held.map(({ partition }) => partition),
       joins: () => joins,

@@ -1,5 +1,6 @@
 import type { IsinReader } from '../../../src/avro/isin-reader.ts';
 import { ConnectorError } from '../../../src/errors.ts';
+import type { LogReader } from '../../../src/kafka/log-reader.ts';
 import type { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryClusterOptions } from '../../../src/kafka/memory-cluster.ts';
 import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
@@ -37,6 +38,8 @@ export function memberOf(options: {
   readonly clock: Clock;
   readonly prices: BulkPrices;
   readonly random: () => number;
+  /** In place of the broker's own. */
+  readonly reader?: LogReader;
   readonly onStep?: NonNullable<MemoryClusterOptions['onStep']>;
 }) {
   const { broker, clock, prices, random, onStep } = options;
@@ -59,14 +62,15 @@ export function memberOf(options: {
     groupId: GROUP,
     topics: [TOPICS.instruments.name],
     kinds,
-    createTask: (partition, signal) =>
+    createTask: (partition, signal, confirmed) =>
       new PartitionTask({
         partition,
         groupId: GROUP,
         transactionalId: `prices-${partition.partition}`,
-        writer: cluster.transactionalWriter(`prices-${partition.partition}`),
+        writer: cluster.transactionalWriter(`prices-${partition.partition}`, { mayOpen: confirmed }),
+        confirmed,
         committedOffset: (opening) => cluster.consumerOffset(GROUP, partition, opening),
-        reader: cluster.logReader,
+        reader: options.reader ?? cluster.logReader,
         isins: TEXT_ISINS,
         readWindows: async () => new Map(),
         caller,

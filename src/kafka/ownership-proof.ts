@@ -1,8 +1,8 @@
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * When the group last confirmed that this replica holds what it was given. A replica that was cut off sees network
- * errors and no fencing; opening a writer again on the strength of these would fence the rightful owner.
+ * When the group last confirmed that a member holds what it was given. A member that was cut off sees network errors and
+ * no fencing; opening a writer again on the strength of these would fence the rightful owner.
  */
 export interface OwnershipProof {
   /** The group was asked at this moment of the monotonic clock, and said yes. */

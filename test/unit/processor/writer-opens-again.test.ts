@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
+import type { LogReader } from '../../../src/kafka/log-reader.ts';
+import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
+import { keyedRecord } from '../../../src/kafka/target-topic.ts';
+import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+import type { RecordedEvent } from '../../support/recorded-events.ts';
+import { memberOf, TOPICS } from './memory-prices.ts';
+
+const PATIENCE_MS = 10_000;
+/** Turns in which a member would open its writer again many times over. */
+const MANY_TURNS = 300;
+
+const ALL_PRICED: BulkPrices = {
+  async ask(_kind, questions) {
+    const answers = questions.map(({ instrumentId, isin }) => {
+      const record = { key: Buffer.from(instrumentId), value: Buffer.from(isin), digest: 0n };
+      return { kind: 'prices' as const, records: [record], isQuotingPulled: null };
+    });
+    return { answers, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
+  },
+};
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  while (!holds()) {
+    assert.ok(performance.now() < deadlineMs, 'it takes too long');
+    await turns(1);
+  }
+}
+
+const counted = (seen: readonly RecordedEvent[], wanted: string) => seen.filter(({ name }) => name === wanted).length;
+
+async function pricedBroker() {
+  const clock = skippingClock();
+  const broker = new MemoryBroker(clock.wallMs);
+  for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
+  const source = createMemoryCluster({ broker }).transactionalWriter('source');
+  await source.open(async () => {}, new AbortController().signal);
+  const ids = Array.from({ length: 30 }, (_, id) => String(id));
+  await source.commit(ids.map((id) => keyedRecord(TOPICS.instruments, id, Buffer.from(`isin-${id}`), {})));
+  const start = (reader?: LogReader) => {
+    let fences = 0;
+    const onStep = (step: string) => {
+      if (step === 'fencing') fences += 1;
+    };
+    const more = reader === undefined ? {} : { reader };
+    const member = memberOf({ broker, clock, prices: ALL_PRICED, random: () => 0.5, onStep, ...more });
+    return { ...member, fences: () => fences };
+  };
+  return { broker, start };
+}
+
+test('a processor that the group has given up does not fence its heir, whatever it has lost', async (t) => {
+  const { broker, start } = await pricedBroker();
+  const given = start();
+  await until(() => counted(given.seen, 'partitionAssigned') === 3);
+  const heir = start();
+  t.after(() => Promise.all([given.stop(), heir.stop()]));
+  broker.groups.forgetFirst('prices');
+  await until(() => counted(given.seen, 'partitionWriterLost') > 0);
+  const fencesBefore = given.fences();
+  await turns(MANY_TURNS);
+  assert.equal(given.fences(), fencesBefore);
+  assert.equal(counted(heir.seen, 'partitionWriterLost'), 0);
+  assert.ok(counted(heir.seen, 'batchPriced') > 0);
+});
+
+test('nor when what it has lost is another thing than its writer', async (t) => {
+  const { broker, start } = await pricedBroker();
+  const seeds = start();
+  const offset = (partition: number) => broker.consumerOffset('prices', { topic: TOPICS.instruments.name, partition });
+  await until(() => [0, 1, 2].every((partition) => offset(partition) !== null));
+  await seeds.stop();
+  let reads = 0;
+  const failing = Promise.withResolvers<void>();
+  const given = start({
+    async readToEnd() {
+      reads += 1;
+      await failing.promise;
+      throw new ConnectorError('KAFKA_UNREACHABLE', 'The table cannot be read.');
+    },
+  });
+  t.after(() => given.stop());
+  await until(() => reads === 3);
+  broker.groups.forgetFirst('prices');
+  failing.resolve();
+  await until(() => counted(given.seen, 'partitionWriterLost') === 3);
+  const fencesBefore = given.fences();
+  await turns(MANY_TURNS);
+  assert.equal(given.fences(), fencesBefore);
+});
