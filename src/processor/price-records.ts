@@ -90,6 +90,7 @@ export function priceRecords(
         deadLetter(result.offsets, { key, pointer: '', reason, raw }, target.name);
         break;
       }
+      case 'noIsin':
       case 'gone': {
         for (const known of windows.values()) known.delete(result.id);
         // A series keeps what was; only a snapshot says that it holds now.

@@ -35,6 +35,8 @@ export class ProcessorWorld {
   /** By offset: how many committed results answer it. */
   readonly #answers: number[] = [];
   readonly #pricedAskMs = new Map<string, number>();
+  /** Ids with a price on the topic, whether or not it is still theirs. */
+  readonly #shown = new Set<string>();
   #told = new Set<string>();
   #committed = 0n;
   /** By any process so far; what it has superseded waits for the later record, whoever answers that. */
@@ -88,6 +90,11 @@ export class ProcessorWorld {
       if (!this.#isAnswered(offset)) this.#violated(`record ${offset} is never answered`);
     }
     if (this.#core.unanswered !== 0) this.#violated(`${this.#core.unanswered} records are taken for unanswered`);
+    for (const id of this.#shown) {
+      const last = this.#log.findLast((record) => record.id === id)?.news;
+      const isUnpriced = last?.kind === 'gone' || (last?.kind === 'live' && last.isin === null);
+      if (isUnpriced) this.#violated(`the price of ${id}, which nobody prices any more, is still there`);
+    }
     for (const [id, isin] of this.#table(BigInt(this.#log.length))) {
       const ageMs = this.#nowMs - (this.#pricedAskMs.get(id) ?? Number.NEGATIVE_INFINITY);
       if (ageMs > REFRESH_MS * 1.1) this.#violated(`instrument ${id} (${isin}) has no price for ${ageMs} ms`);
@@ -180,7 +187,10 @@ export class ProcessorWorld {
     }
     this.counts.covered += Math.max(0, result.offsets.length - 1);
     for (const offset of result.offsets) this.#answers[Number(offset)] = (this.#answers[Number(offset)] ?? 0) + 1;
-    if (result.kind === 'gone') this.counts.tombstones += 1;
+    if (result.kind === 'gone' || result.kind === 'noIsin') {
+      this.counts.tombstones += 1;
+      this.#shown.delete(result.id);
+    }
     if (result.kind === 'failure') {
       this.counts.failures += 1;
       this.#told.add(`${kind} ${result.instrument.id} ${result.problem}`);
@@ -188,6 +198,7 @@ export class ProcessorWorld {
     if (result.kind === 'prices') {
       this.counts.prices += 1;
       const { id } = result.instrument;
+      this.#shown.add(id);
       if (askedAtMs < (this.#pricedAskMs.get(id) ?? 0)) this.#violated(`an older price of ${id} follows a newer one`);
       this.#pricedAskMs.set(id, askedAtMs);
     }

@@ -28,15 +28,15 @@ export interface PriceLog {
 /** The results that a record of each kind can have. */
 const FITTING: Readonly<Record<PriceInput['kind'], readonly PriceResult['kind'][]>> = {
   live: ['price', 'deadLetter'],
-  noIsin: [],
+  noIsin: ['tombstone'],
   gone: ['tombstone'],
   unreadable: ['deadLetter'],
 };
 
 /**
  * Where the log breaks the promise of one result per record: exactly one result answers a record below the committed
- * offset, or a later record of its id will be or was answered, or it needs none. And no price has another isin than the
- * record that it answers.
+ * offset, or a later record of its id will be or was answered. No price has another isin than the record that it answers,
+ * and none is left of an instrument that is gone or has no isin any more.
  */
 export function priceViolations({ inputs, results, committed }: PriceLog): string[] {
   const violations: string[] = [];
@@ -59,19 +59,28 @@ export function priceViolations({ inputs, results, committed }: PriceLog): strin
       }
     }
   }
-  /** Ids of which a record further on has its result, will have one, or needs none. */
+  /** Ids of which a record further on has its result, or will have one. */
   const covered = new Set<string>();
-  for (const { partition, offset, id, kind } of [...inputs].sort((a, b) => b.offset - a.offset)) {
+  for (const { partition, offset, id } of [...inputs].sort((a, b) => b.offset - a.offset)) {
     const place = `${partition}:${offset}`;
     const count = answers.get(place) ?? 0;
     const end = committed.get(partition) ?? 0;
     if (count > 1) violations.push(`${place} is answered ${count} times`);
     if (count > 0 && offset >= end) violations.push(`${place} is answered, but a restart at ${end} reads it again`);
-    const isDone = count > 0 || offset >= end || kind === 'noIsin';
+    const isDone = count > 0 || offset >= end;
     if (isDone) covered.add(id);
     else if (!covered.has(id)) violations.push(`${place}, a record of ${id}, is lost`);
   }
-  return violations;
+  return [...violations, ...stalePrices({ inputs, results, committed })];
+}
+
+function stalePrices({ inputs, results, committed }: PriceLog): string[] {
+  const newest = new Map(inputs.toSorted((a, b) => a.offset - b.offset).map((input) => [input.id, input]));
+  const shown = new Map(results.filter(({ kind }) => kind !== 'deadLetter').map(({ id, kind }) => [id, kind]));
+  return [...newest.values()].flatMap(({ id, kind, partition, offset }) => {
+    const isUnpriced = (kind === 'gone' || kind === 'noIsin') && offset < (committed.get(partition) ?? 0);
+    return isUnpriced && shown.get(id) === 'price' ? [`${id} is ${kind}, and its last price is still there`] : [];
+  });
 }
 
 /** What the header of a result says, `<topic>/<partition>:<offset>,<offset>`. */

@@ -31,9 +31,8 @@ function inputResult(
     case 'price':
       return result(kind, meaning.instrument, outcomes[question ?? -1], offsets, context);
     case 'noIsin':
-      return { kind: 'noIsin', offsets };
     case 'gone':
-      return { kind: 'gone', id, offsets };
+      return { kind: meaning.kind, id, offsets };
     case 'unreadable':
       return { ...meaning, offsets };
   }

@@ -58,8 +58,8 @@ export type CoreResult =
       /** Whether it becomes a dead letter: always for an input, once per problem for a refresh. */
       readonly isDeadLetter: boolean;
     }
-  | { readonly kind: 'noIsin'; readonly offsets: readonly bigint[] }
-  | { readonly kind: 'gone'; readonly id: string; readonly offsets: readonly bigint[] }
+  /** Nobody can price it: it has left the universe, or has no isin (any more). */
+  | { readonly kind: 'noIsin' | 'gone'; readonly id: string; readonly offsets: readonly bigint[] }
   | {
       readonly kind: 'unreadable';
       readonly key: string | null;

@@ -39,6 +39,7 @@ const right: PriceLog = {
     result('tombstone', 'b', [5]),
     result('deadLetter', 'd', [6]),
     result('price', 'a', [], 'Z'),
+    result('tombstone', 'c', [4]),
   ],
   committed: new Map([[0, 7]]),
 };
@@ -55,6 +56,9 @@ const damages: Record<string, Partial<PriceLog>> = {
     inputs: right.inputs.filter(({ offset }) => offset !== 5),
   },
   'a lost tombstone': { results: without(2) },
+  'a lost tombstone of one without an isin': { results: without(5) },
+  'a refresh of one that is gone': { results: [...right.results, result('price', 'b', [], 'Y')] },
+  'a refresh of one without an isin': { results: [...right.results, result('price', 'c', [], 'Y')] },
   'a doubled result': { results: [...right.results, result('price', 'a', [2], 'Z')] },
   'a result for a record that will be read again': { results: [...right.results, result('price', 'e', [7], 'W')] },
   'an offset beyond an unanswered record': { committed: new Map([[0, 8]]) },
