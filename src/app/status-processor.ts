@@ -61,6 +61,7 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
       bulkAttemptFailed: ({ failures, waitMs, err }) => failed(failures, waitMs, err),
       instrumentFailing() {},
       processorAttemptFailed: ({ failures, waitMs, err }) => failed(failures, waitMs, err),
+      processorRests: ({ wanted }) => setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
       processorFailed: ({ err }) => setTask('failed', describe(err)),
     },
     status() {

@@ -16,7 +16,7 @@ export interface WantedProcessor {
   readonly states: RequestedStates;
   /** Whether to wait for an operator after a failure, instead of ending. */
   readonly waitsForOperator: boolean;
-  readonly events: Pick<ProcessorEvents, 'processorAttemptFailed' | 'processorFailed'>;
+  readonly events: Pick<ProcessorEvents, 'processorAttemptFailed' | 'processorFailed' | 'processorRests'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -34,7 +34,13 @@ export async function runProcessorAsWanted(options: WantedProcessor): Promise<re
   let failedIn: number | null = null;
   await catchUp(options);
   for (;;) {
-    await untilTarget(target, ({ state, generation }) => state === 'running' && generation !== failedIn, signal);
+    const { state, generation } = target();
+    const hasFailed = generation === failedIn;
+    if (state !== 'running' || hasFailed) {
+      if (state !== 'running' && !hasFailed) events.processorRests({ wanted: state });
+      await untilTarget(target, (now) => now.state !== state || now.generation !== generation, signal);
+      continue;
+    }
     const leave = leaving(target, signal);
     try {
       await run(leave.signal);

@@ -21,7 +21,7 @@ export interface ProcessorEvents {
   processorJoined(event: { readonly partitions: number }): void;
   /** A partition is ours: earlier holders are fenced, the committed offset is read and the table is filled. */
   partitionAssigned(event: PartitionAssigned): void;
-  /** Another member reads this partition now, or we stop. */
+  /** Another member reads this partition now, or we stop, or cannot go on. */
   partitionLost(event: InputPartition & { readonly why: string }): void;
   /** The writer of a partition is dead; a new one is opened, and offset and table are read again. */
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
@@ -44,6 +44,8 @@ export interface ProcessorEvents {
   instrumentFailing(event: InstrumentFailing): void;
   /** The group could not be read, or the registry did not tell a schema of instruments; tried again after the wait. */
   processorAttemptFailed(event: { readonly failures: number; readonly waitMs: number; readonly err: Error }): void;
+  /** It has left its group, or not joined it, since an operator wants that; until it starts again. */
+  processorRests(event: { readonly wanted: 'paused' | 'stopped' }): void;
   /** The processor has stopped for good: it needs an operator. Sources in the same process go on. */
   processorFailed(event: { readonly err: unknown }): void;
 }
@@ -170,6 +172,7 @@ export function logProcessorEvents(log: Log): ProcessorEvents {
     bulkAttemptFailed: line('warn', 'bulk request failed, trying again'),
     instrumentFailing: line('debug', 'instrument gets no price'),
     processorAttemptFailed: line('warn', 'price processor failed, trying again'),
+    processorRests: line('info', 'price processor rests as asked'),
     processorFailed: line('error', 'price processor failed, an operator is needed'),
   };
 }

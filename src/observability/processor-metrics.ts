@@ -56,6 +56,7 @@ export function createProcessorMetrics(meters: Meters): {
         meters.add('spconnect_prices_attempts_failed_total', { code: codeOf(err) }, 1);
         countRegistryFailure(meters, err);
       },
+      processorRests: ({ wanted }) => setStatus(wanted),
       processorFailed({ err }) {
         setStatus('failed');
         countRegistryFailure(meters, err);

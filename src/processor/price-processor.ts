@@ -59,24 +59,34 @@ export async function runPriceProcessor(options: PriceProcessorOptions): Promise
 async function runMember(options: PriceProcessorOptions, tasks: Set<PartitionTask>): Promise<never> {
   const { groupReader, groupId, topics, createTask, events, signal } = options;
   const failed = new AbortController();
-  return await groupReader.run({
-    groupId,
-    topics,
-    joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
-    signal: AbortSignal.any([signal, failed.signal]),
-    async assigned(partition, lost, confirmed) {
-      const task = createTask(partition, lost, confirmed);
-      tasks.add(task);
-      task.run().catch((error: unknown) => {
-        tasks.delete(task);
-        if (lost.aborted) events.partitionLost({ ...partition, why: textOf(lost.reason) });
-        // One partition that cannot go on ends the member: the others would hide that some instruments have no prices.
-        else failed.abort(error);
-      });
-      await task.begun();
-      return task;
-    },
-  });
+  const endings = new Map<string, Promise<void>>();
+  try {
+    return await groupReader.run({
+      groupId,
+      topics,
+      joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
+      signal: AbortSignal.any([signal, failed.signal]),
+      async assigned(partition, lost, confirmed) {
+        const key = `${partition.topic}/${partition.partition}`;
+        // Its last time here may still be ending.
+        await endings.get(key);
+        lost.throwIfAborted();
+        const task = createTask(partition, lost, confirmed);
+        tasks.add(task);
+        const running = task.run().catch((error: unknown) => {
+          tasks.delete(task);
+          events.partitionLost({ ...partition, why: textOf(lost.aborted ? lost.reason : error) });
+          // One partition that cannot go on ends the member: the others would hide that some instruments have no prices.
+          if (!lost.aborted) failed.abort(error);
+        });
+        endings.set(key, running);
+        await task.begun();
+        return task;
+      },
+    });
+  } finally {
+    await Promise.all(endings.values());
+  }
 }
 
 function textOf(error: unknown): string {

@@ -31,7 +31,11 @@ export interface AdminWorld {
 }
 
 /** A provider, a place on the real broker, and connectors with an admin server on a free port; null when skipped. */
-export async function adminWorld(t: TestContext, instruments: number): Promise<AdminWorld | null> {
+export async function adminWorld(
+  t: TestContext,
+  instruments: number,
+  more: (simulator: Simulator) => string = () => '',
+): Promise<AdminWorld | null> {
   const stack = await stackOrSkip(t);
   if (!stack) return null;
   const prefix = uniquePrefix('admin');
@@ -48,13 +52,14 @@ export async function adminWorld(t: TestContext, instruments: number): Promise<A
         simulator,
         prefix,
         source: { limit: 20, ...source },
+        more: more(simulator),
         env: world,
       });
       const { url } = (await connector.event('adminListening')).fields;
       return administered(connector, url);
     },
     async spconnect(args, env = {}) {
-      const file = await settingsFile(t, settingsText());
+      const file = await settingsFile(t, settingsText({}, more(simulator)));
       const all = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...world, ...env });
       return runWith([...args, '--config', file], { env: all });
     },

@@ -6,7 +6,7 @@ export const PRICE_METRICS = {
     type: 'gauge',
     help: 'Status of the price processor: 1 for the one that it has, 0 for the others.',
     labels: ['status'],
-    values: { status: ['unassigned', 'running', 'failed'] },
+    values: { status: ['unassigned', 'running', 'paused', 'stopped', 'failed'] },
     meaning: 'Failed: it needs an operator, and prices stand still. Unassigned: it does not run here.',
   },
   spconnect_prices_partitions: {

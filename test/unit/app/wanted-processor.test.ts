@@ -32,6 +32,7 @@ function start({ waitsForOperator = true, catchUpFailures = 0 } = {}) {
     events: {
       processorAttemptFailed: () => happened.push('tries again'),
       processorFailed: () => happened.push('failed'),
+      processorRests: ({ wanted }) => happened.push(`is ${wanted}`),
     },
     clock: skippingClock(),
     random: () => 1,
@@ -51,10 +52,10 @@ for (const state of ['paused', 'stopped'] as const) {
     await quiet();
     asking.wants(PRICE_PROCESSOR, { state });
     await quiet();
-    assert.deepEqual(happened, ['knows', 'runs', 'ended']);
+    assert.deepEqual(happened, ['knows', 'runs', 'ended', `is ${state}`]);
     asking.wants(PRICE_PROCESSOR, { state: 'running' });
     await quiet();
-    assert.deepEqual(happened, ['knows', 'runs', 'ended', 'runs']);
+    assert.deepEqual(happened.slice(4), ['runs']);
     stop.abort(new Error('enough'));
     await assert.rejects(ended, { message: 'enough' });
   });
@@ -64,7 +65,7 @@ test('what was wanted before is known before it runs, however often Kafka must b
   const { asking, happened, stop } = start({ catchUpFailures: 2 });
   asking.wants(PRICE_PROCESSOR, { state: 'stopped' });
   await quiet();
-  assert.deepEqual(happened, ['tries again', 'tries again', 'knows']);
+  assert.deepEqual(happened, ['tries again', 'tries again', 'knows', 'is stopped']);
   stop.abort();
 });
 
@@ -88,4 +89,22 @@ test('after a failure it ends where nobody can', async () => {
   await quiet();
   fail(new TypeError('a bug'));
   assert.deepEqual(await ended, [PRICE_PROCESSOR]);
+});
+
+test('a failed one stays failed while it is paused, and forgets it when it is stopped', async () => {
+  const { asking, happened, fail, stop } = start();
+  await quiet();
+  fail(new TypeError('a bug'));
+  await quiet();
+  asking.wants(PRICE_PROCESSOR, { state: 'paused' });
+  await quiet();
+  asking.wants(PRICE_PROCESSOR, { state: 'running' });
+  await quiet();
+  assert.deepEqual(happened, ['knows', 'runs', 'ended', 'failed']);
+  asking.wants(PRICE_PROCESSOR, { state: 'stopped' });
+  await quiet();
+  asking.wants(PRICE_PROCESSOR, { state: 'running' });
+  await quiet();
+  assert.deepEqual(happened.slice(4), ['is stopped', 'runs']);
+  stop.abort();
 });

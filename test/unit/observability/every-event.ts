@@ -136,6 +136,7 @@ const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (told: ProcessorEve
   instrumentFailing: (told) =>
     told({ kind, instrumentId: UNBOUNDED.id, problem: 'status 404', failures: 1, nextTryMs: 60_000 }),
   processorAttemptFailed: (told) => told({ failures: 1, waitMs: 100, err }),
+  processorRests: (told) => told({ wanted: 'paused' }),
   processorFailed: (told) => told({ err }),
 };
 
