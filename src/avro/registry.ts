@@ -1,5 +1,6 @@
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../support/log.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { createRegistryHttp, type RegistryAnswer, type RegistryHttpOptions } from './registry-http.ts';
 import { parseSchema } from './schema.ts';
 import { canonicalSchema } from './schema-canonical.ts';
@@ -33,16 +34,20 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   const http = createRegistryHttp({ ...options, url });
   // One entry for each subject that is configured.
   const verified = new Map<string, { readonly schema: string; readonly id: number }>();
+  // The subjects that are being asked about now.
+  const asking = new Map<string, { readonly answer: Promise<number>; readonly signal: AbortSignal }>();
 
   async function fixCompatibility(subject: string, signal: AbortSignal): Promise<void> {
     const path = `/config/${encodeURIComponent(subject)}`;
     const answer = await http.request({ method: 'GET', path }, signal);
-    const level = answer.status === 200 ? answer.body.compatibilityLevel : null;
+    const level = levelOf(answer);
     if (level === LEVEL) return;
     // 404: the subject has no level of its own (40401 from Apicurio, 40408 from Confluent).
     if (answer.status !== 200 && answer.status !== 404) throw refused(answer, `the compatibility of ${subject}`);
     if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
     const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);
+    // Apicurio refuses the second of two that set it at once, as replicas do at their first start.
+    if (set.status === 409 && levelOf(await http.request({ method: 'GET', path }, signal)) === LEVEL) return;
     if (set.status !== 200) throw refused(set, `the compatibility ${LEVEL} of ${subject}`);
   }
 
@@ -72,21 +77,41 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
     return answer.body.schema;
   }
 
+  async function verifiedId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
+    const id = await (register ? registered(subject, schema, signal) : lookedUp(subject, schema, signal));
+    if (!isSameSchema(await schemaText(id, signal), schema)) {
+      const what = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
+      throw new ConnectorError('REGISTRY_MISMATCH', what, { fields: { subject, schemaId: id } });
+    }
+    verified.set(subject, { schema, id });
+    log.info({ subject, schemaId: id }, 'schema verified');
+    return id;
+  }
+
   return {
     schemaText,
     async schemaId(subject, schema, signal) {
+      // All partitions of a topic of prices want the same at once: one asks, and what it hears is for all.
+      for (let other = asking.get(subject); other !== undefined; other = asking.get(subject)) {
+        try {
+          await untilAborted(other.answer, signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          // Where whoever asked was told to stop, the next one asks.
+          if (!other.signal.aborted) throw error;
+        }
+      }
       const known = verified.get(subject);
       if (known?.schema === schema) return known.id;
-      const id = await (register ? registered(subject, schema, signal) : lookedUp(subject, schema, signal));
-      if (!isSameSchema(await schemaText(id, signal), schema)) {
-        const what = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
-        throw new ConnectorError('REGISTRY_MISMATCH', what, { fields: { subject, schemaId: id } });
-      }
-      verified.set(subject, { schema, id });
-      log.info({ subject, schemaId: id }, 'schema verified');
-      return id;
+      const answer = verifiedId(subject, schema, signal).finally(() => asking.delete(subject));
+      asking.set(subject, { answer, signal });
+      return answer;
     },
   };
+}
+
+function levelOf({ status, body }: RegistryAnswer): unknown {
+  return status === 200 ? body.compatibilityLevel : null;
 }
 
 function isSameSchema(held: string, ours: string): boolean {
@@ -105,9 +130,10 @@ function idOf(answer: RegistryAnswer, what: string): number {
   return id;
 }
 
-// An answer that will pass (5xx, 408, 429) is like none; any other needs someone to look at the settings.
+// An answer that will pass (5xx, 408, 429, and 409 when two set the same at once) is like none; any other needs someone
+// to look at the settings.
 function refused({ status, body }: RegistryAnswer, what: string): ConnectorError {
-  const passes = status >= 500 || status === 408 || status === 429;
+  const passes = status >= 500 || [408, 409, 429].includes(status);
   const code: ErrorCode = passes ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
   const fields = { status, errorCode: typeof body.error_code === 'number' ? body.error_code : null };
   return new ConnectorError(code, `The schema registry answered ${status} to ${what}.`, { fields });

@@ -10,13 +10,14 @@ export interface RegistryCall {
 }
 
 /**
- * What a fake registry answers to a call: undefined leaves it without an answer, a text is sent cut off, and 'break'
- * closes the connection.
+ * What a fake registry answers to a call: undefined leaves it without an answer, a text is sent cut off, 'break' closes
+ * the connection, and 'raced' does what was asked in the name of somebody else and answers with 409.
  */
 export type RegistryReply =
   | { readonly status: number; readonly body: object }
   | { readonly cut: string }
   | 'break'
+  | 'raced'
   | undefined;
 
 export interface FakeRegistry {
@@ -34,7 +35,13 @@ export async function startFakeRegistry(t: TestContext, firstLevel: string | nul
   let schema: unknown = null;
 
   function reply(name: string, body: Readonly<Record<string, unknown>>): RegistryReply {
-    if (replies.has(name)) return replies.get(name);
+    const override = replies.get(name);
+    if (override === 'raced') {
+      replies.delete(name);
+      reply(name, body);
+      return { status: 409, body: {} };
+    }
+    if (replies.has(name)) return override;
     if (name.startsWith('GET /config/')) {
       if (level === null) return { status: 404, body: { error_code: 40408 } };
       return { status: 200, body: { compatibilityLevel: level } };
@@ -65,7 +72,7 @@ export async function startFakeRegistry(t: TestContext, firstLevel: string | nul
     calls.push(call);
     const replied = reply(call.name, call.body);
     if (replied === undefined) return;
-    if (replied === 'break') {
+    if (typeof replied === 'string') {
       request.socket.destroy();
       return;
     }

@@ -50,6 +50,35 @@ test('an id is asked for once, and again only after a failure or for another sch
   assert.ok(calls.length > asked);
 });
 
+test('those who want the same id at once ask once, and share a failure; who is told to stop waits for nobody', async (t) => {
+  const { url, calls, replies } = await startFakeRegistry(t);
+  const registry = registryAt(url);
+  replies.set(`GET ${CONFIG}`, { status: 503, body: {} });
+  const failed = await Promise.allSettled([1, 2, 3].map(() => registry.schemaId(SUBJECT, SCHEMA, NO_STOP)));
+  assert.deepEqual([failed.map(({ status }) => status), calls.length], [Array(3).fill('rejected'), 1]);
+
+  replies.set(`GET ${CONFIG}`, undefined);
+  const [asking, waiting] = [new AbortController(), new AbortController()];
+  const first = registry.schemaId(SUBJECT, SCHEMA, asking.signal);
+  const second = registry.schemaId(SUBJECT, SCHEMA, waiting.signal);
+  const next = [1, 2, 3].map(() => registry.schemaId(SUBJECT, SCHEMA, NO_STOP));
+  waiting.abort(new ConnectorError('WRITER_FENCED', 'The partition is lost.'));
+  await assert.rejects(second, failsWith('WRITER_FENCED'));
+  replies.clear();
+  asking.abort(new ConnectorError('WRITER_FENCED', 'The partition is lost.'));
+  await assert.rejects(first, failsWith('WRITER_FENCED'));
+  assert.deepEqual(await Promise.all(next), [42, 42, 42]);
+  assert.equal(calls.filter(({ name }) => name === `PUT ${CONFIG}`).length, 1);
+});
+
+test('a compatibility that another process is just setting is right when it is set, and else asked for again', async (t) => {
+  const { url, replies } = await startFakeRegistry(t);
+  replies.set(`PUT ${CONFIG}`, { status: 409, body: {} });
+  await assert.rejects(registryAt(url).schemaId(SUBJECT, SCHEMA, NO_STOP), failsWith('REGISTRY_UNREACHABLE', /409/));
+  replies.set(`PUT ${CONFIG}`, 'raced');
+  assert.equal(await registryAt(url).schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
+});
+
 test('a subject of another compatibility is corrected with a warning, one that is right is left alone', async (t) => {
   const { url, calls } = await startFakeRegistry(t, 'NONE');
   const warnings: unknown[] = [];
