@@ -43,6 +43,10 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
   const name = options.processor ?? '';
   const processor = createStatusProcessor({ name, target: () => targets.of(name), clock, describe });
   const notifications: Notified[] = [];
+  const notice = (source: string, kind: Notified['kind']) => {
+    notifications.unshift({ at: isoNow(), source, kind });
+    notifications.splice(MAXIMUM_NOTIFICATIONS);
+  };
   let topics: ReadinessCheck = { name: 'topics', ok: false, why: 'not verified yet' };
   let kafkaClusterId: string | null = null;
   return {
@@ -55,10 +59,16 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
         if (event.source === 'topics') topics = { ...topics, why: describe(event.err) };
         else sources.events.attemptFailed(event);
       },
-      notified({ source, kind }) {
-        notifications.unshift({ at: isoNow(), source, kind });
-        notifications.splice(MAXIMUM_NOTIFICATIONS);
+      // The two others that go to the topic, besides being events of their own.
+      walkCompleted(event) {
+        sources.events.walkCompleted(event);
+        notice(event.source, 'walkCompleted');
       },
+      sourceFailed(event) {
+        sources.events.sourceFailed(event);
+        if (event.err instanceof ConnectorError) notice(event.source, 'sourceFailed');
+      },
+      notified: ({ source, kind }) => notice(source, kind),
       adminListening() {},
       stopped() {},
     },

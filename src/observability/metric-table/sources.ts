@@ -53,7 +53,7 @@ export const SOURCE_METRICS = {
   },
   spconnect_records_written_total: {
     type: 'counter',
-    help: 'Records that were committed, by what they are.',
+    help: 'Records that were committed, by what they are; an event counts once and writes its instrument too.',
     labels: ['source', 'record'],
     values: { record: ['instrument', 'event', 'check', 'tombstone'] },
     meaning: 'What reaches the topics.',
@@ -124,10 +124,10 @@ export const SOURCE_METRICS = {
   },
   spconnect_notifications_total: {
     type: 'counter',
-    help: 'Records that went to the notifications topic.',
+    help: 'Records that went to the notifications topic, but for completed walks and failed sources.',
     labels: ['source', 'kind'],
     values: { kind: NOTIFICATION_KINDS },
-    meaning: 'Each one is for people: read the record.',
+    meaning: 'Each one is for people: read the record. The other two have metrics of their own.',
   },
   spconnect_walk_running: {
     type: 'gauge',

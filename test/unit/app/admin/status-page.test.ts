@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ago, duration } from '../../../../src/app/admin/ages.ts';
 import { html } from '../../../../src/app/admin/html.ts';
+import { ConnectorError } from '../../../../src/errors.ts';
 import { makeReady, startAdminScene } from '../../../support/admin-scene.ts';
 
 const asPage = { headers: { accept: 'text/html,application/xhtml+xml' } };
@@ -101,6 +102,21 @@ test('the processor shows how fresh its prices are', async (t) => {
   for (const part of ['1,200, of them priced 1,100', 'half below 30 s, 99 % below 1 min 1 s', '7 records']) {
     assert.ok(page.includes(part), `${part} is missing`);
   }
+});
+
+test('all that goes to the notifications topic is told: completed walks and failed sources too', async (t) => {
+  const { board } = await startAdminScene(t);
+  const walk = { walk: 1, resumed: false, pages: 1, rows: 2, added: 2, corrected: 0, unchanged: 0, reEncoded: 0 };
+  board.events.walkCompleted({ source: 'instruments', ...walk, gone: 0, deadLetters: 0, durationMs: 5 } as never);
+  board.events.notified({ source: 'instruments', kind: 'shrinkRefused' });
+  board.events.sourceFailed({
+    source: 'instruments',
+    err: new ConnectorError('OFFSET_UNREADABLE', 'It is no offset.'),
+  });
+  assert.deepEqual(
+    board.status().notifications.map(({ kind }) => kind),
+    ['sourceFailed', 'shrinkRefused', 'walkCompleted'],
+  );
 });
 
 test('only the newest notifications are kept', async (t) => {
