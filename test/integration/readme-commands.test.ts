@@ -14,12 +14,12 @@ import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 import { type Ran, runWith } from '../unit/cli/terminal.ts';
 
 /** They go on until they are stopped; the tests of each start and stop them. */
-const ENDLESS = /^(spconnect (run|simulate|demo(?!.* --once))|npm run (demo|simulate)$)/;
+const ENDLESS = /^(spconnect (run|simulate|demo(?!.* --once))|npm run (demo(?!.* --once)|simulate))/;
 /** The campaigns: this test is part of the one, and the other takes minutes. */
 const CAMPAIGN = /^npm (test|run bench)\b/;
 /** Stands for what only the reader knows. */
 const PLACEHOLDER = /[<>…[\]]/;
-const COMMAND = /^(spconnect [a-z].*|npm run [a-z].*)$/;
+const COMMAND = /^((npx )?spconnect [a-z].*|npm run [a-z].*)$/;
 
 /** Every command of the README that ends by itself, once, in the order in which they stand there. */
 function commandsOf(readme: string): string[] {
@@ -57,8 +57,9 @@ async function scene(t: TestContext) {
   const prefix = uniquePrefix('readme');
   const [instrument] = [...simulator.ledger.instruments()];
   const check = simulator.triggerCheck(instrument?.id ?? '');
-  const connector = await startConnector(t, { stack, simulator, prefix });
+  const connector = await startConnector(t, { stack, simulator, prefix, env: { ADMIN_ENABLED: 'true' } });
   await connector.event('walkCompleted');
+  const { url } = (await connector.event('adminListening')).fields;
   // Something is in the stream, so that it has places to go back to.
   simulator.publish({ kind: 'datachange', id: String(instrument?.id) });
   await connector.event('eventsCommitted');
@@ -67,6 +68,7 @@ async function scene(t: TestContext) {
   const named: Readonly<Record<string, string>> = {
     CH0012032048: /"type":"isin","value":"([^"]+)"/.exec(instrument?.text ?? '')?.[1] ?? '',
     'PTC-0123456789': check,
+    'http://127.0.0.1:8083': url,
     'build/schemas': join(folder, 'schemas'),
   };
   const env = connectorEnvironment(stack, simulator, {});
@@ -95,7 +97,9 @@ async function asProcess(program: string, args: readonly string[], env: Record<s
 test('every command of the README that ends by itself does so with exit code 0', { timeout: 880_000 }, async (t) => {
   const commands = commandsOf(readFileSync(README_FILE, 'utf8'));
   assert.ok(
-    commands.includes('npm run demo -- --once') && commands.includes('spconnect validate'),
+    ['npm run demo -- --once', 'npx spconnect validate --connect', 'spconnect validate'].every((one) =>
+      commands.includes(one),
+    ),
     commands.join('\n'),
   );
   const at = await scene(t);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,10 @@ import { README_FILE, README_TABLES, withTables } from '../support/readme-tables
 
 const root = dirname(fileURLToPath(README_FILE));
 const readme = readFileSync(README_FILE, 'utf8');
-const { scripts } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { scripts: object };
+const { scripts, bin } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as {
+  readonly scripts: object;
+  readonly bin: Readonly<Record<string, string>>;
+};
 
 /** Every text of the README that this finds once. */
 function named(pattern: RegExp, text = readme): string[] {
@@ -48,6 +51,11 @@ test('every file that it names exists', () => {
     [...linked, ...tests, ...run].filter((path) => !existsSync(resolve(root, path))),
     [],
   );
+});
+
+test('npx finds the command that it names, and need not change a file to run it', () => {
+  for (const file of Object.values(bin)) accessSync(resolve(root, file), constants.X_OK);
+  assert.deepEqual([...new Set(named(/\bnpx ([\w-]+)/g))], Object.keys(bin));
 });
 
 test('every npm script that it names exists', () => {
