@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { BatchPriced } from '../../src/observability/processor-events.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { kafkaOrSkip } from '../support/kafka-real.ts';
 import { onceRight, unansweredInputs } from '../support/prices-on-topics.ts';
@@ -7,11 +8,11 @@ import { type RunningConnector, startConnector } from '../support/running-connec
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 
 const INSTRUMENTS = 600;
-const REFRESH_MS = 6_000;
+const REFRESH_MS = 8_000;
 const CALLS_PER_SECOND = 10;
 const WINDOW_MS = 5_000;
-/** A slow machine answers late; a stampede would be over within the first second. */
-const SLACK_MS = 10_000;
+/** How late timers and polls of a busy machine may be; how long it takes to answer and to commit is measured. */
+const LATE_MS = REFRESH_MS / 10;
 
 test('a restart in mid-refresh asks no faster than allowed, and all prices are fresh within one interval', async (t) => {
   const stack = await stackOrSkip(t);
@@ -52,7 +53,10 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_MS}ms } } }`;
   const { ageMaxMs, overdue } = started.fields.freshness();
   await second.stop();
 
-  assert.ok(tookMs < REFRESH_MS + SLACK_MS, `it took ${tookMs} ms until all were fresh`);
+  const slowestMs = Math.max(...batchesOf(second).map(({ askMs, commitMs }) => askMs + commitMs));
+  // One that is due may wait for the batches before it, and then for its own.
+  const dueMs = REFRESH_MS + LATE_MS + 2 * slowestMs;
+  assert.ok(tookMs < dueMs, `it took ${tookMs} ms until all were fresh, not ${dueMs}`);
   assert.ok(tookMs > REFRESH_MS / 2, `all were asked for within ${tookMs} ms of the start: a stampede`);
   assert.equal(overdue, 0);
   const after = calls.slice(callsBefore);
@@ -69,10 +73,10 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_MS}ms } } }`;
     'no record was answered again',
   );
   t.diagnostic(
-    `fresh after ${Math.round(tookMs)} ms with ${after.length} calls; oldest then ${Math.round(ageMaxMs)} ms`,
+    `fresh after ${Math.round(tookMs)} ms (slowest batch ${Math.round(slowestMs)} ms) with ${after.length} calls; oldest then ${Math.round(ageMaxMs)} ms`,
   );
 });
 
-function batchesOf(connector: RunningConnector): { readonly inputs: number }[] {
+function batchesOf(connector: RunningConnector): Pick<BatchPriced, 'inputs' | 'askMs' | 'commitMs'>[] {
   return connector.seen.filter(({ name }) => name === 'batchPriced').map(({ fields }) => fields);
 }
