@@ -15,6 +15,8 @@ import { recordedEvents } from '../../support/recorded-events.ts';
 export const INSTRUMENTS = 40;
 const PARTITIONS = 3;
 const GROUP = 'prices';
+/** Values that begin with this are no instruments. */
+export const POISON = 'poison';
 
 const topic = (name: string, partitions: number) => ({ name, partitions, replicationFactor: 1, settings: {} });
 export const TOPICS = {
@@ -26,10 +28,22 @@ export const TOPICS = {
 /** Values of instruments in these tests are their isin; an empty one is an instrument without. */
 export const TEXT_ISINS: IsinReader = {
   isinOf(value) {
-    if (String(value).startsWith('poison')) throw new ConnectorError('RECORD_UNREADABLE', 'it is no instrument');
+    if (value.subarray(0, POISON.length).equals(Buffer.from(POISON)))
+      throw new ConnectorError('RECORD_UNREADABLE', 'it is no instrument');
     return value.length === 0 ? null : String(value);
   },
   async load() {},
+};
+
+/** A provider that answers at once; the value of a price is its isin. */
+export const ALL_PRICED: BulkPrices = {
+  async ask(_kind, questions) {
+    const answers = questions.map(({ instrumentId, isin }) => {
+      const record = { key: Buffer.from(instrumentId), value: Buffer.from(isin), digest: 0n };
+      return { kind: 'prices' as const, records: [record], isQuotingPulled: null };
+    });
+    return { answers, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
+  },
 };
 
 /** A member of the group with clients of its own, as another process has them. */
@@ -104,9 +118,10 @@ export function priceLogOf(broker: MemoryBroker) {
   const partitions = Array.from({ length: PARTITIONS }, (_, partition) => partition);
   const inputs = partitions.flatMap((partition) =>
     broker.readCommitted(TOPICS.instruments.name, partition).map(({ key, value, offset }): PriceInput => {
-      const isin = value === null || value.length === 0 ? null : String(value);
-      const kind = value === null ? 'gone' : isin === null ? 'noIsin' : 'live';
-      return { partition, offset: Number(offset), id: String(key), kind, isin };
+      const text = value === null ? null : String(value);
+      const isUnreadable = text?.startsWith(POISON) || !/^\d+$/.test(String(key));
+      const kind = isUnreadable ? 'unreadable' : text === null ? 'gone' : text === '' ? 'noIsin' : 'live';
+      return { partition, offset: Number(offset), id: String(key), kind, isin: kind === 'live' ? text : null };
     }),
   );
   const prices = partitions.flatMap((partition) => broker.readCommitted(TOPICS.prices.name, partition));

@@ -6,7 +6,7 @@ import { createMemoryCluster, type MemoryStep } from '../../../src/kafka/memory-
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
-import { INSTRUMENTS, memberOf, priceLogOf, TOPICS } from './memory-prices.ts';
+import { INSTRUMENTS, memberOf, POISON, priceLogOf, TOPICS } from './memory-prices.ts';
 
 const ROUNDS = 60;
 const PATIENCE_MS = 30_000;
@@ -62,9 +62,10 @@ for (const seed of [1, 2, 3, 4]) {
 
     for (let round = 0; round < ROUNDS; round++) {
       const records = Array.from({ length: Math.floor(next() * 6) }, () => {
-        const id = String(Math.floor(next() * INSTRUMENTS));
+        const id = `${next() < 0.03 ? 'no id ' : ''}${Math.floor(next() * INSTRUMENTS)}`;
         const kind = next();
-        const value = kind < 0.1 ? null : Buffer.from(kind < 0.2 ? '' : `isin-${Math.floor(next() * 20)}`);
+        const text = kind < 0.2 ? '' : kind < 0.25 ? POISON : `isin-${Math.floor(next() * 20)}`;
+        const value = kind < 0.1 ? null : Buffer.from(text);
         return keyedRecord(TOPICS.instruments, id, value, {});
       });
       await source.commit(records);

@@ -5,24 +5,13 @@ import type { LogReader } from '../../../src/kafka/log-reader.ts';
 import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
-import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
 import type { RecordedEvent } from '../../support/recorded-events.ts';
-import { memberOf, TOPICS } from './memory-prices.ts';
+import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
 
 const PATIENCE_MS = 10_000;
 /** Turns in which a member would open its writer again many times over. */
 const MANY_TURNS = 300;
-
-const ALL_PRICED: BulkPrices = {
-  async ask(_kind, questions) {
-    const answers = questions.map(({ instrumentId, isin }) => {
-      const record = { key: Buffer.from(instrumentId), value: Buffer.from(isin), digest: 0n };
-      return { kind: 'prices' as const, records: [record], isQuotingPulled: null };
-    });
-    return { answers, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
-  },
-};
 
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
