@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parse } from 'yaml';
 import { freePorts } from '../../src/demo/free-ports.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { connectorEnvironment, watchProcess } from '../support/connector-process.ts';
@@ -142,4 +143,50 @@ test('the image runs read-only, without capabilities, as user 65532, and stops i
   assert.deepEqual(await connector.ended, { code: 0, signal: null });
   assert.ok(performance.now() - askedAt < STOP_LIMIT_MS);
   assert.equal((await runToEnd(image.healthCheck, { ADMIN_PORT: String(port) })).code, 1);
+});
+
+interface ComposeService {
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string | null>>;
+  readonly volumes?: readonly string[];
+  readonly healthcheck: { readonly test: readonly string[] };
+}
+
+test('simulated provider and connector of the compose file get healthy with their own commands, variables and checks', {
+  timeout: 300_000,
+}, async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+    readonly services: Readonly<Record<'simulator' | 'connector', ComposeService>>;
+  };
+  const [simulatorPort = 0, adminPort = 0] = await freePorts(2);
+  // What Docker does with names, ports and variables; without a .env file every variable has its default.
+  const reached = (text: string) =>
+    text
+      .replace(/\$\{\w+:?-([^}]*)\}/g, '$1')
+      .replace('kafka:19092', stack.brokers.join(','))
+      .replace('http://registry:8080/apis/ccompat/v7', stack.registryUrl)
+      .replace(/(simulator|127\.0\.0\.1):8090/, `127.0.0.1:${simulatorPort}`)
+      .replace('127.0.0.1:8083', `127.0.0.1:${adminPort}`);
+  const [secrets = '', inside = ''] = reached(services.connector.volumes?.[0] ?? '').split(':');
+  await cp(join(root, secrets), join(image.root, inside), { recursive: true });
+  const given = Object.entries(services.connector.environment ?? {}).flatMap(([name, value]) =>
+    value === null ? [] : [[name, reached(value)] as const],
+  );
+  const own = { ADMIN_PORT: String(adminPort), TOPIC_PREFIX: uniquePrefix('compose') };
+  const env: Record<string, string> = { ...Object.fromEntries(given), ...own };
+  if (sandbox.confinement !== 'as a container') env.CLIENT_SECRET_FILE = join(image.root, env.CLIENT_SECRET_FILE ?? '');
+  const simulate = [...(services.simulator.command ?? []), '--port', String(simulatorPort)];
+  const commands = { simulator: [...image.command.slice(0, -1), ...simulate], connector: image.command };
+  for (const name of ['simulator', 'connector'] as const) {
+    const running = watchProcess(sandbox.start(commands[name], name === 'connector' ? env : {}));
+    t.after(async () => {
+      running.child.kill('SIGTERM');
+      await running.ended;
+    });
+    const [, ...check] = services[name].healthcheck.test.map(reached);
+    await eventually(async () => (await runToEnd(check)).code === 0, `healthy: ${name}`);
+    if (name === 'connector') await running.line('walk completed');
+  }
 });
