@@ -35,10 +35,17 @@ async function pricedBroker() {
   await source.open(async () => {}, new AbortController().signal);
   const ids = Array.from({ length: 30 }, (_, id) => String(id));
   await source.commit(ids.map((id) => keyedRecord(TOPICS.instruments, id, Buffer.from(`isin-${id}`), {})));
-  const start = (reader?: LogReader) => {
+  const start = ({
+    reader,
+    hold,
+  }: {
+    reader?: LogReader;
+    hold?: (writerStep: string) => Promise<void> | undefined;
+  } = {}) => {
     let fences = 0;
-    const onStep = (step: string) => {
+    const onStep = (step: string, transactionalId: string) => {
       if (step === 'fencing') fences += 1;
+      return hold?.(`${transactionalId} ${step}`);
     };
     const more = reader === undefined ? {} : { reader };
     const member = memberOf({ broker, clock, prices: ALL_PRICED, random: () => 0.5, onStep, ...more });
@@ -71,10 +78,12 @@ test('nor when what it has lost is another thing than its writer', async (t) => 
   let reads = 0;
   const failing = Promise.withResolvers<void>();
   const given = start({
-    async readToEnd() {
-      reads += 1;
-      await failing.promise;
-      throw new ConnectorError('KAFKA_UNREACHABLE', 'The table cannot be read.');
+    reader: {
+      async readToEnd() {
+        reads += 1;
+        await failing.promise;
+        throw new ConnectorError('KAFKA_UNREACHABLE', 'The table cannot be read.');
+      },
     },
   });
   t.after(() => given.stop());
@@ -85,4 +94,34 @@ test('nor when what it has lost is another thing than its writer', async (t) => 
   const fencesBefore = given.fences();
   await turns(MANY_TURNS);
   assert.equal(given.fences(), fencesBefore);
+});
+
+test('a partition that comes back waits for the end of its last time here', async (t) => {
+  const { start } = await pricedBroker();
+  const held = Promise.withResolvers<void>();
+  let isHeld = false;
+  const first = start({
+    hold(writerStep) {
+      if (writerStep !== 'prices-1 committing' || isHeld) return undefined;
+      isHeld = true;
+      return held.promise;
+    },
+  });
+  t.after(() => {
+    held.resolve();
+    return first.stop();
+  });
+  await until(() => isHeld);
+  const second = start();
+  await until(() => counted(second.seen, 'partitionAssigned') === 1);
+  await second.stop();
+  await turns(MANY_TURNS);
+  const ofPartition = () =>
+    first.seen.flatMap(({ name, fields }) =>
+      fields.partition === 1 && ['partitionAssigned', 'partitionLost'].includes(name) ? [name] : [],
+    );
+  assert.deepEqual(ofPartition(), ['partitionAssigned']);
+  held.resolve();
+  await until(() => ofPartition().length === 3);
+  assert.deepEqual(ofPartition(), ['partitionAssigned', 'partitionLost', 'partitionAssigned']);
 });
