@@ -9,6 +9,7 @@ import { type KillMoment, killingKafka } from './killing-kafka.ts';
  * The connector as a process of its own. Its first argument is JSON: a moment at which it kills itself, or null to stop
  * in good order when a walk is done that was not resumed, or "stay" to stop only when it is asked to. ROLES names its roles.
  */
+const END_GRACE_MS = 1_000;
 const argument = JSON.parse(process.argv[2] ?? 'null') as KillMoment | 'stay' | null;
 const moment = argument === 'stay' ? null : argument;
 const stop = new AbortController();
@@ -32,3 +33,5 @@ await runConnector({
   signal: stop.signal,
   ...(moment !== null && { overrides: { wrapKafka: killingKafka(moment) } }),
 });
+// As main.ts does: kafkajs may leave a connection open that was being made while a partition was lost.
+setTimeout(() => process.exit(), END_GRACE_MS).unref();
