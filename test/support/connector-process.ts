@@ -5,8 +5,10 @@ import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { TestStack } from './stack.ts';
 
 const KILLABLE = new URL('./killable-connector.ts', import.meta.url).pathname;
-// Those of `npm start`. A small young generation collects a page's objects early: less memory for a little more work.
-const NODE_FLAGS = ['--max-semi-space-size=6'];
+/** Those of `npm start`. A small young generation collects a page's objects early: less memory for a little more work. */
+export const NODE_FLAGS = ['--max-semi-space-size=6'];
+/** That of `npm start`. glibc gives the memory of buffers back when they are freed; otherwise it keeps most of it. */
+export const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '65536' };
 const MAXIMUM_LINES = 10_000;
 
 /** Settings of one source, as they stand in the file. */
@@ -78,7 +80,10 @@ export function startProcess(
   env: Readonly<Record<string, string>>,
 ): ConnectorProcess {
   return watchProcess(
-    spawn(process.execPath, [...NODE_FLAGS, script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    spawn(process.execPath, [...NODE_FLAGS, script, ...args], {
+      env: { ...ALLOCATOR, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
   );
 }
 

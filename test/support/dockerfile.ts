@@ -79,10 +79,8 @@ async function follow(
     case 'WORKDIR':
       await mkdir(join(image.root, text), { recursive: true });
       return { ...image, workdir: text };
-    case 'ENV': {
-      const [key = '', value = ''] = text.split('=');
-      return { ...image, env: { ...image.env, [key]: value } };
-    }
+    case 'ENV':
+      return { ...image, env: { ...image.env, ...Object.fromEntries(text.split(' ').map((pair) => pair.split('='))) } };
     case 'USER':
       return { ...image, user: text };
     case 'RUN':
