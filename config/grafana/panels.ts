@@ -315,6 +315,15 @@ const PRICES: readonly Panel[] = [
     queries: [[`sum by (instance) (spconnect_prices_partitions{${J}})`, '{{instance}}']],
   },
   {
+    title: 'Lost writers and failed starts',
+    description: 'WRITER_FENCED at a rebalance is normal; each is opened again and goes on from what is committed.',
+    unit: 'short',
+    queries: [
+      [increase('spconnect_prices_writer_lost_total', 'code', J), 'writer lost: {{code}}'],
+      [increase('spconnect_prices_attempts_failed_total', 'code', J), 'not joined: {{code}}'],
+    ],
+  },
+  {
     title: 'Instruments waiting',
     description: 'Records of the instruments topics that are not read, or read and not answered.',
     unit: 'short',

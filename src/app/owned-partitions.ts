@@ -1,3 +1,4 @@
+import type { Source as ConfiguredSource } from '../connector/offset-partition.ts';
 import { describeReplica, readReplica, shareOut } from '../connector/ownership.ts';
 import { ConnectorError } from '../errors.ts';
 import type { GroupReader, GroupReaderOptions } from '../kafka/group-reader.ts';
@@ -10,6 +11,8 @@ import type { Clock } from '../support/clock.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 const JOIN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 10_000 };
+
+type Owned = Pick<ConfiguredSource, 'name' | 'offsetKey'>;
 
 /** One partition of the offsets topic, while it is ours. */
 export interface OwnedPartition<Source> {
@@ -43,7 +46,7 @@ export interface OwnedPartitionsOptions<Source> {
  * @returns the names of the sources, when all of them have failed here; rejects with the signal's reason, or with what
  *   a partition cannot survive.
  */
-export async function runOwnedPartitions<Source extends { readonly offsetKey: string }>(
+export async function runOwnedPartitions<Source extends Owned>(
   options: OwnedPartitionsOptions<Source>,
 ): Promise<readonly string[]> {
   const byPartition = Map.groupBy(options.sources, ({ offsetKey }) => offsetPartition(offsetKey));
@@ -93,7 +96,7 @@ export async function runOwnedPartitions<Source extends { readonly offsetKey: st
 }
 
 /** A member that cannot go on loses everything, and joins again. */
-async function stayMember<Source extends { readonly offsetKey: string }>(
+async function stayMember<Source extends Owned>(
   options: OwnedPartitionsOptions<Source>,
   own: Pick<GroupReaderOptions, 'signal' | 'assigned'>,
 ): Promise<never> {
@@ -110,7 +113,8 @@ async function stayMember<Source extends { readonly offsetKey: string }>(
         joined(partitions) {
           failures = 0;
           held = partitions.map(({ partition }) => partition);
-          events.replicaJoined({ partitions: held });
+          const isHeld = ({ offsetKey }: Owned) => held.includes(offsetPartition(offsetKey));
+          events.replicaJoined({ partitions: held, sources: options.sources.filter(isHeld).map(({ name }) => name) });
         },
       });
     } catch (error) {

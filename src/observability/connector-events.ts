@@ -22,8 +22,8 @@ export interface ConnectorEvents {
   topicCreated(event: { readonly topic: string }): void;
   /** A topic differs from what we would create, harmlessly; one sentence says how. */
   topicDrift(event: { readonly drift: string }): void;
-  /** This replica has joined the others, or joined again, and runs the sources of these partitions: perhaps of none. */
-  replicaJoined(event: { readonly partitions: readonly number[] }): void;
+  /** This replica has joined the others, or joined again: it holds these partitions, and runs these sources; perhaps none. */
+  replicaJoined(event: { readonly partitions: readonly number[]; readonly sources: readonly string[] }): void;
   /** A partition of the offsets topic is ours: earlier holders are fenced, the committed offsets are read. */
   writerOpened(event: {
     readonly partition: number;

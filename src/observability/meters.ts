@@ -20,6 +20,8 @@ export interface Meters {
   set<Name extends NamesOf<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
   /** Forgets every series of a gauge, for those whose labels come and go. */
   clear(name: NamesOf<'gauge'>): void;
+  /** Forgets one series of a gauge: nothing is known of it any more, and its last value would be taken for now's. */
+  forget<Name extends NamesOf<'gauge'>>(name: Name, labels: LabelsOf<Name>): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
   /**
    * Counters with these labels, and beside them only labels of known values, begin at 0 instead of with their first
@@ -50,6 +52,7 @@ export function createMeters(): Meters {
     add: (name, labels, value) => counters.get(name)?.inc(labels, value),
     set: (name, labels, value) => gauges.get(name)?.set(labels, value),
     clear: (name) => gauges.get(name)?.reset(),
+    forget: (name, labels) => gauges.get(name)?.remove(labels),
     observe: (name, labels, value) => histograms.get(name)?.observe(labels, value),
     startAtZero(labels) {
       for (const [name, counter] of counters) {

@@ -80,8 +80,11 @@ export function createMetricsEvents(options: {
       meters.add('spconnect_walk_rows_total', { source, result: 'deadLetter' }, walk.deadLetters);
       meters.add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
     },
-    walkScheduled: ({ source, at }) =>
-      meters.set('spconnect_walk_next_timestamp_seconds', { source }, Date.parse(at) / 1_000),
+    walkScheduled({ source, at }) {
+      // It is told when no walk is under way, and after a restart nothing else says so.
+      meters.set('spconnect_walk_running', { source }, 0);
+      meters.set('spconnect_walk_next_timestamp_seconds', { source }, Date.parse(at) / 1_000);
+    },
     eventsCommitted(answer) {
       const { source, events, commitMs } = answer;
       answerCommitted(source, answer, { record: 'event', records: events, commitMs });
@@ -101,13 +104,17 @@ export function createMetricsEvents(options: {
       meters.add('spconnect_writer_lost_total', { partition: String(partition), code: codeOf(err) }, 1),
     sourcePaused: ({ source }) => sources.setStatus(source, 'paused'),
     sourceResumed: ({ source }) => sources.setStatus(source, 'running'),
-    sourceStopped: ({ source }) => sources.setStatus(source, 'stopped'),
+    sourceStopped({ source }) {
+      sources.setStatus(source, 'stopped');
+      sources.taskEnded(source);
+    },
     stateUnreadable: () => meters.add('spconnect_states_unreadable_total', {}, 1),
     sourceFailed({ source, err }) {
       sources.setStatus(source, 'failed');
+      sources.taskEnded(source);
       countRegistryFailure(meters, err);
     },
-    replicaJoined() {},
+    replicaJoined: (replica) => sources.setOwned(replica.sources),
     schemasRegistered() {},
     adminListening() {},
     stopped() {},

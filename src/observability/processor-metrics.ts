@@ -28,11 +28,11 @@ export function createProcessorMetrics(meters: Meters): {
     refresh: freshness.refresh,
     events: {
       processorStarted(event) {
-        setStatus('running');
+        setStatus('unassigned');
         freshness.follow(event.freshness);
         for (const price of event.kinds) meters.startAtZero({ price });
       },
-      processorJoined() {},
+      processorJoined: () => setStatus('running'),
       partitionAssigned({ topic, partition, durationMs }) {
         partitions.add(`${topic}-${partition}`);
         setPartitions();
@@ -42,7 +42,12 @@ export function createProcessorMetrics(meters: Meters): {
         partitions.delete(`${topic}-${partition}`);
         setPartitions();
       },
-      partitionWriterLost: ({ err }) => meters.add('spconnect_prices_writer_lost_total', { code: codeOf(err) }, 1),
+      partitionWriterLost({ topic, partition, err }) {
+        // Until the writer has opened again, nothing of it is priced here.
+        partitions.delete(`${topic}-${partition}`);
+        setPartitions();
+        meters.add('spconnect_prices_writer_lost_total', { code: codeOf(err) }, 1);
+      },
       batchPriced: (batch) => batchPriced(meters, batch),
       batchBisected: ({ kind, code }) => meters.add('spconnect_prices_bisected_total', { price: kind, code }, 1),
       batchLimitLearnt: ({ kind, maxItems }) => meters.set('spconnect_prices_batch_limit', { price: kind }, maxItems),

@@ -9,6 +9,10 @@ const STATUSES = METRICS.spconnect_source_status.values.status;
 export interface SourceGauges {
   setStatus(source: string, status: (typeof STATUSES)[number]): void;
   setPlace(place: StreamPlace): void;
+  /** Its task has ended, whatever the reason: no walk is under way here. */
+  taskEnded(source: string): void;
+  /** This replica runs these sources; what was true of others here is now true, or not, in another replica. */
+  setOwned(sources: readonly string[]): void;
   /** Brings those up to date that change while nothing happens; called before each scrape. */
   refresh(): void;
 }
@@ -33,13 +37,27 @@ export function createSourceGauges(options: {
     meters.startAtZero({ source });
   }
 
+  const taskEnded = (source: string) => meters.forget('spconnect_walk_running', { source });
+
   return {
     setStatus,
+    taskEnded,
+    setOwned(owned) {
+      for (const source of sources.filter((name) => !owned.includes(name))) {
+        setStatus(source, 'unassigned');
+        taskEnded(source);
+        cliffsMs.delete(source);
+        meters.forget('spconnect_source_caught_up', { source });
+        meters.forget('spconnect_walk_pages', { source });
+        meters.forget('spconnect_walk_next_timestamp_seconds', { source });
+      }
+    },
     setPlace({ source, secondsToRetentionCliff }) {
       if (secondsToRetentionCliff === null) cliffsMs.delete(source);
       else cliffsMs.set(source, clock.monotonicMs() + secondsToRetentionCliff * 1_000);
     },
     refresh() {
+      meters.clear('spconnect_seconds_to_retention_cliff');
       for (const [source, cliffMs] of cliffsMs) {
         const seconds = (cliffMs - clock.monotonicMs()) / 1_000;
         meters.set('spconnect_seconds_to_retention_cliff', { source }, seconds);

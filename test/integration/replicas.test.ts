@@ -21,6 +21,7 @@ const said = (replica: ConnectorProcess, msg: string) => logLines(replica).filte
 const joined = (replica: ConnectorProcess): readonly number[] | undefined =>
   said(replica, 'joined the replicas').at(-1)?.partitions;
 const owns = (replica: ConnectorProcess) => (joined(replica)?.length ?? 0) > 0;
+const runs = (replica: ConnectorProcess) => said(replica, 'joined the replicas').at(-1)?.sources;
 const opened = (replicas: readonly ConnectorProcess[]) => replicas.flatMap((replica) => said(replica, 'writer opened'));
 
 async function prepare(t: TestContext) {
@@ -84,6 +85,7 @@ test('of replicas started at random moments one runs the source; killed, another
     PATIENCE_MS,
   );
   const [owner, other] = owns(first) ? [first, second] : [second, first];
+  assert.deepEqual([runs(owner), runs(other)], [['instruments'], []]);
   // Every event from here on is one that the stream brings.
   await owner.line('"msg":"walk completed"');
   parts.simulator.setChangeRate(CHANGES_PER_SECOND);

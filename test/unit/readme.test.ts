@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,22 @@ const { scripts, bin } = JSON.parse(readFileSync(resolve(root, 'package.json'), 
 /** Every text of the README that this finds once. */
 function named(pattern: RegExp, text = readme): string[] {
   return [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ''))];
+}
+
+/** In programs, brackets are no links and hashes no headings. */
+function withoutPrograms(text: string): string {
+  return text.replace(/^```[\s\S]*?^```/gm, '');
+}
+
+/** What GitHub makes of the headings of a document. */
+function anchorsOf(document: string): string[] {
+  const headings = named(/^#{1,6} (.+)$/gm, withoutPrograms(readFileSync(document, 'utf8')));
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 test('the tables are those of the code', () => {
@@ -51,6 +67,23 @@ test('every file that it names exists', () => {
     [...linked, ...tests, ...run].filter((path) => !existsSync(resolve(root, path))),
     [],
   );
+});
+
+test('every link and every anchor of the documentation leads somewhere', () => {
+  const documents = globSync('**/*.md', { cwd: root, exclude: (name) => /^(node_modules|\.git)$/.test(name) });
+  assert.ok(documents.length > 5);
+  const wrong = documents.flatMap((document) => {
+    const text = withoutPrograms(readFileSync(resolve(root, document), 'utf8'));
+    return named(/\]\(([^)\s]+)\)/g, text)
+      .filter((link) => !/^https?:/.test(link))
+      .filter((link) => {
+        const [path = '', anchor] = link.split('#');
+        const target = path === '' ? resolve(root, document) : resolve(root, dirname(document), path);
+        return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
+      })
+      .map((link) => `${document}: ${link}`);
+  });
+  assert.deepEqual(wrong, []);
 });
 
 test('npx finds the command that it names, and need not change a file to run it', () => {

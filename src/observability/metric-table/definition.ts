@@ -2,7 +2,7 @@
 export const METRIC_LABELS = {
   version: 'the version of this program',
   node: 'the version of Node.js',
-  source: 'the name of a source in the settings',
+  source: 'the name of a source in the settings; of failures also topics and replicas, for what comes before sources',
   status: 'unassigned, running, paused, stopped or failed',
   record: 'instrument, event, check or tombstone',
   result: 'what became of it, out of a short list',

@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { ROWS } from '../../../config/grafana/panels.ts';
+import { ERROR_CODES } from '../../../src/errors.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { readAlerts } from '../../support/alerts.ts';
 import { unknownNames } from '../../support/promql.ts';
+import { documentedCommands } from '../../support/readme-commands.ts';
 
 const FOLDER = new URL('../../../config/prometheus/', import.meta.url);
 const alerts = readAlerts();
+const runbook = readFileSync(new URL('README.md', FOLDER), 'utf8');
 
 interface RuleTest {
   readonly promql_expr_test: readonly { readonly expr: string; readonly exp_samples: readonly unknown[] }[];
@@ -41,16 +45,40 @@ test('every alert says how severe it is, what happened, and where its paragraph 
 });
 
 test('every alert has its paragraph, and every paragraph its alert', () => {
-  const readme = readFileSync(new URL('README.md', FOLDER), 'utf8');
-  const headings = [...readme.matchAll(/^## (\w+)$/gm)].map((match) => match[1]);
+  const headings = [...runbook.matchAll(/^## (\w+)$/gm)].map((match) => match[1]);
   assert.deepEqual(
     headings,
     alerts.map(({ alert }) => alert),
   );
 });
 
+test('what the paragraphs name is there: commands, metrics, panels, error codes', async () => {
+  const [, ...paragraphs] = runbook.split(/^(?=## )/m);
+  const text = paragraphs.join('');
+  const named = (pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ''))];
+  const usages = documentedCommands().map(({ path, usage }) => ({ path, usage }));
+  for (const command of named(/`spconnect ([a-z][^`]*)`/g)) {
+    const found = usages.find(({ path }) => `${command} `.startsWith(`${path} `));
+    assert.ok(found, command);
+    for (const [option] of command.matchAll(/--[a-z-]+/g)) assert.ok(found.usage.includes(option), command);
+  }
+  const scrape = await createMetrics({ version: '1.2.3', sources: ['instruments'], clock: systemClock }).text();
+  for (const metric of named(/`[^`]*(spconnect_\w+)[^`]*`/g))
+    assert.match(scrape, new RegExp(`^# TYPE ${metric} `, 'm'));
+  const titles = ROWS.flatMap(({ panels }) => panels).map(({ title }) => title);
+  for (const panels of named(/\bpanels? ((?:(?:, | and )?"[^"]+")+)/g)) {
+    for (const [, panel = ''] of panels.matchAll(/"([^"]+)"/g)) assert.ok(titles.includes(panel), panel);
+  }
+  for (const code of named(/`([A-Z]+(?:_[A-Z]+)+)`/g)) {
+    assert.ok(code in ERROR_CODES || ['TOPIC_PREFIX', 'ADMIN_HOST'].includes(code), code);
+  }
+  // Whoever is called at night needs something to do.
+  for (const paragraph of paragraphs.slice(1)) assert.match(paragraph, /`|\bsee [A-Z]/, paragraph);
+});
+
 test('every alert is tested, firing and not', () => {
-  const { tests } = parse(readFileSync(new URL('alerts.test.yml', FOLDER), 'utf8')) as { tests: readonly RuleTest[] };
+  const files = ['alerts.test.yml', 'alerts-slow.test.yml'].map((name) => readFileSync(new URL(name, FOLDER), 'utf8'));
+  const tests = files.flatMap((text) => (parse(text) as { readonly tests: readonly RuleTest[] }).tests);
   const asked = tests.flatMap((each) => each.promql_expr_test);
   for (const { alert } of alerts) {
     const own = asked.filter(({ expr }) => expr === `ALERTS{alertname="${alert}", alertstate="firing"}`);

@@ -30,7 +30,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   };
   events.topicCreated({ topic: 'a.instruments' });
   events.topicDrift({ drift: 'a.instruments has retention.ms 1' });
-  events.replicaJoined({ partitions: [3] });
+  events.replicaJoined({ partitions: [3], sources: [source] });
   events.writerOpened({ partition: 3, transactionalId: 'a-sources-3', durationMs: 12 });
   events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
   events.walkResumed({ source, walk: 1, pages: 2, cursor: '2001' });

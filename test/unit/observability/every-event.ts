@@ -47,6 +47,12 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (told: ConnectorEve
   topicCreated: (told) => told({ topic: 'canary-topic' }),
   topicDrift: (told) => told({ drift: 'canary-topic has another setting' }),
   writerOpened: (told) => told({ partition: 3, transactionalId: UNBOUNDED.transactionalId, durationMs: 12 }),
+  // What ends something first, so that its gauges are there at the end.
+  sourcePaused: (told) => told({ source }),
+  sourceResumed: (told) => told({ source }),
+  sourceStopped: (told) => told({ source }),
+  sourceFailed: (told) => told({ source, err: new Error('canary-error') }),
+  walkScheduled: (told) => told({ source, at: '2026-01-06T12:00:00.000Z' }),
   sourceStarted: (told) => told(place),
   polled: (told) => told({ ...place, endpoint: 'events', rows: 3, caughtUp: true, durationMs: 5 }),
   schemasRegistered: (told) => told({ source }),
@@ -72,7 +78,6 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (told: ConnectorEve
       commitMs: 8,
       cursor: UNBOUNDED.cursor,
     }),
-  walkScheduled: (told) => told({ source, at: '2026-01-06T12:00:00.000Z' }),
   eventsCommitted(told) {
     const items = [{ type: 'newissue', name: UNBOUNDED.name, isin: UNBOUNDED.isin, id: UNBOUNDED.id }];
     told({ source, events: 1, ...counted, since: UNBOUNDED.since, commitMs: 3, items });
@@ -85,13 +90,9 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (told: ConnectorEve
     for (const each of NOTIFICATION_KINDS) told({ source, kind: each });
   },
   attemptFailed: (told) => told({ source, failures: 2, waitMs: 500, err }),
-  replicaJoined: (told) => told({ partitions: [3] }),
+  replicaJoined: (told) => told({ partitions: [3], sources: [source] }),
   writerLost: (told) => told({ partition: 3, err }),
-  sourcePaused: (told) => told({ source }),
-  sourceResumed: (told) => told({ source }),
-  sourceStopped: (told) => told({ source }),
   stateUnreadable: (told) => told({ source: 'canary-source', offset: '5', why: 'is no JSON object' }),
-  sourceFailed: (told) => told({ source, err: new Error('canary-error') }),
   adminListening: (told) => told({ url: 'http://canary-url' }),
   stopped: (told) => told({ reason: 'canary-reason', cpuSeconds: 1.5, peakMemoryBytes: 100 }),
 };
@@ -100,13 +101,13 @@ const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (told: ProcessorEve
   processorStarted: (told) =>
     told({ groupId: 'canary-group', topics: [topic], kinds: [kind], freshness: () => FRESHNESS }),
   processorJoined: (told) => told({ partitions: 1 }),
+  partitionWriterLost: (told) => told({ ...partition, err }),
   partitionAssigned(told) {
     const { transactionalId } = UNBOUNDED;
     told({ ...partition, transactionalId, offset: '77', instruments: 9, durationMs: 20 });
     told({ ...partition, partition: 4, transactionalId, offset: '0', instruments: 9, durationMs: 20 });
   },
   partitionLost: (told) => told({ ...partition, partition: 4, why: 'rebalance' }),
-  partitionWriterLost: (told) => told({ ...partition, err }),
   batchPriced: (told) =>
     told({
       ...partition,

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { scraped } from '../../support/scraped.ts';
+import { FRESHNESS } from './every-event.ts';
 
 const source = 'instruments';
 const place = { source, since: '5-0', secondsToRetentionCliff: 604_800 };
@@ -95,4 +96,70 @@ test('the status of a source follows its life', async () => {
   events.sourceFailed({ source, err: new ConnectorError('SCHEMA_INCOMPATIBLE', 'no') });
   assert.deepEqual(await status(), ['failed']);
   assert.equal((await series()).get('spconnect_registry_failures_total{code="SCHEMA_INCOMPATIBLE"}'), 1);
+});
+
+test('what another replica runs now is no longer told here, and no failure of it', async () => {
+  const { events, series } = metricsAt();
+  const told = async (name: string) =>
+    [...(await series()).keys()].filter((key) => key.startsWith(name) && key.includes(`source="${source}"`));
+  const status = async (name: string) =>
+    (await series()).get(`spconnect_source_status{source="${source}",status="${name}"}`);
+  events.replicaJoined({ partitions: [3], sources: [source] });
+  events.sourceStarted(place);
+  events.polled({ ...place, endpoint: 'instruments', rows: 2, caughtUp: true, durationMs: 30 });
+  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
+  events.replicaJoined({ partitions: [3], sources: [source, 'checks'] });
+  assert.equal(await status('running'), 1, 'it has kept the source');
+  const ofNow = ['spconnect_source_caught_up', 'spconnect_seconds_to_retention_cliff', 'spconnect_walk_running'];
+  for (const name of ofNow) assert.equal((await told(name)).length, 1, name);
+  events.sourceFailed({ source, err: new ConnectorError('SCHEMA_INCOMPATIBLE', 'no') });
+
+  events.replicaJoined({ partitions: [], sources: [] });
+  assert.equal(await status('failed'), 0);
+  assert.equal(await status('running'), 0);
+  assert.equal(await status('unassigned'), 1);
+  for (const name of [...ofNow, 'spconnect_walk_pages']) assert.deepEqual(await told(name), [], name);
+  // What has happened here stays counted.
+  assert.equal((await told('spconnect_polls_total')).length, 3);
+});
+
+test('whether a walk is under way is known after a restart too, and none is in a source that has stopped', async () => {
+  const { events, series } = metricsAt();
+  const running = async () => (await series()).get(`spconnect_walk_running{source="${source}"}`);
+  events.sourceStarted(place);
+  assert.equal(await running(), undefined);
+  events.walkScheduled({ source, at: '2026-01-06T12:00:00.000Z' });
+  assert.equal(await running(), 0);
+  events.walkStarted({ source, walk: 2, since: '5-0', why: 'interval' });
+  assert.equal(await running(), 1);
+  events.sourceStopped({ source });
+  assert.equal(await running(), undefined);
+});
+
+test('a source without an offset has no retention cliff', async () => {
+  const { events, series } = metricsAt();
+  const cliff = async () => (await series()).get(`spconnect_seconds_to_retention_cliff{source="${source}"}`);
+  events.sourceStarted(place);
+  assert.equal(await cliff(), 604_800);
+  events.sourceStarted({ source, since: null, secondsToRetentionCliff: null });
+  assert.equal(await cliff(), undefined);
+});
+
+test('the price processor runs once it has joined, and has the partitions whose writers are open', async () => {
+  const { processorEvents: events, series } = metricsAt();
+  const value = async (name: string) => (await series()).get(`spconnect_prices_${name}`);
+  const partition = { topic: 'a.instruments', partition: 3 };
+  const assigned = { ...partition, transactionalId: 't', offset: '7', instruments: 5, durationMs: 12 };
+  events.processorStarted({ groupId: 'g', topics: ['a.instruments'], kinds: ['overview'], freshness: () => FRESHNESS });
+  assert.equal(await value('status{status="running"}'), 0);
+  events.processorJoined({ partitions: 1 });
+  assert.equal(await value('status{status="running"}'), 1);
+  events.partitionAssigned(assigned);
+  assert.equal(await value('partitions'), 1);
+  events.partitionWriterLost({ ...partition, err: new ConnectorError('TRANSACTION_FAILED', 'no') });
+  assert.equal(await value('partitions'), 0);
+  events.partitionAssigned(assigned);
+  assert.equal(await value('partitions'), 1);
+  events.partitionLost({ ...partition, why: 'another has it' });
+  assert.equal(await value('partitions'), 0);
 });
