@@ -41,7 +41,7 @@ export async function startAdminScene(
     if (scene.failure !== null) throw scene.failure;
     asked.push(what);
   };
-  const offsets: ConnectorOffset[] = [{ partition: { endpoint: 'instruments' }, offset: { since: '5-1', walk: 2 } }];
+  let offset: ConnectorOffset['offset'] = { since: '5-1', walk: 2 };
   const scene: Omit<AdminScene, 'server' | 'board'> & { now: number; failure: Error | null } = {
     asked,
     operator: wishes,
@@ -84,8 +84,11 @@ export async function startAdminScene(
     operations: {
       want: (connector, state) => note(`want ${connector} ${state}`),
       restart: (connector) => note(`restart ${connector}`),
-      offsets: async () => offsets,
-      alterOffset: (connector, offset) => note(`alter ${connector} ${JSON.stringify(offset)}`),
+      offsets: async () => [{ partition: { endpoint: 'instruments' }, offset }],
+      async alterOffset(connector, altered) {
+        await note(`alter ${connector} ${JSON.stringify(altered)}`);
+        offset = altered;
+      },
     },
   });
   t.after(() => server.close());

@@ -9,6 +9,7 @@ import { addConnectReads, type ConnectReads } from './connect-reads.ts';
 import { addConnectWorker, type ConnectWorker } from './connect-worker.ts';
 import type { ConnectorOperations } from './connector-operations.ts';
 import { addHealthRoutes, type HealthRoutes } from './health-routes.ts';
+import { refuseOtherMethods } from './other-methods.ts';
 import { sendError, sendNotFound } from './rest-error.ts';
 import { addStatusRoutes } from './status-routes.ts';
 
@@ -66,12 +67,14 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
 
   const workerId = () => `${isEverywhere(host) ? hostname() : host}:${portOf(app.server.address(), port)}`;
   const reads = { ...options, workerId };
+  const addRefusals = refuseOtherMethods(app);
   addHealthRoutes(app, options);
   addStatusRoutes(app, options);
   addConnectWorker(app, options);
   addConnectReads(app, reads);
   addConnectChanges(app, reads, options.operations);
   addConnectOffsets(app, reads, options.operations);
+  addRefusals();
 
   await app.listen({ host, port }).catch((cause: unknown) => {
     throw cannotListen(`${host}:${port}`, cause);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type ConnectReads, findConnector, findTask } from './connect-reads.ts';
-import { statusShape, taskShapes } from './connect-shapes.ts';
+import { type ConnectorDescription, restartingShape, statusShape, taskShapes } from './connect-shapes.ts';
 import type { ConnectorOperations } from './connector-operations.ts';
 import { RestError } from './rest-error.ts';
 
@@ -26,33 +26,36 @@ interface Restart extends Named {
 export function addConnectChanges(app: FastifyInstance, reads: ConnectReads, operations: ConnectorOperations): void {
   const { connectors, status, workerId } = reads;
   const find = (name: string) => findConnector(connectors, name);
-  const isFailed = (name: string) =>
-    taskShapes(find(name), status(), workerId()).some(({ state }) => state === 'FAILED');
+  // Kafka Connect words it in three ways.
+  const findToChange = (name: string) => findConnector(connectors, name, `Unknown connector ${name}`);
+  const findToRestart = (name: string) => findConnector(connectors, name, `Unknown connector: ${name}`);
+  const isFailed = (connector: ConnectorDescription) =>
+    taskShapes(connector, status(), workerId()).some(({ state }) => state === 'FAILED');
 
   app.put<Named>('/connectors/:name/pause', async ({ params }, reply) => {
-    await operations.want(find(params.name).name, 'paused');
+    await operations.want(findToChange(params.name).name, 'paused');
     return reply.code(202).send();
   });
   app.put<Named>('/connectors/:name/resume', async ({ params }, reply) => {
-    await operations.want(find(params.name).name, 'running');
+    await operations.want(findToChange(params.name).name, 'running');
     return reply.code(202).send();
   });
   app.put<Named>('/connectors/:name/stop', async ({ params }, reply) => {
-    await operations.want(find(params.name).name, 'stopped');
+    await operations.want(findToChange(params.name).name, 'stopped');
     return reply.code(204).send();
   });
   app.post<Restart>('/connectors/:name/restart', async ({ params, query }, reply) => {
-    const connector = find(params.name);
-    const isWanted = query.onlyFailed !== 'true' || isFailed(connector.name);
+    const connector = findToRestart(params.name);
+    const [includeTasks, onlyFailed] = [isTrue(query.includeTasks), isTrue(query.onlyFailed)];
+    const isWanted = !onlyFailed || isFailed(connector);
     if (isWanted) await operations.restart(connector.name);
-    if (query.onlyFailed !== 'true' && query.includeTasks !== 'true') return reply.code(204).send();
-    const { tasks, ...shape } = statusShape(connector, status(), workerId());
-    const restarting = tasks.map(({ trace: _, ...task }) => ({ ...task, state: 'RESTARTING' }));
-    return reply.code(202).send({ ...shape, tasks: isWanted ? restarting : tasks });
+    if (!onlyFailed && !includeTasks) return reply.code(204).send();
+    const shape = statusShape(connector, status(), workerId());
+    return reply.code(202).send(isWanted ? restartingShape(shape, onlyFailed) : shape);
   });
   app.post<TaskOf>('/connectors/:name/tasks/:id/restart', async ({ params: { name, id } }, reply) => {
-    const connector = find(name);
-    findTask(taskShapes(connector, status(), workerId()), name, id);
+    const connector = findToRestart(name);
+    findTask(taskShapes(connector, status(), workerId()), id, `Unknown task: ${name}-${id}`);
     await operations.restart(name);
     return reply.code(204).send();
   });
@@ -68,5 +71,10 @@ export function addConnectChanges(app: FastifyInstance, reads: ConnectReads, ope
   app.post('/connectors', refuse);
   app.delete<Named>('/connectors/:name', ({ params }) => find(params.name) && refuse());
   app.put<Named>('/connectors/:name/config', refuse);
-  app.patch<Named>('/connectors/:name/config', refuse);
+  app.patch<Named>('/connectors/:name/config', ({ params }) => find(params.name) && refuse());
+}
+
+/** As Java reads it: true in any case of letters, all else false. */
+function isTrue(parameter: string | undefined): boolean {
+  return String(parameter).toLowerCase() === 'true';
 }

@@ -14,37 +14,44 @@ interface Altered extends Named {
 /** Committed offsets in Kafka Connect's form: shown always, altered and reset only while the connector is stopped. */
 export function addConnectOffsets(app: FastifyInstance, reads: ConnectReads, operations: ConnectorOperations): void {
   const find = (name: string) => findConnector(reads.connectors, name);
-  const stoppedSource = (name: string, what: 'altered' | 'reset') => {
+  const stoppedSource = (name: string) => {
     const { type } = find(name);
     if (type !== 'source')
       throw new RestError(400, 'The offsets of a consumer group are altered with the tools of Kafka.');
     if (reads.status().sources.some((source) => source.name === name && source.wanted === 'stopped')) return name;
     throw new RestError(
       400,
-      `Connectors must be in the STOPPED state before their offsets can be ${what}. This can be done for the specified ` +
-        `connector by issuing a 'PUT' request to the '/connectors/${name}/stop' endpoint`,
+      `Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the ` +
+        `specified connector by issuing a 'PUT' request to the '/connectors/${name}/stop' endpoint`,
     );
   };
 
-  app.get<Named>('/connectors/:name/offsets', async ({ params }) => ({
-    offsets: await operations.offsets(find(params.name).name),
-  }));
+  app.get<Named>('/connectors/:name/offsets', async ({ params }) => {
+    const offsets = await operations.offsets(find(params.name).name);
+    return { offsets: offsets.filter(({ offset }) => offset !== null) };
+  });
   app.delete<Named>('/connectors/:name/offsets', async ({ params }) => {
-    await operations.alterOffset(stoppedSource(params.name, 'reset'), null);
+    await operations.alterOffset(stoppedSource(params.name), null);
     return { message: 'The offsets for this connector have been reset successfully' };
   });
   app.patch<Altered>('/connectors/:name/offsets', async ({ params, body }) => {
-    const name = stoppedSource(params.name, 'altered');
+    const offsets = offsetsIn(body);
+    const name = stoppedSource(params.name);
     const [current] = await operations.offsets(name);
-    await operations.alterOffset(name, offsetIn(body, current?.partition ?? {}));
+    await operations.alterOffset(name, theOffset(offsets, current?.partition ?? {}));
     return { message: 'The offsets for this connector have been altered successfully' };
   });
 }
 
-/** The one offset that a source has, out of `{"offsets":[{"partition":{…},"offset":{…}}]}`. */
-function offsetIn(body: unknown, wanted: ConnectorOffset['partition']): SourceOffset | null {
+/** What is listed in `{"offsets":[{"partition":{…},"offset":{…}}]}`. */
+function offsetsIn(body: unknown): readonly unknown[] {
   const offsets = isObject(body) ? body.offsets : undefined;
-  const [only, ...more] = Array.isArray(offsets) ? offsets : [];
+  if (Array.isArray(offsets) && offsets.length > 0) return offsets;
+  throw new RestError(400, 'Partitions / offsets need to be provided for an alter offsets request');
+}
+
+/** The one offset that a source has. */
+function theOffset([only, ...more]: readonly unknown[], wanted: ConnectorOffset['partition']): SourceOffset | null {
   const partition = JSON.stringify(wanted);
   if (!isObject(only) || more.length > 0 || JSON.stringify(only.partition) !== partition) {
     throw new RestError(400, `Exactly one offset is wanted, with the partition ${partition}`);

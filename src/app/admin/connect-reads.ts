@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Status } from '../status.ts';
-import { type ConnectorDescription, infoShape, statusShape, taskShapes } from './connect-shapes.ts';
+import { type ConnectorDescription, infoShape, statusShape, type TaskShape, taskShapes } from './connect-shapes.ts';
 import { RestError } from './rest-error.ts';
 
 export interface ConnectReads {
@@ -51,12 +51,12 @@ export function addConnectReads(app: FastifyInstance, { connectors, status, work
       config: connector.config,
     }));
   });
-  app.get<Named>('/connectors/:name/tasks-config', ({ params }) => {
-    const connector = find(params.name);
-    return Object.fromEntries(tasksOf(connector).map(({ id }) => [`${connector.name}-${id}`, connector.config]));
-  });
   app.get<TaskOf>('/connectors/:name/tasks/:id/status', ({ params: { name, id } }) =>
-    findTask(tasksOf(find(name)), name, id),
+    findTask(
+      connectors.filter((connector) => connector.name === name).flatMap(tasksOf),
+      id,
+      `No status found for task ${name}-${id}`,
+    ),
   );
   app.get<Named>('/connectors/:name/topics', ({ params }) => {
     const { name, topics } = find(params.name);
@@ -76,8 +76,8 @@ export function findConnector(
 }
 
 /** @throws RestError 404 */
-export function findTask<Task extends { readonly id: number }>(tasks: readonly Task[], name: string, id: string): Task {
+export function findTask(tasks: readonly TaskShape[], id: string, missing: string): TaskShape {
   const found = tasks.find((task) => String(task.id) === id);
-  if (found === undefined) throw new RestError(404, `No status found for task ${name}-${id}`);
+  if (found === undefined) throw new RestError(404, missing);
   return found;
 }

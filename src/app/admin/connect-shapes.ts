@@ -29,8 +29,17 @@ export interface TaskShape {
   readonly id: number;
   readonly state: ConnectState;
   readonly worker_id: string;
+  /** Of what runs there, as a plugin's: ours. */
+  readonly version: string;
   /** Why it has failed. */
   readonly trace?: string;
+}
+
+export interface StatusShape {
+  readonly name: string;
+  readonly connector: Omit<TaskShape, 'id' | 'trace'>;
+  readonly tasks: readonly TaskShape[];
+  readonly type: ConnectorDescription['type'];
 }
 
 /** `GET /connectors/{name}` */
@@ -39,17 +48,26 @@ export function infoShape({ name, type, config }: ConnectorDescription, tasks: r
 }
 
 /** `GET /connectors/{name}/status`; a stopped connector has no task. */
-export function statusShape(connector: ConnectorDescription, status: Status, workerId: string) {
+export function statusShape(connector: ConnectorDescription, status: Status, workerId: string): StatusShape {
   const { name, type } = connector;
-  const { wanted } = known(status, name);
-  const state = CONNECTOR_STATES[wanted];
-  return { name, connector: { state, worker_id: workerId }, tasks: taskShapes(connector, status, workerId), type };
+  const { version } = status;
+  const state = CONNECTOR_STATES[known(status, name).wanted];
+  const tasks = taskShapes(connector, status, workerId);
+  return { name, connector: { state, worker_id: workerId, version }, tasks, type };
+}
+
+/** What a restart is answered with; a connector that has not failed is left alone where only failed ones are wanted. */
+export function restartingShape(shape: StatusShape, onlyFailed: boolean): StatusShape {
+  const state = 'RESTARTING';
+  const connector = onlyFailed ? shape.connector : ({ ...shape.connector, state } as const);
+  return { ...shape, connector, tasks: shape.tasks.map((task) => ({ ...task, state })) };
 }
 
 export function taskShapes({ name }: ConnectorDescription, status: Status, workerId: string): readonly TaskShape[] {
   const { wanted, task, trace } = known(status, name);
   if (wanted === 'stopped') return [];
-  return [{ id: 0, state: TASK_STATES[task], worker_id: workerId, ...(trace !== null && { trace }) }];
+  const { version } = status;
+  return [{ id: 0, state: TASK_STATES[task], worker_id: workerId, version, ...(trace !== null && { trace }) }];
 }
 
 function known({ sources, processor }: Status, name: string): SourceStatus | ProcessorStatus {

@@ -28,7 +28,10 @@ export function addConnectWorker(app: FastifyInstance, worker: ConnectWorker): v
   app.get('/connector-plugins', () =>
     [...classes].map(([name, type]) => ({ class: name, type, version: worker.version })),
   );
-  app.get<PluginConfig>('/connector-plugins/:plugin/config', () => []);
+  app.get<PluginConfig>('/connector-plugins/:plugin/config', ({ params: { plugin } }) => {
+    if ([...classes.keys()].some((name) => name === plugin || name.endsWith(`.${plugin}`))) return [];
+    throw new RestError(404, `Unknown plugin ${plugin}.`);
+  });
   app.put<PluginConfig>('/connector-plugins/:plugin/config/validate', ({ params }) => refusal(params.plugin));
   app.get('/admin/loggers', () => ({ root }));
   app.get<LoggerNamed>('/admin/loggers/:logger', ({ params: { logger } }) => {
@@ -59,10 +62,10 @@ function refusal(plugin: string) {
     importance: 'HIGH',
     documentation: 'Connectors are configured in the settings file.',
     group: 'Common',
+    order_in_group: 1,
     width: 'LONG',
     display_name: 'Connector class',
     dependents: [],
-    order: 1,
   };
   const errors = ['Connectors are configured in the settings file of structured-products-connect, not from here.'];
   const value = { name: 'connector.class', value: plugin, recommended_values: [], errors, visible: true };
