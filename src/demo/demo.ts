@@ -6,21 +6,19 @@ import { createLog } from '../observability/pino-log.ts';
 import { logProcessorEvents } from '../observability/processor-events.ts';
 import { createRedaction } from '../observability/redaction.ts';
 import { createSimulator } from '../simulator/simulator.ts';
-import { type Clock, systemClock } from '../support/clock.ts';
+import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { eventLines } from './event-lines.ts';
+import { firstPrices } from './first-prices.ts';
 import { createLiveBlock } from './live-block.ts';
 import { startLocalStack } from './local-stack.ts';
-import { createPriceBoard, freshnessText, type PriceBoard } from './price-board.ts';
-import { createProgressLine, type ProgressLine } from './progress-line.ts';
+import { createPriceBoard } from './price-board.ts';
+import { createProgressLine } from './progress-line.ts';
 import { printSummary } from './summary.ts';
 import { createWalkProgress } from './walk-progress.ts';
 
 /** After the walk: enough to see something, slow enough to read it. */
 const CHANGES_PER_SECOND = 3;
-/** After the walk; by then nearly all have their first price. */
-const FIRST_PRICES_LIMIT_MS = 60_000;
-const FRESHNESS_CHECK_MS = 250;
 /** On a terminal the table is rewritten in place, elsewhere it comes again. */
 const TABLE_INTERVAL_MS = { terminal: 1_000, elsewhere: 10_000 };
 
@@ -104,7 +102,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const walk = await completed.promise;
   line.end();
   if (walk !== null) {
-    await Promise.race([firstPrices(board, line, clock, signal), connector]);
+    await Promise.race([firstPrices(simulator.size, board, line, clock, signal), connector]);
     line.end();
     const names = await printSummary({
       settings,
@@ -136,20 +134,5 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       live.show(lines());
       await clock.sleep(intervalMs, signal).catch(() => {});
     }
-  }
-}
-
-/** Until every instrument that can be priced is, as far as the processor knows them. */
-async function firstPrices(board: PriceBoard, line: ProgressLine, clock: Clock, signal: AbortSignal): Promise<void> {
-  const deadlineMs = clock.monotonicMs() + FIRST_PRICES_LIMIT_MS;
-  while (!signal.aborted && clock.monotonicMs() < deadlineMs) {
-    const now = board.freshness();
-    if (now !== null) {
-      const failing = Object.values(now.failing).reduce((sum, count) => sum + count, 0);
-      line.show(`Prices: ${freshnessText(now)}`);
-      if (now.lag === 0 && now.unansweredInputs === 0 && now.instruments > 0 && now.priced + failing >= now.instruments)
-        return;
-    }
-    await clock.sleep(FRESHNESS_CHECK_MS, signal).catch(() => {});
   }
 }
