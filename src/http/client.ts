@@ -52,9 +52,9 @@ export interface HttpRequest {
  * Rejects with a ConnectorError: PROVIDER_UNREACHABLE, PROVIDER_TIMEOUT (headers and body and `consume` together took
  * longer than the time-out), PROVIDER_BUSY, PROVIDER_UNAUTHORIZED, PROVIDER_REFUSED, PROVIDER_ASKS_FOR_LESS,
  * PROVIDER_REDIRECT, PROTOCOL_VIOLATION, TOKEN_FAILED or a BODY_… code; with the signal's reason when the caller
- * aborts; and with what `consume` throws. Errors for a status carry `fields: { status, endpoint }`, and `retryAfterMs`
- * when the server names a time. A 400 is PROVIDER_REFUSED: the caller, who knows whether it can ask for less, looks at
- * `fields.status`.
+ * aborts; and with what `consume` throws, where a ConnectorError that names no endpoint is told with the request. Errors
+ * for a status carry `fields: { status, endpoint }`, and `retryAfterMs` when the server names a time. A 400 is
+ * PROVIDER_REFUSED: the caller, who knows whether it can ask for less, looks at `fields.status`.
  */
 export interface HttpClient {
   /** @param consume reads the answer; runs within the request's deadline, and may leave the body's rest unread */

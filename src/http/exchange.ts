@@ -138,8 +138,15 @@ async function read<T>(
     return value;
   } catch (error) {
     // Whoever read a broken body may have called it malformed; why it broke is the better answer.
-    throw body.failure() ?? error;
+    throw body.failure() ?? withOrigin(request, error);
   }
+}
+
+/** Whoever reads an answer knows what is wrong with it and not where it came from. */
+function withOrigin({ from, endpoint }: Exchange, error: unknown): unknown {
+  if (!(error instanceof ConnectorError) || 'endpoint' in error.fields) return error;
+  const { code, message, cause, retryAfterMs, fields } = error;
+  return new ConnectorError(code, `${from}: ${message}`, { cause, retryAfterMs, fields: { ...fields, endpoint } });
 }
 
 function jsonTypeOf(request: Exchange, response: Dispatcher.ResponseData): string {

@@ -118,7 +118,10 @@ for (const [what, { fault, discarded, says }] of Object.entries(badAnswers)) {
         .filter(({ name }) => name === 'attemptFailed')
         .map(({ fields }) => fields.err.message);
       assert.equal(failed.length, 3);
-      for (const message of failed) assert.match(message, says ?? /never/);
+      for (const message of failed) {
+        assert.match(message, says ?? /never/);
+        assert.match(message, /^GET \/v1\/instruments\/events of referenceData/);
+      }
     }
     assert.deepEqual(await violations(), []);
     assert.deepEqual(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { ConnectorError } from '../../../src/errors.ts';
 import type { HttpAnswer } from '../../../src/http/client.ts';
 import { clientFor, json, keepingLog, never, page, serve, serveRaw, text } from './loopback.ts';
 
@@ -108,6 +109,26 @@ test('what consume throws comes out, and the connection is let go', async (t) =>
   const failing = client.get(page, () => Promise.reject(new RangeError('mine')), never);
   await assert.rejects(failing, new RangeError('mine'));
   assert.equal(await client.get(page, text, never), '{}');
+});
+
+test('what the reader of an answer finds wrong is told with the request that was answered', async (t) => {
+  const { url } = await serve(t, (_, response) => void response.writeHead(200, json).end('{}'));
+  const client = clientFor(t, url);
+  const cause = new Error('why');
+  const wrong = new ConnectorError('BODY_MALFORMED', 'The body has no list.', { cause, fields: { byte: 3 } });
+  await assert.rejects(
+    client.get(page, () => Promise.reject(wrong), never),
+    (error: ConnectorError) => {
+      assert.deepEqual([error.code, error.cause, error.fields], [wrong.code, cause, { byte: 3, endpoint: page.path }]);
+      assert.equal(error.message, `GET ${page.path} of referenceData: The body has no list.`);
+      return true;
+    },
+  );
+  const named = new ConnectorError('PROVIDER_BUSY', 'Of another request.', { fields: { endpoint: '/other' } });
+  await assert.rejects(
+    client.get(page, () => Promise.reject(named), never),
+    named,
+  );
 });
 
 test('a caller that aborts gets its own reason, before and during the answer', async (t) => {
