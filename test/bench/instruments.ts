@@ -2,13 +2,15 @@ import { parseArgs } from 'node:util';
 import { startBenchStack } from './bench-stack.ts';
 import { benchLatency, type LatencyFigures } from './latency-bench.ts';
 import { benchPrices, type PriceFigures } from './prices-bench.ts';
+import { benchProvider } from './provider-bench.ts';
 import { benchWalk, type WalkFigures } from './walk-bench.ts';
 
 /*
  * npm run bench [-- --instruments 50000,200000] [--events 300] [--prices 100000] [--json]
  *
- * Walks instruments from the simulated provider into a real Kafka, then follows events, then prices instruments. Provider, connector, broker and
- * registry are processes on this machine and share its cores; memory and CPU are those of the connector's process.
+ * Reads the simulated provider alone; then walks instruments from it into a real Kafka, follows events, and prices
+ * instruments. Provider, connector, broker and registry are processes on this machine and share its cores; memory and
+ * CPU are those of the connector's process.
  */
 const { values } = parseArgs({
   options: {
@@ -21,6 +23,7 @@ const { values } = parseArgs({
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
 
+const provider = await benchProvider();
 const stack = await startBenchStack(stop.signal);
 try {
   const walks: WalkFigures[] = [];
@@ -32,6 +35,8 @@ try {
     for (const delayMs of [0, 50]) prices.push(await benchPrices(stack, size, delayMs));
   }
   if (!values.json) {
+    console.log('The simulated provider alone');
+    console.table([provider]);
     console.log('Walk');
     console.table(walks);
     console.log('From publication to a read_committed reader');
@@ -39,7 +44,9 @@ try {
     console.log('Prices');
     console.table(prices);
   }
-  console.log(JSON.stringify({ node: process.version, date: new Date().toISOString(), walks, latency, prices }));
+  console.log(
+    JSON.stringify({ node: process.version, date: new Date().toISOString(), provider, walks, latency, prices }),
+  );
 } finally {
   await stack.stop();
 }
