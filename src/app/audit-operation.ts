@@ -5,7 +5,7 @@ import { readSchemaText } from '../avro/schema-files.ts';
 import { readWireValue } from '../avro/wire-format.ts';
 import { type SourceSettingsOf, topicOf } from '../config/settings.ts';
 import type { Census } from '../connector/core/census.ts';
-import { readCensus } from '../connector/tasks/census-reader.ts';
+import { instrumentId, readCensus } from '../connector/tasks/census-reader.ts';
 import type { InstrumentsPage, InstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import { ConnectorError } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
@@ -83,7 +83,12 @@ async function audit(at: Installation, request: AuditRequest, http: HttpClient):
 
   const one = unregisteredInstruments({ settings, http, clock }, source, NEIGHBOURS).provider;
   const providerReader = unregisteredReader('Instrument');
-  const digestOf = async (value: Buffer | null) => (value === null ? null : (await digests.of(value)).digest);
+  const digestOf = async (value: Buffer | null): Promise<bigint | null> => {
+    const found = value === null ? null : digests.of(value);
+    if (found === null || 'digest' in found) return found?.digest ?? null;
+    await digests.load(found.unknownSchemaId);
+    return digestOf(value);
+  };
   const differences: AuditDifference[] = [];
   let suspects: Suspects = walked.suspects;
   for (let round = 1; round <= ROUNDS && suspects.size > 0; round++) {
@@ -156,10 +161,7 @@ async function walk(
   let cursor: string | null = null;
   do {
     const asked: string | null = cursor;
-    const page: InstrumentsPage = await patiently(() => provider.page(asked, at.signal), {
-      ...patience(at),
-      failed: provider.failed,
-    });
+    const page: InstrumentsPage = await patiently(() => provider.page(asked, at.signal), patience(at));
     for (const row of page.decoded.rows) {
       rows += 1;
       if (row.kind === 'failure') {
@@ -206,8 +208,8 @@ async function newestValues(
     topic: topic.name,
     partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
     onRecord({ key, value }) {
-      const id = BigInt(String(key));
-      if (ids.has(id)) newest.set(id, value);
+      const id = instrumentId(key);
+      if (id !== null && ids.has(id)) newest.set(id, value);
     },
     signal,
   });
@@ -217,7 +219,7 @@ async function newestValues(
 /** What the provider has of one instrument now; null when it lists none of this id. */
 async function rowOf(at: Installation, provider: InstrumentsProvider, id: bigint): Promise<Buffer | null | 'unmapped'> {
   const before = id > 0n ? String(id - 1n) : null;
-  const page = await patiently(() => provider.page(before, at.signal), { ...patience(at), failed: provider.failed });
+  const page = await patiently(() => provider.page(before, at.signal), patience(at));
   const row = page.decoded.rows.find(({ key }) => key === String(id));
   if (row === undefined) return null;
   return row.kind === 'failure' ? 'unmapped' : row.value;

@@ -1,4 +1,5 @@
 import type avsc from 'avsc';
+import { ConnectorError } from '../errors.ts';
 import { avscType } from './avsc-type.ts';
 import { recordDigest } from './record-digest.ts';
 import { readWireValue, WIRE_HEADER_BYTES } from './wire-format.ts';
@@ -11,9 +12,16 @@ export interface CurrentDigest {
 
 /** Digests of records that may have been written by earlier versions of a schema. */
 export interface CurrentDigests {
-  /** @throws ConnectorError RECORD_UNREADABLE, and what `schemaText` throws. */
-  of(value: Buffer): Promise<CurrentDigest> | CurrentDigest;
+  /**
+   * @returns the digest, or the id of a schema that is to be loaded first.
+   * @throws ConnectorError RECORD_UNREADABLE for a value that is no record of this kind.
+   */
+  of(value: Buffer): CurrentDigest | { readonly unknownSchemaId: number };
+  /** @throws ConnectorError of the registry when it did not answer; that it has no such schema is an answer. */
+  load(schemaId: number): Promise<void>;
 }
+
+const NOT_THERE = 404;
 
 /**
  * @param schema the text of the current schema
@@ -26,31 +34,43 @@ export function createCurrentDigests(options: {
 }): CurrentDigests {
   const { schemaId, schemaText } = options;
   const current = avscType(options.schema);
-  const writers = new Map<number, Promise<{ readonly type: avsc.Type; readonly resolver: object }>>();
+  // Null: none that can be read as ours. There are as many ids as versions, and those of strangers on the topic.
+  const resolvers = new Map<number, avsc.Resolver | null>();
 
-  async function writer(id: number) {
-    const type = avscType(await schemaText(id));
-    return { type, resolver: current.createResolver(type) };
+  async function resolverOf(id: number): Promise<avsc.Resolver | null> {
+    try {
+      return current.createResolver(avscType(await schemaText(id))) as avsc.Resolver;
+    } catch (error) {
+      if (!(error instanceof ConnectorError) || error.fields.status === NOT_THERE) return null;
+      throw error;
+    }
   }
 
-  async function reEncoded(id: number, body: Buffer): Promise<CurrentDigest> {
-    let known = writers.get(id);
-    if (known === undefined) {
-      known = writer(id);
-      writers.set(id, known);
-      // A registry that did not answer is asked again.
-      known.catch(() => writers.delete(id));
+  function reEncoded(id: number, body: Buffer, resolver: avsc.Resolver): CurrentDigest {
+    try {
+      const record: unknown = current.fromBuffer(body, resolver);
+      const header = Buffer.alloc(WIRE_HEADER_BYTES);
+      return { digest: recordDigest(Buffer.concat([header, current.toBuffer(record)])), isCurrentSchema: false };
+    } catch (cause) {
+      throw unreadable(`its ${body.length} bytes are no record of schema id ${id}`, cause);
     }
-    const { resolver } = await known;
-    const record: unknown = current.fromBuffer(body, resolver as avsc.Resolver);
-    const header = Buffer.alloc(WIRE_HEADER_BYTES);
-    return { digest: recordDigest(Buffer.concat([header, current.toBuffer(record)])), isCurrentSchema: false };
   }
 
   return {
     of(value) {
       const { schemaId: id, body } = readWireValue(value);
-      return id === schemaId ? { digest: recordDigest(value), isCurrentSchema: true } : reEncoded(id, body);
+      if (id === schemaId) return { digest: recordDigest(value), isCurrentSchema: true };
+      const resolver = resolvers.get(id);
+      if (resolver === undefined) return { unknownSchemaId: id };
+      if (resolver === null) throw unreadable(`it names schema id ${id}, which is none of these records`);
+      return reEncoded(id, body, resolver);
+    },
+    async load(id) {
+      resolvers.set(id, await resolverOf(id));
     },
   };
+}
+
+function unreadable(why: string, cause?: unknown): ConnectorError {
+  return new ConnectorError('RECORD_UNREADABLE', `A record cannot be compared: ${why}.`, { cause });
 }

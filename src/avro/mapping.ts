@@ -89,6 +89,8 @@ export class Mapping {
       node = member.node.kind === 'nullable' ? member.node.inner : member.node;
     }
     const mapped = this.#mapValue(node, at);
+    // What reading it has found belongs to no record, and would pile up here.
+    this.#extras = [];
     return mapped === MISMATCH ? null : mapped;
   }
 
