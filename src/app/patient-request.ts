@@ -8,19 +8,17 @@ const MOST_ATTEMPTS = 6;
 /**
  * Makes a request that someone waits for: what passes, or asks for less, is tried again a few times.
  *
- * @param failed told before each further attempt
  * @throws ConnectorError of the last attempt.
  */
 export async function patiently<Answer>(
   ask: () => Promise<Answer>,
   parts: {
-    readonly failed: (error: ConnectorError) => void;
     readonly clock: Clock;
     readonly random: Random;
     readonly signal: AbortSignal;
   },
 ): Promise<Answer> {
-  const { failed, clock, random, signal } = parts;
+  const { clock, random, signal } = parts;
   for (let attempts = 1; ; attempts++) {
     try {
       return await ask();
@@ -28,7 +26,6 @@ export async function patiently<Answer>(
       signal.throwIfAborted();
       if (!(error instanceof ConnectorError) || attempts === MOST_ATTEMPTS) throw error;
       if (error.action !== 'retry' && error.action !== 'askForLess') throw error;
-      failed(error);
       await clock.sleep(Math.max(error.retryAfterMs ?? 0, backOffMs(attempts, BACK_OFF, random)), signal);
     }
   }

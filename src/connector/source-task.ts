@@ -24,9 +24,7 @@ export interface SourceTask {
    * Asks the provider and turns the answer into a turn. No transaction is open meanwhile: a slow answer would hold up
    * every reader of the topics.
    *
-   * @throws ConnectorError: its action says whether the same poll is worth another try.
+   * @throws ConnectorError: its action says whether the poll is worth another try; that one may ask for less.
    */
   poll(signal: AbortSignal): Promise<SourceTurn>;
-  /** Told of every failed poll that will be tried again, so that the next request can ask for less. */
-  failed(error: unknown): void;
 }

@@ -59,7 +59,6 @@ async function pollUntilAnswered(options: SourceWorkerOptions) {
       if (!(error instanceof ConnectorError) || backOff === undefined) throw error;
       const waitMs = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
       events.attemptFailed({ source, failures, waitMs, err: error });
-      task.failed(error);
       await wait(options, waitMs);
     }
   }

@@ -65,6 +65,5 @@ export function followEventStream(provider: Omit<InstrumentsProvider, 'page'>): 
       const outcome = await provider.events(since, signal);
       return outcome.kind === 'events' ? { kind: 'stream', answer: outcome.answer } : outcome;
     },
-    failed: (error) => provider.failed(error),
   };
 }

@@ -21,6 +21,4 @@ export interface FollowedStream<Row> {
   ): Promise<{ readonly since: string; readonly newest: string | null; readonly time: AnswerTime }>;
   /** What comes after an offset; null: without one. */
   after(since: string | null, signal: AbortSignal): Promise<FollowedOutcome<Row>>;
-  /** Told of a failed attempt, so that the next one can ask for less. */
-  failed(error: unknown): void;
 }

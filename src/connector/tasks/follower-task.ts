@@ -126,6 +126,5 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
       if (records.length === 0) committed(0);
       return { records, waitMs: 0, committed };
     },
-    failed: (error) => stream.failed(error),
   };
 }

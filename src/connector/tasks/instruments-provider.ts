@@ -43,14 +43,12 @@ export type StreamOutcome =
   | { readonly kind: 'events'; readonly answer: InstrumentEvents }
   | { readonly kind: 'refused'; readonly status: number; readonly time: AnswerTime };
 
-/** The provider's instruments and events, decoded and with their links read; one attempt per call. */
+/** The provider's instruments and events, decoded and with their links read; one attempt per call. What came of it decides how much the next one asks for. */
 export interface InstrumentsProvider {
   /** Where the event stream starts that belongs to the list as it is now. */
   streamStart(signal: AbortSignal): Promise<{ readonly since: string; readonly time: AnswerTime }>;
   page(minId: string | null, signal: AbortSignal): Promise<InstrumentsPage>;
   events(since: string, signal: AbortSignal): Promise<StreamOutcome>;
-  /** Told of a failed attempt, so that the next one can ask for less. */
-  failed(error: unknown): void;
 }
 
 export function createInstrumentsProvider(options: {
@@ -68,19 +66,23 @@ export function createInstrumentsProvider(options: {
   const { baseUrl, instrumentsEndpoint, eventsEndpoint } = referenceData;
   const pageSize = new PageSize(options.limit);
   const answerSize = new PageSize(options.maxEvents);
-  let asked: PageSize = pageSize;
 
   const timeOf = ({ date }: HttpAnswer): AnswerTime => answerTime(date, clock.wallMs());
 
-  async function fetchList(minId: string | null, limit: number, signal: AbortSignal) {
+  /** `readLink` takes the one link that is wanted; it runs while the request is still known, so that its errors name it. */
+  async function fetchList<Link>(
+    { minId, limit }: { readonly minId: string | null; readonly limit: number },
+    readLink: (links: ReadonlyMap<string, unknown>, baseUrl: string) => Link,
+    signal: AbortSignal,
+  ) {
     const { pages } = await decoders(signal);
     const startedMs = clock.monotonicMs();
     return referenceData.instruments(
       { minId, limit },
       async (answer) => {
         const decoded = await pages.decode(answer.body);
-        const links = linksOf(decoded.envelope, instrumentsEndpoint);
-        return { decoded, links, time: timeOf(answer), fetchMs: clock.monotonicMs() - startedMs };
+        const link = readLink(linksOf(decoded.envelope, instrumentsEndpoint), baseUrl);
+        return { decoded, link, time: timeOf(answer), fetchMs: clock.monotonicMs() - startedMs };
       },
       signal,
     );
@@ -101,42 +103,41 @@ export function createInstrumentsProvider(options: {
     );
   }
 
+  async function askForEvents(since: string, maxEvents: number, signal: AbortSignal): Promise<StreamOutcome> {
+    const decoder = (await decoders(signal)).events;
+    const consume = async (answer: HttpAnswer): Promise<InstrumentEvents> => {
+      const decoded = await decoder.decode(answer.body);
+      const next = nextEventOffset(linksOf(decoded.envelope, eventsEndpoint), baseUrl);
+      const nextId = newestEventOffset(decoded.envelope);
+      return { decoded, next, nextId, full: decoded.rows.length >= maxEvents, time: timeOf(answer) };
+    };
+    try {
+      const answer = await referenceData.events({ since, maxEvents }, consume, signal);
+      assertFewFailures(answer.decoded.rows, maxDeadLetters, `${eventsEndpoint}?since=${since}`);
+      return { kind: 'events', answer };
+    } catch (error) {
+      const status = error instanceof ConnectorError ? error.fields.status : undefined;
+      if (typeof status !== 'number' || !refusesOffset(status) || status === 413) throw error;
+      if (status === 400 && maxEvents > 1) await assertRefusesOne(since, maxEvents, signal);
+      return { kind: 'refused', status, time: refusalTime(error, clock) };
+    }
+  }
+
   return {
     async streamStart(signal) {
-      const { links, time } = await fetchList(null, 1, signal);
-      return { since: eventStreamStart(links, baseUrl), time };
+      const { link, time } = await fetchList({ minId: null, limit: 1 }, eventStreamStart, signal);
+      return { since: link, time };
     },
-    async page(minId, signal) {
-      asked = pageSize;
-      const { decoded, links, time, fetchMs } = await fetchList(minId, pageSize.items, signal);
-      const next = nextInstrumentCursor(links, baseUrl);
-      assertFewFailures(decoded.rows, maxDeadLetters, `${instrumentsEndpoint}?minId=${minId ?? ''}`);
-      pageSize.succeeded();
-      return { decoded, next, time, fetchMs };
+    page(minId, signal) {
+      return pageSize.ask(async (limit) => {
+        const { decoded, link: next, time, fetchMs } = await fetchList({ minId, limit }, nextInstrumentCursor, signal);
+        assertFewFailures(decoded.rows, maxDeadLetters, `${instrumentsEndpoint}?minId=${minId ?? ''}`);
+        return { decoded, next, time, fetchMs };
+      });
     },
-    async events(since, signal) {
-      asked = answerSize;
-      const decoder = (await decoders(signal)).events;
-      const maxEvents = answerSize.items;
-      const consume = async (answer: HttpAnswer): Promise<InstrumentEvents> => {
-        const decoded = await decoder.decode(answer.body);
-        const next = nextEventOffset(linksOf(decoded.envelope, eventsEndpoint), baseUrl);
-        const nextId = newestEventOffset(decoded.envelope);
-        return { decoded, next, nextId, full: decoded.rows.length >= maxEvents, time: timeOf(answer) };
-      };
-      try {
-        const answer = await referenceData.events({ since, maxEvents }, consume, signal);
-        assertFewFailures(answer.decoded.rows, maxDeadLetters, `${eventsEndpoint}?since=${since}`);
-        answerSize.succeeded();
-        return { kind: 'events', answer };
-      } catch (error) {
-        const status = error instanceof ConnectorError ? error.fields.status : undefined;
-        if (typeof status !== 'number' || !refusesOffset(status) || status === 413) throw error;
-        if (status === 400 && maxEvents > 1) await assertRefusesOne(since, maxEvents, signal);
-        return { kind: 'refused', status, time: refusalTime(error, clock) };
-      }
+    events(since, signal) {
+      return answerSize.ask((maxEvents) => askForEvents(since, maxEvents, signal));
     },
-    failed: (error) => asked.failed(error),
   };
 }
 

@@ -184,10 +184,6 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       if (records.length === 0) committed(0);
       return { records, waitMs: 0, committed };
     },
-    failed(error) {
-      ahead = null;
-      provider.failed(error);
-    },
   };
 }
 

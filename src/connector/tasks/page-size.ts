@@ -3,32 +3,46 @@ import { ConnectorError } from '../../errors.ts';
 const SUCCESSES_BEFORE_GROWING = 10;
 
 /**
- * How many items the next request asks for. A refusal or a cut answer halves it, down to 1; after some successes it
- * doubles again, but never back to a size that the provider refused outright.
+ * How many items a request asks for. A refusal or a cut answer halves it, down to 1; after some successes it doubles
+ * again, but never back to a size that the provider refused outright. A provider that refuses even a single item means
+ * something else, and what was learnt from it is forgotten: else a bad hour of the provider would leave us with pages
+ * of one row for good.
  */
 export class PageSize {
+  readonly #configured: number;
   #largest: number;
   #current: number;
   #successes = 0;
 
   constructor(configured: number) {
+    this.#configured = configured;
     this.#largest = configured;
     this.#current = configured;
   }
 
-  get items(): number {
-    return this.#current;
+  /** Makes a request for as many items as may be asked for now, and learns from what comes of it. */
+  async ask<Answer>(request: (items: number) => Promise<Answer>): Promise<Answer> {
+    const items = this.#current;
+    try {
+      const answer = await request(items);
+      this.#succeeded();
+      return answer;
+    } catch (error) {
+      if (error instanceof ConnectorError && asksForLess(error)) this.#failed(items, error.code === 'PROVIDER_TIMEOUT');
+      throw error;
+    }
   }
 
-  failed(error: unknown): void {
-    if (!(error instanceof ConnectorError) || !asksForLess(error)) return;
+  #failed(items: number, isSlowness: boolean): void {
     this.#successes = 0;
-    this.#current = Math.max(1, Math.floor(this.#current / 2));
+    this.#current = Math.max(1, Math.floor(items / 2));
     // Slowness passes; a size that was refused stays refused.
-    if (error.code !== 'PROVIDER_TIMEOUT') this.#largest = this.#current;
+    if (isSlowness) return;
+    if (items === 1) this.#current = this.#configured;
+    this.#largest = this.#current;
   }
 
-  succeeded(): void {
+  #succeeded(): void {
     this.#successes += 1;
     if (this.#successes < SUCCESSES_BEFORE_GROWING) return;
     this.#successes = 0;

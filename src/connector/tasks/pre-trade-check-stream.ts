@@ -55,7 +55,5 @@ export function followPreTradeChecks(options: {
         return { kind: 'refused', status, time: refusalTime(error, clock) };
       }
     },
-    // How many checks come cannot be chosen.
-    failed() {},
   };
 }

@@ -22,7 +22,6 @@ function countingSource(name: string, polled: string[] = []): Source {
     startTask(offset) {
       let position = Number(offset?.position ?? 0);
       return {
-        failed() {},
         async poll() {
           if (position === ANSWERS) throw new ConnectorError('WALK_CURSOR_REPEATED', 'counted to the end');
           const next = position + 1;

@@ -4,44 +4,55 @@ import { PageSize } from '../../../../src/connector/tasks/page-size.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 
 const refusal = new ConnectorError('PROVIDER_ASKS_FOR_LESS', 'too many');
-const succeed = (size: PageSize, times: number) => {
-  for (let count = 0; count < times; count++) size.succeeded();
-};
 
-test('every refusal halves the page, down to one item', () => {
-  const size = new PageSize(1_000);
-  const seen = Array.from({ length: 12 }, () => {
-    size.failed(refusal);
-    return size.items;
-  });
-  assert.deepEqual(seen, [500, 250, 125, 62, 31, 15, 7, 3, 1, 1, 1, 1]);
+/** Asks so many times, each time with this failure or with success; gives the sizes that were asked for. */
+async function ask(size: PageSize, times: number, failure?: Error): Promise<number[]> {
+  const asked: number[] = [];
+  for (let count = 0; count < times; count++) {
+    const answer = size.ask(async (items) => {
+      asked.push(items);
+      if (failure) throw failure;
+      return 'answer';
+    });
+    if (failure) await assert.rejects(answer, failure);
+    else assert.equal(await answer, 'answer');
+  }
+  return asked;
+}
+
+test('every refusal halves the page, down to one item', async () => {
+  assert.deepEqual(await ask(new PageSize(1_000), 10, refusal), [1_000, 500, 250, 125, 62, 31, 15, 7, 3, 1]);
 });
 
-test('a size that was refused is not asked for again', () => {
+test('a size that was refused is not asked for again', async () => {
   const size = new PageSize(1_000);
-  size.failed(refusal);
-  succeed(size, 100);
-  assert.equal(size.items, 500);
+  await ask(size, 1, refusal);
+  assert.deepEqual(new Set(await ask(size, 100)), new Set([500]));
 });
 
-test('after a time-out the page grows back', () => {
+test('where even one item is refused the size was not the reason, and pages are whole again afterwards', async () => {
   const size = new PageSize(1_000);
-  size.failed(new ConnectorError('PROVIDER_TIMEOUT', 'slow'));
-  assert.equal(size.items, 500);
-  succeed(size, 100);
-  assert.equal(size.items, 1_000);
+  await ask(size, 10, refusal);
+  assert.deepEqual(await ask(size, 3), [1_000, 1_000, 1_000]);
 });
 
-test('a plain 400 counts as too many, since its body is not shown by the interface', () => {
+test('after a time-out the page grows back', async () => {
   const size = new PageSize(1_000);
-  size.failed(new ConnectorError('PROVIDER_REFUSED', 'bad', { fields: { status: 400 } }));
-  assert.equal(size.items, 500);
+  await ask(size, 1, new ConnectorError('PROVIDER_TIMEOUT', 'slow'));
+  const asked = await ask(size, 100);
+  assert.deepEqual([asked[0], asked.at(-1)], [500, 1_000]);
 });
 
-test('other failures leave the size alone', () => {
+test('a plain 400 counts as too many, since its body is not shown by the interface', async () => {
   const size = new PageSize(1_000);
-  size.failed(new ConnectorError('PROVIDER_BUSY', 'later'));
-  size.failed(new ConnectorError('PROVIDER_REFUSED', 'not found', { fields: { status: 404 } }));
-  size.failed(new Error('other'));
-  assert.equal(size.items, 1_000);
+  await ask(size, 1, new ConnectorError('PROVIDER_REFUSED', 'bad', { fields: { status: 400 } }));
+  assert.deepEqual(await ask(size, 1), [500]);
+});
+
+test('other failures leave the size alone', async () => {
+  const size = new PageSize(1_000);
+  await ask(size, 1, new ConnectorError('PROVIDER_BUSY', 'later'));
+  await ask(size, 1, new ConnectorError('PROVIDER_REFUSED', 'not found', { fields: { status: 404 } }));
+  await ask(size, 1, new Error('other'));
+  assert.deepEqual(await ask(size, 1), [1_000]);
 });

@@ -54,7 +54,6 @@ test('a source that follows a stream tells its place at the start, and each poll
           const time = answerTime(clock.wallMs(), clock.wallMs());
           return { kind: 'stream', answer: { decoded, full: false, time, ...answer } };
         },
-        failed() {},
       },
       endpoint: '/v1/instruments/events',
       notifications: topic('notifications'),
@@ -103,7 +102,6 @@ test('an instruments source tells each answer of stream and list, and none where
         kind: 'events',
         answer: { decoded: list([]), next: since, nextId: since, full: false, time: time() },
       }),
-      failed() {},
     },
     walkRequests: { newest: () => ({ request: null, superseded: signal }) },
     census: async () => new Census(),

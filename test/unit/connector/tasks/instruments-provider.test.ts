@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createEventDecoder } from '../../../../src/avro/event-decoder.ts';
+import { createPageDecoder } from '../../../../src/avro/page-decoder.ts';
+import { readSchemaText } from '../../../../src/avro/schema-files.ts';
+import { createInstrumentsProvider } from '../../../../src/connector/tasks/instruments-provider.ts';
+import { ConnectorError } from '../../../../src/errors.ts';
+import type { HttpAnswer } from '../../../../src/http/client.ts';
+import type { ReferenceData } from '../../../../src/provider/reference-data.ts';
+import { systemClock } from '../../../../src/support/clock.ts';
+import { chunked } from '../../../support/avro-decoding.ts';
+
+const { signal } = new AbortController();
+const PAGE = '{"instruments":[],"links":{"next":null,"events":"/v1/instruments/events?since=1-0"}}';
+const EVENTS = '{"nextId":"1-0","events":[],"links":{"next":"/v1/instruments/events?since=1-0&maxEvents=1"}}';
+
+/** A provider whose answers are held back until they are released, or fail. */
+function heldBack() {
+  const asked: { readonly items: number; readonly answer: PromiseWithResolvers<void> }[] = [];
+  const hold = async <T>(items: number, body: string, consume: (answer: HttpAnswer) => Promise<T>): Promise<T> => {
+    const answer = Promise.withResolvers<void>();
+    asked.push({ items, answer });
+    await answer.promise;
+    const told = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
+    return consume({ ...told, body: chunked(body), bytes: () => body.length });
+  };
+  const referenceData: ReferenceData = {
+    baseUrl: 'http://127.0.0.1',
+    instrumentsEndpoint: '/v1/instruments',
+    eventsEndpoint: '/v1/instruments/events',
+    instruments: ({ limit }, consume) => hold(limit, PAGE, consume),
+    events: ({ maxEvents }, consume) => hold(maxEvents, EVENTS, consume),
+  };
+  const instrument = { schema: readSchemaText('Instrument'), schemaId: 1 };
+  const common = { onMismatch: 'deadLetter', clock: systemClock } as const;
+  const pages = createPageDecoder({ ...instrument, ...common, listKey: 'instruments' });
+  const events = createEventDecoder({
+    ...common,
+    eventSchema: readSchemaText('InstrumentEvent'),
+    eventSchemaId: 2,
+    instrumentSchema: instrument.schema,
+    instrumentSchemaId: 1,
+  });
+  const sizes = { limit: 1_000, maxEvents: 500, maxDeadLetters: 0.05 };
+  const decoders = async () => ({ pages, events });
+  const provider = createInstrumentsProvider({ referenceData, decoders, ...sizes, clock: systemClock });
+  const until = async (count: number) => {
+    while (asked.length < count) await new Promise((resolve) => setImmediate(resolve));
+    const newest = asked.at(-1);
+    assert.ok(newest !== undefined && asked.length === count);
+    return newest;
+  };
+  return { provider, until };
+}
+
+test('a page that is refused while the stream is read makes pages smaller, and leaves the stream alone', async () => {
+  const { provider, until } = heldBack();
+  const page = provider.page(null, signal);
+  const pageAsked = await until(1);
+  const events = provider.events('1-0', signal);
+  const eventsAsked = await until(2);
+  assert.deepEqual([pageAsked.items, eventsAsked.items], [1_000, 500]);
+  pageAsked.answer.reject(new ConnectorError('BODY_TOO_LARGE', 'too much'));
+  await assert.rejects(page, { code: 'BODY_TOO_LARGE' });
+  eventsAsked.answer.resolve();
+  await events;
+  for (const [at, [ask, items]] of (
+    [
+      [() => provider.events('1-0', signal), 500],
+      [() => provider.page(null, signal), 500],
+    ] as const
+  ).entries()) {
+    const answered = ask();
+    const { items: asked, answer } = await until(3 + at);
+    assert.equal(asked, items);
+    answer.resolve();
+    await answered;
+  }
+});
+
+test('a probe for the start of the stream that fails says nothing about the size of pages', async () => {
+  const { provider, until } = heldBack();
+  for (let tries = 1; tries <= 3; tries++) {
+    const start = provider.streamStart(signal);
+    const { items, answer } = await until(tries);
+    assert.equal(items, 1);
+    answer.reject(new ConnectorError('PROVIDER_REFUSED', 'a bad hour', { fields: { status: 400 } }));
+    await assert.rejects(start, { code: 'PROVIDER_REFUSED' });
+  }
+  const page = provider.page(null, signal);
+  const { items, answer } = await until(4);
+  assert.equal(items, 1_000);
+  answer.resolve();
+  await page;
+});
