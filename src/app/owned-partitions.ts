@@ -4,7 +4,7 @@ import { ConnectorError } from '../errors.ts';
 import type { GroupReader, GroupReaderOptions } from '../kafka/group-reader.ts';
 import type { GroupSharing } from '../kafka/group-sharing.ts';
 import { offsetPartition } from '../kafka/offset-store.ts';
-import type { WriterOptions } from '../kafka/transactional-writer.ts';
+import type { OwnershipProof } from '../kafka/ownership-proof.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
@@ -19,8 +19,8 @@ export interface OwnedPartition<Source> {
   readonly partition: number;
   /** Those of the settings that live on it. */
   readonly sources: readonly Source[];
-  /** The proof that the partition's writer needs before it opens. */
-  readonly mayOpen: NonNullable<WriterOptions['mayOpen']>;
+  /** The proof that the partition's writer needs before it writes. */
+  readonly confirmed: OwnershipProof['since'];
   /** Aborts when the partition goes to another replica, and at the end. */
   readonly signal: AbortSignal;
 }
@@ -54,7 +54,7 @@ export async function runOwnedPartitions<Source extends Owned>(
   const runs = new Map<number, Promise<unknown>>();
   const failed = new Map<number, readonly string[]>();
   const allFailed = Promise.withResolvers<readonly string[]>();
-  const runOwned = async (partition: number, lost: AbortSignal, mayOpen: OwnedPartition<Source>['mayOpen']) => {
+  const runOwned = async (partition: number, lost: AbortSignal, confirmed: OwnershipProof['since']) => {
     const sources = byPartition.get(partition);
     if (sources === undefined) return;
     const before = runs.get(partition);
@@ -64,7 +64,7 @@ export async function runOwnedPartitions<Source extends Owned>(
       await before;
       signal.throwIfAborted();
       failed.delete(partition);
-      return options.run({ partition, sources, mayOpen, signal });
+      return options.run({ partition, sources, confirmed, signal });
     })();
     runs.set(
       partition,

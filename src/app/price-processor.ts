@@ -120,7 +120,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         partition,
         groupId,
         transactionalId,
-        writer: kafka.transactionalWriter(transactionalId, { mayOpen: confirmed }),
+        writer: kafka.transactionalWriter(transactionalId, { confirmed }),
         confirmed,
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
         reader,

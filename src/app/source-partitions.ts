@@ -46,14 +46,14 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     groupReader: kafka.groupReader,
     groupId: `${settings.prefix}-sources`,
     offsetsTopic: topics.offsets.name,
-    run({ mayOpen, ...owned }) {
+    run({ confirmed, ...owned }) {
       const { partition } = owned;
       const position = { topic: topics.offsets.name, partition };
       const transactionalId = `${settings.prefix}-sources-${partition}`;
       return runOffsetPartition({
         ...owned,
         transactionalId,
-        writer: kafka.transactionalWriter(transactionalId, { mayOpen, settles: [position, ...others] }),
+        writer: kafka.transactionalWriter(transactionalId, { confirmed, settles: [position, ...others] }),
         async readOffsets(readSignal) {
           const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal);
           return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];

@@ -39,7 +39,8 @@ export interface GroupReaderOptions {
    * resolves; other partitions do not wait for it. The signal aborts when the partition is lost or the reader ends;
    * nobody waits for what is then still under way, so only the fence protects from it.
    *
-   * `confirmed` is the proof that a writer needs before it opens again: the group is asked several times a second.
+   * `confirmed` is the proof that a writer needs before it writes: the group is asked several times a second. It rejects
+   * once the partition is lost.
    */
   readonly assigned: (
     partition: TopicPartition,

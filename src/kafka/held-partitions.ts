@@ -1,4 +1,6 @@
+import { untilAborted } from '../support/until-aborted.ts';
 import type { GroupReaderOptions, PartitionReader, ReadBatch, TopicPartition } from './group-reader.ts';
+import type { OwnershipProof } from './ownership-proof.ts';
 
 /** What fetches for a member of a group. Nothing is fetched of a partition before `readFrom`, nor after `pause`. */
 export interface PartitionFetcher {
@@ -6,8 +8,9 @@ export interface PartitionFetcher {
   readFrom(partition: TopicPartition, offset: bigint): void;
 }
 
-export interface HeldPartitionsOptions extends Pick<GroupReaderOptions, 'joined'> {
-  readonly assigned: (partition: TopicPartition, signal: AbortSignal) => Promise<PartitionReader>;
+export interface HeldPartitionsOptions extends Pick<GroupReaderOptions, 'assigned' | 'joined'> {
+  /** That the member is one, as the group has said. */
+  readonly confirmed: OwnershipProof['since'];
   readonly fetcher: PartitionFetcher;
   /** Told what `assigned` or `take` threw; the member cannot go on. */
   readonly failed: (error: unknown) => void;
@@ -99,8 +102,14 @@ export class HeldPartitions {
   }
 
   #begin(held: Held): void {
+    const lost = held.lost.signal;
+    // A member may be one and have lost this partition.
+    const confirmed: OwnershipProof['since'] = async (sinceMs, signal) => {
+      await untilAborted(this.#options.confirmed(sinceMs, signal), lost);
+      lost.throwIfAborted();
+    };
     const begin = async () => {
-      const reader = await this.#options.assigned(held.partition, held.lost.signal);
+      const reader = await this.#options.assigned(held.partition, lost, confirmed);
       held.reader = reader;
       this.#read(held, reader);
     };

@@ -92,8 +92,9 @@ function openMember(
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   const held = new HeldPartitions({
-    assigned: (partition, lost) => assigned(partition, lost, proof.since),
+    assigned,
     ...(joined && { joined }),
+    confirmed: proof.since,
     fetcher: fetcherOf(consumer, log),
     failed: (cause) => failed.reject(new OwnerFailed('the owner of a partition failed', { cause })),
   });

@@ -35,7 +35,8 @@ export interface KafkajsWriterOptions extends WriterOptions {
  *
  * Committing: one partition per send, one send after the other, the offset record last, then a consumer offset, and the
  * commit only when every send was acknowledged for its partition (kafkajs resolves without sending when it does not know
- * the partition).
+ * the partition). What protects from a process that is no longer the owner is the fence; that it asks whether it is
+ * before it begins and commits only shortens the time until it knows.
  */
 export class KafkajsWriter implements TransactionalWriter {
   readonly #options: KafkajsWriterOptions;
@@ -43,6 +44,8 @@ export class KafkajsWriter implements TransactionalWriter {
   /** The producer that may write. Undefined before the first `open`, after any failure and after `close`. */
   #live: Producer | undefined;
   #opening: AbortController | undefined;
+  /** Aborts when the owner ends, and when the writer is opened again or closed. */
+  #stopped = AbortSignal.abort();
   #openUnderWay: Promise<unknown> | undefined;
   #commitUnderWay: Promise<void> | undefined;
   #failedAtMs = Number.NEGATIVE_INFINITY;
@@ -67,12 +70,12 @@ export class KafkajsWriter implements TransactionalWriter {
   ): Promise<Position> {
     const { clock, random, tuning } = this.#options;
     this.#leaveBehind(this.#live, this.#commitUnderWay);
-    this.#fencings.refuseWhenShared(clock.monotonicMs());
     const opening = new AbortController();
     this.#opening = opening;
     const deadlineMs = tuning.transactionTimeoutMs + tuning.openGraceMs;
     const deadlineAtMs = clock.monotonicMs() + deadlineMs;
     const stopped = AbortSignal.any([signal, opening.signal]);
+    this.#stopped = stopped;
     for (let failures = 1; ; failures++) {
       const leftMs = deadlineAtMs - clock.monotonicMs();
       const attempt = new AbortController();
@@ -136,9 +139,10 @@ export class KafkajsWriter implements TransactionalWriter {
     readPosition: (signal: AbortSignal) => Promise<Position>,
     signal: AbortSignal,
   ): Promise<Position> {
-    const { mayOpen } = this.#options;
-    if (mayOpen) await untilAborted(mayOpen(this.#failedAtMs, signal), signal);
+    await untilAborted(this.#confirmed(this.#failedAtMs, signal), signal);
     signal.throwIfAborted();
+    // Only now: a fencing by a rightful owner, of which we had not heard, is none that counts.
+    this.#fencings.refuseWhenShared(this.#options.clock.monotonicMs());
     const producer = this.#newProducer();
     const fenced = this.#fence(producer);
     try {
@@ -151,6 +155,13 @@ export class KafkajsWriter implements TransactionalWriter {
       this.#leaveBehind(producer, fenced);
       throw error;
     }
+  }
+
+  /** Waits for proof from after that moment, and no older than a heartbeat, that the transactional id is still ours. */
+  async #confirmed(sinceMs: number, signal: AbortSignal): Promise<void> {
+    const { confirmed, clock, tuning } = this.#options;
+    const heartbeatMs = clock.monotonicMs() - tuning.heartbeatIntervalMs;
+    await confirmed?.(Math.max(sinceMs, heartbeatMs), signal);
   }
 
   #newProducer(): Producer {
@@ -199,6 +210,8 @@ export class KafkajsWriter implements TransactionalWriter {
     consumerOffset: ConsumerOffset | undefined,
   ): Promise<void> {
     const { compression, tuning } = this.#options;
+    await this.#confirmed(Number.NEGATIVE_INFINITY, this.#stopped);
+    this.#mustBeLive(producer);
     const transaction = await producer.transaction();
     for (const { topic, partition, records: sent } of planSends(records, tuning)) {
       this.#mustBeLive(producer);
@@ -214,6 +227,7 @@ export class KafkajsWriter implements TransactionalWriter {
       const topics = [{ topic, partitions: [{ partition, offset: String(offset) }] }];
       await transaction.sendOffsets({ consumerGroupId: groupId, topics });
     }
+    await this.#confirmed(Number.NEGATIVE_INFINITY, this.#stopped);
     this.#mustBeLive(producer);
     await transaction.commit();
   }

@@ -95,6 +95,7 @@ class MemoryWriter implements TransactionalWriter {
   #epoch: number | undefined;
   #commitUnderWay: Promise<void> | undefined;
   #closing = new AbortController();
+  #stopped = AbortSignal.abort();
 
   constructor(transactionalId: string, options: MemoryClusterOptions & WriterOptions) {
     this.#transactionalId = transactionalId;
@@ -108,9 +109,10 @@ class MemoryWriter implements TransactionalWriter {
     this.#epoch = undefined;
     this.#closing = new AbortController();
     const stopped = AbortSignal.any([signal, this.#closing.signal]);
+    this.#stopped = stopped;
     stopped.throwIfAborted();
     try {
-      await this.#options.mayOpen?.(Number.NEGATIVE_INFINITY, stopped);
+      await this.#confirmed(stopped);
       await this.#step('fencing');
       const epoch = this.#options.broker.initProducer(this.#transactionalId);
       await this.#step('fenced');
@@ -159,15 +161,21 @@ class MemoryWriter implements TransactionalWriter {
     consumerOffset: ConsumerOffset | undefined,
   ): Promise<void> {
     const { broker } = this.#options;
+    await this.#confirmed(this.#stopped);
     for (const send of planSends(records, DEFAULT_TUNING)) {
       await this.#step('sending');
       broker.append(this.#transactionalId, epoch, send.records);
       await this.#step('sent');
     }
     if (consumerOffset) broker.addConsumerOffset(this.#transactionalId, epoch, consumerOffset);
+    await this.#confirmed(this.#stopped);
     await this.#step('committing');
     broker.endTransaction(this.#transactionalId, epoch, 'committed');
     await this.#step('committed');
+  }
+
+  async #confirmed(signal: AbortSignal): Promise<void> {
+    await this.#options.confirmed?.(Number.NEGATIVE_INFINITY, signal);
   }
 
   async #step(step: MemoryStep): Promise<void> {

@@ -33,12 +33,12 @@ export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
         cursor.busy = false;
       };
       const held = new HeldPartitions({
-        assigned: (partition, lost) =>
-          assigned(partition, lost, async (_sinceMs, waiting) => {
-            // Who is no member any more hears nothing; to whoever is, each moment confirms it.
-            if (!broker.groups.isMember(groupId, member)) await untilAborted(new Promise<never>(() => {}), waiting);
-          }),
+        assigned,
         ...(joined && { joined }),
+        async confirmed(_sinceMs, waiting) {
+          // Who is no member any more hears nothing; to whoever is, each moment confirms it.
+          if (!broker.groups.isMember(groupId, member)) await untilAborted(new Promise<never>(() => {}), waiting);
+        },
         failed: failed.reject,
         fetcher: {
           pause: (partitions) => partitions.forEach((partition) => void cursors.delete(JSON.stringify(partition))),

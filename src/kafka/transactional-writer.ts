@@ -1,4 +1,5 @@
 import type { TopicPartition } from './group-reader.ts';
+import type { OwnershipProof } from './ownership-proof.ts';
 import type { OutgoingRecord } from './record.ts';
 
 /**
@@ -11,7 +12,8 @@ export interface TransactionalWriter {
    * the caller needs; the whole is tried again until it succeeds or its deadline passes. Any earlier state is dropped.
    *
    * `readPosition` may run several times; what it throws is tried again when its action is `retry` or it is no
-   * ConnectorError, and ends the opening otherwise.
+   * ConnectorError, and ends the opening otherwise. The signal ends the opening, and later on a commit that waits for
+   * proof (`WriterOptions.confirmed`).
    *
    * @throws ConnectorError KAFKA_UNREACHABLE when the deadline has passed, WRITER_IDS_SHARED when the id was taken from us
    *   three times in five minutes, WRITER_CLOSED when it is closed or opened again meanwhile, or the signal's reason.
@@ -43,11 +45,13 @@ export interface ConsumerOffset {
 
 export interface WriterOptions {
   /**
-   * Asked before every attempt to open: resolves when there is proof, from after `sinceMonotonicMs` (the last failure, or
-   * minus infinity), that this process still owns what the transactional id stands for. Opening without it would fence
-   * the rightful owner. Left out where a single process needs no proof.
+   * Resolves when there is proof, from after a moment, that this process still owns what the transactional id stands for;
+   * rejects when it does not any more. Asked for before every attempt to open, since the last failure: opening without it
+   * would fence the rightful owner. And asked for before a transaction begins and before it is committed, of the last
+   * heartbeat's age: who has lost its partition, and was not told yet, hears of it before it writes and not by being
+   * fenced. Left out where a single process needs no proof.
    */
-  readonly mayOpen?: (sinceMonotonicMs: number, signal: AbortSignal) => Promise<void>;
+  readonly confirmed?: OwnershipProof['since'];
   /**
    * Every partition that this transactional id writes to, the one with the position first; nobody else may write to that
    * one. With it, opening also ends what a killed coordinator has forgotten (kafkajs-settling.ts).

@@ -4,6 +4,7 @@ import type { OwnershipProof } from '../kafka/ownership-proof.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import { freshnessOf } from './freshness.ts';
 import type { PartitionTask } from './partition-task.ts';
@@ -18,7 +19,7 @@ export interface PriceProcessorOptions {
   /** The topics of instruments whose prices are followed. */
   readonly topics: readonly string[];
   readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
-  /** A task for a partition that is newly ours; the signal aborts when it is lost, and until then the group confirms it. */
+  /** A task for a partition that is newly ours, until its signal aborts; the group confirms it until it is lost. */
   readonly createTask: (
     partition: TopicPartition,
     signal: AbortSignal,
@@ -56,36 +57,47 @@ export async function runPriceProcessor(options: PriceProcessorOptions): Promise
   }
 }
 
+/** At the end the tasks end before the group is left: it still confirms a commit under way, which no heir need fence. */
 async function runMember(options: PriceProcessorOptions, tasks: Set<PartitionTask>): Promise<never> {
   const { groupReader, groupId, topics, createTask, events, signal } = options;
-  const failed = new AbortController();
+  const [ended, left] = [new AbortController(), new AbortController()];
+  const failed = Promise.withResolvers<never>();
   const endings = new Map<string, Promise<void>>();
+  const membership = groupReader.run({
+    groupId,
+    topics,
+    joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
+    signal: left.signal,
+    async assigned(partition, lost, confirmed) {
+      const key = `${partition.topic}/${partition.partition}`;
+      // Its last time here may still be ending.
+      await endings.get(key);
+      lost.throwIfAborted();
+      const task = createTask(partition, AbortSignal.any([lost, ended.signal]), confirmed);
+      tasks.add(task);
+      const running = task.run().catch((error: unknown) => {
+        tasks.delete(task);
+        events.partitionLost({ ...partition, why: textOf(lost.aborted ? lost.reason : error) });
+        // One partition that cannot go on ends the member: the others would hide that some instruments have no prices.
+        if (!lost.aborted) failed.reject(error);
+      });
+      endings.set(key, running);
+      // That a task ends because all do is no failure of the member.
+      const unlessEnding = (error: unknown) => {
+        if (!ended.signal.aborted) throw error;
+        return untilAborted(new Promise<never>(() => {}), lost);
+      };
+      await task.begun().catch(unlessEnding);
+      return { position: () => task.position(), take: (batch) => task.take(batch).catch(unlessEnding) };
+    },
+  });
   try {
-    return await groupReader.run({
-      groupId,
-      topics,
-      joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
-      signal: AbortSignal.any([signal, failed.signal]),
-      async assigned(partition, lost, confirmed) {
-        const key = `${partition.topic}/${partition.partition}`;
-        // Its last time here may still be ending.
-        await endings.get(key);
-        lost.throwIfAborted();
-        const task = createTask(partition, lost, confirmed);
-        tasks.add(task);
-        const running = task.run().catch((error: unknown) => {
-          tasks.delete(task);
-          events.partitionLost({ ...partition, why: textOf(lost.aborted ? lost.reason : error) });
-          // One partition that cannot go on ends the member: the others would hide that some instruments have no prices.
-          if (!lost.aborted) failed.abort(error);
-        });
-        endings.set(key, running);
-        await task.begun();
-        return task;
-      },
-    });
+    return await untilAborted(Promise.race([failed.promise, membership]), signal);
   } finally {
+    ended.abort(signal.aborted ? signal.reason : new Error('this member ends'));
     await Promise.all(endings.values());
+    left.abort(new Error('this member has ended'));
+    await membership.catch(() => {});
   }
 }
 

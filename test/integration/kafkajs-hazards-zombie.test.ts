@@ -25,16 +25,16 @@ testOnBroker(
     const transactionalId = uniqueName('shared');
     const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { broker: raw.broker })];
     let proven = true;
-    const mayOpen = async () => {
+    const confirmed = async () => {
       if (!proven) throw new Error('the partition belongs to another member');
     };
-    const zombie = ours.transactionalWriter(transactionalId, { mayOpen });
+    const zombie = ours.transactionalWriter(transactionalId, { confirmed });
     await zombie.open(noPosition, t.signal);
     const successor = theirs.transactionalWriter(transactionalId);
     await successor.open(noPosition, t.signal);
-    proven = false;
 
     await assert.rejects(zombie.commit([textRecord(topic, 'zombie')]), { code: 'WRITER_FENCED' });
+    proven = false;
     const before = raw.proxy.trace.length;
     await assert.rejects(zombie.open(noPosition, AbortSignal.timeout(300)), { name: 'TimeoutError' });
     const fences = raw.proxy.trace.slice(before).filter((request) => request.api === 'InitProducerId');

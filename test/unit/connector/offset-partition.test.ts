@@ -131,6 +131,19 @@ test('a source that fails leaves the others running', async () => {
   assert.deepEqual(failures, ['FILTER_CHANGED', 'WALK_CURSOR_REPEATED']);
 });
 
+test('when something else uses our ids, the sources of the partition stop with that message', async () => {
+  let opened = 0;
+  const { ended, seen } = run(broker(), [countingSource('a'), countingSource('b')], (step) => {
+    if (step === 'sent') throw new Error('an old epoch');
+    if (step === 'fencing' && ++opened > 3) throw new ConnectorError('WRITER_IDS_SHARED', 'give it its own prefix');
+  });
+  assert.deepEqual(await ended, ['a', 'b']);
+  const failures = seen.flatMap(({ name, fields }) =>
+    name === 'sourceFailed' ? [`${fields.source}: ${fields.err.message}`] : [],
+  );
+  assert.deepEqual(failures, ['a: give it its own prefix', 'b: give it its own prefix']);
+});
+
 test('an error that is nobody’s fault but ours ends the partition loudly', async () => {
   const bug: Source = {
     ...countingSource('bug'),

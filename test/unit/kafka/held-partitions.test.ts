@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReadBatch, TopicPartition } from '../../../src/kafka/group-reader.ts';
 import { HeldPartitions } from '../../../src/kafka/held-partitions.ts';
+import { createOwnershipProof, type OwnershipProof } from '../../../src/kafka/ownership-proof.ts';
 
 const on = (...partitions: number[]) => partitions.map((partition) => ({ topic: 't', partition }));
 const [first = { topic: '', partition: 0 }] = on(0);
@@ -20,11 +21,15 @@ function member({ hold = async () => {}, setUp = async () => {}, position = 0n }
   const failures: unknown[] = [];
   const signals: AbortSignal[] = [];
   const at = { position };
+  const proof = createOwnershipProof();
   const named = (partitions: readonly TopicPartition[]) => partitions.map(({ partition }) => partition).join();
+  const proofs: OwnershipProof['since'][] = [];
   const held = new HeldPartitions({
-    async assigned({ partition }, signal) {
+    confirmed: (sinceMs, signal) => proof.since(sinceMs, signal),
+    async assigned({ partition }, signal, confirmed) {
       steps.push(`assigned ${partition}`);
       signals.push(signal);
+      proofs.push(confirmed);
       await setUp();
       return {
         position: () => at.position,
@@ -43,7 +48,7 @@ function member({ hold = async () => {}, setUp = async () => {}, position = 0n }
     },
   });
   const since = () => steps.splice(0);
-  return { held, since, failures, signals };
+  return { held, since, failures, signals, proof, proofs };
 }
 
 test('at each join all is paused first; a new partition is read when its reader stands', async () => {
@@ -158,4 +163,18 @@ test('a member that has ended takes no partition more, though a join was still u
     signals.map(({ aborted }) => aborted),
     [true],
   );
+});
+
+test('that the member is confirmed proves nothing for a partition that it has lost', async () => {
+  const { held, proof, proofs } = member();
+  const waiting = new AbortController().signal;
+  held.rejoin(on(0, 1));
+  const [lost, kept] = proofs;
+  assert.ok(lost && kept);
+  const pending = lost(7, waiting);
+  held.rejoin(on(1));
+  proof.confirm(8);
+  await assert.rejects(pending, /another member/);
+  await assert.rejects(lost(7, waiting), /another member/);
+  await kept(7, waiting);
 });

@@ -1,39 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import { KafkajsWriter } from '../../../src/kafka/kafkajs-writer.ts';
-import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { DEFAULT_TUNING } from '../../../src/kafka/tuning.ts';
-import { fakeKafka, type ProducerScript } from './fake-kafkajs.ts';
-import { SteppedClock, settle } from './stepped-clock.ts';
+import { settle } from './stepped-clock.ts';
+import { fail, never, record, writerOver } from './writer-over.ts';
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
-const fail = (text: string, code?: number) => () => Promise.reject(Object.assign(new Error(text), { code }));
-const never = () => new Promise<never>(() => {});
-const signal = new AbortController().signal;
-
-function writerOver(
-  scripts: readonly ProducerScript[],
-  more: Partial<ConstructorParameters<typeof KafkajsWriter>[0]> = {},
-) {
-  const fake = fakeKafka(scripts);
-  const clock = new SteppedClock();
-  const writer = new KafkajsWriter({
-    kafka: fake.kafka,
-    transactionalId: 'id',
-    compression: 4,
-    tuning: DEFAULT_TUNING,
-    clock,
-    random: () => 0.5,
-    log: silent,
-    ...more,
-  });
-  return { ...fake, clock, writer };
-}
-
-function record(topic: string, value: string, partition = 0): OutgoingRecord {
-  return { topic, partition, key: null, value: Buffer.from(value), headers: {} };
-}
+const { signal } = new AbortController();
 
 test('opening fences with a new producer and only then reads the position', async () => {
   const { writer, steps, configs } = writerOver([]);
@@ -189,49 +161,6 @@ test('of two openings at once the first ends as closed and the second has the wr
   assert.equal(await second, 'second');
   await writer.commit([record('rows', 'a')]);
   assert.ok(steps.includes('1 disconnect') && steps.includes('2 commit'));
-});
-
-test('every attempt to open waits for the proof that it may, from after the last failure', async () => {
-  const asked: number[] = [];
-  const mayOpen = async (sinceMonotonicMs: number) => {
-    asked.push(sinceMonotonicMs);
-  };
-  const { writer, clock } = writerOver([{ connect: fail('no') }, { send: fail('no') }], { mayOpen });
-  const opening = writer.open(async () => {}, signal);
-  await clock.advance(5_000);
-  await opening;
-  await assert.rejects(writer.commit([record('rows', 'a')]));
-  await writer.open(async () => {}, signal);
-  assert.deepEqual(asked, [Number.NEGATIVE_INFINITY, 0, 5_000]);
-});
-
-test('three fencings in five minutes stop the source once; an operator may start it again', async () => {
-  const { writer, clock } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }));
-  for (let times = 0; times < 3; times++) {
-    await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'WRITER_FENCED', action: 'reopenWriter' });
-    await clock.advance(60_000);
-  }
-  const refused = writer.open(async () => {}, signal);
-  await assert.rejects(refused, { code: 'WRITER_IDS_SHARED', action: 'stopSource' });
-  await writer.open(async () => {}, signal);
-});
-
-test('fencings that are far apart, or of transactions older than their time-out, do not count', async () => {
-  const { writer, clock } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }));
-  for (let times = 0; times < 4; times++) {
-    await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'WRITER_FENCED' });
-    await clock.advance(150_000);
-  }
-  const slow = Promise.withResolvers<void>();
-  const timedOut = writerOver([{ send: () => slow.promise }], {
-    tuning: { ...DEFAULT_TUNING, transactionTimeoutMs: 0 },
-  });
-  await timedOut.writer.open(async () => {}, signal);
-  const committing = timedOut.writer.commit([record('rows', 'a')]);
-  slow.reject(Object.assign(new Error('old epoch'), { code: 47 }));
-  await assert.rejects(committing, { code: 'TRANSACTION_FAILED' });
 });
 
 test('closing lets the commit under way end, then disconnects', async () => {

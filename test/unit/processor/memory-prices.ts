@@ -81,7 +81,7 @@ export function memberOf(options: {
         partition,
         groupId: GROUP,
         transactionalId: `prices-${partition.partition}`,
-        writer: cluster.transactionalWriter(`prices-${partition.partition}`, { mayOpen: confirmed }),
+        writer: cluster.transactionalWriter(`prices-${partition.partition}`, { confirmed }),
         confirmed,
         committedOffset: (opening) => cluster.consumerOffset(GROUP, partition, opening),
         reader: options.reader ?? cluster.logReader,

@@ -27,13 +27,13 @@ async function until(holds: () => boolean): Promise<void> {
 
 const counted = (seen: readonly RecordedEvent[], wanted: string) => seen.filter(({ name }) => name === wanted).length;
 
-async function pricedBroker() {
+async function pricedBroker(instruments = 30) {
   const clock = skippingClock();
   const broker = new MemoryBroker(clock.wallMs);
   for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
   const source = createMemoryCluster({ broker }).transactionalWriter('source');
   await source.open(async () => {}, new AbortController().signal);
-  const ids = Array.from({ length: 30 }, (_, id) => String(id));
+  const ids = Array.from({ length: instruments }, (_, id) => String(id));
   await source.commit(ids.map((id) => keyedRecord(TOPICS.instruments, id, Buffer.from(`isin-${id}`), {})));
   const start = ({
     reader,
@@ -54,13 +54,45 @@ async function pricedBroker() {
   return { broker, start };
 }
 
-test('a processor that the group has given up does not fence its heir, whatever it has lost', async (t) => {
+test('a processor that the group has given up begins no transaction any more', async (t) => {
   const { broker, start } = await pricedBroker();
-  const given = start();
+  const steps: string[] = [];
+  const given = start({
+    hold(writerStep) {
+      steps.push(writerStep);
+      return undefined;
+    },
+  });
   await until(() => counted(given.seen, 'partitionAssigned') === 3);
   const heir = start();
   t.after(() => Promise.all([given.stop(), heir.stop()]));
   broker.groups.forgetFirst('prices');
+  steps.length = 0;
+  await until(() => counted(heir.seen, 'batchPriced') >= 3);
+  await turns(MANY_TURNS);
+  assert.deepEqual(steps, []);
+});
+
+test('one that is given up in the middle of a transaction does not fence its heir', async (t) => {
+  const { broker, start } = await pricedBroker();
+  const held = Promise.withResolvers<void>();
+  let isHeld = false;
+  const given = start({
+    hold(writerStep) {
+      if (!writerStep.endsWith('sending')) return undefined;
+      isHeld = true;
+      return held.promise;
+    },
+  });
+  await until(() => isHeld);
+  const heir = start();
+  t.after(() => {
+    held.resolve();
+    return Promise.all([given.stop(), heir.stop()]);
+  });
+  broker.groups.forgetFirst('prices');
+  await until(() => counted(heir.seen, 'batchPriced') >= 3);
+  held.resolve();
   await until(() => counted(given.seen, 'partitionWriterLost') > 0);
   const fencesBefore = given.fences();
   await turns(MANY_TURNS);
@@ -124,4 +156,42 @@ test('a partition that comes back waits for the end of its last time here', asyn
   held.resolve();
   await until(() => ofPartition().length === 3);
   assert.deepEqual(ofPartition(), ['partitionAssigned', 'partitionLost', 'partitionAssigned']);
+});
+
+test('when something else uses our ids, the processor ends with that message', async (t) => {
+  const { start } = await pricedBroker();
+  let opened = 0;
+  const given = start({
+    hold(writerStep) {
+      if (writerStep.startsWith('prices-1') && writerStep.endsWith('sent')) throw new Error('an old epoch');
+      if (writerStep === 'prices-1 fencing' && ++opened > 3)
+        throw new ConnectorError('WRITER_IDS_SHARED', 'own prefix');
+      return undefined;
+    },
+  });
+  t.after(() => given.stop());
+  await assert.rejects(given.ended, { code: 'WRITER_IDS_SHARED' });
+  const lost = given.seen.flatMap(({ name, fields }) => (name === 'partitionLost' ? [fields.why] : []));
+  assert.equal(lost[0], 'own prefix');
+});
+
+test('a processor that is stopped finishes its transactions before it leaves the group', async () => {
+  // More than may be read ahead: batches wait to be taken when it is stopped.
+  const { broker, start } = await pricedBroker(150);
+  const held = Promise.withResolvers<void>();
+  let sent = 0;
+  const stopping = start({
+    hold(writerStep) {
+      if (!writerStep.endsWith('sent')) return undefined;
+      sent += 1;
+      return held.promise;
+    },
+  });
+  await until(() => sent === 3);
+  const stopped = stopping.stop();
+  await turns(MANY_TURNS);
+  held.resolve();
+  await stopped;
+  assert.equal(counted(stopping.seen, 'batchPriced'), 3);
+  assert.equal(broker.hasOpenTransaction(), false);
 });

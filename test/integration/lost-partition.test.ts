@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import type { GroupReaderOptions } from '../../src/kafka/group-reader.ts';
+import type { GroupSharing } from '../../src/kafka/group-sharing.ts';
+import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
+
+const SESSION_MS = 1_500;
+/** Far behind the session's end, and far before a request counts as unanswered. */
+const SILENCE_MS = 5_000;
+const TUNING = { groupSessionTimeoutMs: SESSION_MS, heartbeatIntervalMs: 500, requestTimeoutMs: 20_000 };
+
+/** Whoever describes itself as the heir gets the partition. */
+function sharingOf(topic: string, name: string): GroupSharing {
+  return {
+    name: 'heirs',
+    describe: () => name,
+    assign(members) {
+      const holder = members.find(({ description }) => description === 'heir') ?? members[0];
+      return new Map(holder && [[holder.id, [{ topic, partition: 0 }]]]);
+    },
+  };
+}
+
+testOnBroker('a member that lost its partition and was not told yet begins no transaction', async (t, raw) => {
+  const [topic, groupId, transactionalId] = [await raw.createTopic(), uniqueName('group'), uniqueName('shared')];
+  const slow = openOurCluster(t, { ...raw, tuning: TUNING });
+  const heir = openOurCluster(t, { broker: raw.broker, tuning: TUNING });
+  const join = (cluster: typeof slow, name: string) => {
+    const held = Promise.withResolvers<Parameters<GroupReaderOptions['assigned']>>();
+    const running = cluster.groupReader.run({
+      groupId,
+      topics: [topic],
+      sharing: sharingOf(topic, name),
+      signal: t.signal,
+      async assigned(...given) {
+        held.resolve(given);
+        return { position: () => 0n, take: async () => {} };
+      },
+    });
+    running.catch(held.reject);
+    return held.promise;
+  };
+  const [, lost, confirmed] = await join(slow, 'first');
+  const writer = slow.transactionalWriter(transactionalId, { confirmed });
+  await writer.open(noPosition, t.signal);
+  await writer.commit([textRecord(topic, 'first')]);
+
+  raw.proxy.addRule({ on: 'Heartbeat', fault: 'delayRequest', delayMs: SILENCE_MS });
+  const before = raw.proxy.trace.length;
+  await eventually(
+    'a heartbeat is on its way for long',
+    () => raw.proxy.trace.slice(before).some(({ fault }) => fault === 'delayRequest'),
+    Boolean,
+  );
+  await join(heir, 'heir');
+  assert.equal(lost.aborted, false, 'the first owner knows nothing of its heir');
+  const from = raw.proxy.trace.length;
+  const startedMs = performance.now();
+  // The heir is not at its fence yet, so nothing but what the group says keeps the first owner from writing.
+  await assert.rejects(writer.commit([textRecord(topic, 'from a past owner')]), { code: 'TRANSACTION_FAILED' });
+  t.diagnostic(`told after ${Math.round(performance.now() - startedMs)} ms, without a request that writes`);
+  assert.equal(lost.aborted, true);
+  const written = raw.proxy.trace.slice(from).filter(({ api }) => /Produce|Txn/.test(api));
+  assert.deepEqual(written, []);
+
+  const heirs = heir.transactionalWriter(transactionalId);
+  await heirs.open(noPosition, t.signal);
+  await heirs.commit([textRecord(topic, 'heir')]);
+  await eventually(
+    'only owners wrote',
+    () => raw.values(topic),
+    (values) => values.join() === 'first,heir',
+  );
+});
