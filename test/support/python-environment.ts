@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { cachedFolder } from '../../src/demo/cached-folder.ts';
 import { systemClock } from '../../src/support/clock.ts';
 
-const INSTALL_TIMEOUT_MS = 240_000;
+const INSTALL_TIMEOUT_MS = 480_000;
 
 const run = promisify(execFile);
 
@@ -15,8 +15,12 @@ const run = promisify(execFile);
  * scripts name the folder in which they were installed first.
  *
  * @param packages each with its exact version, like `fastavro==1.13.1`
+ * @param options.published `asSource` for packages that have no wheel: they are built here
  */
-export async function pythonWith(packages: readonly string[]): Promise<string | null> {
+export async function pythonWith(
+  packages: readonly string[],
+  { published = 'asWheels' }: { readonly published?: 'asWheels' | 'asSource' } = {},
+): Promise<string | null> {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   const name = packages
     .join('+')
@@ -29,7 +33,8 @@ export async function pythonWith(packages: readonly string[]): Promise<string | 
       const options = { timeout: INSTALL_TIMEOUT_MS };
       await run('python3', ['-m', 'venv', environment], options);
       const python = join(environment, 'bin', 'python');
-      await run(python, ['-m', 'pip', 'install', '--quiet', '--only-binary', ':all:', ...packages], options);
+      const wheels = published === 'asWheels' ? ['--only-binary', ':all:'] : [];
+      await run(python, ['-m', 'pip', 'install', '--quiet', ...wheels, ...packages], options);
       return environment;
     });
     return join(folder, 'bin', 'python');

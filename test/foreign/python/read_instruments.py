@@ -19,5 +19,6 @@ while (message := consumer.poll(10)) is not None:  # None: nothing new for 10 s
         raise SystemExit(message.error().str())
     # None: the instrument is gone. Decimals are decimal.Decimal, with every digit.
     instrument = decode(message.value(), SerializationContext(topic, MessageField.VALUE))
-    print(message.key().decode(), instrument and instrument["issuePrice"])
+    price = instrument and instrument["issuePrice"]
+    print(message.key().decode(), price if price is None else f"{price:f}")
 consumer.close()
