@@ -44,7 +44,7 @@ export interface ConnectorEvents {
   walkScheduled(event: { readonly source: string; readonly at: string }): void;
   eventsCommitted(event: EventsCommitted): void;
   checksCommitted(event: ChecksCommitted): void;
-  /** An answer of the stream was not taken: it would have repeated or lost events. */
+  /** An answer of the stream was not taken, as it would have repeated or lost events, or holds nothing where ours is in doubt. */
   answerDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
   /** A record went to the notifications topic; the record says more. */
   notified(event: { readonly source: string; readonly kind: (typeof NOTIFICATION_KINDS)[number] }): void;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { accessSync, constants, existsSync, globSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,26 @@ const { scripts, bin } = JSON.parse(readFileSync(resolve(root, 'package.json'), 
   readonly scripts: object;
   readonly bin: Readonly<Record<string, string>>;
 };
+
+/** Who reads from the top: what it is, whether to trust it, how to use it, how to run it, how to change it. */
+const ORDER = [
+  'Two commands',
+  'How it works',
+  'Guarantees',
+  'Known gaps',
+  'Topics',
+  'Consuming the topics',
+  'Settings',
+  'Commands',
+  'Metrics',
+  'Alerts',
+  'Error codes',
+  'Operations',
+  'What the interface does not show, and what we assume',
+  'Where it departs from its design',
+  'Layout',
+  'Adding to it',
+];
 
 /** Every text of the README that this finds once. */
 function named(pattern: RegExp, text = readme): string[] {
@@ -84,6 +104,25 @@ test('every link and every anchor of the documentation leads somewhere', () => {
       .map((link) => `${document}: ${link}`);
   });
   assert.deepEqual(wrong, []);
+});
+
+test('the layout names every folder of the program and of what a user may edit, and the sections have their order', () => {
+  const layout = readme.split('\n## Layout\n')[1]?.split('\n## ')[0] ?? '';
+  const folders = ['src', 'config'].flatMap((parent) =>
+    readdirSync(resolve(root, parent), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && entry.name !== 'simulator')
+      .map(({ name }) => `${parent}/${name}`),
+  );
+  for (const folder of [...folders, 'src/simulator', 'schemas', 'test']) {
+    assert.match(layout, new RegExp(`\\]\\(${folder}[/)]`), folder);
+  }
+  for (const edited of ['config', 'config/grafana', 'config/prometheus', 'config/simulator', 'schemas', 'test']) {
+    assert.ok(existsSync(resolve(root, edited, 'README.md')), edited);
+  }
+  assert.deepEqual(
+    named(/^## (.+)$/gm, withoutPrograms(readme)).filter((heading) => ORDER.includes(heading)),
+    ORDER,
+  );
 });
 
 test('npx finds the command that it names, and need not change a file to run it', () => {

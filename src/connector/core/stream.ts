@@ -46,8 +46,8 @@ export type OffsetAnswer =
   | ({ readonly kind: 'events'; readonly time: AnswerTime } & StreamAnswer)
   | { readonly kind: 'refused'; readonly time: AnswerTime };
 
-/** Why an answer was not taken. */
-export type DiscardSign = Extract<GapSign, 'refused' | 'lower' | 'stuck'>;
+/** What an answer says against our offset, whether it was taken or not; one that merely stands still is none. */
+export type DiscardSign = Exclude<GapSign, 'standing'>;
 
 /** What the answer comes to. */
 export interface StreamStep {
@@ -105,7 +105,8 @@ export function followStream(
   // An offset that moves on is served: whatever was suspected, the provider still knows it.
   const gapSuspectedFromMs = reading === 'moved' ? null : suspectedFrom;
   const isSuspected = gapSuspectedFromMs !== null;
-  const weighed = weighGap(stream.proof, gapInput(reading, since, answer, { isSuspected, ageMs }), at);
+  const input = gapInput(reading, since, answer, { isSuspected, ageMs });
+  const weighed = weighGap(stream.proof, input, at);
   const renewed = weighed.phase === 'proven' && weighed.sign === 'standing' ? weighed.start : null;
   const proof = renewed === null ? weighed : NO_PROOF;
   const isFresh = reading === 'moved' || renewed !== null;
@@ -132,7 +133,7 @@ export function followStream(
             gapSuspectedFromMs,
           },
     reading: taken,
-    discarded: reading === 'moved' || reading === 'quiet' ? null : reading,
+    discarded: input.kind === 'sign' && input.sign !== 'standing' ? input.sign : null,
     suspects,
     ageMs,
     renews: renewed !== null,

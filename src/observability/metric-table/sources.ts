@@ -117,7 +117,7 @@ export const SOURCE_METRICS = {
   },
   spconnect_stream_answers_discarded_total: {
     type: 'counter',
-    help: 'Answers of a stream that were not taken, as they would have repeated or lost something.',
+    help: 'Answers of a stream that speak against our offset: not taken, as they would repeat or lose something, or empty.',
     labels: ['source', 'reason'],
     values: { reason: DISCARD_REASONS },
     meaning: 'When it goes on, our offset may be lost at the provider: a retention gap is being proven.',

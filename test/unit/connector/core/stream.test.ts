@@ -209,3 +209,14 @@ test('the cliff is seven days from when our offset was known to be served; until
   const { stream, position: after } = quietLife(committed)(0, 2 * DAY_MS, 2 * DAY_MS);
   assert.equal(cliff(stream, after, DAY_MS, 99 * DAY_MS), 4);
 });
+
+test('what speaks against our offset is told, answers that hold nothing included; a stream that is merely quiet is not', () => {
+  assert.equal(follow('refused').discarded, 'refused');
+  assert.equal(follow(answer('4-9')).discarded, 'lower');
+  assert.equal(follow(answer('5-5'), { events: 2 }).discarded, 'stuck');
+  assert.equal(follow(answer('5-5', '4-1')).discarded, 'lower', 'the newest offset lies before ours');
+  assert.equal(follow(answer('5-5'), { awayMs: 8 * DAY_MS }).discarded, 'quiet');
+  assert.equal(follow(answer('5-5')).discarded, null);
+  assert.equal(follow(answer('5-5'), { awayMs: 7 * HOUR_MS }).discarded, null, 'it merely stands still');
+  assert.equal(follow(answer('6-1'), { awayMs: 8 * DAY_MS, events: 1 }).discarded, null);
+});
