@@ -47,6 +47,7 @@ export function createProcessorMetrics(meters: Meters): {
         partitions.delete(`${topic}-${partition}`);
         setPartitions();
         meters.add('spconnect_prices_writer_lost_total', { code: codeOf(err) }, 1);
+        countRegistryFailure(meters, err);
       },
       batchPriced: (batch) => batchPriced(meters, batch),
       batchBisected: ({ kind, code }) => meters.add('spconnect_prices_bisected_total', { price: kind, code }, 1),

@@ -156,8 +156,9 @@ test('the price processor runs once it has joined, and has the partitions whose 
   assert.equal(await value('status{status="running"}'), 1);
   events.partitionAssigned(assigned);
   assert.equal(await value('partitions'), 1);
-  events.partitionWriterLost({ ...partition, err: new ConnectorError('TRANSACTION_FAILED', 'no') });
+  events.partitionWriterLost({ ...partition, err: new ConnectorError('REGISTRY_UNREACHABLE', 'no') });
   assert.equal(await value('partitions'), 0);
+  assert.equal((await series()).get('spconnect_registry_failures_total{code="REGISTRY_UNREACHABLE"}'), 1);
   events.partitionAssigned(assigned);
   assert.equal(await value('partitions'), 1);
   events.partitionLost({ ...partition, why: 'another has it' });
