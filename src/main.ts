@@ -11,11 +11,17 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-// Whoever reads our data may have enough, as `head` has: that is an end like any other.
+// Whoever reads our data may have enough, as `head` has: that is an end like any other. What cannot be written for
+// another reason, as on a full disk, is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+  if (error.code !== 'EPIPE') {
+    process.stderr.write(`Data could not be written to stdout: ${error.message}.\n`);
+    process.exit(1);
+  }
   if (!stop.signal.aborted) stop.abort(new Error('nobody reads the output any more'));
 });
+// Talk that nobody listens to changes nothing.
+process.stderr.on('error', () => {});
 
 // Loaded only now: loading takes a while, and a signal during it must end the process in good order too.
 const { runCommandLine } = await import('./cli/program.ts');
