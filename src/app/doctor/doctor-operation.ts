@@ -19,7 +19,8 @@ const PRICED = 20;
 /**
  * Finds out what the interface does not show: reads only, fewer than 40 requests, within the rate limit of the settings.
  *
- * @throws ConnectorError SETTINGS_INVALID when no source reads instruments or events.
+ * @throws ConnectorError SETTINGS_INVALID when no source reads instruments or events; and what the provider's client throws
+ *   when not even a first page can be had.
  */
 export async function examineProvider(settings: Settings, signal: AbortSignal): Promise<readonly Finding[]> {
   const source = settings.sources.find((one) => one.type !== 'pre-trade-checks');

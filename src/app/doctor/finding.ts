@@ -21,8 +21,8 @@ export type Probed =
       readonly age: number | null;
       readonly encoding: string | null;
     }
-  | { readonly kind: 'refused'; readonly status: number }
-  | { readonly kind: 'failed'; readonly why: string };
+  | { readonly kind: 'refused'; readonly status: number; readonly error: ConnectorError }
+  | { readonly kind: 'failed'; readonly why: string; readonly error: ConnectorError };
 
 /** How a request is made: with what reads its answer. */
 type Call<Answer> = (consume: (answer: HttpAnswer) => Promise<Answer>) => Promise<Answer>;
@@ -32,7 +32,7 @@ export function probe(call: Call<Probed>): Promise<Probed> {
   return outcomeOf(
     call(async ({ body, date, age, encoding }): Promise<Probed> => {
       const value = await readWholeJson(body);
-      if (!(value instanceof Map)) return { kind: 'failed', why: 'the answer is no JSON object' };
+      if (!(value instanceof Map)) throw new ConnectorError('BODY_MALFORMED', 'The answer is no JSON object.');
       return { kind: 'answer', body: value, date, age, encoding };
     }),
   );
@@ -50,8 +50,8 @@ async function outcomeOf(asked: Promise<Probed>): Promise<Probed> {
     if (!(error instanceof ConnectorError)) throw error;
     const { status } = error.fields;
     // That status is the token endpoint's.
-    if (error.code === 'TOKEN_FAILED') return { kind: 'failed', why: error.code };
-    return typeof status === 'number' ? { kind: 'refused', status } : { kind: 'failed', why: error.code };
+    if (error.code === 'TOKEN_FAILED') return { kind: 'failed', why: error.code, error };
+    return typeof status === 'number' ? { kind: 'refused', status, error } : { kind: 'failed', why: error.code, error };
   }
 }
 

@@ -29,7 +29,11 @@ const LARGER_LIMITS = [10_000, 2_000];
 const LARGEST_SKEW_MS = 60_000;
 const FIRST_ROWS = 3;
 
-/** The instrument list: at most 7 requests, of which one has a large answer that is left unread. */
+/**
+ * The instrument list: at most 7 requests, of which one has a large answer that is left unread.
+ *
+ * @throws ConnectorError of the first request.
+ */
 export async function probeList(
   referenceData: ReferenceData,
   limit: number,
@@ -39,10 +43,8 @@ export async function probeList(
     probe((consume) => referenceData.instruments({ minId, limit: rows }, consume, signal));
   const wallMs = clock.wallMs();
   const first = await page(null, FIRST_ROWS);
-  if (first.kind !== 'answer') {
-    const found = finding('credentials', missing(first), 'they are taken in the header of the request', false);
-    return { findings: [found], streamStart: null, ids: [] };
-  }
+  // Then nothing can be found out.
+  if (first.kind !== 'answer') throw first.error;
   const rows = rowsOf(first.body, 'instruments') ?? [];
   const ids = rows.flatMap((row) => digitsOf(row, 'id') ?? []);
   const start = read(first.body, (links) => eventStreamStart(links, referenceData.baseUrl));
