@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
@@ -36,6 +35,6 @@ export async function startAdminSide(parts: AdminSide): Promise<AdminServer | nu
     ],
     status: board.status,
     metrics,
-    operations: createConnectorOperations({ ...parts, prefix: settings.prefix, processId: randomUUID() }),
+    operations: createConnectorOperations({ ...parts, prefix: settings.prefix }),
   });
 }

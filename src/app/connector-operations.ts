@@ -3,16 +3,11 @@ import type { Installation } from './installation.ts';
 import { changeOffset, listOffsets, resetOffset } from './offsets-operation.ts';
 import { requestRestart, requestState } from './state-operation.ts';
 
-export interface OperationsOptions extends Installation {
-  /** Of this process: the same transactional id for all that it writes to the states topic. */
-  readonly processId: string;
-}
-
 /**
  * What the admin server can do to the connectors, wherever they run: through the states topic, and for offsets through
- * the transactional id of their partition. One change at a time, as all of them share a writer's id.
+ * the transactional id of their partition. One change at a time: this process's own need not fence each other.
  */
-export function createConnectorOperations(place: OperationsOptions): ConnectorOperations {
+export function createConnectorOperations(place: Installation): ConnectorOperations {
   const { sources } = place.settings;
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (change: () => Promise<unknown>): Promise<void> => {

@@ -7,6 +7,7 @@ import { eventRecords, type InstrumentTargets, rowRecords } from '../connector/t
 import type { OutgoingRecord } from '../kafka/record.ts';
 import type { DeadLetter } from './dead-letters-operation.ts';
 import type { Installation } from './installation.ts';
+import { PRICE_PROCESSOR } from './wanted-processor.ts';
 
 /** What a dead letter becomes when it is read again: records, or why there are none. */
 export type RereadLetter =
@@ -34,8 +35,8 @@ export async function rereadLetter(
 ): Promise<RereadLetter> {
   const { settings } = at;
   const source = settings.sources.find(({ name }) => name === letter.source);
-  if (source === undefined)
-    return impossible('no source of the settings has its name; prices are asked for again without it');
+  if (letter.source === PRICE_PROCESSOR) return impossible('it is of a price, which is asked for again without it');
+  if (source === undefined) return impossible(`the settings have no source ${JSON.stringify(letter.source)}`);
   if (letter.value === null || source.type === 'pre-trade-checks') return impossible('it carries no input');
   if (Number(letter.headers['spc-length']) !== letter.value.length) return impossible('its input was cut');
   const decoding = await decodingOf(at, registry, source);

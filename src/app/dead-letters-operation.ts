@@ -30,20 +30,29 @@ export interface DeadLetterFilter {
   readonly limit: number;
 }
 
-/** The dead letters that fit, oldest first. @throws ConnectorError KAFKA_UNREACHABLE. */
+export interface FoundLetters {
+  /** Oldest first. */
+  readonly letters: readonly DeadLetter[];
+  /** How many fit, the older ones beyond the limit too. */
+  readonly count: number;
+}
+
+/** The dead letters that fit. @throws ConnectorError KAFKA_UNREACHABLE. */
 export async function listDeadLetters(
   at: Installation,
   { source, reason, sinceMs, limit }: DeadLetterFilter,
-): Promise<readonly DeadLetter[]> {
-  const found: DeadLetter[] = [];
+): Promise<FoundLetters> {
+  const letters: DeadLetter[] = [];
+  let count = 0;
   await eachDeadLetter(at, (letter) => {
     if (source !== undefined && letter.source !== source) return;
     if (reason !== undefined && !letter.reason.includes(reason)) return;
     if (sinceMs !== undefined && letter.timestampMs < sinceMs) return;
-    found.push(letter);
-    if (found.length > limit) found.shift();
+    count += 1;
+    letters.push(letter);
+    if (letters.length > limit) letters.shift();
   });
-  return found;
+  return { letters, count };
 }
 
 /** The dead letters of these ids, in their order. @throws ConnectorError DEAD_LETTER_UNKNOWN when one is not there. */

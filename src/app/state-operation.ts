@@ -8,14 +8,14 @@ import {
   stateRecord,
   type TargetState,
 } from '../connector/source-state.ts';
+import type { OutgoingRecord } from '../kafka/record.ts';
+import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
 
 /** Where what is wanted is written. */
 export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'signal'> {
   readonly prefix: string;
   readonly topics: Pick<Installation['topics'], 'states'>;
-  /** Of the process that asks; the same one for all its requests, so that each follows on the one before. */
-  readonly processId?: string;
 }
 
 /**
@@ -44,23 +44,30 @@ export async function requestRestart(place: StatesPlace, source: string): Promis
   await changeState(place, source, (wanted) => ({ ...wanted, restart }));
 }
 
-/**
- * Replaces one part of what is wanted and keeps the others. Two operators who ask in the same few milliseconds can undo
- * each other's: the last record counts whole.
- */
+/** The record that lets a source start again, and keeps the rest of what is wanted of it. */
+export function restartRecord(
+  { topics, clock }: Pick<StatesPlace, 'topics' | 'clock'>,
+  source: string,
+  wanted: SourceState,
+): OutgoingRecord {
+  return stateRecord(topics.states.name, source, { ...wanted, restart: request({ clock }) });
+}
+
+/** The one transactional id of all that operators have written, so that they take turns. */
+export function operatorId(prefix: string): string {
+  return `${prefix}-admin`;
+}
+
+/** Replaces one part of what is wanted and keeps the others, also those that are asked for in the same moment. */
 async function changeState(
-  { prefix, kafka, topics, signal, processId = randomUUID() }: StatesPlace,
+  { prefix, kafka, topics, clock, signal }: StatesPlace,
   source: string,
   change: (wanted: SourceState) => SourceState,
 ): Promise<void> {
-  const topic = topics.states.name;
-  const writer = kafka.transactionalWriter(`${prefix}-admin-${processId}`);
-  const newest = (readSignal: AbortSignal) => readWanted({ kafka, topics, signal: readSignal }, source);
-  try {
-    await writer.commit([stateRecord(topic, source, change(await writer.open(newest, signal)))]);
-  } finally {
-    await writer.close();
-  }
+  await commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
+    read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
+    records: (wanted) => [stateRecord(topics.states.name, source, change(wanted))],
+  });
 }
 
 /**
@@ -87,6 +94,6 @@ export async function readWanted(
   return wanted;
 }
 
-function request({ clock }: StatesPlace): { readonly id: string; readonly requestedAt: string } {
+function request({ clock }: Pick<StatesPlace, 'clock'>): { readonly id: string; readonly requestedAt: string } {
   return { id: randomUUID(), requestedAt: new Date(clock.wallMs()).toISOString() };
 }

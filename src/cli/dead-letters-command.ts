@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Command } from 'commander';
-import { retryDeadLetters } from '../app/dead-letter-retry.ts';
+import { type RetriedLetter, retryDeadLetters } from '../app/dead-letter-retry.ts';
 import { type DeadLetter, deadLetters, listDeadLetters } from '../app/dead-letters-operation.ts';
 import { atInstallation } from '../app/installation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
@@ -19,6 +19,13 @@ interface ListOptions {
   readonly limit: number;
 }
 
+const OUTCOMES: Readonly<Record<RetriedLetter['outcome'], string>> = {
+  written: 'written',
+  toWrite: 'to be written',
+  superseded: 'superseded',
+  impossible: 'impossible',
+};
+
 interface OneOptions {
   readonly config: string;
   readonly output: Output;
@@ -34,9 +41,9 @@ export function deadLettersCommand(
 ): void {
   const group = program
     .command('dead-letters')
-    .description('Look at inputs that could not become records, or retry them.');
+    .description('Look at inputs that could not become records, or retry them.')
+    .addHelpText('after', '\nExample:\n  spconnect dead-letters list --since 1d\n');
   const load = (file: string) => loadSettings({ file, env, onSecret: redaction.register });
-  const needs = ['dead-letters'] as const;
 
   group
     .command('list')
@@ -54,10 +61,14 @@ export function deadLettersCommand(
     .addHelpText('after', '\nExample:\n  spconnect dead-letters list --source instruments --since 7d\n')
     .action(async ({ config, output, since, ...filter }: ListOptions) => {
       const settings = await load(config);
-      const found = await atInstallation({ settings, signal, needs }, (at) =>
+      const { letters, count } = await atInstallation({ settings, signal, needs: ['dead-letters'] }, (at) =>
         listDeadLetters(at, { ...filter, sinceMs: since }),
       );
-      stdout.write(output === 'json' ? jsonText(found.map(withoutValue)) : textTable(found.map(rowOf)));
+      stdout.write(output === 'json' ? jsonText(letters.map(withoutValue)) : textTable(letters.map(rowOf)));
+      if (count === 0) stderr.write('There is no such dead letter.\n');
+      else if (count > letters.length) {
+        stderr.write(`The newest ${letters.length} of ${count}; --limit shows more.\n`);
+      }
     });
 
   group
@@ -72,7 +83,9 @@ export function deadLettersCommand(
     )
     .action(async (id: string, { config, output }: OneOptions) => {
       const settings = await load(config);
-      const [letter] = await atInstallation({ settings, signal, needs }, (at) => deadLetters(at, [id]));
+      const [letter] = await atInstallation({ settings, signal, needs: ['dead-letters'] }, (at) =>
+        deadLetters(at, [id]),
+      );
       if (letter === undefined) return;
       stdout.write(
         output === 'json' ? jsonText({ ...withoutValue(letter), value: textOf(letter.value) }) : asText(letter),
@@ -88,21 +101,28 @@ export function deadLettersCommand(
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nAll of them in one transaction. An instrument is only written where the topic has nothing newer of it.\n' +
+      '\nAll of them in one transaction, each once. An instrument is only written where the topic has nothing newer of\n' +
+        'it; its source then starts again, to know of it. An event comes behind those that were written meanwhile.\n' +
         '\nExample:\n  spconnect dead-letters retry 0\n',
     )
     .action(async (ids: string[], { config, output, execute }: OneOptions) => {
       const settings = await load(config);
-      const retried = await atInstallation({ settings, signal, needs }, (at) => retryDeadLetters(at, { ids, execute }));
-      const rows = retried.map(({ id, outcome, topics, says }) => [id, outcome, `${topics.join(', ')} ${says}`.trim()]);
-      stdout.write(output === 'json' ? jsonText(retried) : textTable(rows));
-      if (!execute) stderr.write('Nothing was written; --execute writes what is shown as written.\n');
+      const retried = await atInstallation({ settings, signal, needs: ['dead-letters', 'states'] }, (at) =>
+        retryDeadLetters(at, { ids, execute }),
+      );
+      stdout.write(output === 'json' ? jsonText(retried) : textTable(retried.map(outcomeRow)));
+      const isWritable = retried.some(({ outcome }) => outcome === 'toWrite');
+      if (!execute) stderr.write(`Nothing was written${isWritable ? '; --execute does it' : ''}.\n`);
       else if (retried.some(({ outcome }) => outcome === 'impossible')) exitWith(EXIT_CODES.failed);
     });
 }
 
 function rowOf({ id, timestampMs, source, key, pointer, reason }: DeadLetter): string[] {
   return [id, new Date(timestampMs).toISOString(), source, key ?? '', pointer || '/', reason];
+}
+
+function outcomeRow({ id, outcome, topics, says }: RetriedLetter): string[] {
+  return [id, OUTCOMES[outcome], [...new Set(topics), says].filter((part) => part !== '').join('; ')];
 }
 
 function withoutValue({ value, timestampMs, ...letter }: DeadLetter) {

@@ -46,7 +46,9 @@ test('dead letters are listed, shown and written once they map, each only once',
   );
   const text = await scene.spconnect('dead-letters list --limit 1 --since 1h --source instruments');
   assert.match(text.stdout, new RegExp(`^${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`));
-  assert.equal((await scene.spconnect('dead-letters list --reason nonsense')).stdout, '');
+  assert.match(text.stderr, /^The newest 1 of 3; --limit shows more\.\n$/);
+  const none = await scene.spconnect('dead-letters list --reason nonsense');
+  assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'There is no such dead letter.\n']);
   assert.equal((await scene.spconnect('dead-letters list --source other')).stdout, '');
 
   const shown = await scene.spconnect(`dead-letters show ${ids[0]}`);
@@ -64,12 +66,15 @@ test('dead letters are listed, shown and written once they map, each only once',
   assert.deepEqual(outcomes(stillBad.stdout), ['impossible', 'impossible', 'impossible']);
   const before = (await instruments()).length;
   const dry = await scene.spconnect(`${all} --output json`, KEEP);
-  assert.deepEqual(outcomes(dry.stdout), ['written', 'superseded', 'written']);
+  assert.deepEqual(outcomes(dry.stdout), ['toWrite', 'superseded', 'toWrite']);
   assert.equal((await instruments()).length, before, 'a dry run writes nothing');
 
-  const done = await scene.spconnect(`${all} --execute`, KEEP);
-  assert.equal(done.code, 0, done.stderr);
-  assert.match(done.stdout, new RegExp(`^${ids[1]}  superseded  .*something newer`, 'm'));
+  // By two operators at once: what one has written, the other finds written.
+  const both = await Promise.all([1, 2].map(() => scene.spconnect(`${all} --execute`, KEEP)));
+  for (const { code, stdout, stderr } of both) {
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, new RegExp(`^${ids[1]}  superseded  .*something newer`, 'm'));
+  }
   const written = await eventually('what was retried', instruments, (records) => records.length > before, 20_000);
   const retried = written.filter(({ headers }) => 'spc-dead-letter' in headers);
   assert.deepEqual(new Set(retried.map(({ key }) => String(key))), new Set([first]));
@@ -77,6 +82,10 @@ test('dead letters are listed, shown and written once they map, each only once',
   const again = await scene.spconnect(`${all} --execute --output json`, KEEP);
   assert.deepEqual(outcomes(again.stdout), ['superseded', 'superseded', 'superseded']);
   assert.equal((await instruments()).length, written.length);
+  const events = await readCommitted(kafka, `${prefix}.instrument-events`, PARTITIONS);
+  assert.equal(events.filter(({ headers }) => headers['spc-dead-letter'] === ids[2]).length, 1);
+  const states = await readCommitted(kafka, `${prefix}.states`);
+  assert.match(String(states.at(-1)?.value), /"restart":\{"id"/, 'its source learns what was written beside it');
 });
 
 test('those of pre-trade checks have no input to show or to retry', { timeout: 300_000 }, async (t) => {

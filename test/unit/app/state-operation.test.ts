@@ -27,6 +27,19 @@ function place() {
   return { at, newest };
 }
 
+test('requests of the same moment keep what the others have changed', async () => {
+  const { at, newest } = place();
+  const requests = [
+    requestWalk(at, { source: 'a', allowShrink: 7 }),
+    requestState(at, 'a', 'stopped'),
+    requestRestart(at, 'a'),
+  ];
+  await Promise.all([...requests, requestState(at, 'b', 'paused')]);
+  const { state, walk, restart } = newest('a') ?? {};
+  assert.deepEqual([state, walk?.allowShrink, restart === null], ['stopped', 7, false]);
+  assert.equal(newest('b')?.state, 'paused');
+});
+
 test('each request changes its own part and keeps the others, for its source alone', async () => {
   const { at, newest } = place();
   const walk = await requestWalk(at, { source: 'a', allowShrink: 3 });

@@ -1,0 +1,45 @@
+import { ConnectorError } from '../errors.ts';
+import type { OutgoingRecord } from '../kafka/record.ts';
+import { backOffMs } from '../support/back-off.ts';
+import { systemRandom } from '../support/system-random.ts';
+import type { Installation } from './installation.ts';
+
+const MOST_TURNS = 8;
+const BACK_OFF = { initialMs: 200, maximumMs: 5_000 };
+
+/** What was found, and what is to be written because of it. */
+interface Turn<Found> {
+  /** Reads what is committed; runs after everybody else with this transactional id was fenced. */
+  read(signal: AbortSignal): Promise<Found>;
+  /** The records that follow from it; none ends the turn without a transaction. */
+  records(found: Found): readonly OutgoingRecord[];
+}
+
+/**
+ * Reads and writes in one step, as far as those go who use the same transactional id: whoever opens it fences the one
+ * before, and who was fenced, or whose commit was not answered, begins again from what is committed then. So none of
+ * several processes undoes, or repeats, what another one has written.
+ *
+ * @returns what was found in the turn that counted.
+ * @throws ConnectorError as the transactional writer does, after 8 turns at the latest.
+ */
+export async function commitInTurn<Found>(
+  { kafka, clock, signal }: Pick<Installation, 'kafka' | 'clock' | 'signal'>,
+  transactionalId: string,
+  turn: Turn<Found>,
+): Promise<Found> {
+  for (let turns = 1; ; turns++) {
+    const writer = kafka.transactionalWriter(transactionalId);
+    try {
+      const found = await writer.open(turn.read, signal);
+      const records = turn.records(found);
+      if (records.length > 0) await writer.commit(records);
+      return found;
+    } catch (error) {
+      if (!(error instanceof ConnectorError) || error.action !== 'reopenWriter' || turns === MOST_TURNS) throw error;
+    } finally {
+      await writer.close();
+    }
+    await clock.sleep(backOffMs(turns, BACK_OFF, systemRandom), signal);
+  }
+}
