@@ -1,4 +1,5 @@
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
+import { readInstrumentsOffset, walkTwice, writeInstrumentsOffset } from '../connector/core/instruments-offset.ts';
 import { ConnectorError } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
 import { CHECK_OFFSET, EVENT_OFFSET } from '../provider/page-link.ts';
@@ -14,6 +15,8 @@ export interface FoundPlace {
   readonly since: string;
   /** By the provider's clock, ISO 8601; null when no record of the topic tells. */
   readonly received: string | null;
+  /** Whether the topic has nothing of the source from before the time that was asked for. */
+  readonly isOldest: boolean;
 }
 
 export interface OffsetSet {
@@ -24,11 +27,12 @@ export interface OffsetSet {
 }
 
 /**
- * Lets the stream of a source go on at another place; its walk stays where it is. The place of a time is that of the
- * first record that the source wrote at that time or later: the provider was asked for what came after it, so nothing
- * from then on is left out, and a little from before comes again.
+ * Lets the stream of a source go on at another place. The place of a time is that of the first record that the source
+ * wrote at that time or later: the provider was asked for what came after it, so nothing from then on is left out, and a
+ * little from before comes again. Instruments that are read again may bring back what is gone without an event, and what
+ * is passed over leaves them as they were: so a source of instruments walks again when it runs.
  *
- * @throws ConnectorError OFFSET_NOT_FOUND when nothing is committed, the form of the offset is wrong, or no record tells
+ * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND when nothing is committed, the form of the offset is wrong, or no record tells
  *   the place of that time; and as `changeOffset` does.
  */
 export async function setOffset(
@@ -41,12 +45,23 @@ export async function setOffset(
   const change = ({ offset }: StoredOffset): SourceOffset => {
     if (offset === null) throw notFound(`Source ${source.name} has no committed offset that could be changed.`);
     after = movedTo(offset, place);
+    if (source.type === 'instruments') {
+      const moved = readInstrumentsOffset(after, source.name, String(offset.filter));
+      after = writeInstrumentsOffset(walkTwice(moved, at.clock.wallMs()));
+    }
     return after;
   };
   const outcome = await changeOffset(at, { source, execute }, change);
   if (!execute) change({ key: '', partition: 0, offset: outcome.before.offset, error: null });
   return { place, after, change: outcome };
 }
+
+/** For people. */
+const FORMS: Readonly<Record<SourceSettings['type'], string>> = {
+  instruments: '<digits>-<digits>',
+  events: '<digits>-<digits>',
+  'pre-trade-checks': 'at most 256 printable characters, and no URL',
+};
 
 /**
  * The date says how old the place is, for the provider forgets events after seven days. Where nothing tells, it is as
@@ -60,9 +75,10 @@ function movedTo(offset: SourceOffset, { since, received }: FoundPlace): SourceO
 async function findPlace(at: Installation, source: SourceSettings, to: StreamPlace): Promise<FoundPlace> {
   const form = source.type === 'pre-trade-checks' ? CHECK_OFFSET : EVENT_OFFSET;
   if ('since' in to && !form.test(to.since)) {
-    throw notFound(`The offset has another form than those of ${source.type}: ${form.source}.`);
+    throw notFound(`The offset has another form than those that the provider gives: ${FORMS[source.type]}.`);
   }
-  let found: (FoundPlace & { readonly timestampMs: number }) | null = null;
+  let found: { readonly since: string; readonly received: string | null; readonly timestampMs: number } | null = null;
+  let isOldest = true;
   const { topics } = at.settings;
   const topic = topicOf(at.settings, streamTopic(source));
   await at.kafka.logReader.readToEnd({
@@ -72,15 +88,22 @@ async function findPlace(at: Installation, source: SourceSettings, to: StreamPla
       const { 'spc-source': writer, 'spc-since': since, 'spc-received': received = null } = headers;
       // A dead letter that was written later carries the place of its input.
       if (writer !== source.name || since === undefined || DEAD_LETTER_HEADER in headers) return;
+      if ('atMs' in to && timestampMs < to.atMs) isOldest = false;
       if ('since' in to ? since !== to.since : timestampMs < to.atMs) return;
       if (found === null || timestampMs < found.timestampMs) found = { since, received, timestampMs };
     },
     signal: at.signal,
   });
-  if (found !== null) return found;
-  if ('since' in to) return { since: to.since, received: null };
+  if (found !== null) return foundPlace(found, isOldest && 'atMs' in to);
+  if ('since' in to) return { since: to.since, received: null, isOldest: false };
   const time = new Date(to.atMs).toISOString();
-  throw notFound(`Source ${source.name} has written nothing to ${topic} since ${time}: its offset is that of then.`);
+  throw notFound(
+    `Source ${source.name} has written nothing to ${topic} since ${time}, so nothing tells its place then.`,
+  );
+}
+
+function foundPlace({ since, received }: Pick<FoundPlace, 'since' | 'received'>, isOldest: boolean): FoundPlace {
+  return { since, received, isOldest };
 }
 
 /** Where the records of the stream stand, each with the offset after which it came. */

@@ -96,6 +96,15 @@ export async function changeOffset(
     const offset = change(stored);
     if (offset !== undefined) await writer.commit([offsetRecord({ topic, key, offset })]);
     return { before: listed(stored, true), besides, isStopped, done: offset !== undefined };
+  } catch (error) {
+    if (!(error instanceof ConnectorError) || error.action !== 'reopenWriter') throw error;
+    // Not tried again from here: each try takes the writer from a connector, which stands that only a few times.
+    throw new ConnectorError(
+      error.code,
+      `Whether the offset of source ${source.name} was changed is unknown: its writer was taken by another process at ` +
+        'that moment, or Kafka did not answer. Look at `spconnect offsets list`, and ask again where it was not.',
+      { cause: error },
+    );
   } finally {
     await writer.close();
   }
@@ -104,7 +113,7 @@ export async function changeOffset(
 function notStopped(source: string): ConnectorError {
   return new ConnectorError(
     'SOURCE_NOT_STOPPED',
-    `The offset of source ${source} was not changed: the source is to run or pause, and might go on from the old one. ` +
+    `The offset of source ${source} was not changed: the source is not stopped, and might go on from the old one. ` +
       `Stop it with \`spconnect stop ${source}\`, change the offset, and let it run again with \`spconnect resume ${source}\`.`,
   );
 }

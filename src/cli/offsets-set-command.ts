@@ -38,8 +38,9 @@ export function offsetsSetCommand(
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nEvents that were written already come again on the events topic; those that are passed over are lost to it.\n' +
-        'The walk of the source stays where it is. The source has to be stopped first, and runs again with resume.\n\n' +
+      '\nEvents that were written already come again on the events topic, and their instruments are as they were then until\n' +
+        'the stream is read up to date again; events that are passed over are lost to it. Walks follow, which mend\n' +
+        'the instruments. The source has to be stopped first, and runs again with resume.\n\n' +
         'Example:\n  spconnect offsets set instruments --to 6h\n',
     )
     .action(async (name: string, { since, to, execute, output, config }: SetOptions) => {
@@ -74,8 +75,9 @@ function saidOf({ place, change: { before, besides, isStopped, done } }: OffsetS
     place.received === null
       ? ' No record tells when the provider gave this offset: the source will suspect a gap, say so, and walk.'
       : ` The provider was asked there at ${place.received}.`;
+  const oldest = place.isOldest ? ' The topic has nothing of the source from before the time that was asked for.' : '';
   const next = ` It goes on from there once it runs again (spconnect resume ${source}).`;
-  if (done) return withoutControls(`The offset of source ${source} was changed.${age}${next}${others}\n`);
+  if (done) return withoutControls(`The offset of source ${source} was changed.${age}${oldest}${next}${others}\n`);
   const first = isStopped ? '' : ` The source has to be stopped first: spconnect stop ${source}.`;
-  return withoutControls(`Nothing was changed; --execute does it.${age}${first}${others}\n`);
+  return withoutControls(`Nothing was changed; --execute does it.${age}${oldest}${first}${others}\n`);
 }

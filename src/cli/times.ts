@@ -8,6 +8,7 @@ export function pastTimeMs(text: string): number {
   if (agoMs !== undefined) return systemClock.wallMs() - agoMs;
   // Without a zone, nobody knows which time is meant.
   const ms = /T.*(Z|[+-]\d{2}:?\d{2})$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (ms > systemClock.wallMs()) throw new InvalidArgumentError('A time in the past is needed.');
   if (Number.isNaN(ms)) throw new InvalidArgumentError('A time with its zone is needed, or a duration like 6h.');
   return ms;
 }

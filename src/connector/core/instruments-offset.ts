@@ -58,6 +58,16 @@ export function beginWalk(offset: InstrumentsOffset, startedAtMs: number, demand
 }
 
 /**
+ * The offset with two walks pending, for one whose stream was moved to another place. What events tell again meanwhile is
+ * touched, so that a walk which begins before it can neither correct it nor tell that it is gone: the first one counts as
+ * resumed, and is followed by a fresh one, which can.
+ */
+export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): InstrumentsOffset {
+  const { walkRequest } = offset;
+  return { ...beginWalk(offset, startedAtMs, { walkRequest, walkAllowShrink: null }), walkResumed: true };
+}
+
+/**
  * The first offset of a source: its stream starts where the provider's does now, and its first walk is pending, which
  * serves a walk on demand that waits.
  */
