@@ -85,12 +85,18 @@ export const ERROR_CODES = {
     action: 'stopSource',
     remedy: 'Stop the source and reset its offset: spconnect stop, offsets reset, resume.',
   },
-  SOURCE_NOT_STOPPED: { action: 'exit', remedy: 'Stop the source first: spconnect stop.' },
+  SOURCE_NOT_STOPPED: {
+    action: 'exit',
+    remedy: 'Stop the source first (spconnect stop), and let it run after (resume).',
+  },
   OFFSET_NOT_FOUND: {
     action: 'exit',
     remedy: 'Look at spconnect offsets list, and name another time or offset.',
   },
-  REGISTRY_UNREACHABLE: { action: 'retry', remedy: 'Check schemaRegistry.url.' },
+  REGISTRY_UNREACHABLE: {
+    action: 'retry',
+    remedy: 'Start the registry, or mend schemaRegistry.url or the network between.',
+  },
   REGISTRY_REFUSED: {
     action: 'retrySlowly',
     remedy: 'Check schemaRegistry.url and schemaRegistry.auth, and that the account may register.',
@@ -110,8 +116,11 @@ export const ERROR_CODES = {
     remedy: 'Wait for the first walk to end, or check prefix, referenceData.url and the filter of the source.',
   },
   DEAD_LETTER_UNKNOWN: { action: 'exit', remedy: 'Look at spconnect dead-letters list; they are kept for 30 days.' },
-  KAFKA_UNREACHABLE: { action: 'retry', remedy: 'Check kafka.brokers.' },
-  TOPIC_MISSING: { action: 'exit', remedy: 'Create the topic, or set topics.create: true.' },
+  KAFKA_UNREACHABLE: {
+    action: 'retry',
+    remedy: 'Start the brokers, or mend kafka.brokers, kafka.ssl, kafka.sasl or the network between.',
+  },
+  TOPIC_MISSING: { action: 'exit', remedy: 'Create the topic (spconnect topics create), or set topics.create: true.' },
   TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or name another.' },
   TRANSACTION_FAILED: {
     action: 'reopenWriter',

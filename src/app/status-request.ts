@@ -7,14 +7,10 @@ const TIMEOUT_MS = 10_000;
 /**
  * Asks the admin server of a running connector how it is.
  *
- * @param url the base of its addresses; as the settings place it on this machine when null
+ * @param base of its addresses, without a slash at the end
  * @throws ConnectorError ADMIN_UNREACHABLE, or the signal's reason.
  */
-export async function requestStatus(
-  admin: Pick<AdminSettings, 'host' | 'port'>,
-  { url, signal }: { readonly url: string | null; readonly signal: AbortSignal },
-): Promise<Status> {
-  const base = url?.replace(/\/+$/, '') ?? baseOf(admin);
+export async function requestStatus(base: string, signal: AbortSignal): Promise<Status> {
   try {
     const timely = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     const answer = await fetch(`${base}/status.json`, { redirect: 'error', signal: timely });
@@ -28,7 +24,8 @@ export async function requestStatus(
   }
 }
 
-function baseOf({ host, port }: Pick<AdminSettings, 'host' | 'port'>): string {
+/** Where the settings place the admin server, as seen from this machine. */
+export function adminAddress({ host, port }: Pick<AdminSettings, 'host' | 'port'>): string {
   // Whoever listens on every network also listens on this machine.
   const near = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${near.includes(':') ? `[${near}]` : near}:${port}`;

@@ -75,7 +75,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof ConnectorError) throw error;
-      throw unreachable(`did not answer ${what}`, error);
+      throw unreachable(`did not answer ${what}${codeOf(error)}`, error);
     } finally {
       // Ends the sleep, or the request that has outlived it.
       ended.abort();
@@ -129,6 +129,11 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
       cause,
     });
   }
+}
+
+/** ` (ECONNREFUSED)`, where the error has a code: its text may quote anything. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
 }
 
 async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {

@@ -62,7 +62,11 @@ export function auditCommand(
       }
       stdout.write(output === 'json' ? jsonText(reports) : textTable(reports.flatMap(rowsOf)));
       for (const report of reports) stderr.write(summaryOf(report));
-      if (reports.some(({ differences }) => differences.length > 0)) exitWith(EXIT_CODES.failed);
+      const differing = reports.filter(({ differences }) => differences.length > 0);
+      if (differing.length === 0) return;
+      const walks = differing.map(({ source }) => `spconnect walk ${source}`).join(', ');
+      stderr.write(`A walk mends what differs, unless it is on the dead letters: ${walks}.\n`);
+      exitWith(EXIT_CODES.failed);
     });
 }
 

@@ -15,6 +15,7 @@ export function configCommand(
   program
     .command('config')
     .description('Look at the settings.')
+    .addHelpText('after', '\nExample:\n  spconnect config print\n')
     .command('print')
     .description('Print the settings as they are used: with defaults and environment, durations in ms, no secrets.')
     .addOption(

@@ -26,7 +26,10 @@ export function lookupCommand(
   redaction: Redaction,
 ): void {
   const { env, stdout, stderr, signal } = terminal;
-  const lookup = program.command('lookup').description('Ask the provider for one thing and print it.');
+  const lookup = program
+    .command('lookup')
+    .description('Ask the provider for one thing and print it.')
+    .addHelpText('after', '\nExample:\n  spconnect lookup price CH0012032048\n');
   priceCommand(lookup, terminal, exitWith, redaction);
   lookup
     .command('check')

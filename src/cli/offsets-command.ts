@@ -18,7 +18,10 @@ export function offsetsCommand(
   redaction: Redaction,
 ): void {
   const { env, stdout, stderr, signal } = terminal;
-  const offsets = program.command('offsets').description('Show, set or reset how far each source has come.');
+  const offsets = program
+    .command('offsets')
+    .description('Show, set or reset how far each source has come.')
+    .addHelpText('after', '\nExample:\n  spconnect offsets list\n');
   const load = (file: string): Promise<Settings> => loadSettings({ file, env, onSecret: redaction.register });
   const needs = ['offsets', 'states'] as const;
 

@@ -42,6 +42,17 @@ const COMMANDS = [
   simulateCommand,
 ];
 
+const EXAMPLES = `
+Examples:
+  spconnect validate --connect
+  spconnect run
+  spconnect status
+  spconnect tail notifications --from-beginning
+
+Each command has --help with examples. Data goes to stdout, talk to stderr; exit code 0: done, 1: something is wrong,
+2: the arguments or the settings are.
+`;
+
 /** Every command with its arguments, options and help; `exitWith` is told the exit code of one that did not succeed. */
 export function createProgram({
   terminal,
@@ -53,8 +64,9 @@ export function createProgram({
   readonly redaction: Redaction;
 }): Command {
   const program = new Command('spconnect')
-    .description("Puts a structured-products provider's reference data on Kafka, exactly once.")
+    .description("Puts a structured-products provider's reference data and prices on Kafka, exactly once.")
     .version(projectVersion(), '--version')
+    .addHelpText('after', EXAMPLES)
     .exitOverride()
     .showHelpAfterError('(--help tells what there is)')
     .configureOutput({

@@ -23,7 +23,10 @@ export function schemasCommand(
   exitWith: (code: number) => void,
   redaction: Redaction,
 ): void {
-  const schemas = program.command('schemas').description('Look at the schemas in the registry, or give them out.');
+  const schemas = program
+    .command('schemas')
+    .description('Look at the schemas in the registry, or give them out.')
+    .addHelpText('after', '\nExample:\n  spconnect schemas list\n');
   const at = async ({ config }: SchemasOptions) => {
     return { settings: await loadSettings({ file: config, env, onSecret: redaction.register }), signal };
   };

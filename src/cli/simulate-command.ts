@@ -3,7 +3,7 @@ import { createSimulator, type Simulator } from '../simulator/simulator.ts';
 import { portNumber, ratePerSecond, wholeNumber } from './numbers.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 
-/** `simulate`: the provider, simulated, until it is stopped. Its addresses are printed as one line of JSON. */
+/** `simulate`: the provider, simulated, until it is stopped. Its addresses go to stdout as one line of JSON. */
 export function simulateCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('simulate')
@@ -21,6 +21,11 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
       const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
       terminal.stdout.write(
         `${JSON.stringify({ referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret })}\n`,
+      );
+      terminal.stderr.write(
+        'For a connector beside it; none of this is secret:\n' +
+          `  export REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}\n` +
+          `  export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}\n`,
       );
       await stopped(terminal.signal);
       await simulator.close();

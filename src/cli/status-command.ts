@@ -1,7 +1,7 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { ago, duration } from '../app/admin/ages.ts';
 import type { ProcessorStatus, SourceStatus, Status } from '../app/status.ts';
-import { requestStatus } from '../app/status-request.ts';
+import { adminAddress, requestStatus } from '../app/status-request.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { jsonText, type Output, outputOption, textTable } from './output.ts';
@@ -23,7 +23,11 @@ export function statusCommand(
   program
     .command('status')
     .description('Show how a running connector is: its sources, how far they are, and what is wrong.')
-    .option('--url <url>', 'the base address of its admin server; without it, where the settings place it')
+    .option(
+      '--url <url>',
+      'the base address of its admin server, for which no settings are needed; without it, where they place it',
+      baseAddress,
+    )
     .addOption(outputOption())
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText(
@@ -31,12 +35,19 @@ export function statusCommand(
       `\nThe exit code is 0 when it is ready, and 1 when it is not or cannot be asked.\n\nExample:\n  spconnect status --url http://127.0.0.1:8083\n`,
     )
     .action(async ({ config, output, url }: StatusOptions) => {
-      const { admin } = await loadSettings({ file: config, env, onSecret: redaction.register });
-      const status = await requestStatus(admin, { url: url ?? null, signal });
+      const base = url ?? adminAddress((await loadSettings({ file: config, env, onSecret: redaction.register })).admin);
+      const status = await requestStatus(base, signal);
       stdout.write(output === 'json' ? jsonText(status) : textTable(tableOf(status)));
       for (const { name, ok, why } of status.checks) if (!ok) stderr.write(textTable([[`Not ready: ${name}: ${why}`]]));
       if (!status.ready) exitWith(EXIT_CODES.failed);
     });
+}
+
+function baseAddress(text: string): string {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+    throw new InvalidArgumentError('An address like http://127.0.0.1:8083 is needed.');
+  }
+  return text.replace(/\/+$/, '');
 }
 
 function tableOf({ sources, processor, at }: Status): string[][] {

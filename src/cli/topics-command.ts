@@ -20,7 +20,10 @@ export function topicsCommand(
   redaction: Redaction,
 ): void {
   const { env, stdout, stderr, signal } = terminal;
-  const topics = program.command('topics').description('Create or verify the topics of the settings.');
+  const topics = program
+    .command('topics')
+    .description('Create or verify the topics of the settings.')
+    .addHelpText('after', '\nExample:\n  spconnect topics verify\n');
 
   async function run({ config, output }: TopicsOptions, work: typeof verifyTopics): Promise<void> {
     const settings = await loadSettings({ file: config, env, onSecret: redaction.register });

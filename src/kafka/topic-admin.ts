@@ -128,7 +128,8 @@ function topicsMissing(missing: readonly TopicSpecification[]): ConnectorError {
   );
   return new ConnectorError(
     'TOPIC_MISSING',
-    `Topics are missing and topics.create is false. Set it to true, or create them:\n${commands.join('\n')}`,
+    `${missing.map(({ name }) => name).join(', ')}: missing. Let \`spconnect topics create\` create what is missing, or the ` +
+      `connector at its start (topics.create: true), or do it yourself:\n${commands.join('\n')}`,
     { fields: { topics: missing.map(({ name }) => name) } },
   );
 }

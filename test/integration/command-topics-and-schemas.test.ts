@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseSchema } from '../../src/avro/schema.ts';
+import { ERROR_CODES } from '../../src/errors.ts';
 import { topicPlan } from '../../src/kafka/topic-plan.ts';
 import { commandScene } from '../support/command-scene.ts';
 import { runWith } from '../unit/cli/terminal.ts';
@@ -114,8 +115,8 @@ test('what the settings name is tried, each with what is wrong and what to do', 
   assert.deepEqual(
     failed.map(({ what, toDo }: { what: string; toDo: string }) => [what, toDo]),
     [
-      ['brokers 127.0.0.1:1', 'Check kafka.brokers.'],
-      ['schema registry', 'Check schemaRegistry.url.'],
+      ['brokers 127.0.0.1:1', ERROR_CODES.KAFKA_UNREACHABLE.remedy],
+      ['schema registry', ERROR_CODES.REGISTRY_UNREACHABLE.remedy],
     ],
   );
 });

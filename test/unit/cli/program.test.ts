@@ -28,6 +28,19 @@ for (const { path, description, examples } of documented) {
   });
 }
 
+const groups = new Set(documented.flatMap(({ path }) => (path.includes(' ') ? [path.split(' ')[0] ?? ''] : [])));
+for (const group of ['', ...groups]) {
+  test(`the help of ${group || 'the program'} has an example of a command in it`, async () => {
+    const { stdout } = await runWith([...(group ? [group] : []), '--help']);
+    const examples = [...stdout.matchAll(/^ {2}spconnect ([a-z-]+(?: [a-z-]+)?)/gm)].map((match) => match[1] ?? '');
+    assert.ok(examples.length > 0);
+    for (const example of examples) {
+      const known = documented.some(({ path }) => path.startsWith(group) && `${example} `.startsWith(`${path} `));
+      assert.ok(known, example);
+    }
+  });
+}
+
 test('--version is the one of the package', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
   assert.deepEqual(await runWith(['--version']), { code: 0, stdout: `${version}\n`, stderr: '' });
@@ -72,11 +85,12 @@ for (const [what, { args, says }] of Object.entries(wrong)) {
   });
 }
 
-test('simulate prints its addresses as one line of JSON, and ends with exit code 0 when asked to', async () => {
-  const { code, stdout } = await runWith(['simulate', '--port', '0', '--instruments', '1'], {
+test('simulate prints its addresses as JSON, and how a shell takes them; it ends with exit code 0 when asked to', async () => {
+  const { code, stdout, stderr } = await runWith(['simulate', '--port', '0', '--instruments', '1'], {
     signal: AbortSignal.abort(),
   });
   assert.equal(code, 0);
+  assert.ok(stderr.includes(`REFERENCE_DATA_URL=${JSON.parse(stdout).referenceDataUrl} `));
   assert.match(JSON.parse(stdout).referenceDataUrl, /^http:\/\/127\.0\.0\.1:\d+\//);
 });
 

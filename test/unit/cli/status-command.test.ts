@@ -32,6 +32,12 @@ test('status shows each source as a row, or all as JSON, and says by its exit co
   assert.match(stdout, /unread events are kept for 6 d 22 h/);
   const json = await status('--output', 'json', '--url', `${scene.server.url}/`);
   assert.equal(JSON.parse(json.stdout).sources[0].name, 'instruments');
+  // Somebody elsewhere has the address alone.
+  const remote = await runWith(['status', '--url', scene.server.url]);
+  assert.deepEqual([remote.code, remote.stdout.split('\n').length], [0, 5], remote.stderr);
+  const noAddress = await runWith(['status', '--url', 'connector:8083']);
+  assert.equal(noAddress.code, 2);
+  assert.match(noAddress.stderr, /An address like http:/);
   await scene.server.close();
   const gone = await status();
   assert.equal(gone.code, 1);
