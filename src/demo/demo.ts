@@ -45,12 +45,16 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const signal = AbortSignal.any([options.signal, done.signal]);
   await using cleanUp = new AsyncDisposableStack();
 
-  const stack = await startLocalStack({ env, clock, signal: options.signal, onProgress: (text) => line.show(text) });
+  const onProgress = (text: string) => {
+    line.show(text);
+    // Each stays: one of them may say why a way is closed, or where a log was kept.
+    line.end();
+  };
+  const stack = await startLocalStack({ env, clock, signal: options.signal, onProgress });
   cleanUp.defer(() => stack.stop());
   const simulator = await createSimulator({ instruments, seed: 1, port: 0 });
   cleanUp.defer(() => simulator.close());
-  line.show(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
-  line.end();
+  onProgress(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
 
   const redaction = createRedaction();
   const settings = await loadSettings({

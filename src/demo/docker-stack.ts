@@ -4,6 +4,7 @@ import { asEnvironment, brokerSettings } from './broker-settings.ts';
 import { type ContainerOptions, startContainer } from './docker-container.ts';
 import { type Dockerode, ensureImage } from './docker-images.ts';
 import { freePorts } from './free-ports.ts';
+import { newClusterId } from './kafka-cluster.ts';
 import type { StackOptions } from './local-stack.ts';
 import { answersApiVersions, answersCoordinators, answersSubjects } from './probes.ts';
 import { untilReady } from './ready.ts';
@@ -46,6 +47,7 @@ export async function startDockerStack(options: StackOptions): Promise<LocalStac
         containerEnv: {
           ...asEnvironment(brokerSettings(node, [node], options.brokerSettings ?? {})),
           KAFKA_HEAP_OPTS: '-Xms64m -Xmx320m',
+          CLUSTER_ID: newClusterId(),
         },
         containerPort: KAFKA_PORT,
         hostPort: kafkaPort,

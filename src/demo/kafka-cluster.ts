@@ -108,8 +108,7 @@ function createNodes(
   folder: WorkFolder,
   addresses: readonly NodeAddress[],
 ): KafkaNode[] {
-  // A leading minus would be read as an option by the tool that formats the data folder.
-  const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A');
+  const clusterId = newClusterId();
   const { settings = {} } = options;
   return addresses.map((address) =>
     createKafkaNode({
@@ -124,4 +123,9 @@ function createNodes(
       removeWithOrphan: folder.isTemporary ? [folder.path] : [],
     }),
   );
+}
+
+/** What the tool that formats a data folder takes as an id; it would read a leading minus as an option. */
+export function newClusterId(): string {
+  return randomBytes(16).toString('base64url').replace(/^-/, 'A');
 }
