@@ -43,8 +43,10 @@ class Comparison:
 
     def value(self, pointer, found, sent, extras):
         if isinstance(sent, dict):
-            for name in {**(found or {}), **sent}:
-                self.value(f"{pointer}/{name}", (found or {}).get(name), sent.get(name), extras)
+            if not isinstance(found, dict):
+                return self.differ(pointer, "is missing")
+            for name in {**found, **sent}:
+                self.value(f"{pointer}/{name}", found.get(name), sent.get(name), extras)
         elif isinstance(sent, list):
             if found is None or len(found) != len(sent):
                 return self.differ(pointer, "has another length")

@@ -168,9 +168,10 @@ test('a server that never finishes the handshake does not hold up a caller that 
   const url = (await serveRaw(t, () => {})).replace('http:', 'https:');
   const controller = new AbortController();
   setTimeout(() => controller.abort(new Error('stopped')), 30);
+  // Long before its own deadline, on a slow machine too.
   const startedAt = performance.now();
-  await assert.rejects(clientFor(t, url, { timeoutMs: 5_000 }).get(page, text, controller.signal), /stopped/);
-  assert.ok(performance.now() - startedAt < 500);
+  await assert.rejects(clientFor(t, url, { timeoutMs: 60_000 }).get(page, text, controller.signal), /stopped/);
+  assert.ok(performance.now() - startedAt < 20_000);
 });
 
 test('work on an answer that never ends is cut at the deadline too', async (t) => {
