@@ -8,6 +8,8 @@ import {
   type StoredOffset,
 } from '../kafka/offset-store.ts';
 import type { Installation } from './installation.ts';
+import { planSources } from './planned-sources.ts';
+import { settledPartitions } from './settled-partitions.ts';
 import { readWanted } from './state-operation.ts';
 
 /** The offset of one source, configured or not. */
@@ -90,7 +92,8 @@ export async function changeOffset(
   const isStopped = (await readWanted(at, source.name)).state === 'stopped';
   if (!execute) return { before: listed(await read(signal), true), besides, isStopped, done: false };
   if (!isStopped) throw notStopped(source.name);
-  const writer = kafka.transactionalWriter(`${settings.prefix}-sources-${partition}`);
+  const settles = settledPartitions({ topic, partition }, planSources(settings).topics);
+  const writer = kafka.transactionalWriter(`${settings.prefix}-sources-${partition}`, { settles });
   try {
     const stored = await writer.open(read, signal);
     const offset = change(stored);

@@ -23,6 +23,7 @@ import { createMarketData } from '../provider/market-data.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
+import { allPartitions } from './settled-partitions.ts';
 
 // Key, headers and framing of a record; the limit of a topic counts them too.
 const RECORD_ALLOWANCE_BYTES = 4_096;
@@ -95,6 +96,12 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     readToEnd: (request) => tables.use(() => kafka.logReader.readToEnd(request), request.signal),
   };
 
+  /** All that the answers of a partition are written to: prices lie on the partition of their instrument. */
+  const settledWith = (partition: number) => [
+    ...kinds.map(({ kind }) => ({ topic: topicOfKind(kind).name, partition })),
+    ...allPartitions(topics['dead-letters']),
+  ];
+
   /** What the topics of series hold for the instruments of a partition. */
   async function windowsOf(partition: number, opening: AbortSignal) {
     const windows = new Map<PriceKind, WindowDigests>();
@@ -120,7 +127,11 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         partition,
         groupId,
         transactionalId,
-        writer: kafka.transactionalWriter(transactionalId, { confirmed }),
+        writer: kafka.transactionalWriter(transactionalId, {
+          confirmed,
+          settles: settledWith(partition.partition),
+          settlesOffset: { groupId, ...partition },
+        }),
         confirmed,
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
         reader,

@@ -8,6 +8,7 @@ import type { Context } from './context.ts';
 import { createFailureNotices } from './failure-notices.ts';
 import { runOwnedPartitions } from './owned-partitions.ts';
 import type { RequestedStates } from './requested-states.ts';
+import { settledPartitions } from './settled-partitions.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'registry' | 'clock' | 'random'> {
   readonly settings: Settings;
@@ -36,11 +37,6 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
       notices.tell(failure);
     },
   };
-  const others = topics.all
-    .filter(({ name }) => name !== topics.offsets.name)
-    .flatMap(({ name, partitions }) =>
-      Array.from({ length: partitions }, (_, index) => ({ topic: name, partition: index })),
-    );
   return runOwnedPartitions({
     sources,
     groupReader: kafka.groupReader,
@@ -48,12 +44,12 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     offsetsTopic: topics.offsets.name,
     run({ confirmed, ...owned }) {
       const { partition } = owned;
-      const position = { topic: topics.offsets.name, partition };
+      const settles = settledPartitions({ topic: topics.offsets.name, partition }, topics.all);
       const transactionalId = `${settings.prefix}-sources-${partition}`;
       return runOffsetPartition({
         ...owned,
         transactionalId,
-        writer: kafka.transactionalWriter(transactionalId, { confirmed, settles: [position, ...others] }),
+        writer: kafka.transactionalWriter(transactionalId, { confirmed, settles }),
         async readOffsets(readSignal) {
           const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal);
           return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];

@@ -1,5 +1,6 @@
 import type { Kafka, Transaction } from 'kafkajs';
 import type { TopicPartition } from './group-reader.ts';
+import type { ConsumerOffset } from './transactional-writer.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
 /*
@@ -28,6 +29,20 @@ export async function touchHanging(
   const hanging = (await touch(transaction, first)) - stable;
   if (hanging > 0n) for (const partition of others) await touch(transaction, partition);
   return hanging;
+}
+
+/**
+ * Touches everything, and with a commit of the consumer offset the partition where the broker keeps those: whether one of
+ * them hangs can't be asked for. Which offset it is does not matter, as the caller aborts the transaction.
+ */
+export async function touchAll(
+  transaction: Transaction,
+  partitions: readonly TopicPartition[],
+  { groupId, topic, partition }: Omit<ConsumerOffset, 'offset'>,
+): Promise<void> {
+  for (const each of partitions) await touch(transaction, each);
+  const topics = [{ topic, partitions: [{ partition, offset: '0' }] }];
+  await transaction.sendOffsets({ consumerGroupId: groupId, topics });
 }
 
 /** @returns the offset that the record got. */

@@ -6,7 +6,7 @@ import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
-import { touchHanging } from './kafkajs-settling.ts';
+import { touchAll, touchHanging } from './kafkajs-settling.ts';
 import type { OutgoingRecord } from './record.ts';
 import { planSends } from './send-plan.ts';
 import type { ConsumerOffset, TransactionalWriter, WriterOptions } from './transactional-writer.ts';
@@ -198,8 +198,9 @@ export class KafkajsWriter implements TransactionalWriter {
   async #fence(producer: Producer): Promise<void> {
     await producer.connect();
     const transaction = await producer.transaction();
-    const { settles = [], log } = this.#options;
-    const hanging = await touchHanging(this.#options, transaction, settles);
+    const { settles = [], settlesOffset, log } = this.#options;
+    if (settlesOffset) await touchAll(transaction, settles, settlesOffset);
+    const hanging = settlesOffset ? 0n : await touchHanging(this.#options, transaction, settles);
     if (hanging > 0n) log.warn(this.#fields({ records: String(hanging) }), 'a forgotten transaction is aborted');
     await transaction.abort();
   }

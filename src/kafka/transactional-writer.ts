@@ -57,4 +57,6 @@ export interface WriterOptions {
    * one. With it, opening also ends what a killed coordinator has forgotten (kafkajs-settling.ts).
    */
   readonly settles?: readonly TopicPartition[];
+  /** The consumer offset that it commits, where that is the position; then any may write to those partitions. */
+  readonly settlesOffset?: Omit<ConsumerOffset, 'offset'>;
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectKafka, type KafkaOptions } from '../../src/kafka/kafkajs-cluster.ts';
+import type { WriterOptions } from '../../src/kafka/transactional-writer.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { createTopic, hookTransactions, readCommitted } from '../support/kafka-real.ts';
 import { viewPartition } from '../support/kafka-wire-log.ts';
@@ -11,9 +12,12 @@ import { eventually } from '../support/raw-kafkajs-cluster.ts';
 import { ownKafkaOrSkip } from '../support/stack.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
-/** The tests' broker keeps all transactions in one partition. */
+/** The tests' broker keeps all transactions in one partition, and all consumer offsets in another. */
 const TRANSACTIONS = ['broker-1', 'data', '__transaction_state-0'];
-const ID = 'forgotten';
+const CONSUMER_OFFSETS = { topic: '__consumer_offsets', partition: 0 };
+const PAGES = ['page 1', 'page 2'] as const;
+
+type Settled = Required<WriterOptions>['settles'];
 
 test('a page of a transaction that a killed coordinator has forgotten is written once, whole', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'forgotten-'));
@@ -21,73 +25,101 @@ test('a page of a transaction that a killed coordinator has forgotten is written
   const kafka = await ownKafkaOrSkip(t, { dataFolder });
   if (!kafka) return;
   const connect = (more: Partial<KafkaOptions> = {}) => {
-    const own = { brokers: kafka.brokers, clientId: ID, clock: systemClock, random: Math.random, log: silent };
+    const own = { brokers: kafka.brokers, clientId: 'test', clock: systemClock, random: Math.random, log: silent };
     const cluster = connectKafka({ ...own, tuning: { requestTimeoutMs: 3_000, disconnectMs: 500 }, ...more });
     t.after(() => cluster.close());
     return cluster;
   };
   const heir = connect();
-  const { name: offsets } = await createTopic(heir);
-  const { name: rows } = await createTopic(heir, {}, 2);
-  const settles = [
-    { topic: offsets, partition: 0 },
-    { topic: rows, partition: 0 },
-    { topic: rows, partition: 1 },
-  ];
-  const page = (value: string) => {
-    const [first, ...others] = settles.map((at) => ({
-      ...at,
-      key: Buffer.from('k'),
-      value: Buffer.from(value),
-      headers: {},
-    }));
-    return first ? [...others, first] : [];
-  };
-  const values = ({ topic, partition }: { readonly topic: string; readonly partition: number }) =>
+  const values = ({ topic, partition }: Settled[number]) =>
     readCommitted(heir, topic, [partition]).then((records) => records.map(({ value }) => String(value)));
-  const position = () => values({ topic: offsets, partition: 0 });
-  const views = () => Promise.all(settles.map((at) => viewPartition({ broker: kafka.brokers[0] ?? '', ...at })));
-  const isClosed = (all: Awaited<ReturnType<typeof views>>) =>
-    all.every(({ lastStableOffset, highWatermark }) => lastStableOffset === highWatermark);
+  const isVisible = async (settles: Settled, pages: readonly string[]) => {
+    for (const at of settles) {
+      const seen = await eventually(
+        `${pages.at(-1)} is there`,
+        () => values(at),
+        (found) => found.length >= pages.length,
+      );
+      assert.deepEqual(seen, pages, `${at.topic} ${at.partition}`);
+    }
+  };
+
+  /** Writes as a source does: the position is the newest record of the first partition. */
+  const source = async () => {
+    const [offsets, rows] = [await createTopic(heir), await createTopic(heir, {}, 2)];
+    const [first, ...others] = [
+      { topic: offsets.name, partition: 0 },
+      { topic: rows.name, partition: 0 },
+      { topic: rows.name, partition: 1 },
+    ] as const;
+    const settles = [first, ...others];
+    const position = async () => (await values(first)).length;
+    return { id: 'source', options: { settles }, written: [...others, first], offset: () => undefined, position };
+  };
+  /** Writes as the price processor does: the position is a consumer offset. */
+  const processor = async () => {
+    const [prices, letters, input] = [await createTopic(heir), await createTopic(heir), await createTopic(heir)];
+    const settles = [prices, letters].map(({ name }) => ({ topic: name, partition: 0 }));
+    const settlesOffset = { groupId: 'prices', topic: input.name, partition: 0 };
+    const offset = (page: number) => ({ ...settlesOffset, offset: BigInt(page) });
+    const position = async () => Number((await heir.consumerOffset('prices', settlesOffset, t.signal)) ?? 0n);
+    return { id: 'processor', options: { settles, settlesOffset }, written: settles, offset, position };
+  };
+  const writers = [await source(), await processor()];
+  const commit = (writer: ReturnType<typeof heir.transactionalWriter>, index: number, page: number) => {
+    const { written = [], offset = () => undefined } = writers[index] ?? {};
+    const value = Buffer.from(PAGES[page - 1] ?? '');
+    const records = written.map((at) => ({ ...at, key: Buffer.from('k'), value, headers: {} }));
+    return writer.commit(records, offset(page));
+  };
+  /** In how many partitions a transaction is open. */
+  const hanging = async () => {
+    const all = [...writers.flatMap(({ written }) => written), CONSUMER_OFFSETS];
+    const views = await Promise.all(all.map((at) => viewPartition({ broker: kafka.brokers[0] ?? '', ...at })));
+    return views.filter(({ lastStableOffset, highWatermark }) => lastStableOffset < highWatermark).length;
+  };
+  const isNone = (count: number) => count === 0;
 
   const sent = Promise.withResolvers<void>();
   const killed = Promise.withResolvers<void>();
   let commits = 0;
   const wrap = hookTransactions({
-    commit(commit) {
-      if (commits++ === 0) return commit();
-      sent.resolve();
+    commit(really) {
+      commits += 1;
+      if (commits <= writers.length) return really();
+      if (commits === 2 * writers.length) sent.resolve();
       return killed.promise;
     },
   });
-  const dying = connect({ wrap }).transactionalWriter(ID, { settles });
-  await dying.open(position, t.signal);
-  await dying.commit(page('page 1'));
-  await eventually('page 1 is visible', position, (seen) => seen.length === 1);
+  const dying = connect({ wrap });
+  const opened = writers.map(({ id, options }) => dying.transactionalWriter(id, options));
+  for (const [index, writer] of opened.entries()) {
+    await writer.open(async () => {}, t.signal);
+    await commit(writer, index, 1);
+  }
+  for (const { written } of writers) await isVisible(written, ['page 1']);
+  await eventually('nothing is open', hanging, isNone);
   await systemClock.sleep(500);
   // All that the coordinator has written by now is what it will know after the kill.
   const [transactions, copy] = [join(dataFolder, ...TRANSACTIONS), join(dataFolder, 'copy')];
   await cp(transactions, copy, { recursive: true });
-  const lost = assert.rejects(dying.commit(page('page 2')), { code: 'TRANSACTION_FAILED' });
+  const lost = opened.map((writer, index) => assert.rejects(commit(writer, index, 2), { code: 'TRANSACTION_FAILED' }));
   await sent.promise;
   await kafka.kill();
   killed.reject(new Error('the broker was killed'));
-  await lost;
+  await Promise.all(lost);
   await rm(transactions, { recursive: true });
   await cp(copy, transactions, { recursive: true });
   await kafka.restart();
-  assert.equal(isClosed(await views()), false, 'page 2 hangs');
+  assert.equal(await hanging(), 6, 'page 2 hangs in every partition, and its consumer offset too');
 
-  const writer = heir.transactionalWriter(ID, { settles });
-  assert.deepEqual(await writer.open(position, t.signal), ['page 1']);
-  await eventually('nothing hangs any more', views, isClosed);
-  await writer.commit(page('page 2'));
-  for (const at of settles) {
-    const seen = await eventually(
-      'page 2 is there',
-      () => values(at),
-      (found) => found.length >= 2,
-    );
-    assert.deepEqual(seen, ['page 1', 'page 2'], `${at.topic === rows ? 'rows' : 'offsets'} ${at.partition}`);
+  const again = writers.map(({ id, options }) => heir.transactionalWriter(id, options));
+  for (const [index, writer] of again.entries()) {
+    assert.equal(await writer.open(writers[index]?.position ?? (async () => 0), t.signal), 1);
   }
+  await eventually('nothing hangs any more', hanging, isNone);
+  for (const [index, writer] of again.entries()) await commit(writer, index, 2);
+  for (const { written } of writers) await isVisible(written, PAGES);
+  for (const { position } of writers)
+    await eventually('the position is that of page 2', position, (page) => page === 2);
 });

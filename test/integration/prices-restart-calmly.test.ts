@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { BatchPriced } from '../../src/observability/processor-events.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { kafkaOrSkip } from '../support/kafka-real.ts';
+import { viewPartition } from '../support/kafka-wire-log.ts';
 import { onceRight, unansweredInputs } from '../support/prices-on-topics.ts';
 import { type RunningConnector, startConnector } from '../support/running-connector.ts';
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
@@ -11,6 +12,9 @@ const INSTRUMENTS = 600;
 const REFRESH_MS = 8_000;
 const CALLS_PER_SECOND = 10;
 const WINDOW_MS = 5_000;
+const PARTITIONS = [0, 1, 2, 3, 4, 5];
+/** The key of what a writer touches its partitions with (and aborts). */
+const SETTLES = '["",{"settles":true}]';
 /** How late timers and polls of a busy machine may be; how long it takes to answer and to commit is measured. */
 const LATE_MS = REFRESH_MS / 10;
 
@@ -72,6 +76,12 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_MS}ms } } }`;
     batchesOf(second).every(({ inputs }) => inputs === 0),
     'no record was answered again',
   );
+  const [broker = ''] = stack.brokers;
+  for (const [topic, partition] of [...PARTITIONS.map((of) => ['prices', of] as const), ['dead-letters', 0] as const]) {
+    const { batches } = await viewPartition({ broker, topic: `${prefix}.${topic}`, partition });
+    const settled = batches.flatMap(({ records }) => records).filter(({ key }) => key === SETTLES);
+    assert.ok(settled.length >= 2, `what a broker may have forgotten of ${topic} ${partition} is ended at each start`);
+  }
   t.diagnostic(
     `fresh after ${Math.round(tookMs)} ms (slowest batch ${Math.round(slowestMs)} ms) with ${after.length} calls; oldest then ${Math.round(ageMaxMs)} ms`,
   );

@@ -5,10 +5,12 @@ import { listOffsets, resetOffset } from '../../../src/app/offsets-operation.ts'
 import { requestState, requestWalk } from '../../../src/app/state-operation.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { decodeState } from '../../../src/connector/source-state.ts';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { offsetKey, offsetPartition, offsetRecord } from '../../../src/kafka/offset-store.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import type { WriterOptions } from '../../../src/kafka/transactional-writer.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
 
 const TEXT = `
@@ -148,4 +150,22 @@ test('topics are never created by a command: that they are missing is told with 
   const { at, broker } = await installation({ withTopics: false });
   await assert.rejects(at(listOffsets), { code: 'TOPIC_MISSING', message: /p\.offsets, p\.states: .*TOPIC_PREFIX/ });
   assert.equal(broker.topic(TOPIC), undefined);
+});
+
+test('a change settles what a killed broker may have forgotten of all that the sources write, its own partition first', async () => {
+  const { at, connector } = await installation();
+  await connector.commit([committed]);
+  let settles: WriterOptions['settles'];
+  await at((place) => {
+    const transactionalWriter: KafkaCluster['transactionalWriter'] = (id, options) => {
+      if (id === `p-sources-${PARTITION}`) settles = options?.settles;
+      return place.kafka.transactionalWriter(id, options);
+    };
+    return resetStopped({ ...place, kafka: { ...place.kafka, transactionalWriter } });
+  });
+  assert.deepEqual(settles?.[0], { topic: TOPIC, partition: PARTITION });
+  const written = settles?.slice(1).map(({ topic, partition }) => `${topic} ${partition}`) ?? [];
+  for (const topic of ['p.instruments 5', 'p.instrument-events 0', 'p.dead-letters 0', 'p.notifications 0']) {
+    assert.ok(written.includes(topic), topic);
+  }
 });
