@@ -18,7 +18,7 @@ export interface Tally {
   warn(what: string): void;
   count(counts: TestCounts): void;
   isGood(): boolean;
-  /** What failed, what was left out, and the last line: `N passed, N failed`, and `, N skipped` when some were. */
+  /** What failed, what was left out, and the last line, always of the form `N passed, N failed`. */
   report(): string;
 }
 
@@ -51,9 +51,10 @@ export function createTally(): Tally {
     report() {
       const list = (title: string, lines: readonly string[]) =>
         lines.length === 0 ? '' : `\n${title}\n${lines.map((line) => `  ${line}\n`).join('')}`;
-      const skipped = total.skipped === 0 ? '' : `, ${total.skipped} skipped`;
-      const last = `${total.passed} passed, ${total.failed} failed${skipped}\n`;
-      return `${list('Failed:', failures)}${list('Left out:', warnings)}\n${last}`;
+      const skipped =
+        total.skipped === 0 ? [] : [`Tests that were skipped, each with its reason above: ${total.skipped}`];
+      const last = `${total.passed} passed, ${total.failed} failed\n`;
+      return `${list('Failed:', failures)}${list('Left out:', [...warnings, ...skipped])}\n${last}`;
     },
   };
 }
