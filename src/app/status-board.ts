@@ -94,7 +94,7 @@ function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const own =
     error instanceof ConnectorError
-      ? `${error.code}: ${error.message}\n${ERROR_CODES[error.code].remedy}`
+      ? `${error.code}: ${error.message}\n${ERROR_CODES[error.code].remedy.replace(/^None: /, 'Nothing to do: ')}`
       : `${error.name}: ${error.message}`;
   return error.cause instanceof Error ? `${own}\nCaused by: ${error.cause.message}` : own;
 }

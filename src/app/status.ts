@@ -1,4 +1,5 @@
 import type { TargetState } from '../connector/source-state.ts';
+import type { NOTIFICATION_KINDS } from '../observability/connector-events.ts';
 import type { Freshness } from '../observability/processor-events.ts';
 
 /** How this process is, as JSON at `/status.json` and as the status page. Instants are ISO 8601, in UTC. */
@@ -29,7 +30,7 @@ export interface ReadinessCheck {
 export interface Notified {
   readonly at: string;
   readonly source: string;
-  readonly kind: string;
+  readonly kind: (typeof NOTIFICATION_KINDS)[number] | 'walkCompleted' | 'sourceFailed';
 }
 
 /** What a task is doing here; `unassigned` when it has not started, is stopped, or runs in another process. */

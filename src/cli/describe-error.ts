@@ -21,5 +21,5 @@ function textOf(error: unknown): string {
   if (!(error instanceof ConnectorError))
     return error instanceof Error ? (error.stack ?? error.message) : String(error);
   const { code, message } = error;
-  return `${code}: ${message}\n${code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : ERROR_CODES[code].remedy}`;
+  return `${code}: ${message}\n${code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : ERROR_CODES[code].remedy.replace(/^None: /, 'Nothing to do: ')}`;
 }

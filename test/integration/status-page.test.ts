@@ -30,6 +30,8 @@ function makeEventful(scene: AdminScene): void {
   board.events.walkCompleted({ source, ...walk, gone: 4, deadLetters: 2, durationMs: 5 } as never);
   board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due' });
   board.events.pageCommitted({ source, page: 9, rows: 9_000, records: 12, deadLetters: 1 } as never);
+  const near = { since: '1-1', secondsToRetentionCliff: 50_000, rows: 0, caughtUp: false, durationMs: 1 };
+  board.events.polled({ source, ...near, endpoint: 'events' });
   const failure = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
   board.events.attemptFailed({ source, failures: 4, waitMs: 30_000, err: failure });
   for (const kind of ['gapSuspected', 'shrinkRefused'] as const) board.events.notified({ source, kind });
@@ -63,6 +65,7 @@ test('the status page is readable by day and night, on a desk and a phone, and l
     assert.equal(await page.evaluate(beyond), 0, `${name} scrolls sideways`);
     assert.equal(await page.evaluate('innerWidth'), width, `${name} is zoomed out`);
     assert.deepEqual(await page.evaluate(TOO_WIDE), [], name);
+    assert.deepEqual(await page.evaluate(OUT_OF_CARD), [], name);
     const weak = ((await page.evaluate(CONTRASTS)) as [string, number][]).filter(([, ratio]) => ratio < LEAST_CONTRAST);
     assert.deepEqual(weak, [], `${name}: text that is hard to read`);
     const { SCREENSHOTS } = process.env;
@@ -94,6 +97,11 @@ test('the status page is readable by day and night, on a desk and a phone, and l
 /** Elements that reach beyond the screen. */
 const TOO_WIDE = `[...document.querySelectorAll('main *')]
   .filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+  .map((element) => element.outerHTML.slice(0, 100))`;
+
+/** Elements that reach beyond the card that they stand in. */
+const OUT_OF_CARD = `[...document.querySelectorAll('.card *')]
+  .filter((element) => element.getBoundingClientRect().right > element.closest('.card').getBoundingClientRect().right + 0.5)
   .map((element) => element.outerHTML.slice(0, 100))`;
 
 /** Each element with text of its own, with the contrast of its colour to what lies behind it. */

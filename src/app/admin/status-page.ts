@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Status } from '../status.ts';
-import { ago, duration } from './ages.ts';
+import { duration } from './ages.ts';
 import { type Html, html } from './html.ts';
-import { processorCard, sourceCard } from './status-cards.ts';
+import { processorCard, shownState, sourceCard, urgency } from './status-cards.ts';
+import { newsItem } from './status-news.ts';
 import { STATUS_STYLE } from './status-style.ts';
 
 const REFRESH_SECONDS = 5;
@@ -33,32 +34,46 @@ export function statusPage(status: Status): string {
 <main>
 <header><h1>${prefix}</h1>${readiness}<span class="soft right"><time datetime="${at}">${clockTime(at)}</time>, up ${duration(upSeconds)}</span></header>
 ${ready ? null : checks(status)}
-<section><h2>Sources</h2><div class="cards">${sources.map((source) => sourceCard(source, at))}</div></section>
-${processor === null ? null : html`<section><h2>Prices</h2><div class="cards">${processorCard(processor, at)}</div></section>`}
+<section><h2>${processor === null ? 'Sources' : 'Sources and prices'}<span class="soft">${summary(status)}</span></h2>
+<div class="cards">${urgentFirst(sources).map((source) => sourceCard(source, at))}${processor === null ? null : processorCard(processor, at)}</div></section>
 ${notifications(status)}
 ${ready ? checks(status) : null}
 <footer>structured-products-connect ${version}, Kafka cluster ${kafkaClusterId ?? 'not reached yet'}.
-The same as <a href="/status.json">JSON</a>; <a href="/readyz?verbose">readiness</a>; <a href="/metrics">metrics</a>.</footer>
+Counts are of this process, since its start. The same as <a href="/status.json">JSON</a>; <a href="/readyz?verbose">readiness</a>; <a href="/metrics">metrics</a>.</footer>
 </main>
 </body>
 </html>
 `.html;
 }
 
+/** `3 sources: 2 running, 1 failed`. */
+function summary({ sources }: Status): string {
+  const counts = new Map<string, number>();
+  for (const source of sources) counts.set(shownState(source), (counts.get(shownState(source)) ?? 0) + 1);
+  const told = [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
+  return `${sources.length} ${sources.length === 1 ? 'source' : 'sources'}: ${told || 'none runs in this process'}`;
+}
+
+/** What needs somebody comes first; the others stand as in the settings. */
+function urgentFirst(sources: Status['sources']): Status['sources'] {
+  return [...sources].sort((a, b) => urgency(a) - urgency(b));
+}
+
 function checks({ checks: all }: Status): Html {
-  const items = all.map(
-    ({ name, ok, why }) => html`<li>${badge(ok ? 'ok' : 'no', ok ? 'good' : 'bad')}<span>${name}: ${why}</span></li>\n`,
-  );
+  const items = [...all]
+    .sort((a, b) => Number(a.ok) - Number(b.ok))
+    .map(
+      ({ name, ok, why }) =>
+        html`<li>${badge(ok ? 'ok' : 'no', ok ? 'good' : 'bad')}<span>${name}: ${why}</span></li>\n`,
+    );
   return html`<section><h2>Readiness</h2><div class="card"><ul>${items}</ul></div></section>`;
 }
 
 function notifications({ notifications: newest, at }: Status): Html {
-  const items = newest.map(
-    (one) =>
-      html`<li><span>${one.kind}, source ${one.source} <span class="soft"><time datetime="${one.at}">${ago(one.at, at)}</time></span></span></li>\n`,
-  );
-  const shown = items.length > 0 ? html`<ul>${items}</ul>` : html`<span class="soft">None since the start.</span>`;
-  return html`<section><h2>Notifications</h2><div class="card">${shown}</div></section>`;
+  const items = newest.map((one) => newsItem(one, at));
+  const shown =
+    items.length > 0 ? html`<ul class="news">${items}</ul>` : html`<span class="soft">None since the start.</span>`;
+  return html`<section><h2>Notifications<span class="soft">the newest from here; the topic says more of each</span></h2><div class="card">${shown}</div></section>`;
 }
 
 function clockTime(instant: string): string {

@@ -12,22 +12,26 @@ main { max-width: 76rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere;
 header { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; margin-bottom: 1rem; }
 h1 { font-size: 1.35rem; margin: 0; }
 h2 { font-size: 1.05rem; margin: 1.5rem 0 .5rem; }
+h2 .soft { margin-left: .5rem; }
 h3 { font-size: 1.05rem; margin: 0; display: flex; flex-wrap: wrap; gap: .25rem .5rem; align-items: center; }
 p { margin: .5rem 0 0; }
 .soft { color: var(--soft); font-size: .875rem; font-weight: 400; }
 .right { margin-left: auto; }
-.cards { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 23rem), 1fr)); align-items: start; }
+.cards { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 23rem), 1fr)); align-items: start; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1rem; min-width: 0; }
-.badge { border-radius: 1rem; padding: .05rem .6rem; font-size: .8rem; font-weight: 600; background: var(--plain-back);
-  color: var(--text); white-space: nowrap; }
+.cards .card { max-width: 46rem; }
+.badge { border-radius: .8rem; padding: .05rem .6rem; font-size: .8rem; font-weight: 600; background: var(--plain-back);
+  color: var(--text); display: inline-block; }
+.note { border-radius: .4rem; padding: .5rem .7rem; margin-top: .7rem; white-space: pre-line; font-size: .875rem;
+  background: var(--plain-back); }
 .good { background: var(--good-back); color: var(--good); }
 .bad { background: var(--bad-back); color: var(--bad); }
 .wait { background: var(--wait-back); color: var(--wait); }
 dl { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .2rem .9rem; margin: .7rem 0 0; font-size: .925rem; }
 dt { color: var(--soft); }
 dd { margin: 0; min-width: 0; font-variant-numeric: tabular-nums; }
-.note { border-radius: .4rem; padding: .5rem .7rem; margin-top: .7rem; white-space: pre-line; font-size: .875rem; }
-progress { width: 100%; height: .5rem; margin-top: .35rem; display: block; accent-color: var(--good); }
+progress { width: 100%; height: .6rem; margin-top: .35rem; display: block; accent-color: var(--good); }
+.news { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 23rem), 1fr)); gap: 0 1.5rem; }
 ul { list-style: none; margin: 0; padding: 0; font-size: .925rem; }
 li { display: flex; gap: .6rem; padding: .2rem 0; }
 li .badge { align-self: flex-start; flex: none; }

@@ -5,6 +5,8 @@ import { html } from '../../../../src/app/admin/html.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import { makeReady, startAdminScene } from '../../../support/admin-scene.ts';
 
+/** With spaces where lines may not end, too. */
+const pageOf = async (answer: Response) => (await answer.text()).replaceAll('\u00a0', ' ');
 const asPage = { headers: { accept: 'text/html,application/xhtml+xml' } };
 
 test('a browser gets a page at the root, which asks for itself again and for nothing else', async (t) => {
@@ -13,7 +15,7 @@ test('a browser gets a page at the root, which asks for itself again and for not
   const answer = await scene.ask('/', asPage);
   assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
   assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[^']+'/);
-  const page = await answer.text();
+  const page = await pageOf(answer);
   assert.match(page, /<meta http-equiv="refresh" content="5">/);
   assert.doesNotMatch(page, /<script|\bsrc=|\bon\w+=|https?:/i);
   assert.match(page, /RUNNING/);
@@ -27,7 +29,7 @@ test('whatever is shown is escaped, and no secret is', async (t) => {
   board.events.sourceFailed({ source: 'checks', err: new Error('<script>alert("1")</script> hunter2 \u001b[2J') });
   board.events.notified({ source: '<img src=x>', kind: 'gapProven' });
   board.events.attemptFailed({ source: 'instruments', failures: 2, waitMs: 5_000, err: new Error('<i>no</i>') });
-  const page = await (await scene.ask('/', asPage)).text();
+  const page = await pageOf(await scene.ask('/', asPage));
   assert.doesNotMatch(page, /<script|<img|<i>|hunter2/);
   assert.ok(!page.includes('\u001b'));
   assert.match(page, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt; \[redacted\]/);
@@ -46,8 +48,8 @@ test('the page tells how far each source is', async (t) => {
   board.events.walkStarted({ source, walk: 3, since: '7-1', why: 'due' });
   board.events.notified({ source, kind: 'shrinkRefused' });
   scene.now += 65_000;
-  const page = await (await scene.ask('/', asPage)).text();
-  for (const part of ['behind', '7-1', '1 min 5 s ago', 'kept for 58 min 55 s', 'no. 3 runs', 'shrinkRefused']) {
+  const page = await pageOf(await scene.ask('/', asPage));
+  for (const part of ['behind', '7-1', '1 min 5 s ago', 'kept for 58 min 55 s', 'no. 3 runs', 'shrink refused']) {
     assert.ok(page.includes(part), `${part} is missing`);
   }
   const { sources } = (await (await scene.ask('/status.json')).json()) as { sources: Record<string, unknown>[] };
@@ -84,6 +86,45 @@ test('a walk goes on counting when its writer is opened again, and shows how muc
   assert.deepEqual(board.status().sources[0]?.written, { instruments: 16, events: 0, checks: 0, deadLetters: 2 });
 });
 
+test('what needs somebody stands first, and how many do what is told above', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  const cards = async () => {
+    const page = await pageOf(await scene.ask('/', asPage));
+    return {
+      page,
+      names: [...page.matchAll(/<h3>(\S+) <span class="badge ([a-z]*)">([^<]*)/g)].map((match) => match.slice(1)),
+    };
+  };
+  const calm = await cards();
+  assert.deepEqual(calm.names[0], ['instruments', 'good', 'RUNNING']);
+  assert.match(calm.page, /2 sources: 2 running</);
+  board.events.attemptFailed({
+    source: 'instruments',
+    failures: 2,
+    waitMs: 5_000,
+    err: new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.'),
+  });
+  board.events.sourceFailed({ source: 'checks', err: new ConnectorError('OFFSET_UNREADABLE', 'It is no offset.') });
+  const { page, names } = await cards();
+  assert.deepEqual(names.slice(0, 2), [
+    ['checks', 'bad', 'FAILED'],
+    ['instruments', 'wait', 'RUNNING, trying again'],
+  ]);
+  assert.match(page, /2 sources: 1 running, 1 failed</);
+  assert.match(page, /<li><span class="badge bad">no<\/span><span>source checks: failed/);
+  assert.ok(page.indexOf('source checks: failed') < page.indexOf('process: it runs'));
+});
+
+test('a source that another replica runs is told as such, with nothing more', async (t) => {
+  const scene = await startAdminScene(t);
+  scene.board.events.replicaJoined({ partitions: [], sources: [] });
+  const page = await pageOf(await scene.ask('/', asPage));
+  assert.equal(page.match(/Another replica runs it\./g)?.length, 2);
+  assert.doesNotMatch(page, /Last poll/);
+});
+
 test('the processor shows how fresh its prices are', async (t) => {
   const scene = await startAdminScene(t);
   const { board } = scene;
@@ -92,14 +133,19 @@ test('the processor shows how fresh its prices are', async (t) => {
     ...fresh,
     overdue: 3,
     pulled: 2,
-    failing: { 'status 404': 5 },
+    failing: { 'status 404': 5, none: 1_000 },
     unansweredInputs: 0,
     lag: 7,
   });
   board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
   board.processorEvents.processorJoined({ partitions: 1 });
-  const page = await (await scene.ask('/', asPage)).text();
-  for (const part of ['1,200, of them priced 1,100', 'half below 30 s, 99 % below 1 min 1 s', '7 records']) {
+  const page = await pageOf(await scene.ask('/', asPage));
+  for (const part of [
+    '1,200, of them priced 1,100',
+    'half below 30 s, 99 % below 1 min 1 s',
+    '7 records',
+    '1,005 (none: 1,000, status 404: 5)',
+  ]) {
     assert.ok(page.includes(part), `${part} is missing`);
   }
 });

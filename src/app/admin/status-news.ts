@@ -1,0 +1,21 @@
+import type { Notified } from '../status.ts';
+import { ago } from './ages.ts';
+import { type Html, html } from './html.ts';
+
+/** How each kind is told to people, and how it looks. */
+const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, look: 'good' | 'wait' | 'bad']>> = {
+  walkCompleted: ['walk completed', 'good'],
+  gapSuspected: ['retention gap suspected', 'wait'],
+  gapProven: ['retention gap', 'bad'],
+  streamReset: ['stream reset', 'bad'],
+  offsetReset: ['offset reset', 'wait'],
+  shrinkRefused: ['shrink refused', 'bad'],
+  deletionSkipped: ['deletion skipped', 'wait'],
+  sourceFailed: ['source failed', 'bad'],
+};
+
+/** One notification as an item of a list. */
+export function newsItem({ kind, source, at }: Notified, now: string): Html {
+  const [text, look] = KINDS[kind];
+  return html`<li><span class="badge ${look}">${text}</span><span>${source} <span class="soft"><time datetime="${at}">${ago(at, now)}</time></span></span></li>\n`;
+}
