@@ -12,6 +12,7 @@ import { loadKafkajs } from './kafkajs-patches.ts';
 import { createKafkajsReader } from './kafkajs-reader.ts';
 import { createKafkajsTail } from './kafkajs-tail.ts';
 import { KafkajsWriter } from './kafkajs-writer.ts';
+import { OpenWriters } from './open-writers.ts';
 import { ensureTopics } from './topic-admin.ts';
 import { DEFAULT_TUNING, type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { zstdCodec } from './zstd-codec.ts';
@@ -66,7 +67,7 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
   const logReader = createKafkajsReader({ kafkajs, kafka, clientId, tuning, clock, log });
   const logTail = createKafkajsTail({ kafkajs, kafka, clientId, tuning, clock, random, log });
   const groupReader = createKafkajsGroupReader({ kafkajs, kafka, tuning, clock, log });
-  const writers = new Set<KafkajsWriter>();
+  const writers = new OpenWriters();
   return {
     logReader,
     logTail,
@@ -83,13 +84,12 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
         random,
         log,
       });
-      writers.add(writer);
-      return writer;
+      return writers.watched(writer);
     },
     ensureTopics: (topics, { create }) => ensureTopics({ kafkajs, kafka, tuning, clock }, topics, { create }),
     clusterId: () => fetchClusterId({ kafka, tuning }),
     async close() {
-      await Promise.all([...writers].map((writer) => writer.close()));
+      await writers.close();
       await Promise.all([logReader.close(), logTail.close(), groupReader.close()]);
     },
   };

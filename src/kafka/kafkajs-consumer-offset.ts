@@ -13,10 +13,18 @@ export async function fetchConsumerOffset(
   signal: AbortSignal,
 ): Promise<bigint | null> {
   signal.throwIfAborted();
-  const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
+  const ask = async () => {
+    const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
+    try {
+      await admin.connect();
+      return await admin.fetchOffsets({ groupId, topics: [topic] });
+    } finally {
+      // Not before: a client that is disconnected while it connects stays connected.
+      admin.disconnect().catch(() => {});
+    }
+  };
   try {
-    const asked = admin.connect().then(() => admin.fetchOffsets({ groupId, topics: [topic] }));
-    const found = (await untilAborted(asked, signal)).find((answer) => answer.topic === topic);
+    const found = (await untilAborted(ask(), signal)).find((answer) => answer.topic === topic);
     const committed = found?.partitions.find((answer) => answer.partition === partition)?.offset;
     if (committed === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
     // -1 stands for none. -2 is what kafkajs commits when the position has fallen out of the log: from its beginning.
@@ -29,7 +37,5 @@ export async function fetchConsumerOffset(
         'Check kafka.brokers and that the topic exists.',
       { cause, fields: { groupId, topic, partition } },
     );
-  } finally {
-    admin.disconnect().catch(() => {});
   }
 }

@@ -4,6 +4,7 @@ import type { KafkaCluster } from './cluster.ts';
 import { type MemoryBroker, MemoryFenced } from './memory-broker.ts';
 import { createMemoryGroupReader } from './memory-group-reader.ts';
 import { createMemoryTail } from './memory-tail.ts';
+import { OpenWriters } from './open-writers.ts';
 import type { OutgoingRecord } from './record.ts';
 import { planSends } from './send-plan.ts';
 import { compareTopic } from './topic-comparison.ts';
@@ -28,12 +29,10 @@ const DEFAULT_MAX_MESSAGE_BYTES = 1_048_588;
 /** Kafka in memory, with the transactional semantics of the real one; the same contract tests run against both. */
 export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster {
   const { broker } = options;
-  const writers = new Set<TransactionalWriter>();
+  const writers = new OpenWriters();
   return {
     transactionalWriter(transactionalId, writerOptions = {}) {
-      const writer = new MemoryWriter(transactionalId, { ...options, ...writerOptions });
-      writers.add(writer);
-      return writer;
+      return writers.watched(new MemoryWriter(transactionalId, { ...options, ...writerOptions }));
     },
     logTail: createMemoryTail(broker),
     groupReader: createMemoryGroupReader(broker),
@@ -83,7 +82,7 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
     },
     clusterId: async () => 'memory',
     async close() {
-      await Promise.all([...writers].map((writer) => writer.close()));
+      await writers.close();
     },
   };
 }
