@@ -15,8 +15,8 @@ import { type Ran, runWith } from '../unit/cli/terminal.ts';
 
 /** They go on until they are stopped; the tests of each start and stop them. */
 const ENDLESS = /^(spconnect (run|simulate|demo(?!.* --once))|npm run (demo(?!.* --once)|simulate))/;
-/** The campaigns: this test is part of the one, and the other takes minutes. */
-const CAMPAIGN = /^npm (test|run bench)\b/;
+/** The campaigns: this test is part of the first, and the others take minutes. */
+const CAMPAIGN = /^npm (test|run bench|run test:compose)\b/;
 /** Stands for what only the reader knows. */
 const PLACEHOLDER = /[<>…[\]]/;
 const COMMAND = /^((npx )?spconnect [a-z].*|npm run [a-z].*)$/;

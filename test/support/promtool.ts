@@ -36,7 +36,12 @@ export async function promtoolOrSkip(t: TestContext): Promise<Promtool | undefin
 async function findPromtool(): Promise<string> {
   const onPath = await run('promtool', ['--version']).catch(() => undefined);
   if (onPath) return 'promtool';
-  return join(await cachedFolder(join(cacheRoot(process.env), 'promtool'), systemClock, download), 'promtool');
+  return join(await prometheusPrograms(), 'promtool');
+}
+
+/** The folder with `prometheus` and `promtool` of Debian's package. */
+export function prometheusPrograms(): Promise<string> {
+  return cachedFolder(join(cacheRoot(process.env), 'prometheus'), systemClock, download);
 }
 
 /** With lists and cache of its own, apt needs neither root nor lists that somebody has fetched before. */
@@ -53,7 +58,9 @@ async function download(partial: string): Promise<string> {
   await run('apt-get', [...own, 'download', 'prometheus'], { cwd: partial, signal });
   const [archive] = (await readdir(partial)).filter((name) => name.endsWith('.deb'));
   await run('dpkg-deb', ['-x', archive ?? '', unpacked ?? ''], { cwd: partial, signal });
-  await rename(join(unpacked ?? '', 'usr/bin/promtool'), join(files ?? '', 'promtool'));
+  for (const name of ['prometheus', 'promtool']) {
+    await rename(join(unpacked ?? '', 'usr/bin', name), join(files ?? '', name));
+  }
   return files ?? '';
 }
 

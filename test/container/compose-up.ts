@@ -1,0 +1,146 @@
+// Brings the compose file up as it is, with all its profiles, and looks at what runs. Images that cannot be pulled are
+// replaced by stand-ins under their very names; which they are, and what in them is real, is told.
+//
+//   npm run test:compose -- [--install] [--keep]
+//
+//   --install   root may install Docker with apt-get when it is missing
+//   --keep      leaves the stand-ins on a Docker daemon that was there before
+//
+// Exit codes: 0 all is as it should be, 1 something is not, 3 it cannot run here, and says what is missing.
+
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { parse } from 'yaml';
+import { acceptsConnections } from '../../src/demo/probes.ts';
+import { ConnectorError } from '../../src/errors.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { type Campaign, createCampaign } from './campaign.ts';
+import { findCompose } from './compose-program.ts';
+import { openComposeProject, publishedPorts, readText } from './compose-project.ts';
+import { checkConnector } from './connector-checks.ts';
+import { type DockerEngine, findDockerEngine } from './docker-engine.ts';
+import { checkObservability, checkUi } from './profile-checks.ts';
+import { run } from './run.ts';
+import { ensureImages, type ImagesAtHand, imagesNeeded } from './stand-ins.ts';
+
+const CANNOT_RUN = 3;
+const INTEGRATION_LIMIT_MS = 900_000;
+/** Short, and it needs all of the stack: Kafka's transactions, the registry, and readers. */
+const INTEGRATION_TEST = 'topic-equals-ledger';
+
+const root = resolve(import.meta.dirname, '../..');
+const composeText = readText(root, 'docker-compose.yml');
+const { values } = parseArgs({ options: { install: { type: 'boolean' }, keep: { type: 'boolean' } } });
+const interrupted = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(name, () => interrupted.abort(new Error(`Interrupted by ${name}`)));
+}
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+try {
+  process.exitCode = await runCampaign();
+} catch (error) {
+  if (!(error instanceof ConnectorError)) throw error;
+  say(`\nCANNOT RUN HERE, nothing was shown: ${error.message}`);
+  process.exitCode = CANNOT_RUN;
+}
+
+async function runCampaign(): Promise<number> {
+  await portsAreFree();
+  const campaign = createCampaign(() => systemClock.monotonicMs(), say, interrupted.signal);
+  const engine = await findDockerEngine({ mayInstall: values.install === true });
+  let images: ImagesAtHand | undefined;
+  try {
+    say(
+      `Docker ${await engine.docker(['version', '--format', '{{.Server.Version}}'])}, ${engine.isOwn ? 'started here' : 'as found'}`,
+    );
+    const compose = await findCompose(say);
+    const context = { env: process.env, clock: systemClock, onProgress: say, signal: interrupted.signal };
+    images = await ensureImages(engine, imagesNeeded(composeText, readText(root, 'Dockerfile')), context);
+    say(`Real images: ${images.real.join(', ') || 'NONE'}. Stand-ins: ${images.standIns.join(', ') || 'none'}.`);
+    await showCompose(campaign, engine, compose);
+    await showLocalStack(campaign);
+    say(campaign.report());
+    return campaign.failures() === 0 ? 0 : 1;
+  } finally {
+    if (!engine.isOwn && values.keep !== true) await images?.remove();
+    await engine.stop();
+  }
+}
+
+async function portsAreFree(): Promise<void> {
+  for (const port of publishedPorts(composeText)) {
+    if (!(await acceptsConnections('127.0.0.1', port))) continue;
+    throw new ConnectorError('STACK_UNAVAILABLE', `port ${port}, which the compose file publishes, is in use`);
+  }
+}
+
+async function showCompose(campaign: Campaign, engine: DockerEngine, compose: readonly string[]): Promise<void> {
+  const project = openComposeProject(root, compose, interrupted.signal);
+  const down = () => project.compose(['--profile', '*', 'down', '--volumes', '--timeout', '10']);
+  const { step, part } = campaign;
+  // What a campaign that was killed has left.
+  await down();
+  try {
+    await part('docker compose', async () => {
+      await step('the image is built by the Dockerfile', async () => {
+        await project.build();
+        return undefined;
+      });
+      await step('`docker compose up --build --wait` returns', async () => {
+        await project.up([], '--build');
+        return undefined;
+      });
+      await checkConnector({ campaign, engine, project, instruments: simulatedInstruments() });
+    });
+    await part('Profile observability', () => checkObservability(campaign, project, root));
+    await part('Profile ui', () => checkUi(campaign, project));
+  } finally {
+    await down();
+  }
+  await part('Afterwards', () =>
+    step('`docker compose down --volumes` leaves neither container nor volume', async () => {
+      const states = await project.states();
+      const volumes = await engine.docker([
+        'volume',
+        'ls',
+        '--quiet',
+        '--filter',
+        `label=com.docker.compose.project=${project.name}`,
+      ]);
+      if (states.length > 0 || volumes !== '') throw new Error(`${JSON.stringify(states)} ${volumes}`);
+      return undefined;
+    }),
+  );
+}
+
+/** The local stack of demo and tests, as containers of the same images. */
+async function showLocalStack(campaign: Campaign): Promise<void> {
+  await campaign.part('The local stack of demo and tests with Docker', () =>
+    campaign.step(
+      `the integration test ${INTEGRATION_TEST} passes on a Kafka and a registry in containers`,
+      async () => {
+        const { KAFKA_BROKERS, SCHEMA_REGISTRY_URL, ...rest } = process.env;
+        const env = { ...rest, CI: 'true', TESTCONTAINERS_RYUK_DISABLED: 'true' };
+        const output = await run(process.execPath, ['test/run.ts', INTEGRATION_TEST], {
+          cwd: root,
+          env,
+          limitMs: INTEGRATION_LIMIT_MS,
+        });
+        // Without Docker it would pass too, with Java.
+        if (!output.includes('stack: Docker: starting') || output.includes(' on Java ')) {
+          throw new Error(`It was not Docker that started it:\n${output}`);
+        }
+        return output.split('\n').at(-1);
+      },
+    ),
+  );
+}
+
+function simulatedInstruments(): number {
+  const { services } = parse(composeText, { merge: true }) as {
+    services: { simulator: { command: readonly string[] } };
+  };
+  const { command } = services.simulator;
+  return Number(command[command.indexOf('--instruments') + 1]);
+}
