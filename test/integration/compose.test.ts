@@ -27,7 +27,10 @@ interface Service {
 const root = resolve(import.meta.dirname, '../..');
 const FILE = join(root, 'docker-compose.yml');
 const text = readFileSync(FILE, 'utf8');
-const { services } = parse(text, { merge: true }) as { readonly services: Readonly<Record<string, Service>> };
+const { services, volumes } = parse(text, { merge: true }) as {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, null>>;
+};
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
 
 function service(name: string): Service {
@@ -97,4 +100,34 @@ test('the connector knows every variable that it is given, and plain http is for
   assert.match(example, /^ALLOW_HTTP=false$/m);
   const http = Object.entries(environment).filter(([, value]) => String(value).includes('http://'));
   for (const [name, value] of http) assert.match(String(value), /http:\/\/(simulator:8090|registry:8080)\//, name);
+});
+
+test('what the services are told of each other is there: two listeners, ports, volumes, what is scraped and shown', () => {
+  const kafka = service('kafka').environment ?? {};
+  const addresses = (name: string) =>
+    new Map(
+      String(kafka[name])
+        .split(',')
+        .map((text) => text.split('://') as [string, string]),
+    );
+  const [listeners, advertised] = [addresses('KAFKA_LISTENERS'), addresses('KAFKA_ADVERTISED_LISTENERS')];
+  const port = (address = '') => address.split(':')[1];
+  assert.equal(advertised.get('INSIDE'), service('connector').environment?.KAFKA_BROKERS);
+  assert.equal(advertised.get('HOST'), `localhost:${port(listeners.get('HOST'))}`);
+  assert.equal(port(advertised.get('INSIDE')), port(listeners.get('INSIDE')));
+  assert.deepEqual(service('kafka').ports, [`127.0.0.1:9092:${port(listeners.get('HOST'))}`]);
+
+  const used = Object.values(services).flatMap(({ volumes: mounted = [] }) => mounted.map((one) => one.split(':')[0]));
+  for (const name of Object.keys(volumes)) assert.ok(used.includes(name), name);
+  for (const path of used) assert.match(path ?? '', /^\.\/|^\$\{SECRETS|^(kafka|prometheus)-data$/);
+
+  const profiles = Object.fromEntries(Object.entries(services).map(([name, one]) => [name, one.profiles?.join()]));
+  const base = { kafka: undefined, registry: undefined, simulator: undefined, connector: undefined };
+  assert.deepEqual(profiles, { ...base, prometheus: 'observability', grafana: 'observability', ui: 'ui' });
+  const scraping = readFileSync(join(root, 'config/prometheus/prometheus.yml'), 'utf8');
+  assert.ok(scraping.includes("targets: ['connector:8083']"));
+  assert.equal(service('connector').environment?.ADMIN_HOST, '0.0.0.0');
+  const shown = readFileSync(join(root, 'config/grafana/provisioning/datasources/prometheus.yml'), 'utf8');
+  assert.ok(shown.includes('url: http://prometheus:9090'));
+  assert.equal(service('ui').environment?.KAFKA_CLUSTERS_0_KAFKACONNECT_0_ADDRESS, 'http://connector:8083');
 });
