@@ -33,7 +33,9 @@ export function createControl(
       return { size: simulator.size };
     },
     'POST clock': (body) => {
-      simulator.advanceClock((body as { advanceMs: number }).advanceMs);
+      const { advanceMs } = body as { advanceMs?: number };
+      if (!Number.isSafeInteger(advanceMs)) throw new RangeError('advanceMs is no whole number of milliseconds.');
+      simulator.advanceClock(Number(advanceMs));
       return { wallMs: simulator.wallMs() };
     },
     'POST faults': (body) => simulator.injectFaults((Array.isArray(body) ? body : [body]) as FaultRule[]),

@@ -109,6 +109,8 @@ test('unknown paths, wrong methods and bad control bodies are refused', async (t
   assert.equal((await control('GET', 'other')).status, 404);
   assert.equal((await control('POST', 'publish', { kind: 'vanish', id: 'abc' })).status, 400);
   assert.equal((await control('POST', 'stream/reset', { to: 'abc' })).status, 400);
+  assert.equal((await control('POST', 'clock', { advance: 1 })).status, 400);
+  assert.ok(provider.simulator.wallMs() > 0);
 });
 
 for (const [remoteAddress, status] of [
