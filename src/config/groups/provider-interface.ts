@@ -3,9 +3,10 @@ import type { SecretReader } from '../secret.ts';
 import { decimal, duration, flag, nullable, pemFile, secret, setting, text, wholeNumber } from '../setting.ts';
 import { requireTls } from './endpoint.ts';
 
-const noProxy = text('hosts separated by commas, like .example.com,10.0.0.7', /^[A-Za-z0-9.*_:[\],\s-]+$/).transform(
-  (given) => given.split(/[,\s]+/).filter((host) => host !== ''),
-);
+const noProxy = text(
+  'hosts separated by commas, like .example.com,10.0.0.7,172.16.0.0/12',
+  /^[\w.*:/[\],\s-]+$/,
+).transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''));
 
 /** What the two interfaces of the provider have in common, but for their address and their authentication. */
 export function interfaceSettings(secrets: SecretReader, askers: string) {
@@ -21,7 +22,7 @@ export function interfaceSettings(secrets: SecretReader, askers: string) {
     ),
     noProxy: setting(
       nullable(noProxy),
-      'Hosts that are reached without it, separated by commas: names, .suffixes, host:port, or *.',
+      'Hosts that are reached without it, separated by commas: names, .suffixes, host:port, ranges like 10.0.0.0/8, or *.',
       null,
     ),
     ca: setting(nullable(pemFile(secrets)), 'PEM file of the authorities to trust besides the usual ones.', null),
