@@ -87,11 +87,13 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
       problems.push({ path: [], message: `longer than ${MAXIMUM_CHARACTERS} characters` });
       return undefined;
     }
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+    // Any quieter, it would pass over a second document in silence.
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
     for (const error of document.errors) {
       const position = positionAt(error.pos[0]);
       // The parser quotes what it read, which may be a secret: its sentence is used up to there.
-      const message = `not YAML: ${error.message.split(/[:"`]/)[0]}${hintFor(text.split('\n')[(position?.line ?? 0) - 1])}`;
+      const said = `not YAML: ${error.message.split(/[:"`]/)[0]}${hintFor(text.split('\n')[(position?.line ?? 0) - 1])}`;
+      const message = error.code === 'MULTIPLE_DOCS' ? 'a second document begins here; settings are one' : said;
       problems.push({ path: [], message, ...(position && { position }) });
     }
     return document.errors.length > 0 ? undefined : convert(document.contents, [], undefined, document);

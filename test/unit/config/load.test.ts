@@ -152,6 +152,19 @@ schemaRegistry: { url: "https://a.example/?key=${CANARY}" }`);
   assert.ok(!problems.join('\n').includes(CANARY), problems.join('\n'));
 });
 
+test("a company's NO_PROXY is taken as it is, ranges of addresses among it", async () => {
+  const NO_PROXY = 'localhost,127.0.0.1,.corp.example,10.0.0.0/8,fd00::/8,svc:8443';
+  const referenceData =
+    'referenceData: { url: "https://provider.example/api", auth: { type: none }, noProxy: "${NO_PROXY}" }';
+  const settings = await loadSettings({ text: settingsText({ referenceData }), env: { NO_PROXY } });
+  assert.deepEqual(settings.referenceData.noProxy, NO_PROXY.split(','));
+});
+
+test('a second document in the file is refused, not passed over', async () => {
+  const problems = await problemsIn(`prefix: a\n---\nprefix: ${CANARY}\n`);
+  assert.deepEqual(problems, ['config/connector.yaml:2:1 a second document begins here; settings are one']);
+});
+
 test('broken YAML is told by its place, without its text', async () => {
   for (const text of [
     `a: "${CANARY}\nb: 1`,
