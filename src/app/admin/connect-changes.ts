@@ -65,13 +65,14 @@ export function addConnectChanges(app: FastifyInstance, reads: ConnectReads, ope
     return reply.code(202).send();
   });
 
-  const refuse = () => {
-    throw new RestError(405, IS_A_FILE);
+  const refuse = (status: number) => {
+    throw new RestError(status, IS_A_FILE);
   };
-  app.post('/connectors', refuse);
-  app.delete<Named>('/connectors/:name', ({ params }) => find(params.name) && refuse());
-  app.put<Named>('/connectors/:name/config', refuse);
-  app.patch<Named>('/connectors/:name/config', ({ params }) => find(params.name) && refuse());
+  // With the status of a configuration that is not right: of such an answer tools show the text, of a 405 they do not.
+  app.post('/connectors', () => refuse(400));
+  app.put<Named>('/connectors/:name/config', () => refuse(400));
+  app.patch<Named>('/connectors/:name/config', ({ params }) => find(params.name) && refuse(400));
+  app.delete<Named>('/connectors/:name', ({ params }) => find(params.name) && refuse(405));
 }
 
 /** As Java reads it: true in any case of letters, all else false. */
