@@ -35,12 +35,12 @@ export interface DockerEngine {
 export async function findDockerEngine(options: { readonly mayInstall: boolean }): Promise<DockerEngine> {
   const isRoot = process.getuid?.() === 0;
   if (options.mayInstall && isRoot) await installMissing();
-  if ((await findProgram('docker')) === undefined) throw missing('the program docker', 'docker.io');
+  if ((await findProgram('docker')) === undefined) throw missing('there is no program docker');
   const answer = await docker(['version', '--format', '{{.Server.Version}}']).catch((error: Error) => error);
   if (typeof answer === 'string') return { isOwn: false, docker, stop: async () => undefined };
   if (!isRoot) throw new ConnectorError('STACK_UNAVAILABLE', 'no Docker daemon answers, and only root may start one');
   const dockerd = await findProgram('dockerd');
-  if (dockerd === undefined) throw missing('a Docker daemon, or the program dockerd', 'docker.io');
+  if (dockerd === undefined) throw missing('no Docker daemon answers, and there is no program dockerd');
   return startEngine(dockerd);
 }
 
@@ -48,11 +48,8 @@ function docker(args: readonly string[], limitMs?: number): Promise<string> {
   return run('docker', args, limitMs === undefined ? {} : { limitMs });
 }
 
-function missing(what: string, name: string): ConnectorError {
-  return new ConnectorError(
-    'STACK_UNAVAILABLE',
-    `there is no ${what}; with --install, root gets Debian's package ${name} by apt-get`,
-  );
+function missing(what: string): ConnectorError {
+  return new ConnectorError('STACK_UNAVAILABLE', `${what}; as root, --install gets Debian's docker.io with apt-get`);
 }
 
 async function installMissing(): Promise<void> {
