@@ -23,6 +23,7 @@ export function createProxiedConnection(options: ProxiedConnectionOptions): { cu
   const { client, broker } = options;
   const awaited = new Map<number, AppliedFault>();
   let blackHole = false;
+  let late = false;
 
   function cut(): void {
     client.destroy();
@@ -40,7 +41,11 @@ export function createProxiedConnection(options: ProxiedConnectionOptions): { cu
       blackHole = true;
       return;
     }
-    if (applied?.fault === 'delayRequest') await sleep(applied.delayMs);
+    if (applied?.fault === 'deliverLate') {
+      late = true;
+      client.destroy();
+      await sleep(applied.delayMs);
+    } else if (applied?.fault === 'delayRequest') await sleep(applied.delayMs);
     else if (applied !== undefined) awaited.set(header.correlationId, applied);
     if (!broker.destroyed) broker.write(frame);
   }
@@ -49,6 +54,8 @@ export function createProxiedConnection(options: ProxiedConnectionOptions): { cu
     const correlationId = readAnswerCorrelationId(frame);
     const applied = awaited.get(correlationId);
     awaited.delete(correlationId);
+    // Whom it was for has gone.
+    if (late) return void broker.destroy();
     if (blackHole || applied?.fault === 'dropAnswer') return;
     if (applied?.fault === 'cutAnswer') return cut();
     if (applied?.fault === 'delayAnswer') await sleep(applied.delayMs);
@@ -62,10 +69,12 @@ export function createProxiedConnection(options: ProxiedConnectionOptions): { cu
   relay(client, onRequest, cut);
   relay(broker, onAnswer, cut);
   client.once('close', () => {
+    if (late) return;
     broker.destroy();
     options.closed();
   });
   broker.once('close', () => {
+    if (late) options.closed();
     // In a black hole even the broker's hanging up is not seen.
     if (!blackHole) client.destroy();
   });

@@ -14,6 +14,8 @@ export type Fault =
   | 'blackHole'
   /** The request, and all behind it on this connection, wait for `delayMs`. */
   | 'delayRequest'
+  /** The client's connection is cut at once; the broker gets the request all the same, `delayMs` later. */
+  | 'deliverLate'
   /** The answer, and all behind it on this connection, wait for `delayMs`. */
   | 'delayAnswer';
 
