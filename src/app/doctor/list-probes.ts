@@ -82,7 +82,9 @@ export async function probeList(
 
 function transportFindings({ date, encoding, age }: Extract<Probed, { kind: 'answer' }>, wallMs: number): Finding[] {
   const skewMs = date === null ? null : date - wallMs;
-  const skew = skewMs === null ? 'unknown' : `the provider is ${Math.round(skewMs / 1_000)} s ahead of this machine`;
+  const seconds = Math.round((skewMs ?? 0) / 1_000);
+  const apart = `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'}`;
+  const skew = skewMs === null ? 'unknown' : `the provider is ${apart} this machine`;
   return [
     finding(
       'Date',
