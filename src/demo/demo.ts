@@ -116,6 +116,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       stack,
       simulator,
       statusPage,
+      goesOn: !once,
       stdout,
       log,
       clock,

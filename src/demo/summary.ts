@@ -30,6 +30,8 @@ export interface SummaryOptions {
   readonly simulator: Simulator;
   /** Null where there is no admin server. */
   readonly statusPage: string | null;
+  /** Whether all of it stays up afterwards, so that others can look at it. */
+  readonly goesOn: boolean;
   readonly stdout: Writable;
   readonly log: Log;
   readonly clock: Clock;
@@ -86,10 +88,24 @@ export async function printSummary(options: SummaryOptions): Promise<ReadonlyMap
     print(`  Schema registry    ${stack.registryUrl}`);
     print(`  Simulated provider ${simulator.referenceDataUrl}`);
     print(`  What it served     ${simulator.controlUrl}ledger/instruments`);
+    if (options.goesOn) for (const line of shellLines(options)) print(line);
     return productNames;
   } finally {
     await kafka.close();
   }
+}
+
+/** How a shell finds what runs here; the simulator's secret is none. */
+function shellLines({ settings, stack, simulator, statusPage }: SummaryOptions): string[] {
+  const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
+  const port = statusPage === null ? '' : ` ADMIN_PORT=${new URL(statusPage).port}`;
+  return [
+    '\nIn another shell, for spconnect',
+    `  export KAFKA_BROKERS=${stack.brokers.join(',')} SCHEMA_REGISTRY_URL=${stack.registryUrl}`,
+    `  export TOPIC_PREFIX=${settings.prefix}${port} REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}`,
+    `  export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}`,
+    '  npx spconnect tail instrument-events',
+  ];
 }
 
 interface TopicContent {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { runDemo } from '../../src/demo/demo.ts';
 import { onceRight } from '../support/prices-on-topics.ts';
 import { stackOrSkip } from '../support/stack.ts';
+import { runWith } from '../unit/cli/terminal.ts';
 
 const INSTRUMENTS = 60;
 const FRESHNESS =
@@ -39,6 +40,13 @@ test('the demo ends with every product priced, a table of some and how fresh all
   await onceRight(() =>
     FRESHNESS.test(parts()[1] ?? '') ? null : `no prices flow yet:\n${stdout.text()}${stderr.text()}`,
   );
+  // As a shell would take them.
+  const exported = [...stdout.text().matchAll(/^ {2}export (.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
+  const shell = Object.fromEntries(exported.map((pair) => pair.split(/=(.*)/s).slice(0, 2)));
+  const tailed = await runWith(['tail', 'prices', '--from-beginning', '--limit', '1'], { env: shell });
+  assert.equal(tailed.code, 0, tailed.stderr);
+  assert.match(JSON.parse(tailed.stdout).topic, /^demo-.*\.prices$/);
+  assert.equal((await runWith(['status'], { env: shell })).code, 0);
   stop.abort(new Error('the test stops it'));
   assert.equal(await demo, true);
 
