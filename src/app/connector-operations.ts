@@ -1,7 +1,12 @@
+import type { SourceSettings } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
+import type { SourceOffset } from '../kafka/offset-store.ts';
 import type { ConnectorOperations } from './admin/connector-operations.ts';
+import { RestError } from './admin/rest-error.ts';
 import type { Installation } from './installation.ts';
 import { changeOffset, listOffsets, resetOffset } from './offsets-operation.ts';
 import { requestRestart, requestState } from './state-operation.ts';
+import { assertUsable } from './usable-offset.ts';
 
 /**
  * What the admin server can do to the connectors, wherever they run: through the states topic, and for offsets through
@@ -29,8 +34,22 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
       inTurn(async () => {
         const source = sources.find(({ name }) => name === connector);
         if (source === undefined) return;
+        if (offset !== null) assertGiven(source, offset);
         const request = { source, execute: true };
         await (offset === null ? resetOffset(place, request) : changeOffset(place, request, () => offset));
       }),
   };
+}
+
+/** What a person has sent is refused to that person, and not by the source that would start from it. */
+function assertGiven(source: SourceSettings, offset: SourceOffset): void {
+  try {
+    assertUsable(source, offset);
+  } catch (error) {
+    if (!(error instanceof ConnectorError)) throw error;
+    throw new RestError(
+      400,
+      `The offset was not changed, as source ${source.name} could not go on from it: ${error.message}`,
+    );
+  }
 }

@@ -2,10 +2,10 @@ import { type Settings, type SourceSettings, topicOf } from '../config/settings.
 import { readInstrumentsOffset, walkTwice, writeInstrumentsOffset } from '../connector/core/instruments-offset.ts';
 import { ConnectorError } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
-import { CHECK_OFFSET, EVENT_OFFSET } from '../provider/page-link.ts';
 import { DEAD_LETTER_HEADER } from './dead-letter-records.ts';
 import type { Installation } from './installation.ts';
 import { changeOffset, type OffsetChange } from './offsets-operation.ts';
+import { assertForm } from './usable-offset.ts';
 
 /** Where the stream of a source shall go on: at an offset of the provider, or where it was at a time. */
 export type StreamPlace = { readonly since: string } | { readonly atMs: number };
@@ -56,13 +56,6 @@ export async function setOffset(
   return { place, after, change: outcome };
 }
 
-/** For people. */
-const FORMS: Readonly<Record<SourceSettings['type'], string>> = {
-  instruments: '<digits>-<digits>',
-  events: '<digits>-<digits>',
-  'pre-trade-checks': 'at most 256 printable characters, and no URL',
-};
-
 /**
  * The date says how old the place is, for the provider forgets events after seven days. Where nothing tells, it is as
  * old as can be: the source then suspects a gap, says so, and walks.
@@ -73,10 +66,7 @@ function movedTo(offset: SourceOffset, { since, received }: FoundPlace): SourceO
 }
 
 async function findPlace(at: Installation, source: SourceSettings, to: StreamPlace): Promise<FoundPlace> {
-  const form = source.type === 'pre-trade-checks' ? CHECK_OFFSET : EVENT_OFFSET;
-  if ('since' in to && !form.test(to.since)) {
-    throw notFound(`The offset has another form than those that the provider gives: ${FORMS[source.type]}.`);
-  }
+  if ('since' in to) assertForm(source, to.since);
   let found: { readonly since: string; readonly received: string | null; readonly timestampMs: number } | null = null;
   let isOldest = true;
   const { topics } = at.settings;

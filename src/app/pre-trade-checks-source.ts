@@ -2,11 +2,8 @@ import { createCheckDecoder } from '../avro/check-decoder.ts';
 import type { Source } from '../connector/offset-partition.ts';
 import { followPreTradeChecks } from '../connector/tasks/pre-trade-check-stream.ts';
 import { createPreTradeChecksTask } from '../connector/tasks/pre-trade-checks-task.ts';
-import { createPreTradeChecks } from '../provider/pre-trade-checks.ts';
+import { createPreTradeChecks, NO_FILTER } from '../provider/pre-trade-checks.ts';
 import { createFollowedSource, type FollowedSourceOptions, registeredDecoder } from './followed-source.ts';
-
-/** Pre-trade checks have no filter; the committed offset says so. */
-const NO_FILTER = 'all';
 
 /** A source of pre-trade checks from its settings: everything that its task needs, put together. */
 export function createPreTradeChecksSource(options: FollowedSourceOptions): Source {

@@ -2,6 +2,8 @@ import type { HttpAnswer, HttpClient } from '../http/client.ts';
 import { CHECK_OFFSET, cursorOf } from './page-link.ts';
 
 const ENDPOINT = '/v1/pretradechecks';
+/** What the committed offset says of a filter: pre-trade checks have none. */
+export const NO_FILTER = 'all';
 /** A single check is no list. */
 const LARGEST_CHECK_BYTES = 16 * 2 ** 20;
 

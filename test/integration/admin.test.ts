@@ -61,6 +61,14 @@ test(
     };
     assert.deepEqual(shown.offsets[0]?.partition, { endpoint: 'instruments' });
     assert.match(shown.offsets[0]?.offset.since ?? '', /^\d+-\d+$/);
+    const wrong = { offsets: [{ partition: { endpoint: 'instruments' }, offset: { since: '5-0' } }] };
+    const answer = await connector.change('PATCH', offsets, wrong);
+    assert.equal(answer.status, 400);
+    assert.match(
+      JSON.stringify(answer.body),
+      /was not changed, as source instruments could not go on from it: .*version/,
+    );
+    assert.deepEqual((await connector.get(offsets)).body, shown);
     assert.equal((await connector.change('PATCH', offsets, shown)).status, 200);
     assert.equal((await connector.change('DELETE', offsets)).status, 200);
     assert.deepEqual((await connector.get(offsets)).body, { offsets: [] });
