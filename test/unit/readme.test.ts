@@ -125,6 +125,14 @@ test('the layout names every folder of the program and of what a user may edit, 
   );
 });
 
+test('the kinds of notifications are those that are written', () => {
+  const files = ['notification-content.ts', 'follower-notification.ts'];
+  const code = files.map((file) => readFileSync(resolve(root, 'src/connector/tasks', file), 'utf8')).join('');
+  const written = [...code.matchAll(/^ +kind: .*$/gm)].flatMap(([line]) => named(/'([a-z]+-[a-z-]+)'/g, line));
+  const rows = readme.split('| kind | what has happened |')[1]?.split('\n\n')[0] ?? '';
+  assert.deepEqual(named(/`([a-z-]+)`/g, rows).sort(), [...new Set(written)].sort());
+});
+
 test('npx finds the command that it names, and need not change a file to run it', () => {
   for (const file of Object.values(bin)) accessSync(resolve(root, file), constants.X_OK);
   assert.deepEqual([...new Set(named(/\bnpx ([\w-]+)/g))], Object.keys(bin));
