@@ -39,6 +39,7 @@ export function statusCommand(
       const status = await requestStatus(base, signal);
       stdout.write(output === 'json' ? jsonText(status) : textTable(tableOf(status)));
       for (const { name, ok, why } of status.checks) if (!ok) stderr.write(textTable([[`Not ready: ${name}: ${why}`]]));
+      for (const line of troubles(status)) stderr.write(textTable([[line]]));
       if (!status.ready) exitWith(EXIT_CODES.failed);
     });
 }
@@ -55,8 +56,20 @@ function tableOf({ sources, processor, at }: Status): string[][] {
   return [['name', 'state', 'last answer', 'how far'], ...rows];
 }
 
+/** What is tried again and again does not end a task, but somebody may have to know. */
+function troubles({ sources, processor, at }: Status): string[] {
+  return [...sources, ...(processor ? [processor] : [])].flatMap(({ name, trouble }) => {
+    if (trouble === null) return [];
+    const { failures, message, nextTryAt } = trouble;
+    const wait = duration(Math.max(0, (Date.parse(nextTryAt) - Date.parse(at)) / 1_000));
+    return [`Trying again: ${name}: ${failures} failed in a row, next try in ${wait}: ${message.replace(/\s+/g, ' ')}`];
+  });
+}
+
 function sourceRow(source: SourceStatus, now: string): string[] {
-  const { name, lastPollAt, caughtUp, secondsToRetentionCliff: seconds, walk } = source;
+  const { name, owned, lastPollAt, caughtUp, secondsToRetentionCliff: seconds, walk } = source;
+  // What was seen before another one took it over says nothing of where it is now.
+  if (owned === false) return [name, stateOf(source), '', 'another replica runs it'];
   const far = [
     ...(caughtUp === null ? [] : [caughtUp ? 'caught up' : 'behind']),
     ...(seconds === null ? [] : [`unread events are kept for ${duration(seconds)}`]),

@@ -35,8 +35,8 @@ export function sourceCard(source: SourceStatus, now: string): Html {
     ...(type === 'instruments' ? [`${number(written.instruments)} instruments`] : []),
     ...(type === 'pre-trade-checks' ? [`${number(written.checks)} checks`] : [`${number(written.events)} events`]),
   ];
-  // Of what does not run here there is nothing to tell unless it did before.
-  const isKnown = task !== 'unassigned' || lastPollAt !== null;
+  // Of what never ran here there is nothing to tell, and what was seen before another one took it over is past.
+  const isKnown = owned !== false && (task !== 'unassigned' || lastPollAt !== null);
   const facts = html`<dl>
 ${fact('Stream', caughtUp(source))}
 ${since === null ? null : fact('Offset', html`${since}`)}

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
 import { makeReady, startAdminScene } from '../../support/admin-scene.ts';
 import { connectorEnvironment, settingsText } from '../../support/connector-process.ts';
 import { settingsFile } from '../../support/settings-file.ts';
@@ -32,6 +33,16 @@ test('status shows each source as a row, or all as JSON, and says by its exit co
   assert.match(stdout, /unread events are kept for 6 d 22 h/);
   const json = await status('--output', 'json', '--url', `${scene.server.url}/`);
   assert.equal(JSON.parse(json.stdout).sources[0].name, 'instruments');
+  const err = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
+  scene.board.events.attemptFailed({ source: 'instruments', failures: 4, waitMs: 30_000, err });
+  const trying = await status();
+  assert.equal(trying.code, 0, 'it is ready all the same');
+  assert.match(
+    trying.stderr,
+    /^Trying again: instruments: 4 failed in a row, next try in 30 s: PROVIDER_BUSY: The provider answered with 503\./m,
+  );
+  scene.board.events.replicaJoined({ partitions: [], sources: [] });
+  assert.match((await status()).stdout, /^checks +unassigned +another replica runs it$/m);
   // Somebody elsewhere has the address alone.
   const remote = await runWith(['status', '--url', scene.server.url]);
   assert.deepEqual([remote.code, remote.stdout.split('\n').length], [0, 5], remote.stderr);

@@ -117,8 +117,17 @@ test('what needs somebody stands first, and how many do what is told above', asy
   assert.ok(page.indexOf('source checks: failed') < page.indexOf('process: it runs'));
 });
 
-test('a source that another replica runs is told as such, with nothing more', async (t) => {
+test('a source that another replica runs is told as such, with nothing of what was seen here before', async (t) => {
   const scene = await startAdminScene(t);
+  const poll = {
+    source: 'instruments',
+    since: '7-1',
+    secondsToRetentionCliff: 9,
+    rows: 0,
+    caughtUp: false,
+    durationMs: 1,
+  };
+  scene.board.events.polled({ ...poll, endpoint: 'events' });
   scene.board.events.replicaJoined({ partitions: [], sources: [] });
   const page = await pageOf(await scene.ask('/', asPage));
   assert.equal(page.match(/Another replica runs it\./g)?.length, 2);
