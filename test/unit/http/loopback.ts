@@ -66,13 +66,13 @@ export const noAuthorization: Authorization = createAuthorization(
   },
 );
 
-/** A client with short limits that ends with the test. */
+/** A client that ends with the test. */
 export function clientFor(t: TestContext, baseUrl: string, options: Partial<HttpClientOptions> = {}): HttpClient {
   const client = createHttpClient({
     name: 'referenceData',
     baseUrl,
     allowHttp: false,
-    timeoutMs: 3_000,
+    timeoutMs: 20_000,
     maxBodyBytes: 1_000_000,
     requestsPerSecond: 10_000,
     authorization: noAuthorization,

@@ -27,9 +27,12 @@ test('each request is told once, with its status or the code of what went wrong'
     else if (path === '/html') response.writeHead(200, { 'content-type': 'text/html' }).end('<p>');
     else if (path !== '/slow') response.writeHead(Number(path?.slice(1)), json).end('{"a":1}');
   });
-  const client = clientFor(t, url, { observer, timeoutMs: 500 });
+  const client = clientFor(t, url, { observer });
+  const hasty = clientFor(t, url, { observer, timeoutMs: 500 });
   for (const path of ['/200', '/503', '/404', '/cut', '/html', '/slow']) {
-    await client.get({ path, query: [['since', 'canary-1']] }, text, never).catch(() => {});
+    await (path === '/slow' ? hasty : client)
+      .get({ path, query: [['since', 'canary-1']] }, text, never)
+      .catch(() => {});
   }
   await client
     .get({ ...page, path: '/200', endpoint: '/v1/of/{id}' }, async () => assert.fail(), never)

@@ -43,7 +43,7 @@ export function options(): AuthorizationOptions & { nowMs: number; readonly log:
   const made = {
     name: 'marketData',
     allowHttp: false,
-    timeoutMs: 500,
+    timeoutMs: 20_000,
     nowMs: 0,
     clock: { ...systemClock, monotonicMs: () => made.nowMs },
     random: () => 1,
