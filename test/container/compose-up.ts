@@ -40,9 +40,10 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 try {
   process.exitCode = await runCampaign();
 } catch (error) {
-  if (!(error instanceof ConnectorError)) throw error;
-  say(`\nCANNOT RUN HERE, nothing was shown: ${error.message}`);
-  process.exitCode = CANNOT_RUN;
+  const isMissing = error instanceof ConnectorError && error.code === 'STACK_UNAVAILABLE';
+  if (!isMissing && !interrupted.signal.aborted) throw error;
+  say(`\n${isMissing ? 'CANNOT RUN HERE, nothing was shown' : 'Ended early'}: ${(error as Error).message}`);
+  process.exitCode = isMissing ? CANNOT_RUN : 1;
 }
 
 async function runCampaign(): Promise<number> {

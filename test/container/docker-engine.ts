@@ -65,10 +65,11 @@ async function installMissing(): Promise<void> {
 
 async function startEngine(program: string): Promise<DockerEngine> {
   const folder = await mkdtemp(join(tmpdir(), 'docker-'));
-  const [socket, pidFile, logFile] = ['docker.sock', 'pid', 'log'].map((name) => join(folder, name));
-  const places = ['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '--pidfile', pidFile ?? ''];
-  const log = await open(logFile ?? '', 'w');
-  const daemon = spawn(program, [...places, '--host', `unix://${socket}`], {
+  const at = (name: string) => join(folder, name);
+  const places = ['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('pid')];
+  const socket = `unix://${at('docker.sock')}`;
+  const log = await open(at('log'), 'w');
+  const daemon = spawn(program, [...places, '--host', socket], {
     stdio: ['ignore', log.fd, log.fd],
     // Ctrl-C in the terminal is for us: containers are taken down first.
     detached: true,
@@ -76,7 +77,7 @@ async function startEngine(program: string): Promise<DockerEngine> {
   await log.close();
   const endWatch = runWhenOrphaned(TIDY_UP, [String(daemon.pid), folder], process.env);
   const before = process.env.DOCKER_HOST;
-  process.env.DOCKER_HOST = `unix://${socket}`;
+  process.env.DOCKER_HOST = socket;
   const stop = async () => {
     await endDaemon(daemon);
     endWatch();
@@ -87,7 +88,7 @@ async function startEngine(program: string): Promise<DockerEngine> {
   const deadline = AbortSignal.timeout(START_LIMIT_MS);
   while (!(await docker(['version']).catch(() => ''))) {
     if (deadline.aborted || daemon.exitCode !== null) {
-      const words = (await readFile(logFile ?? '', 'utf8')).trim().split('\n').slice(-3).join('\n');
+      const words = (await readFile(at('log'), 'utf8')).trim().split('\n').slice(-3).join('\n');
       await stop();
       throw new ConnectorError('STACK_UNAVAILABLE', `dockerd did not start; its last words:\n${words}`);
     }

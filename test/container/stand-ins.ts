@@ -98,6 +98,7 @@ async function pulled(image: string, context: StackContext): Promise<string[]> {
 async function build({ docker }: DockerEngine, image: string, context: StackContext): Promise<void> {
   const standIn = standInFor(image);
   if (standIn === undefined) throw new ConnectorError('STACK_UNAVAILABLE', `there is no stand-in for ${image}`);
+  context.signal.throwIfAborted();
   const startedMs = context.clock.monotonicMs();
   const folder = await mkdtemp(join(tmpdir(), 'stand-in-'));
   try {
