@@ -24,8 +24,11 @@ interface Rule {
 export async function checkObservability(campaign: Campaign, project: ComposeProject, root: string): Promise<void> {
   const { step } = campaign;
   const dashboard = JSON.parse(readText(root, DASHBOARD)) as Dashboard;
-  await step('the profile observability comes up healthy', async () => {
+  await step('the profile observability comes up healthy, and leaves what runs alone', async () => {
+    const own = () => Promise.all(['simulator', 'connector'].map((service) => project.container(service)));
+    const before = await own();
     await project.up(['observability']);
+    assert.deepEqual(await own(), before);
     return undefined;
   });
   await step('Prometheus scrapes the connector', () =>

@@ -37,7 +37,9 @@ interface ComposeFile {
 /** Every image that must be had from elsewhere: those that services run, and those that ours is built from. */
 export function imagesNeeded(composeText: string, dockerfileText: string): readonly string[] {
   const { services } = parse(composeText, { merge: true }) as ComposeFile;
-  const run = Object.values(services).flatMap(({ image, build }) => (build === undefined ? [image] : []));
+  const all = Object.values(services);
+  const own = new Set(all.flatMap(({ image, build }) => (build === undefined ? [] : [image])));
+  const run = all.map(({ image }) => image).filter((image) => !own.has(image));
   const bases = parseDockerfile(dockerfileText).filter(({ name }) => name === 'FROM');
   return [...new Set([...run, ...bases.map(({ text }) => text.split(' ')[0] ?? '')])];
 }

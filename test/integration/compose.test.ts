@@ -52,8 +52,9 @@ test('every image has an exact version, and those that the tests start have the 
   assert.equal(service('registry').image, REGISTRY_IMAGE);
   for (const name of ['simulator', 'connector']) {
     assert.equal(service(name).image, `structured-products-connect:${version}`);
-    assert.equal(service(name).build, '.');
   }
+  const built = Object.keys(services).filter((name) => service(name).build !== undefined);
+  assert.deepEqual(built, ['connector'], 'our image is built once');
 });
 
 test('no service has capabilities, can gain rights, goes without a limit, or listens beyond this machine', () => {

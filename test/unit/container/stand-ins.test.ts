@@ -28,7 +28,8 @@ test('what stands in for Kafka, the registry and Node.js is of the version that 
 });
 
 test('an image of our own needs nothing from elsewhere, and a base that is named twice is needed once', () => {
-  const compose = 'services: { a: { image: "own:1", build: . }, b: { image: "other:2" }, c: { image: "other:2" } }';
+  const compose =
+    'services: { a: { image: "own:1", build: . }, o: { image: "own:1" }, b: { image: "other:2" }, c: { image: "other:2" } }';
   assert.deepEqual(imagesNeeded(compose, 'FROM base:3 AS build\nRUN x\nFROM base:3\n'), ['other:2', 'base:3']);
 });
 
