@@ -40,14 +40,12 @@ function sourceCheck({
   return isReady(true, 'fenced, offset read, schemas registered');
 }
 
-function processorCheck({ name, wanted, task, trace }: ProcessorStatus): ReadinessCheck {
+function processorCheck({ name, wanted, task, trace, trouble }: ProcessorStatus): ReadinessCheck {
   if (task === 'failed') return check(name, false, `failed: ${firstLine(trace)}`);
   if (wanted !== 'running') return check(name, true, `${wanted} as asked`);
-  return check(
-    name,
-    task === 'running',
-    task === 'running' ? 'it has joined its group' : 'it has not joined its group yet',
-  );
+  if (task === 'running') return check(name, true, 'it has joined its group');
+  const why = trouble === null ? ' yet' : `: ${firstLine(trouble.message)}`;
+  return check(name, false, `it has not joined its group${why}`);
 }
 
 function check(name: string, ok: boolean, why: string): ReadinessCheck {

@@ -60,7 +60,10 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
       batchLimitLearnt() {},
       bulkAttemptFailed: ({ failures, waitMs, err }) => failed(failures, waitMs, err),
       instrumentFailing() {},
-      processorAttemptFailed: ({ failures, waitMs, err }) => failed(failures, waitMs, err),
+      processorAttemptFailed({ failures, waitMs, err, isMember }) {
+        if (!isMember) setTask('unassigned');
+        failed(failures, waitMs, err);
+      },
       processorRests: ({ wanted }) => setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
       processorFailed: ({ err }) => setTask('failed', describe(err)),
     },

@@ -65,7 +65,7 @@ async function catchUp({ states, events, clock, random, signal }: WantedProcesso
       signal.throwIfAborted();
       if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;
       const waitMs = backOffMs(failures, CATCH_UP_BACK_OFF, random);
-      events.processorAttemptFailed({ failures, waitMs, err: error });
+      events.processorAttemptFailed({ failures, waitMs, err: error, isMember: false });
       await clock.sleep(waitMs, signal);
     }
   }

@@ -43,7 +43,13 @@ export interface ProcessorEvents {
   /** An instrument that was priced, or is new, got no price; once per instrument and problem in a row. */
   instrumentFailing(event: InstrumentFailing): void;
   /** The group could not be read, or the registry did not tell a schema of instruments; tried again after the wait. */
-  processorAttemptFailed(event: { readonly failures: number; readonly waitMs: number; readonly err: Error }): void;
+  processorAttemptFailed(event: {
+    readonly failures: number;
+    readonly waitMs: number;
+    readonly err: Error;
+    /** Whether the group counts this process meanwhile; otherwise it joins again after the wait. */
+    readonly isMember: boolean;
+  }): void;
   /** It has left its group, or not joined it, since an operator wants that; until it starts again. */
   processorRests(event: { readonly wanted: 'paused' | 'stopped' }): void;
   /** The processor has stopped for good: it needs an operator. Sources in the same process go on. */

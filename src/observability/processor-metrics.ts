@@ -58,7 +58,8 @@ export function createProcessorMetrics(meters: Meters): {
       },
       // Told by the gauge of failing instruments, which also falls again.
       instrumentFailing() {},
-      processorAttemptFailed({ err }) {
+      processorAttemptFailed({ err, isMember }) {
+        if (!isMember) setStatus('unassigned');
         meters.add('spconnect_prices_attempts_failed_total', { code: codeOf(err) }, 1);
         countRegistryFailure(meters, err);
       },

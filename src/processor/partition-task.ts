@@ -232,7 +232,7 @@ export class PartitionTask implements PartitionReader {
         signal.throwIfAborted();
         if (!(error instanceof ConnectorError) || error.action === 'stopSource') throw error;
         const waitMs = backOffMs(failures, REGISTRY_BACK_OFF, random);
-        events.processorAttemptFailed({ failures, waitMs, err: error });
+        events.processorAttemptFailed({ failures, waitMs, err: error, isMember: true });
         await clock.sleep(waitMs, signal);
       }
     }

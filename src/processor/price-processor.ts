@@ -51,7 +51,7 @@ export async function runPriceProcessor(options: PriceProcessorOptions): Promise
       if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;
       if (clock.monotonicMs() - startedMs > GOOD_RUN_MS) failures = 1;
       const waitMs = backOffMs(failures, RUN_BACK_OFF, random);
-      events.processorAttemptFailed({ failures, waitMs, err: error });
+      events.processorAttemptFailed({ failures, waitMs, err: error, isMember: false });
       await clock.sleep(waitMs, signal);
     }
   }

@@ -136,7 +136,7 @@ const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (told: ProcessorEve
   bulkAttemptFailed: (told) => told({ kind, items: 10, failures: 1, waitMs: 100, err }),
   instrumentFailing: (told) =>
     told({ kind, instrumentId: UNBOUNDED.id, problem: 'status 404', failures: 1, nextTryMs: 60_000 }),
-  processorAttemptFailed: (told) => told({ failures: 1, waitMs: 100, err }),
+  processorAttemptFailed: (told) => told({ failures: 1, waitMs: 100, err, isMember: true }),
   processorRests: (told) => told({ wanted: 'paused' }),
   processorFailed: (told) => told({ err }),
 };

@@ -48,7 +48,7 @@ test('each event of the price processor is one line with a fixed message, its fi
   events.batchLimitLearnt({ kind: 'overview', maxItems: 125 });
   events.bulkAttemptFailed({ kind: 'overview', items: 500, failures: 2, waitMs: 500, err });
   events.instrumentFailing({ kind: 'overview', instrumentId: '1', problem: 'status 404', failures: 1, nextTryMs: 9 });
-  events.processorAttemptFailed({ failures: 1, waitMs: 100, err });
+  events.processorAttemptFailed({ failures: 1, waitMs: 100, err, isMember: false });
   events.processorFailed({ err });
   assert.deepEqual(
     parsed().map(({ level, msg }) => `${level} ${msg}`),

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
+import type { GroupReaderOptions } from '../../../src/kafka/group-reader.ts';
+import type { ProcessorEvents } from '../../../src/observability/processor-events.ts';
+import { runPriceProcessor } from '../../../src/processor/price-processor.ts';
+import { untilAborted } from '../../../src/support/until-aborted.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+
+test('a member whose run failed is told to be none until it has joined again', async () => {
+  const told: unknown[] = [];
+  const events = new Proxy({} as ProcessorEvents, {
+    get: (_, name) => (event: { readonly isMember?: boolean }) => told.push([name, event.isMember]),
+  });
+  const stop = new AbortController();
+  let runs = 0;
+  const run = async ({ joined, signal }: GroupReaderOptions): Promise<never> => {
+    runs += 1;
+    joined?.([]);
+    if (runs === 1) throw new ConnectorError('KAFKA_UNREACHABLE', 'the consumer crashed');
+    stop.abort(new Error('that was all'));
+    return untilAborted(new Promise<never>(() => {}), signal);
+  };
+  const running = runPriceProcessor({
+    groupReader: { run },
+    groupId: 'g',
+    topics: ['instruments'],
+    kinds: [],
+    createTask: () => assert.fail('no partition is assigned'),
+    clock: skippingClock(),
+    random: () => 0.5,
+    events,
+    signal: stop.signal,
+  });
+  await assert.rejects(running, /that was all/);
+  assert.deepEqual(told, [
+    ['processorStarted', undefined],
+    ['processorJoined', undefined],
+    ['processorAttemptFailed', false],
+    ['processorJoined', undefined],
+  ]);
+});
