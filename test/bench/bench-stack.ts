@@ -5,10 +5,8 @@ import {
   type ConnectorProcess,
   settingsText,
   startKillableConnector,
-  startProcess,
+  startSimulatorProcess,
 } from '../support/connector-process.ts';
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
 /** A simulated provider and a connector, each in a process of its own. */
 export interface BenchProcesses {
@@ -32,7 +30,7 @@ export async function startBenchProcesses(
   source: Readonly<Record<string, string | number>> = {},
 ): Promise<BenchProcesses> {
   const common = { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.NODE_OPTIONS ?? '' };
-  const simulator = startProcess(MAIN, ['simulate', '--port', '0', '--instruments', String(instruments)], common);
+  const simulator = startSimulatorProcess(instruments, common);
   const addresses = JSON.parse(await simulator.line('referenceDataUrl')) as Record<string, string>;
   const prefix = `bench-${process.pid}-${Math.round(systemClock.wallMs())}`;
   const connector = startKillableConnector('stay', {

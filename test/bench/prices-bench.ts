@@ -4,11 +4,10 @@ import {
   type ConnectorProcess,
   settingsText,
   startKillableConnector,
-  startProcess,
+  startSimulatorProcess,
 } from '../support/connector-process.ts';
 import { processUsage } from './process-usage.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const MIB = 1024 * 1024;
 const PARTITIONS = 6;
 const PATIENCE_MS = 300_000;
@@ -46,7 +45,7 @@ interface BatchLine {
 /** Prices all instruments of a topic that is full, then starts the processor again. */
 export async function benchPrices(stack: LocalStack, instruments: number, delayMs: number): Promise<PriceFigures> {
   const common = { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.NODE_OPTIONS ?? '' };
-  const simulator = startProcess(MAIN, ['simulate', '--port', '0', '--instruments', String(instruments)], common);
+  const simulator = startSimulatorProcess(instruments, common);
   const addresses = JSON.parse(await simulator.line('referenceDataUrl')) as Record<string, string>;
   const more = `
 marketData: { url: "${addresses.marketDataUrl}", requestsPerSecond: 1000 }

@@ -1,8 +1,7 @@
 import { Agent, get } from 'node:http';
-import { startProcess } from '../support/connector-process.ts';
+import { startSimulatorProcess } from '../support/connector-process.ts';
 import { processUsage } from './process-usage.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const INSTRUMENTS = 50_000;
 const LINKS_BYTES = 1_024;
 
@@ -17,7 +16,7 @@ export interface ProviderFigures {
 /** How fast the simulated provider serves its list: it must never be what a walk waits for. */
 export async function benchProvider(): Promise<ProviderFigures> {
   const env = { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.NODE_OPTIONS ?? '' };
-  const simulator = startProcess(MAIN, ['simulate', '--port', '0', '--instruments', String(INSTRUMENTS)], env);
+  const simulator = startSimulatorProcess(INSTRUMENTS, env);
   const agent = new Agent({ keepAlive: true });
   try {
     const addresses = JSON.parse(await simulator.line('referenceDataUrl')) as Record<string, string>;

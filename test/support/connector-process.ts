@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { TestStack } from './stack.ts';
 
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const KILLABLE = new URL('./killable-connector.ts', import.meta.url).pathname;
 /** Those of `npm start`. A small young generation collects a page's objects early: less memory for a little more work. */
 export const NODE_FLAGS = ['--max-semi-space-size=6'];
@@ -73,18 +74,22 @@ export interface ConnectorProcess {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-/** Starts a script of the project as a process of its own. */
+/** Starts a script of the project as a process of its own, as the connector is started. */
 export function startProcess(
   script: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): ConnectorProcess {
-  return watchProcess(
-    spawn(process.execPath, [...NODE_FLAGS, script, ...args], {
-      env: { ...ALLOCATOR, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    }),
-  );
+  return start([...NODE_FLAGS, script, ...args], { ...ALLOCATOR, ...env });
+}
+
+/** Starts a simulated provider on a free port, as its command does. */
+export function startSimulatorProcess(instruments: number, env: Readonly<Record<string, string>>): ConnectorProcess {
+  return start([MAIN, 'simulate', '--port', '0', '--instruments', String(instruments)], env);
+}
+
+function start(args: readonly string[], env: Readonly<Record<string, string>>): ConnectorProcess {
+  return watchProcess(spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
 /** Collects what a process writes, which was started with pipes for its outputs. */
