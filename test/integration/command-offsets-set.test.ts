@@ -43,8 +43,10 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
   const { since, serverDate } = after;
   assert.equal(since, second?.headers['spc-since']);
   assert.equal(serverDate, second?.headers['spc-received']);
-  const moved = Object.keys(after).filter((name) => after[name] !== before[name] && !name.startsWith('walk'));
-  assert.deepEqual(moved.sort(), ['ownDate', 'serverDate', 'since'], 'and the rest of the stream stays');
+  // The provider's date has whole seconds: it may be the same one.
+  const own = (name: string) => name !== 'serverDate' && !name.startsWith('walk');
+  const moved = Object.keys(after).filter((name) => after[name] !== before[name] && own(name));
+  assert.deepEqual(moved.sort(), ['ownDate', 'since'], 'and the rest of the stream stays');
   assert.deepEqual([after.walk, after.walkPending, after.walkResumed], [before.walk + 1, true, true]);
 
   // It leaves the list, and its events come once more: only a walk can tell that it is gone.
