@@ -32,8 +32,8 @@ export interface OffsetSet {
  * little from before comes again. Instruments that are read again may bring back what is gone without an event, and what
  * is passed over leaves them as they were: so a source of instruments walks again when it runs.
  *
- * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND when nothing is committed, the form of the offset is wrong, or no record tells
- *   the place of that time; and as `changeOffset` does.
+ * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND when nothing is committed, the form of the offset is wrong,
+ *   or no record tells the place of that time; and as `changeOffset` does.
  */
 export async function setOffset(
   at: Installation,

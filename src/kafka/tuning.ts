@@ -24,7 +24,10 @@ export interface KafkaTuning {
   /** Of a member that shares a group: a killed one loses its partitions after this. */
   readonly groupSessionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
-  /** Of a member that shares a group, which must know soon whether it still holds its partitions: between two heartbeats and two fetches. */
+  /**
+   * Between two heartbeats and two fetches of a member that shares a group: it must know soon whether it still holds its
+   * partitions.
+   */
   readonly confirmIntervalMs: number;
   /** How long a reader's fetch waits for data, and therefore what its disconnect costs at most. */
   readonly readWaitMs: number;

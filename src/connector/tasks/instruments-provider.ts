@@ -43,7 +43,10 @@ export type StreamOutcome =
   | { readonly kind: 'events'; readonly answer: InstrumentEvents }
   | { readonly kind: 'refused'; readonly status: number; readonly time: AnswerTime };
 
-/** The provider's instruments and events, decoded and with their links read; one attempt per call. What came of it decides how much the next one asks for. */
+/**
+ * The provider's instruments and events, decoded and with their links read; one attempt per call. What came of it decides
+ * how much the next one asks for.
+ */
 export interface InstrumentsProvider {
   /** Where the event stream starts that belongs to the list as it is now. */
   streamStart(signal: AbortSignal): Promise<{ readonly since: string; readonly time: AnswerTime }>;

@@ -1,8 +1,8 @@
 // Stands in for Grafana: reads what is mounted where Grafana's own configuration has it, and answers two of its paths.
 
 import { readdir, readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { answering } from './answering.ts';
 
 const PROVISIONING = '/etc/grafana/provisioning';
 const TIMEOUT_MS = 3_000;
@@ -42,22 +42,11 @@ async function dataSources(): Promise<string[]> {
   return urls;
 }
 
-const answers: Readonly<Record<string, () => Promise<object>>> = {
+answering(3000, {
   '/api/health': async () => {
     const [found, sources] = [await dashboards(), await dataSources()];
     if (found.length === 0 || sources.length === 0) throw new Error('no dashboard or no data source is provisioned');
     return { database: 'ok', version: 'stand-in' };
   },
   '/api/search': dashboards,
-};
-
-createServer((request, response) => {
-  const answer = answers[request.url?.split('?')[0] ?? ''];
-  const outcome = answer === undefined ? Promise.reject(new Error('unknown to the stand-in')) : answer();
-  outcome.then(
-    (body) => response.end(JSON.stringify(body)),
-    (error: Error) => response.writeHead(500).end(JSON.stringify({ message: error.message })),
-  );
-}).listen(3000);
-
-process.once('SIGTERM', () => process.exit(0));
+});

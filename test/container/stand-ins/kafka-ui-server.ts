@@ -1,7 +1,7 @@
 // Stands in for the Kafka UI: calls what its variables name as the UI does, and answers two of its paths.
 
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { answering } from './answering.ts';
 
 const TIMEOUT_MS = 3_000;
 
@@ -29,22 +29,11 @@ const connectors = () => json(`${variable('KAFKACONNECT_0_ADDRESS')}/connectors?
 const connectName = encodeURIComponent(process.env.KAFKA_CLUSTERS_0_KAFKACONNECT_0_NAME ?? '');
 const clusterName = encodeURIComponent(process.env.KAFKA_CLUSTERS_0_NAME ?? '');
 
-const answers: Readonly<Record<string, () => Promise<object>>> = {
+answering(8080, {
   '/actuator/health': async () => {
     await Promise.all([connectors(), json(`${variable('SCHEMAREGISTRY')}/subjects`), brokerListens()]);
     return { status: 'UP' };
   },
   [`/api/clusters/${clusterName}/connects/${connectName}/connectors`]: async () => Object.keys(await connectors()),
   [`/api/clusters/${clusterName}/connectors`]: async () => Object.values(await connectors()),
-};
-
-createServer((request, response) => {
-  const answer = answers[request.url?.split('?')[0] ?? ''];
-  const outcome = answer === undefined ? Promise.reject(new Error('unknown to the stand-in')) : answer();
-  outcome.then(
-    (body) => response.end(JSON.stringify(body)),
-    (error: Error) => response.writeHead(500).end(JSON.stringify({ message: error.message })),
-  );
-}).listen(8080);
-
-process.once('SIGTERM', () => process.exit(0));
+});

@@ -163,4 +163,10 @@ test('the price processor runs once it has joined, and has the partitions whose 
   assert.equal(await value('partitions'), 1);
   events.partitionLost({ ...partition, why: 'another has it' });
   assert.equal(await value('partitions'), 0);
+  const failure = { failures: 1, waitMs: 100, err: new ConnectorError('KAFKA_UNREACHABLE', 'no') };
+  events.processorAttemptFailed({ ...failure, isMember: true });
+  assert.equal(await value('status{status="running"}'), 1, 'it waits for the registry, as a member');
+  events.processorAttemptFailed({ ...failure, isMember: false });
+  assert.equal(await value('status{status="running"}'), 0);
+  assert.equal(await value('status{status="unassigned"}'), 1);
 });
