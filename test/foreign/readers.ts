@@ -11,7 +11,7 @@ import { pythonWith } from '../support/python-environment.ts';
 import type { TestStack } from '../support/stack.ts';
 
 const PREPARE_LIMIT_MS = 300_000;
-const READ_LIMIT_MS = 300_000;
+const READ_LIMIT_MS = 180_000;
 const COPY_DEPENDENCIES = 'org.apache.maven.plugins:maven-dependency-plugin:3.0.2:copy-dependencies';
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'structured-products-connect');
 
@@ -98,13 +98,22 @@ export async function readPrices(
   const folder = await mkdtemp(join(tmpdir(), 'foreign-reader-'));
   try {
     const options = {
-      timeout: READ_LIMIT_MS,
       maxBuffer: 1 << 26,
       cwd: folder,
-      // Any Java among them takes this: little memory, a quick start, and nothing left behind.
-      env: { ...process.env, ...env, JAVA_TOOL_OPTIONS: `-Xmx1g -XX:TieredStopAtLevel=1 -Djava.io.tmpdir=${folder}` },
+      env: {
+        ...process.env,
+        ...env,
+        // Of a Python that is ended below, the error tells what it had read and where it stood.
+        PYTHONFAULTHANDLER: '1',
+        PYTHONUNBUFFERED: '1',
+        // Any Java among them takes this: little memory, a quick start, and nothing left behind.
+        JAVA_TOOL_OPTIONS: `-Xmx1g -XX:TieredStopAtLevel=1 -Djava.io.tmpdir=${folder}`,
+      },
     };
-    const { stdout } = await run(program, [...args, brokers.join(','), registry, topic], options);
+    const reading = run(program, [...args, brokers.join(','), registry, topic], options);
+    // The limit of execFile itself would throw away what the program says as it ends.
+    const limit = setTimeout(() => reading.child.kill('SIGABRT'), READ_LIMIT_MS);
+    const { stdout } = await reading.finally(() => clearTimeout(limit));
     return new Map(stdout.trim().split('\n').map(keyAndPrice));
   } finally {
     await rm(folder, { recursive: true, force: true });

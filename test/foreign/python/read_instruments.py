@@ -3,10 +3,9 @@ import sys
 from confluent_kafka import Consumer
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
-from confluent_kafka.serialization import MessageField, SerializationContext
 
 brokers, registry, topic = sys.argv[1:]
-decode = AvroDeserializer(SchemaRegistryClient({"url": registry}))
+decode = AvroDeserializer(SchemaRegistryClient({"url": registry, "timeout": 10}))
 consumer = Consumer({
     "bootstrap.servers": brokers,
     "group.id": f"{topic}-python",
@@ -18,7 +17,7 @@ while (message := consumer.poll(10)) is not None:  # None: nothing new for 10 s
     if message.error():
         raise SystemExit(message.error().str())
     # None: the instrument is gone. Decimals are decimal.Decimal, with every digit.
-    instrument = decode(message.value(), SerializationContext(topic, MessageField.VALUE))
+    instrument = decode(message.value())
     price = instrument and instrument["issuePrice"]
     print(message.key().decode(), price if price is None else f"{price:f}")
 consumer.close()
