@@ -1,12 +1,14 @@
 import type { SourceSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { SourceOffset } from '../kafka/offset-store.ts';
-import type { ConnectorOperations } from './admin/connector-operations.ts';
+import type { ConnectorOffset, ConnectorOperations } from './admin/connector-operations.ts';
 import { RestError } from './admin/rest-error.ts';
 import type { Installation } from './installation.ts';
 import { changeOffset, listOffsets, resetOffset } from './offsets-operation.ts';
+import { priceInputs } from './price-inputs.ts';
 import { requestRestart, requestState } from './state-operation.ts';
 import { assertUsable } from './usable-offset.ts';
+import { PRICE_PROCESSOR } from './wanted-processor.ts';
 
 /**
  * What the admin server can do to the connectors, wherever they run: through the states topic, and for offsets through
@@ -24,6 +26,7 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
     want: (connector, state) => inTurn(() => requestState(place, connector, state)),
     restart: (connector) => inTurn(() => requestRestart(place, connector)),
     async offsets(connector) {
+      if (connector === PRICE_PROCESSOR) return consumerOffsets(place);
       const source = sources.find(({ name }) => name === connector);
       if (source === undefined) return [];
       const listed = await listOffsets(place);
@@ -39,6 +42,23 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
         await (offset === null ? resetOffset(place, request) : changeOffset(place, request, () => offset));
       }),
   };
+}
+
+/** Of the price processor's group, as Kafka Connect shows those of a sink. */
+async function consumerOffsets({ settings, kafka, signal }: Installation): Promise<readonly ConnectorOffset[]> {
+  const { groupId, topics } = priceInputs(settings);
+  const inputs = topics.flatMap((topic) =>
+    Array.from({ length: settings.topics.partitions }, (_, partition) => ({ topic, partition })),
+  );
+  const offsets: ConnectorOffset[] = [];
+  for (const input of inputs) {
+    const next = await kafka.consumerOffset(groupId, input, signal);
+    offsets.push({
+      partition: { kafka_topic: input.topic, kafka_partition: input.partition },
+      offset: next === null ? null : { kafka_offset: Number(next) },
+    });
+  }
+  return offsets;
 }
 
 /** What a person has sent is refused to that person, and not by the source that would start from it. */

@@ -3,7 +3,7 @@ import { priceSchemaName } from '../avro/price-decoder.ts';
 import { createPriceDigest } from '../avro/price-digest.ts';
 import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
-import { type Settings, topicOf } from '../config/settings.ts';
+import type { Settings } from '../config/settings.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
@@ -22,6 +22,7 @@ import type { WindowDigests } from '../processor/window-digests.ts';
 import { createMarketData } from '../provider/market-data.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { priceInputs } from './price-inputs.ts';
 import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
 import { allPartitions } from './settled-partitions.ts';
 
@@ -90,7 +91,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     endpoint: marketData.bulkEndpoint,
   };
   const isins = createIsinReader((id, asked) => registry.schemaText(id, asked));
-  const groupId = `${prefix}-prices`;
+  const { groupId, topics: inputs } = priceInputs(settings);
   const tables = new CallSlots(TABLES_AT_ONCE);
   const reader: LogReader = {
     readToEnd: (request) => tables.use(() => kafka.logReader.readToEnd(request), request.signal),
@@ -119,7 +120,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   return runProcessor({
     groupReader: kafka.groupReader,
     groupId,
-    topics: instrumentTopics(settings),
+    topics: inputs,
     kinds,
     createTask(partition, lost, confirmed) {
       const transactionalId = `${prefix}-prices-${partition.topic}-${partition.partition}`;
@@ -152,14 +153,4 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     events,
     signal,
   });
-}
-
-/** The topics of the sources whose instruments are priced. */
-function instrumentTopics(settings: Settings): string[] {
-  const { sources, prices } = settings;
-  return sources.flatMap((source) =>
-    source.type === 'instruments' && prices.from.includes(source.name)
-      ? [topicOf(settings, source.topics.instruments)]
-      : [],
-  );
 }

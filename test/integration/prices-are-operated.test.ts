@@ -79,6 +79,15 @@ test(
     assert.equal((await second.change('PUT', '/connectors/prices/stop')).status, 204);
     await shows(second, 'STOPPED', 'stopped', 0);
     await restsFor(1_000);
+    const committed = Array.from({ length: PARTITIONS }, async (_, partition) => {
+      const place = { topic: `${prefix}.instruments`, partition };
+      const next = await kafka.consumerOffset(`${prefix}-prices`, place, t.signal);
+      return {
+        partition: { kafka_topic: place.topic, kafka_partition: partition },
+        offset: { kafka_offset: Number(next) },
+      };
+    });
+    assert.deepEqual((await second.get('/connectors/prices/offsets')).body, { offsets: await Promise.all(committed) });
     assert.equal((await second.change('PUT', '/connectors/prices/resume')).status, 202);
     await shows(second, 'RUNNING RUNNING', 'running', PARTITIONS);
     const assignments = () => second.seen.filter(({ name }) => name === 'partitionAssigned').length;

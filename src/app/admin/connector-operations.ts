@@ -13,6 +13,7 @@ export interface ConnectorOperations {
   want(connector: string, state: TargetState): Promise<void>;
   /** Lets it start again from its committed offset. */
   restart(connector: string): Promise<void>;
+  /** What it has committed; a null offset where it has committed nothing. @throws ConnectorError KAFKA_UNREACHABLE. */
   offsets(connector: string): Promise<readonly ConnectorOffset[]>;
   /** Writes this offset, or deletes the one that is committed: to be asked only of a stopped connector. */
   alterOffset(connector: string, offset: SourceOffset | null): Promise<void>;
