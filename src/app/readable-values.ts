@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createRecordReader, type ReadableValue, type RecordReader } from '../avro/record-reader.ts';
 import { readWireValue } from '../avro/wire-format.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
@@ -24,9 +25,17 @@ export interface ReadableRecords {
 
 const AVRO_BEGINS = 0;
 
-/** @param schemaText gives the schema of an id, from the registry */
-export function createReadableRecords(schemaText: (id: number) => Promise<string>): ReadableRecords {
+/**
+ * @param schemaText gives the schema of an id, from the registry
+ * @param texts topics whose values are text as it is: parsing it could change its numbers. What lies there in another
+ *   form, as dead letters may, is given in Latin-1.
+ */
+export function createReadableRecords(
+  schemaText: (id: number) => Promise<string>,
+  texts: ReadonlySet<string>,
+): ReadableRecords {
   const readers = new Map<number, RecordReader>();
+  const isText = (topic: string, value: Buffer) => texts.has(topic) || value[0] !== AVRO_BEGINS;
 
   async function readAvro(value: Buffer): Promise<ReadableValue> {
     const { schemaId } = readWireValue(value);
@@ -47,9 +56,12 @@ export function createReadableRecords(schemaText: (id: number) => Promise<string
         timestamp: new Date(timestampMs).toISOString(),
         key: key === null ? null : key.toString(),
         headers,
-        // Offsets, states and dead letters are text as it is: parsing it could change its numbers.
-        value: value === null ? null : value[0] === AVRO_BEGINS ? await readAvro(value) : value.toString(),
+        value: value === null ? null : isText(topic, value) ? textOf(value) : await readAvro(value),
       };
     },
   };
+}
+
+function textOf(value: Buffer): string {
+  return value.toString(isUtf8(value) ? 'utf8' : 'latin1');
 }

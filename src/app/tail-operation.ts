@@ -3,6 +3,7 @@ import { partitionFor } from '../kafka/partitioner.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import type { Installation } from './installation.ts';
+import { PRICE_TOPICS } from './price-kinds.ts';
 import { createReadableRecords, type ReadableTopicRecord } from './readable-values.ts';
 import { createRegistry } from './registry-client.ts';
 
@@ -27,7 +28,8 @@ export interface TailRequest {
  *
  * @throws ConnectorError RECORD_UNREADABLE, KAFKA_UNREACHABLE, and what the registry throws.
  */
-export async function tailTopic({ settings, kafka, clock, signal }: Installation, request: TailRequest): Promise<void> {
+export async function tailTopic(at: Installation, request: TailRequest): Promise<void> {
+  const { settings, kafka, topics, clock, signal } = at;
   const { topic, key, fromBeginning, untilEnd, limit, onRecord } = request;
   if (limit === 0) return;
   const ended = new AbortController();
@@ -35,7 +37,8 @@ export async function tailTopic({ settings, kafka, clock, signal }: Installation
   const stop = AbortSignal.any([signal, ended.signal]);
   const quiet = { debug() {}, info() {}, warn() {}, error() {} };
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
-  const readable = createReadableRecords((id) => registry.schemaText(id, stop));
+  const texts = new Set([topics['dead-letters'].name, topics.offsets.name, topics.states.name]);
+  const readable = createReadableRecords((id) => registry.schemaText(id, stop), texts);
 
   let [given, waiting] = [0, 0];
   let shown: Promise<void> = Promise.resolve();
@@ -59,7 +62,7 @@ export async function tailTopic({ settings, kafka, clock, signal }: Installation
   const partitions =
     key === null
       ? Array.from({ length: topic.partitions }, (_, partition) => partition)
-      : [partitionFor(Buffer.from(key, 'utf8'), topic.partitions)];
+      : [partitionFor(Buffer.from(placingPart(at, topic, key), 'utf8'), topic.partitions)];
   const log = { topic: topic.name, partitions, onRecord: take, signal: stop };
   try {
     if (untilEnd) await kafka.logReader.readToEnd(log);
@@ -68,4 +71,10 @@ export async function tailTopic({ settings, kafka, clock, signal }: Installation
   } catch (error) {
     if (error !== enough && !(signal.aborted && error === signal.reason)) throw error;
   }
+}
+
+/** Prices lie on the partition of their instrument, whose id their key begins with. */
+function placingPart({ topics }: Installation, { name }: TopicSpecification, key: string): string {
+  const ofPrices = Object.values(PRICE_TOPICS).some((role) => topics[role].name === name);
+  return ofPrices ? (key.split('/')[0] ?? key) : key;
 }
