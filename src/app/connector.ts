@@ -50,6 +50,7 @@ type Part = (signal: AbortSignal) => Promise<readonly string[]>;
  */
 export async function runConnector(given: ConnectorOptions): Promise<readonly string[]> {
   const { settings, log, signal } = given;
+  assertAnyWork(given);
   const context = await createContext(given);
   const { kafka, metrics, clock } = context;
   const plan = planSources(settings);
@@ -107,6 +108,15 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   }
 }
 
+/** @throws ConnectorError SETTINGS_INVALID when the role is to price and there are no prices. */
+function assertAnyWork(options: ConnectorOptions): void {
+  const { sources, prices } = rolesOf(options);
+  if (sources || prices) return;
+  const text =
+    'There is nothing to price: set marketData.url (MARKET_DATA_URL) and prices.enabled, or run other roles.';
+  throw new ConnectorError('SETTINGS_INVALID', text);
+}
+
 /** What a process with these settings and roles does. */
 function rolesOf({ settings, roles = 'both' }: ConnectorOptions): {
   readonly sources: boolean;
@@ -130,7 +140,6 @@ function createBoard(options: ConnectorOptions, { targets }: RequestedStates, cl
   });
 }
 
-/** @throws ConnectorError SETTINGS_INVALID when the role is to price and there are no prices. */
 function partsOf(
   options: ConnectorOptions,
   context: Context,
@@ -140,7 +149,7 @@ function partsOf(
     states,
   }: { readonly plan: PlannedSources; readonly report: TopicReport; readonly states: RequestedStates },
 ): Part[] {
-  const { settings, events, processorEvents, roles = 'both' } = options;
+  const { settings, events, processorEvents } = options;
   const { kafka } = context;
   const waitsForOperator = settings.admin.enabled;
   const runSources: Part = (signal) => {
@@ -154,11 +163,6 @@ function partsOf(
     const run = (running: AbortSignal) => runPriceProcessor({ ...parts, signal: running });
     return runProcessorAsWanted({ ...context, run, states, waitsForOperator, events: processorEvents, signal });
   };
-  if (roles === 'processor' && !settings.prices.enabled) {
-    const text =
-      'There is nothing to price: set marketData.url (MARKET_DATA_URL) and prices.enabled, or run other roles.';
-    throw new ConnectorError('SETTINGS_INVALID', text);
-  }
   const runs = rolesOf(options);
   return [...(runs.sources ? [runSources] : []), ...(runs.prices ? [runPrices] : [])];
 }
