@@ -122,6 +122,9 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     groupId,
     topics: inputs,
     kinds,
+    async prove(proving) {
+      for (const { kind } of kinds) await schemaId(kind, proving);
+    },
     createTask(partition, lost, confirmed) {
       const transactionalId = `${prefix}-prices-${partition.topic}-${partition.partition}`;
       return new PartitionTask({

@@ -40,12 +40,20 @@ function sourceCheck({
   return isReady(true, 'fenced, offset read, schemas registered');
 }
 
-function processorCheck({ name, wanted, task, trace, trouble }: ProcessorStatus): ReadinessCheck {
-  if (task === 'failed') return check(name, false, `failed: ${firstLine(trace)}`);
-  if (wanted !== 'running') return check(name, true, `${wanted} as asked`);
-  if (task === 'running') return check(name, true, 'it has joined its group');
-  const why = trouble === null ? ' yet' : `: ${firstLine(trouble.message)}`;
-  return check(name, false, `it has not joined its group${why}`);
+function processorCheck(processor: ProcessorStatus): ReadinessCheck {
+  const { name, wanted, task, trace, trouble, partitions, assigned, writerTrouble } = processor;
+  const isReady = (ok: boolean, why: string) => check(name, ok, why);
+  if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
+  if (wanted !== 'running') return isReady(true, `${wanted} as asked`);
+  if (task !== 'running') {
+    const why = trouble === null ? ' yet' : `: ${firstLine(trouble.message)}`;
+    return isReady(false, `it has not joined its group${why}`);
+  }
+  if (partitions.length < assigned) {
+    const why = writerTrouble === null ? '' : `: ${firstLine(writerTrouble)}`;
+    return isReady(false, `${partitions.length} of its ${assigned} partitions are fenced and read${why}`);
+  }
+  return isReady(true, `it has joined its group; its partitions, ${assigned}, are fenced and read`);
 }
 
 function check(name: string, ok: boolean, why: string): ReadinessCheck {

@@ -21,6 +21,8 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
 } {
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
   const partitions = new Map<string, { topic: string; partition: number }>();
+  const writerTroubles = new Map<string, string>();
+  let assigned = 0;
   let freshness: (() => Freshness) | null = null;
   const written = { records: 0, deadLetters: 0 };
   const known: Mutable<Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'>> = {
@@ -44,12 +46,23 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
         freshness = event.freshness;
         setTask('unassigned');
       },
-      processorJoined: () => setTask('running'),
+      processorJoined(joined) {
+        assigned = joined.partitions;
+        setTask('running');
+      },
       partitionAssigned({ topic, partition }) {
         partitions.set(keyOf({ topic, partition }), { topic, partition });
+        writerTroubles.delete(keyOf({ topic, partition }));
       },
-      partitionLost: (lost) => void partitions.delete(keyOf(lost)),
-      partitionWriterLost() {},
+      partitionLost(lost) {
+        partitions.delete(keyOf(lost));
+        writerTroubles.delete(keyOf(lost));
+      },
+      partitionWriterLost({ err, ...lost }) {
+        // Until the writer has opened again, nothing of it is priced here.
+        partitions.delete(keyOf(lost));
+        writerTroubles.set(keyOf(lost), describe(err));
+      },
       batchPriced({ records, deadLetters }) {
         written.records += records;
         written.deadLetters += deadLetters;
@@ -76,6 +89,8 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
         wanted,
         task: taskOf(wanted, known.task),
         partitions: [...partitions.values()],
+        assigned,
+        writerTrouble: writerTroubles.values().next().value ?? null,
         freshness: 'instruments' in fresh ? fresh : null,
         written: { ...written },
       };

@@ -77,6 +77,7 @@ export interface Trouble {
 
 export interface WalkStatus {
   readonly number: number;
+  /** False also for one that stands since its source has failed or was stopped. */
   readonly running: boolean;
   readonly startedAt: string;
   readonly completedAt: string | null;
@@ -104,6 +105,10 @@ export interface ProcessorStatus {
   readonly changedAt: string;
   /** Partitions of instruments topics that are priced here. */
   readonly partitions: readonly { readonly topic: string; readonly partition: number }[];
+  /** How many partitions the group has given to this process; those that are not priced yet are being fenced and read. */
+  readonly assigned: number;
+  /** Why the writer of a partition was lost and is not open again yet; null when none is. */
+  readonly writerTrouble: string | null;
   /** Null until the processor has started. */
   readonly freshness: Omit<Freshness, 'ages'> | null;
   readonly lastBatchAt: string | null;

@@ -19,6 +19,8 @@ export interface PriceProcessorOptions {
   /** The topics of instruments whose prices are followed. */
   readonly topics: readonly string[];
   readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
+  /** Proves what no partition can do without, such as schemas: until then the partitions are left to other members. */
+  readonly prove: (signal: AbortSignal) => Promise<void>;
   /** A task for a partition that is newly ours, until its signal aborts; the group confirms it until it is lost. */
   readonly createTask: (
     partition: TopicPartition,
@@ -38,17 +40,18 @@ export interface PriceProcessorOptions {
  * @returns never: rejects with the signal's reason, or with an error that no repetition mends.
  */
 export async function runPriceProcessor(options: PriceProcessorOptions): Promise<never> {
-  const { groupId, topics, kinds, clock, random, events, signal } = options;
+  const { groupId, topics, kinds, prove, clock, random, events, signal } = options;
   const tasks = new Set<PartitionTask>();
   const freshness = () => freshnessOf([...tasks], kinds, clock.monotonicMs());
   events.processorStarted({ groupId, topics, kinds: kinds.map(({ kind }) => kind), freshness });
   for (let failures = 1; ; failures++) {
     const startedMs = clock.monotonicMs();
     try {
+      await prove(signal);
       await runMember(options, tasks);
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;
+      if (!(error instanceof ConnectorError) || !['retry', 'retrySlowly'].includes(error.action)) throw error;
       if (clock.monotonicMs() - startedMs > GOOD_RUN_MS) failures = 1;
       const waitMs = backOffMs(failures, RUN_BACK_OFF, random);
       events.processorAttemptFailed({ failures, waitMs, err: error, isMember: false });

@@ -47,16 +47,16 @@ ${fact('Written', html`${newRecords.join(', ')}`)}
 ${deadLetters(written.deadLetters)}
 </dl>`;
   return html`<article class="card"><h3>${name} ${stateBadge(source, now)}</h3><div class="soft">source of type ${type}</div>
-${failure(trace)}${troubleNote(trouble, now)}${writerTrouble === null ? null : note('wait', `The writer is opened again: ${writerTrouble}`)}${owned === false ? note('', 'Another replica runs it.') : null}
+${failure(trace)}${troubleNote(trouble, now)}${writerNote(writerTrouble)}${owned === false ? note('', 'Another replica runs it.') : null}
 ${isKnown ? facts : null}</article>
 `;
 }
 
 /** The price processor: how fresh its prices are. */
 export function processorCard(processor: ProcessorStatus, now: string): Html {
-  const { name, trace, trouble, partitions, freshness, lastBatchAt, written } = processor;
+  const { name, trace, trouble, writerTrouble, partitions, freshness, lastBatchAt, written } = processor;
   return html`<article class="card"><h3>${name} ${stateBadge(processor, now)}</h3><div class="soft">price processor, ${partitions.length} partitions of instruments here</div>
-${failure(trace)}${troubleNote(trouble, now)}
+${failure(trace)}${troubleNote(trouble, now)}${writerNote(writerTrouble)}
 <dl>
 ${freshness === null ? null : freshnessFacts(freshness)}
 ${fact('Last batch', whenOf(lastBatchAt, now))}
@@ -135,6 +135,10 @@ function troubleNote(trouble: Trouble | null, now: string): Html | null {
   const { failures, message, nextTryAt } = trouble;
   const inSeconds = Math.max(0, (Date.parse(nextTryAt) - Date.parse(now)) / 1_000);
   return note('wait', `${failures} failed in a row, next try in ${length(inSeconds)}.\n${message}`);
+}
+
+function writerNote(trouble: string | null): Html | null {
+  return trouble === null ? null : note('wait', `The writer is opened again: ${trouble}`);
 }
 
 function note(kind: 'bad' | 'wait' | '', text: string): Html {

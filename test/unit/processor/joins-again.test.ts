@@ -26,6 +26,7 @@ test('a member whose run failed is told to be none until it has joined again', a
     groupId: 'g',
     topics: ['instruments'],
     kinds: [],
+    async prove() {},
     createTask: () => assert.fail('no partition is assigned'),
     clock: skippingClock(),
     random: () => 0.5,
@@ -40,3 +41,37 @@ test('a member whose run failed is told to be none until it has joined again', a
     ['processorJoined', undefined],
   ]);
 });
+
+for (const code of ['REGISTRY_UNREACHABLE', 'REGISTRY_REFUSED', 'SCHEMA_INCOMPATIBLE'] as const) {
+  test(`no member joins before what it needs is proven: ${code}`, async () => {
+    const told: string[] = [];
+    const events = new Proxy({} as ProcessorEvents, { get: (_, name) => () => told.push(String(name)) });
+    const stop = new AbortController();
+    let tries = 0;
+    const running = runPriceProcessor({
+      groupReader: {
+        run({ signal }) {
+          told.push('joins');
+          stop.abort(new Error('that was all'));
+          return untilAborted(new Promise<never>(() => {}), signal);
+        },
+      },
+      groupId: 'g',
+      topics: ['instruments'],
+      kinds: [],
+      async prove() {
+        tries += 1;
+        if (tries <= 2) throw new ConnectorError(code, 'The registry says no.');
+      },
+      createTask: () => assert.fail('no partition is assigned'),
+      clock: skippingClock(),
+      random: () => 0.5,
+      events,
+      signal: stop.signal,
+    });
+    const isFinal = code === 'SCHEMA_INCOMPATIBLE';
+    await assert.rejects(running, isFinal ? { code } : /that was all/);
+    const tried = ['processorAttemptFailed', 'processorAttemptFailed', 'joins'];
+    assert.deepEqual(told, ['processorStarted', ...(isFinal ? [] : tried)]);
+  });
+}

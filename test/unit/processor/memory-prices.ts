@@ -76,6 +76,7 @@ export function memberOf(options: {
     groupId: GROUP,
     topics: [TOPICS.instruments.name],
     kinds,
+    async prove() {},
     createTask: (partition, signal, confirmed) =>
       new PartitionTask({
         partition,
