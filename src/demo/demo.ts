@@ -72,6 +72,8 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       AUTH_TOKEN_URL: simulator.tokenUrl,
       CLIENT_ID: simulator.clientId,
       CLIENT_SECRET: simulator.clientSecret,
+      // That of a real provider is neither wanted nor sent.
+      CLIENT_SECRET_FILE: undefined,
     },
     onSecret: redaction.register,
   });

@@ -29,7 +29,13 @@ test('the demo ends with every product priced, a table of some and how fresh all
   const stack = await stackOrSkip(t);
   if (!stack) return;
   const [stdout, stderr, stop] = [written(), written(), new AbortController()];
-  const env = { ...process.env, KAFKA_BROKERS: stack.brokers.join(','), SCHEMA_REGISTRY_URL: stack.registryUrl };
+  const env = {
+    ...process.env,
+    KAFKA_BROKERS: stack.brokers.join(','),
+    SCHEMA_REGISTRY_URL: stack.registryUrl,
+    // As in a shell that is set up for a real provider.
+    CLIENT_SECRET_FILE: '/run/secrets/client',
+  };
   const demo = runDemo({ env, stdout, stderr, signal: stop.signal, once: false, instruments: INSTRUMENTS });
   demo.catch(() => {});
   t.after(async () => {
