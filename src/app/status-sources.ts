@@ -120,8 +120,10 @@ export function createStatusSources(options: StatusSourcesOptions): {
       sourceFailed: ({ source, err }) => update(source, setTask('failed', describe(err))),
     },
     status: () =>
-      all.map(({ cliffMs, rowsOfLastWalk: _, ...known }) => ({
+      all.map(({ cliffMs, rowsOfLastWalk: _, walk, ...known }) => ({
         ...known,
+        // A source that has failed, or was stopped, takes its walk up again when it starts.
+        walk: walk && { ...walk, running: walk.running && ['running', 'paused'].includes(known.task) },
         wanted: targets.of(known.name).state,
         secondsToRetentionCliff: cliffMs === null ? null : Math.round((cliffMs - clock.monotonicMs()) / 1_000),
       })),

@@ -8,7 +8,8 @@ export function livenessUrl(env: Readonly<Record<string, string | undefined>>): 
   const { ADMIN_HOST: host, ADMIN_PORT: port } = env;
   // Whoever listens on every network also listens on this machine.
   const isEverywhere = !host || host === '0.0.0.0' || host === '::';
-  return `http://${isEverywhere ? '127.0.0.1' : host}:${port || 8083}/livez`;
+  const near = isEverywhere ? '127.0.0.1' : host;
+  return `http://${near.includes(':') ? `[${near}]` : near}:${port || 8083}/livez`;
 }
 
 /** Whether it is answered with success within 3 s. Never rejects. */

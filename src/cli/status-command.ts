@@ -72,7 +72,9 @@ function sourceRow(source: SourceStatus, now: string): string[] {
   if (owned === false) return [name, stateOf(source), '', 'another replica runs it'];
   const far = [
     ...(caughtUp === null ? [] : [caughtUp ? 'caught up' : 'behind']),
-    ...(seconds === null ? [] : [`unread events are kept for ${duration(seconds)}`]),
+    ...(seconds === null
+      ? []
+      : [seconds < 0 ? 'events may be lost' : `unread events are kept for ${duration(seconds)}`]),
     ...(walk?.running ? [`walk ${walk.number}: ${walk.rows} rows`] : []),
   ];
   return [name, stateOf(source), lastPollAt === null ? 'none yet' : ago(lastPollAt, now), far.join(', ')];

@@ -119,7 +119,7 @@ function walkText(walk: WalkStatus, now: string): Html {
     return html`no. ${count}: ${number(rows)} rows in ${number(pages)} pages${goneText}, completed ${unbroken(ago(completedAt, now))}`;
   }
   const bar = expectedRows === null || expectedRows === 0 ? null : progress(rows, expectedRows);
-  return html`no. ${count} runs: ${number(rows)} rows in ${number(pages)} pages, begun ${unbroken(ago(startedAt, now))}${bar}`;
+  return html`no. ${count} ${running ? 'runs' : 'stands'}: ${number(rows)} rows in ${number(pages)} pages, begun ${unbroken(ago(startedAt, now))}${bar}`;
 }
 
 function progress(rows: number, expected: number): Html {

@@ -8,6 +8,7 @@ test('it asks where the environment places the admin server, on this machine whe
   assert.equal(livenessUrl({ ADMIN_HOST: '0.0.0.0', ADMIN_PORT: '9000' }), 'http://127.0.0.1:9000/livez');
   assert.equal(livenessUrl({ ADMIN_HOST: '::', ADMIN_PORT: '' }), 'http://127.0.0.1:8083/livez');
   assert.equal(livenessUrl({ ADMIN_HOST: '10.0.0.7' }), 'http://10.0.0.7:8083/livez');
+  assert.equal(livenessUrl({ ADMIN_HOST: '::1' }), 'http://[::1]:8083/livez');
 });
 
 test('success alone is healthy: no other status, no redirect, and nobody who listens', async (t) => {

@@ -33,6 +33,8 @@ test('status shows each source as a row, or all as JSON, and says by its exit co
   assert.match(stdout, /unread events are kept for 6 d 22 h/);
   const json = await status('--output', 'json', '--url', `${scene.server.url}/`);
   assert.equal(JSON.parse(json.stdout).sources[0].name, 'instruments');
+  scene.now += 700_000_000;
+  assert.match((await status()).stdout, /^instruments +running +none yet +events may be lost$/m);
   const err = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
   scene.board.events.attemptFailed({ source: 'instruments', failures: 4, waitMs: 30_000, err });
   const trying = await status();

@@ -58,7 +58,8 @@ test('the page tells how far each source is', async (t) => {
 });
 
 test('a walk goes on counting when its writer is opened again, and shows how much there will be from the last one', async (t) => {
-  const { board } = await startAdminScene(t);
+  const scene = await startAdminScene(t);
+  const { board } = scene;
   const source = 'instruments';
   const walk = () => board.status().sources[0]?.walk;
   const page = {
@@ -73,8 +74,14 @@ test('a walk goes on counting when its writer is opened again, and shows how muc
   };
   const sizes = { duplicateKeys: 0, jsonBytes: 1, avroBytes: 1, fetchMs: 1, commitMs: 1, cursor: null };
   const commit = (number: number) => board.events.pageCommitted({ source, page: number, rows: 10, ...page, ...sizes });
+  const started = { source, since: '1-1', secondsToRetentionCliff: null };
+  board.events.sourceStarted(started);
   board.events.walkStarted({ source, walk: 1, since: '1-1', why: 'first' });
   commit(1);
+  board.events.sourceFailed({ source, err: new Error('x') });
+  assert.equal(walk()?.running, false, 'it stands');
+  assert.match(await pageOf(await scene.ask('/', asPage)), /no\. 1 stands: 10 rows in 1 pages/);
+  board.events.sourceStarted(started);
   board.events.walkResumed({ source, walk: 1, pages: 1, cursor: '9' });
   commit(2);
   assert.deepEqual([walk()?.rows, walk()?.pages, walk()?.running, walk()?.expectedRows], [20, 2, true, null]);
