@@ -24,7 +24,7 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
   };
   return {
     want: (connector, state) => inTurn(() => requestState(place, connector, state)),
-    restart: (connector) => inTurn(() => requestRestart(place, connector)),
+    restart: (connector, which) => inTurn(() => requestRestart(place, connector, which)),
     async offsets(connector) {
       if (connector === PRICE_PROCESSOR) return consumerOffsets(place);
       const source = sources.find(({ name }) => name === connector);

@@ -38,9 +38,16 @@ export async function requestState(place: StatesPlace, source: string, state: Ta
   await changeState(place, source, (wanted) => ({ ...wanted, state }));
 }
 
-/** Lets a source start again from its committed offset, if it runs or has failed. Throws as requestWalk. */
-export async function requestRestart(place: StatesPlace, source: string): Promise<void> {
-  const restart = request(place);
+/**
+ * Lets a source start again from its committed offset, if it has failed or (unless only failed ones shall) runs. Throws
+ * as requestWalk.
+ */
+export async function requestRestart(
+  place: StatesPlace,
+  source: string,
+  { onlyFailed }: { readonly onlyFailed: boolean } = { onlyFailed: false },
+): Promise<void> {
+  const restart = { ...request(place), onlyFailed };
   await changeState(place, source, (wanted) => ({ ...wanted, restart }));
 }
 
@@ -50,7 +57,10 @@ export function restartRecord(
   source: string,
   wanted: SourceState,
 ): OutgoingRecord {
-  return stateRecord(topics.states.name, source, { ...wanted, restart: request({ clock }) });
+  return stateRecord(topics.states.name, source, {
+    ...wanted,
+    restart: { ...request({ clock }), onlyFailed: false },
+  });
 }
 
 /** The one transactional id of all that operators have written, so that they take turns. */

@@ -34,11 +34,11 @@ export async function runProcessorAsWanted(options: WantedProcessor): Promise<re
   let failedIn: number | null = null;
   await catchUp(options);
   for (;;) {
-    const { state, generation } = target();
-    const hasFailed = generation === failedIn;
+    const { state, chance } = target();
+    const hasFailed = chance === failedIn;
     if (state !== 'running' || hasFailed) {
       if (state !== 'running' && !hasFailed) events.processorRests({ wanted: state });
-      await untilTarget(target, (now) => now.state !== state || now.generation !== generation, signal);
+      await untilTarget(target, (now) => now.state !== state || now.chance !== chance, signal);
       continue;
     }
     const leave = leaving(target, signal);
@@ -49,7 +49,7 @@ export async function runProcessorAsWanted(options: WantedProcessor): Promise<re
       if (error === leave.reason) continue;
       events.processorFailed({ err: error });
       if (!options.waitsForOperator) return [PRICE_PROCESSOR];
-      failedIn = target().generation;
+      failedIn = target().chance;
     } finally {
       leave.end();
     }

@@ -37,7 +37,7 @@ const COMMANDS: readonly StateCommand[] = [
     name: 'restart',
     description: 'Let a failed or running source start again from its committed offset.',
     help: 'Nothing is lost or repeated by it. A source that is stopped stays so: resume starts it.',
-    ask: requestRestart,
+    ask: (installation, source) => requestRestart(installation, source),
   },
 ];
 

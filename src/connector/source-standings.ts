@@ -35,7 +35,7 @@ export function createSourceStandings<Source extends Named>(options: {
   const failedIn = new Map<Source, number>();
   const stopped = new Set<Source>();
   const dueBy = (source: Source) => (target: SourceTarget) =>
-    target.state !== 'stopped' && failedIn.get(source) !== target.generation;
+    target.state !== 'stopped' && failedIn.get(source) !== target.chance;
   const untilDue = (source: Source, signal: AbortSignal) =>
     untilTarget(
       () => targets.of(source.name),
@@ -74,9 +74,9 @@ export function createSourceStandings<Source extends Named>(options: {
       return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
     },
     failed(source, error) {
-      failedIn.set(source, targets.of(source.name).generation);
+      failedIn.set(source, targets.of(source.name).chance);
       events.sourceFailed({ source: source.name, err: error });
     },
-    allFailed: () => sources.every((source) => failedIn.get(source) === targets.of(source.name).generation),
+    allFailed: () => sources.every((source) => failedIn.get(source) === targets.of(source.name).chance),
   };
 }

@@ -3,8 +3,8 @@ import type { WalkRequest } from './core/core-state.ts';
 
 /*
  * The states topic: what operators want of each source. The key is the source's name, the value JSON:
- * `{"state":"running","walk":{"id":"…","requestedAt":"…","allowShrink":null},"restart":{"id":"…","requestedAt":"…"}}`.
- * Only the newest value of a key counts, and null stands for a source of which nothing is wanted but to run. The
+ * `{"state":"running","walk":{"id":"…","requestedAt":"…","allowShrink":null},`
+ * `"restart":{"id":"…","requestedAt":"…","onlyFailed":false}}`. Only the newest value of a key counts, and null stands for a source of which nothing is wanted but to run. The
  * processor has its record beside those of the sources.
  */
 
@@ -22,6 +22,8 @@ export interface RequestedRestart {
   readonly id: string;
   /** ISO 8601, for people. */
   readonly requestedAt: string | null;
+  /** Whether whoever has not failed goes on as it is: only the process that runs it can tell. */
+  readonly onlyFailed: boolean;
 }
 
 /** Kafka Connect's target states: a paused source keeps its task and its place in it, a stopped one gives them up. */
@@ -52,7 +54,11 @@ export function stateRecord(topic: string, source: string, wanted: SourceState):
     requestedAt: wanted.walk.requestedAt,
     allowShrink: wanted.walk.allowShrink,
   };
-  const restart = wanted.restart && { id: wanted.restart.id, requestedAt: wanted.restart.requestedAt };
+  const restart = wanted.restart && {
+    id: wanted.restart.id,
+    requestedAt: wanted.restart.requestedAt,
+    onlyFailed: wanted.restart.onlyFailed,
+  };
   return {
     topic,
     partition: STATES_PARTITION,
@@ -72,7 +78,7 @@ export function decodeState({ value }: Pick<CommittedRecord, 'value'>): DecodedS
   const { walk = null, restart = null } = parsed;
   const decodedWalk = walk === null ? null : decodeWalk(walk);
   if (typeof decodedWalk === 'string') return unreadable(decodedWalk);
-  const decodedRestart = restart === null ? null : decodeRequest(restart);
+  const decodedRestart = restart === null ? null : decodeRestart(restart);
   if (typeof decodedRestart === 'string') return unreadable(`has a restart ${decodedRestart}`);
   return { kind: 'state', state: { state, walk: decodedWalk, restart: decodedRestart } };
 }
@@ -86,8 +92,15 @@ function decodeWalk(walk: unknown): RequestedWalk | string {
   return { ...request, allowShrink };
 }
 
+/** The restart, or what is wrong with it. */
+function decodeRestart(restart: unknown): RequestedRestart | string {
+  const request = decodeRequest(restart);
+  if (typeof request === 'string') return request;
+  return { ...request, onlyFailed: (restart as Record<string, unknown>).onlyFailed === true };
+}
+
 /** What every request has, or what is wrong with it. */
-function decodeRequest(request: unknown): RequestedRestart | string {
+function decodeRequest(request: unknown): Omit<RequestedRestart, 'onlyFailed'> | string {
   if (!isObject(request)) return 'that is no object';
   const { id, requestedAt } = request;
   if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID) return 'without a usable id';

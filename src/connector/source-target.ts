@@ -6,6 +6,8 @@ export interface SourceTarget {
   readonly state: TargetState;
   /** Another number means that the source shall start anew: it was asked to restart, or was stopped meanwhile. */
   readonly generation: number;
+  /** Another number means that a source that has failed shall start anew; it changes with the generation too. */
+  readonly chance: number;
   /** Aborts when any of this changes: whoever waits then looks again. */
   readonly changed: AbortSignal;
 }

@@ -22,6 +22,7 @@ export interface WantedStates {
 interface Known {
   wanted: SourceState;
   generation: number;
+  chance: number;
   changed: AbortController;
   walkSuperseded: AbortController;
 }
@@ -52,8 +53,8 @@ export function createWantedStates({ sources, onUnreadable }: WantedStatesOption
     },
     targets: {
       of(source) {
-        const { wanted, generation, changed } = of(source);
-        return { state: wanted.state, generation, changed: changed.signal };
+        const { wanted, generation, chance, changed } = of(source);
+        return { state: wanted.state, generation, chance, changed: changed.signal };
       },
     },
     take(record) {
@@ -72,6 +73,7 @@ function nothingKnown(): Known {
   return {
     wanted: NOTHING_WANTED,
     generation: 0,
+    chance: 0,
     changed: new AbortController(),
     walkSuperseded: new AbortController(),
   };
@@ -82,7 +84,9 @@ function update(known: Known, wanted: SourceState): void {
   const before = known.wanted;
   known.wanted = wanted;
   const isRestart = wanted.restart !== null && wanted.restart.id !== before.restart?.id;
-  if (isRestart || (wanted.state === 'stopped' && before.state !== 'stopped')) known.generation += 1;
+  const isStop = wanted.state === 'stopped' && before.state !== 'stopped';
+  if (isRestart || isStop) known.chance += 1;
+  if (isStop || (isRestart && wanted.restart?.onlyFailed === false)) known.generation += 1;
   const { changed, walkSuperseded } = known;
   if (isRestart || wanted.state !== before.state) {
     known.changed = new AbortController();

@@ -83,7 +83,7 @@ export async function startAdminScene(
     ],
     operations: {
       want: (connector, state) => note(`want ${connector} ${state}`),
-      restart: (connector) => note(`restart ${connector}`),
+      restart: (connector, { onlyFailed }) => note(`restart ${connector}${onlyFailed ? ' if it has failed' : ''}`),
       offsets: async () => [{ partition: { endpoint: 'instruments' }, offset }],
       async alterOffset(connector, altered) {
         await note(`alter ${connector} ${JSON.stringify(altered)}`);

@@ -6,7 +6,7 @@ import { createWantedStates } from '../../src/connector/wanted-states.ts';
 export function operator(sources: readonly string[]): {
   readonly targets: SourceTargets;
   wants(source: string, wanted: Partial<SourceState>): void;
-  restarts(source: string): void;
+  restarts(source: string, which?: { readonly onlyFailed: boolean }): void;
 } {
   const states = createWantedStates({ sources, onUnreadable: () => {} });
   let offset = 0n;
@@ -19,6 +19,7 @@ export function operator(sources: readonly string[]): {
   return {
     targets: states.targets,
     wants,
-    restarts: (source) => wants(source, { restart: { id: `restart-${offset}`, requestedAt: null } }),
+    restarts: (source, { onlyFailed } = { onlyFailed: false }) =>
+      wants(source, { restart: { id: `restart-${offset}`, requestedAt: null, onlyFailed } }),
   };
 }

@@ -47,16 +47,17 @@ export function addConnectChanges(app: FastifyInstance, reads: ConnectReads, ope
   app.post<Restart>('/connectors/:name/restart', async ({ params, query }, reply) => {
     const connector = findToRestart(params.name);
     const [includeTasks, onlyFailed] = [isTrue(query.includeTasks), isTrue(query.onlyFailed)];
-    const isWanted = !onlyFailed || isFailed(connector);
-    if (isWanted) await operations.restart(connector.name);
+    // Whether it has failed only that replica knows which runs it, and it may be another one.
+    await operations.restart(connector.name, { onlyFailed });
     if (!onlyFailed && !includeTasks) return reply.code(204).send();
     const shape = statusShape(connector, status(), workerId());
-    return reply.code(202).send(isWanted ? restartingShape(shape, onlyFailed) : shape);
+    const isRestarting = !onlyFailed || isFailed(connector);
+    return reply.code(202).send(isRestarting ? restartingShape(shape, onlyFailed) : shape);
   });
   app.post<TaskOf>('/connectors/:name/tasks/:id/restart', async ({ params: { name, id } }, reply) => {
     const connector = findToRestart(name);
     findTask(taskShapes(connector, status(), workerId()), id, `Unknown task: ${name}-${id}`);
-    await operations.restart(name);
+    await operations.restart(name, { onlyFailed: false });
     return reply.code(204).send();
   });
   // The topics are those of the settings, used or not: there is nothing to forget.

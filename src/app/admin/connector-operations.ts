@@ -11,8 +11,8 @@ export interface ConnectorOffset {
 export interface ConnectorOperations {
   /** Lets a connector run, pause or stop until something else is wanted. */
   want(connector: string, state: TargetState): Promise<void>;
-  /** Lets it start again from its committed offset. */
-  restart(connector: string): Promise<void>;
+  /** Lets it start again from its committed offset, wherever it runs; perhaps only where it has failed. */
+  restart(connector: string, which: { readonly onlyFailed: boolean }): Promise<void>;
   /** What it has committed; a null offset where it has committed nothing. @throws ConnectorError KAFKA_UNREACHABLE. */
   offsets(connector: string): Promise<readonly ConnectorOffset[]>;
   /** Writes this offset, or deletes the one that is committed: to be asked only of a stopped connector. */

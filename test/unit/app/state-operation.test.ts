@@ -51,6 +51,7 @@ test('each request changes its own part and keeps the others, for its source alo
   assert.equal(asked?.state, 'paused');
   assert.deepEqual(asked?.walk, walk);
   assert.match(asked?.restart?.id ?? '', /^[0-9a-f-]{36}$/);
+  assert.equal(asked?.restart?.onlyFailed, false);
   const again = await requestWalk(at, { source: 'a', allowShrink: null });
   assert.deepEqual(newest('a'), { ...asked, walk: again });
   await requestState(at, 'a', 'running');

@@ -75,9 +75,12 @@ test('after a failure it waits for an operator where one can ask for a restart',
   fail(new TypeError('a bug'));
   await quiet();
   assert.deepEqual(happened, ['knows', 'runs', 'ended', 'failed']);
-  asking.restarts(PRICE_PROCESSOR);
+  asking.restarts(PRICE_PROCESSOR, { onlyFailed: true });
   await quiet();
   assert.deepEqual(happened.slice(4), ['runs']);
+  asking.restarts(PRICE_PROCESSOR, { onlyFailed: true });
+  await quiet();
+  assert.deepEqual(happened.slice(4), ['runs'], 'what runs goes on');
   asking.restarts(PRICE_PROCESSOR);
   await quiet();
   assert.deepEqual(happened.slice(5), ['ended', 'runs']);

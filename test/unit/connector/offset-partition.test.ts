@@ -210,7 +210,7 @@ test('a source that failed goes on from its committed offset when it is asked to
   await eventually(() => failures().length === 3);
   assert.deepEqual(written(memory, 'a'), counted.slice(0, 7));
   repaired = true;
-  asking.restarts('a');
+  asking.restarts('a', { onlyFailed: true });
   await eventually(() => failures().length === 4);
   assert.deepEqual(written(memory, 'a'), counted);
   assert.deepEqual(written(memory, 'b'), counted);
@@ -258,27 +258,29 @@ test('a source that is stopped from the beginning never starts, and the others d
   await assert.rejects(ended, { message: 'enough' });
 });
 
-test('a source that runs is restarted from its committed offset, once', async () => {
-  const memory = broker();
-  const asking = operator(['a']);
-  let isAsked = false;
-  const { seen, stop, ended } = run(
-    memory,
-    [countingSource('a')],
-    (step) => {
-      if (step !== 'committed' || isAsked || written(memory, 'a').length < 5) return;
-      isAsked = true;
-      asking.restarts('a');
-    },
-    asking,
-  );
-  await eventually(() => seen.some(({ name }) => name === 'sourceFailed'));
-  assert.deepEqual(written(memory, 'a'), counted);
-  assert.equal(seen.filter(({ name }) => name === 'writerOpened').length, 2);
-  assert.equal(seen.filter(({ name }) => name === 'writerLost').length, 0);
-  stop.abort(new Error('enough'));
-  await assert.rejects(ended, { message: 'enough' });
-});
+for (const onlyFailed of [false, true]) {
+  const title = onlyFailed ? 'goes on where only failed ones restart' : 'is restarted from its committed offset, once';
+  test(`a source that runs ${title}`, async () => {
+    const [memory, asking] = [broker(), operator(['a'])];
+    let isAsked = false;
+    const { seen, stop, ended } = run(
+      memory,
+      [countingSource('a')],
+      (step) => {
+        if (step !== 'committed' || isAsked || written(memory, 'a').length < 5) return;
+        isAsked = true;
+        asking.restarts('a', { onlyFailed });
+      },
+      asking,
+    );
+    await eventually(() => seen.some(({ name }) => name === 'sourceFailed'));
+    assert.deepEqual(written(memory, 'a'), counted);
+    assert.equal(seen.filter(({ name }) => name === 'writerOpened').length, onlyFailed ? 1 : 2);
+    assert.equal(seen.filter(({ name }) => name === 'writerLost').length, 0);
+    stop.abort(new Error('enough'));
+    await assert.rejects(ended, { message: 'enough' });
+  });
+}
 
 test('a source that is paused from the beginning asks for nothing until it runs, with the same task', async () => {
   const memory = broker();

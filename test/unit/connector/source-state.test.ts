@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type DecodedState, decodeState, stateRecord } from '../../../src/connector/source-state.ts';
 
 const decode = (text: string | null): DecodedState => decodeState({ value: text === null ? null : Buffer.from(text) });
-const RESTART = { id: 'r-1', requestedAt: '2026-03-01T11:00:00.000Z' };
+const RESTART = { id: 'r-1', requestedAt: '2026-03-01T11:00:00.000Z', onlyFailed: false };
 const WALK = { id: 'a-1', requestedAt: '2026-03-01T10:00:00.000Z', allowShrink: 7 };
 
 test('the record of a source is JSON under its name, in fields that never change their place', () => {
@@ -18,7 +18,7 @@ test('the record of a source is JSON under its name, in fields that never change
 test('what is written is read again as it was', () => {
   for (const state of ['running', 'paused', 'stopped'] as const) {
     for (const walk of [WALK, { ...WALK, allowShrink: null }, null]) {
-      for (const restart of [RESTART, null]) {
+      for (const restart of [RESTART, { ...RESTART, onlyFailed: true }, null]) {
         const wanted = { state, walk, restart };
         assert.deepEqual(decodeState(stateRecord('t', 's', wanted)), { kind: 'state', state: wanted });
       }

@@ -83,6 +83,7 @@ test('sources that do not run here are passed over, readable or not', () => {
   assert.throws(() => walks.newest('elsewhere'), /no source elsewhere/);
 });
 
+const FAILED_ALONE = '{"state":"running","restart":{"id":"2","onlyFailed":true}}';
 const changes: readonly [from: string, to: string, generations: number, isChange: boolean][] = [
   ['{"state":"running"}', '{"state":"paused"}', 0, true],
   ['{"state":"running"}', '{"state":"stopped"}', 1, true],
@@ -92,6 +93,7 @@ const changes: readonly [from: string, to: string, generations: number, isChange
   ['{"state":"running","restart":{"id":"1"}}', '{"state":"running","restart":{"id":"2"}}', 1, true],
   ['{"state":"running","restart":{"id":"1"}}', '{"state":"running","restart":{"id":"1"}}', 0, false],
   ['{"state":"running","restart":{"id":"1"}}', '{"state":"running"}', 0, false],
+  ['{"state":"running","restart":{"id":"1"}}', FAILED_ALONE, 0, true],
   ['{"state":"running"}', '{"state":"running","walk":{"id":"1"}}', 0, false],
 ];
 for (const [from, to, generations, isChange] of changes) {
@@ -102,6 +104,7 @@ for (const [from, to, generations, isChange] of changes) {
     write(1, 'a', to);
     assert.equal(targets.of('a').state, JSON.parse(to).state);
     assert.equal(targets.of('a').generation - before.generation, generations);
+    assert.equal(targets.of('a').chance - before.chance, to === FAILED_ALONE ? 1 : generations);
     assert.equal(before.changed.aborted, isChange);
     assert.equal(targets.of('a').changed.aborted, false);
   });

@@ -11,7 +11,12 @@ const requests: readonly [method: string, path: string, status: number, asked: r
   ['POST', '/connectors/instruments/restart', 204, ['restart instruments']],
   ['POST', '/connectors/instruments/restart?includeTasks=false&onlyFailed=false', 204, ['restart instruments']],
   ['POST', '/connectors/instruments/restart?includeTasks=true', 202, ['restart instruments']],
-  ['POST', '/connectors/instruments/restart?includeTasks=true&onlyFailed=true', 202, []],
+  [
+    'POST',
+    '/connectors/instruments/restart?includeTasks=true&onlyFailed=true',
+    202,
+    ['restart instruments if it has failed'],
+  ],
   ['POST', '/connectors/instruments/tasks/0/restart', 204, ['restart instruments']],
   ['PUT', '/connectors/instruments/topics/reset', 202, []],
   ['PUT', '/connectors/nobody/pause', 404, []],
@@ -39,7 +44,7 @@ test('a failed connector restarts when only failed ones shall, and is shown as r
   }
   const { connector, tasks } = (await answer.json()) as Shown;
   assert.deepEqual([connector.state, tasks.map(({ state }) => state)], ['RUNNING', ['RESTARTING']]);
-  assert.deepEqual(scene.asked, ['restart checks']);
+  assert.deepEqual(scene.asked, ['restart checks if it has failed']);
   const all = await scene.change('POST', '/connectors/checks/restart?includeTasks=true');
   assert.equal(((await all.json()) as Shown).connector.state, 'RESTARTING');
 });
