@@ -46,12 +46,28 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
   if (proxy === '' || isLoopback(address.hostname) || isWithoutProxy(address, noProxy)) {
     return new Pool(address.origin, { ...limits, connect: tls });
   }
+  return new ProxyAgent({
+    ...limits,
+    uri: proxyAddress(proxy, network.name),
+    requestTls: tls,
+    proxyTls: tls,
+    // Asking the proxy for a tunnel is a part of connecting, but no request of ours, so that no deadline ends it.
+    clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: limits.connectTimeout }),
+  });
+}
+
+/** The address may hold a password, so messages do not quote it. */
+function proxyAddress(proxy: string, name: string): string {
   const uri = URL.parse(proxy);
   if (uri === null || !['http:', 'https:'].includes(uri.protocol)) {
-    // The address may hold a password, so it is not quoted.
-    throw new ConnectorError('SETTINGS_INVALID', `${network.name}.proxy is no http or https address.`);
+    throw new ConnectorError('SETTINGS_INVALID', `${name}.proxy is no http or https address.`);
   }
-  return new ProxyAgent({ ...limits, uri: uri.href, requestTls: tls, proxyTls: tls });
+  try {
+    decodeURIComponent(uri.username + uri.password);
+  } catch {
+    throw new ConnectorError('SETTINGS_INVALID', `${name}.proxy has a login with a bare %; write it as %25.`);
+  }
+  return uri.href;
 }
 
 /** What to connect with where PEM files are set; nothing where the usual authorities do. */
