@@ -5,7 +5,7 @@ import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
 import { createClientCredentials, type OAuth2Settings } from './client-credentials.ts';
 import type { NetworkOptions } from './dispatcher.ts';
-import { readSecret, type Secret } from './secret.ts';
+import { readEncodedSecret, readSecret, type Secret } from './secret.ts';
 
 // Fields that carry the request itself; a key in one of them would break every request.
 const RESERVED_FIELDS =
@@ -58,7 +58,7 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
     case 'basic': {
       if (settings.user.includes(':'))
         throw invalid(options, 'user holds a colon, which basic authentication cannot send');
-      const read = () => readSecret(settings.password, `${options.name}.auth.password`);
+      const read = () => readEncodedSecret(settings.password, `${options.name}.auth.password`);
       return rereadEachTime(async () => {
         const pair = Buffer.from(`${settings.user}:${await read()}`, 'utf8').toString('base64');
         return { authorization: `Basic ${pair}` };

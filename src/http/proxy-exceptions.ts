@@ -6,17 +6,21 @@ import { BlockList, isIP } from 'node:net';
  * (`10.0.0.0/8`) stands for the addresses in it. Names are not resolved for that.
  */
 export function isWithoutProxy(address: URL, exceptions: readonly string[]): boolean {
-  const host = address.hostname.toLowerCase().replace(/^\[|\]$/g, '');
+  const host = withoutBrackets(address.hostname.toLowerCase());
   const port = address.port || (address.protocol === 'https:' ? '443' : '80');
   return exceptions.some((exception) => {
     // An IPv6 address ends like one with a port.
     if (exception === '*' || exception.toLowerCase() === host) return true;
     if (exception.includes('/')) return isInRange(host, exception);
     const [, named = '', onlyPort] = /^(.*?)(?::(\d{1,5}))?$/.exec(exception) ?? [];
-    const name = named.toLowerCase().replace(/^\*?\./, '');
+    const name = withoutBrackets(named.toLowerCase()).replace(/^\*?\./, '');
     if (onlyPort !== undefined && onlyPort !== port) return false;
     return name !== '' && (host === name || host.endsWith(`.${name}`));
   });
+}
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
 }
 
 /** What is no range of addresses has nothing in it. */

@@ -13,15 +13,22 @@ const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$
  * @param setting what messages call it, such as `referenceData.auth.token`
  */
 export async function readSecret(secret: Secret, setting: string): Promise<string> {
+  const value = await readEncodedSecret(secret, setting);
+  if (!isSendable(value)) {
+    throw new ConnectorError('TOKEN_FAILED', `${setting} holds characters that no header can carry.`);
+  }
+  return value;
+}
+
+/** The same for a secret that is encoded before it is sent: it may hold any characters. */
+export async function readEncodedSecret(secret: Secret, setting: string): Promise<string> {
   let value: string;
   try {
     value = await secret();
   } catch (cause) {
     throw new ConnectorError('TOKEN_FAILED', `${setting} cannot be read.`, { cause });
   }
-  if (!isSendable(value)) {
-    throw new ConnectorError('TOKEN_FAILED', `${setting} is empty, or holds characters that no header can carry.`);
-  }
+  if (value === '') throw new ConnectorError('TOKEN_FAILED', `${setting} is empty.`);
   return value;
 }
 

@@ -47,6 +47,16 @@ test('a secret that cannot be read or sent fails so that it is tried again, and 
   }
 });
 
+test('the password of a basic login may have any characters, since it is encoded', async () => {
+  const password = 'Zürich 2026 €';
+  const authorization = createAuthorization({ type: 'basic', user: 'Zoë', password: async () => password }, options());
+  const { authorization: sent = '' } = await authorization.headers(never);
+  assert.equal(Buffer.from(sent.slice('Basic '.length), 'base64').toString('utf8'), `Zoë:${password}`);
+
+  const empty = createAuthorization({ type: 'basic', user: 'user', password: async () => '' }, options());
+  await assert.rejects(empty.headers(never), { code: 'TOKEN_FAILED', message: 'marketData.auth.password is empty.' });
+});
+
 test('settings that cannot work are refused at once, by name and without their values', () => {
   const secret = async () => 'x';
   for (const [settings, message] of [
