@@ -111,7 +111,7 @@ export class FollowerCore {
       case 'start':
         return takeStart(state, answer, at);
       case 'trial':
-        return takeTrial(state, answer.taken, at);
+        return takeTrial(state, answer, at);
       case 'stream':
       case 'refused':
         return followOffset(state, answer, at);

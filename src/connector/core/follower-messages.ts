@@ -11,7 +11,7 @@ export type FollowerRequest =
   | { readonly kind: 'start' }
   /** The stream from our offset; null: without one. */
   | { readonly kind: 'stream'; readonly since: string | null }
-  /** The same request with another offset: only whether it gets 200 counts, its items are dropped. */
+  /** The same request with another offset: only whether it gets 200, and how many items, counts; they are dropped. */
   | { readonly kind: 'trial'; readonly since: string }
   | { readonly kind: 'wait'; readonly ms: number };
 
@@ -23,7 +23,8 @@ export type FollowerAnswer =
   | ({ readonly kind: 'stream'; readonly items: number; readonly time: AnswerTime } & StreamAnswer)
   /** The stream request got a 4xx that refuses our offset (see refusesOffset). */
   | { readonly kind: 'refused'; readonly status: number; readonly time: AnswerTime }
-  | { readonly kind: 'trial'; readonly taken: boolean };
+  /** `items`: how many lie behind the offset that was tried. */
+  | { readonly kind: 'trial'; readonly taken: boolean; readonly items: number };
 
 /** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
 export type FollowerNotification =

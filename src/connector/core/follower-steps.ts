@@ -112,13 +112,23 @@ export function takeStart(
   const asked = { ...stream, proof: weighGap(stream.proof, start, gapContext(at)) };
   const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, at.nowMs) : { stream: asked }) };
   // The request without an offset is both at once: a fresh start, and the trial that it gets 200.
-  return isWithoutOffset && !isRenewal ? takeTrial(after, true, at) : { state: after, commits: false };
+  return isWithoutOffset && !isRenewal
+    ? takeTrial(after, { taken: true, items: 0 }, at)
+    : { state: after, commits: false };
 }
 
-/** Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. */
-export function takeTrial(state: FollowerState, taken: boolean, at: FollowerContext): FollowerOutcome {
+/**
+ * Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. Where offsets
+ * are only told apart, one with something behind it is not the newest, whatever its answer says: it may lie before ours.
+ */
+export function takeTrial(
+  state: FollowerState,
+  { taken, items }: Pick<Extract<FollowerAnswer, { kind: 'trial' }>, 'taken' | 'items'>,
+  at: FollowerContext,
+): FollowerOutcome {
   const { stream } = state;
-  const proof = weighGap(stream.proof, { kind: taken ? 'trialTaken' : 'trialRefused' }, gapContext(at));
+  const isTaken = taken && !(at.settings.begins === 'withoutOffset' && items > 0);
+  const proof = weighGap(stream.proof, { kind: isTaken ? 'trialTaken' : 'trialRefused' }, gapContext(at));
   const dueMs = proof.phase === 'wantsAgain' && isOffsetInDoubt(proof) ? at.nowMs : stream.dueMs;
   return { state: { ...state, stream: { ...stream, proof, dueMs } }, commits: false };
 }

@@ -56,8 +56,9 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
       case 'start':
         return { decision: answered({ kind: 'start', ...(await stream.start(signal)) }), answer: null };
       case 'trial': {
-        const { kind } = await stream.after(request.since, signal);
-        return { decision: answered({ kind: 'trial', taken: kind === 'stream' }), answer: null };
+        const outcome = await stream.after(request.since, signal);
+        const items = outcome.kind === 'stream' ? outcome.answer.decoded.rows.length : 0;
+        return { decision: answered({ kind: 'trial', taken: outcome.kind === 'stream', items }), answer: null };
       }
       case 'stream': {
         const outcome = await stream.after(request.since, signal);

@@ -34,20 +34,22 @@ export function followPreTradeChecks(options: {
         time: answerTime(date, clock.wallMs()),
       };
     };
-    const answer = await preTradeChecks.list(since, consume, signal);
-    assertFewFailures(answer.decoded.rows, maxDeadLetters, since === null ? endpoint : `${endpoint}?since=${since}`);
-    return answer;
+    return preTradeChecks.list(since, consume, signal);
   }
 
   return {
     async start(signal) {
+      // These checks are not used, so it does not matter whether they map.
       const { next, nextId, time, decoded } = await ask(null, signal);
       // Behind an answer that holds nothing lies nothing.
       return { since: next, newest: nextId ?? (decoded.rows.length === 0 ? next : null), time };
     },
     async after(since, signal) {
       try {
-        return { kind: 'stream', answer: await ask(since, signal) };
+        const answer = await ask(since, signal);
+        const whence = since === null ? endpoint : `${endpoint}?since=${since}`;
+        assertFewFailures(answer.decoded.rows, maxDeadLetters, whence);
+        return { kind: 'stream', answer };
       } catch (error) {
         const status = error instanceof ConnectorError ? error.fields.status : undefined;
         const isRefusal = since !== null && typeof status === 'number' && refusesOffset(status) && status !== 413;

@@ -30,7 +30,7 @@ export const offsetAt = (settings: FollowerSettings, since: string | null, dateM
 
 export type Given =
   | Partial<Extract<FollowerAnswer, { kind: 'stream' }>>
-  | Extract<FollowerAnswer, { kind: 'trial' }>
+  | { kind: 'trial'; taken: boolean; items?: number }
   | { kind: 'start'; since: string; newest?: string }
   | { kind: 'refused'; status?: number };
 
@@ -70,7 +70,7 @@ export class Scene {
         case 'refused':
           return { status: 410, ...given, time };
         case 'trial':
-          return given;
+          return { items: 0, ...given };
         default:
           return { kind: 'stream', items: 0, next: '9-9', nextId: null, full: false, time, ...given };
       }

@@ -94,6 +94,17 @@ test('pre-trade checks go on from the newest offset that is named, never from on
   assert.deepEqual([ours.core.offset?.since, ours.core.offset?.standingMs], ['5-0', 0]);
 });
 
+test('an offset that a first answer names as the newest, and that has checks behind it, is none: ours may lie behind it too', () => {
+  const scene = standing(CHECKS);
+  scene.take({ kind: 'start', since: '3-0', newest: '3-0' });
+  assert.deepEqual(scene.next(), { kind: 'trial', since: '3-0' });
+  scene.take({ kind: 'trial', taken: true, items: 2 });
+  for (let asked = 0; asked < 20; asked++) {
+    scene.pass(POLL_MS).take(QUIET);
+    assert.equal(scene.core.offset?.since, '5-0');
+  }
+});
+
 test('how long it has stood still survives a restart', () => {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
   scene.take(QUIET);

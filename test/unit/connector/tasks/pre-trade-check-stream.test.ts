@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createCheckDecoder } from '../../../../src/avro/check-decoder.ts';
+import { readSchemaText } from '../../../../src/avro/schema-files.ts';
+import { followPreTradeChecks } from '../../../../src/connector/tasks/pre-trade-check-stream.ts';
+import type { PreTradeChecks } from '../../../../src/provider/pre-trade-checks.ts';
+import { systemClock } from '../../../../src/support/clock.ts';
+import { chunked } from '../../../support/avro-decoding.ts';
+
+const { signal } = new AbortController();
+const UNMAPPABLE = Array.from({ length: 30 }, () => '{"preTradeCheckId":7}');
+
+/** A stream whose every answer holds these checks. */
+function streamOf(checks: readonly string[]) {
+  const body = `{"nextId":"9-0","preTradeChecks":[${checks}],"links":{"next":"/v1/pretradechecks?since=9-0"}}`;
+  const told = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
+  const preTradeChecks: PreTradeChecks = {
+    baseUrl: 'http://127.0.0.1',
+    endpoint: '/v1/pretradechecks',
+    list: (_, consume) => consume({ ...told, body: chunked(body), bytes: () => body.length }),
+    single: () => assert.fail('no single check is asked for'),
+  };
+  const schema = readSchemaText('PreTradeCheck');
+  const decoder = createCheckDecoder({ schema, schemaId: 1, onMismatch: 'deadLetter', clock: systemClock });
+  return followPreTradeChecks({
+    preTradeChecks,
+    decoder: async () => decoder,
+    maxDeadLetters: 0.05,
+    clock: systemClock,
+  });
+}
+
+test('many checks that do not map stop a source that would write them, and none that only asks where the stream stands', async () => {
+  const stream = streamOf(UNMAPPABLE);
+  await assert.rejects(stream.after('5-0', signal), { code: 'TOO_MANY_DEAD_LETTERS' });
+  await assert.rejects(stream.after(null, signal), { code: 'TOO_MANY_DEAD_LETTERS' });
+  const { since, newest } = await stream.start(signal);
+  assert.deepEqual([since, newest], ['9-0', '9-0']);
+});
