@@ -27,7 +27,8 @@ export interface OffsetPartitionOptions {
   /** The sources whose offsets live on this partition. */
   readonly sources: readonly Source[];
   readonly writer: TransactionalWriter;
-  readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset>>;
+  /** By key; an error stands for an offset that cannot be read, and stops its source alone. */
+  readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: SourceTargets;
   /** Whether to wait for an operator when every source has failed, instead of ending. */
   readonly waitsForOperator: boolean;
@@ -84,7 +85,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
 async function runLap(
   options: OffsetPartitionOptions,
   standings: SourceStandings<Source>,
-  offsets: ReadonlyMap<string, SourceOffset>,
+  offsets: ReadonlyMap<string, SourceOffset | ConnectorError>,
   onCommitted: () => void,
 ): Promise<void> {
   const { clock, random, events, targets, sources } = options;
@@ -101,7 +102,9 @@ async function runLap(
     const { name } = source;
     const leave = standings.leaving(source, signal);
     try {
-      const task = source.startTask(offsets.get(source.offsetKey) ?? null);
+      const offset = offsets.get(source.offsetKey) ?? null;
+      if (offset instanceof ConnectorError) throw offset;
+      const task = source.startTask(offset);
       const target = () => targets.of(name);
       await runSource({ source: name, task, commit, target, clock, random, events, signal: leave.signal });
     } catch (error) {

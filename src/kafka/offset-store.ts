@@ -40,19 +40,19 @@ export function offsetRecord(options: {
 }
 
 /**
- * The offsets of one partition by key text; of a key that was reset, the mark of the reset (see `parseReset`). To be
+ * The offsets of one partition by key text; of a key that was reset, the mark of the reset (see `parseReset`), and of one
+ * whose newest value is no flat map of primitives, an OFFSET_UNREADABLE: it concerns that source and no other. To be
  * called from the `readPosition` of the partition's writer, since only the fence before it makes the answer final.
  *
- * @throws ConnectorError OFFSET_UNREADABLE when the newest value of a key is no flat map of primitives, and what
- *   `readToEnd` throws.
+ * @throws ConnectorError what `readToEnd` throws.
  */
 export async function readOffsets(
   reader: LogReader,
   topic: string,
   partition: number,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, SourceOffset>> {
-  const offsets = new Map<string, SourceOffset>();
+): Promise<ReadonlyMap<string, SourceOffset | ConnectorError>> {
+  const offsets = new Map<string, SourceOffset | ConnectorError>();
   for (const [key, { newest, before }] of await readNewest(reader, topic, [partition], signal)) {
     if (newest.value !== null) offsets.set(key, parseOffset(key, newest, newest.value));
     else offsets.set(key, { reset: true, before: before?.toString() ?? null });
@@ -98,12 +98,9 @@ export async function readAllOffsets(
   return [...found].flatMap(([key, { newest }]): StoredOffset[] => {
     const { partition, value } = newest;
     if (value === null) return [];
-    try {
-      return [{ key, partition, offset: parseOffset(key, newest, value), error: null }];
-    } catch (error) {
-      if (!(error instanceof ConnectorError)) throw error;
-      return [{ key, partition, offset: null, error }];
-    }
+    const parsed = parseOffset(key, newest, value);
+    const isReadable = !(parsed instanceof ConnectorError);
+    return [{ key, partition, offset: isReadable ? parsed : null, error: isReadable ? null : parsed }];
   });
 }
 
@@ -126,14 +123,14 @@ async function readNewest(
   return found;
 }
 
-function parseOffset(key: string, record: CommittedRecord, value: Buffer): SourceOffset {
+function parseOffset(key: string, record: CommittedRecord, value: Buffer): SourceOffset | ConnectorError {
   try {
     const parsed: unknown = JSON.parse(value.toString());
     if (!isSourceOffset(parsed)) throw new Error('it is no flat JSON object of primitives');
     return parsed;
   } catch (cause) {
     const { topic, partition, offset } = record;
-    throw new ConnectorError(
+    return new ConnectorError(
       'OFFSET_UNREADABLE',
       `The value of key ${key} at offset ${offset} of ${topic}, partition ${partition}, cannot be read as a source ` +
         'offset: it must be a flat JSON object of text, numbers, booleans and null. Write a correct one, or begin anew ' +

@@ -131,6 +131,23 @@ test('a source that fails leaves the others running', async () => {
   assert.deepEqual(failures, ['FILTER_CHANGED', 'WALK_CURSOR_REPEATED']);
 });
 
+test('an offset that cannot be read stops its source alone, and one of no source stops nobody', async () => {
+  const memory = broker();
+  const writer = createMemoryCluster({ broker: memory }).transactionalWriter('p-sources-0');
+  const { signal } = new AbortController();
+  await writer.open(async () => {}, signal);
+  for (const name of ['broken', 'of a source that is not there']) {
+    const key = Buffer.from(offsetKey(name, 'counting'));
+    await writer.commit([{ topic: OFFSETS, partition: 0, key, value: Buffer.from('{"position":'), headers: {} }]);
+  }
+  await writer.close();
+  const { ended, seen } = run(memory, [countingSource('broken'), countingSource('a')]);
+  assert.deepEqual(await ended, ['broken', 'a']);
+  assert.deepEqual([written(memory, 'broken'), written(memory, 'a')], [[], counted]);
+  const failures = seen.filter(({ name }) => name === 'sourceFailed').map(({ fields }) => fields.err.code);
+  assert.deepEqual(failures, ['OFFSET_UNREADABLE', 'WALK_CURSOR_REPEATED']);
+});
+
 test('when something else uses our ids, the sources of the partition stop with that message', async () => {
   let opened = 0;
   const { ended, seen } = run(broker(), [countingSource('a'), countingSource('b')], (step) => {
