@@ -109,7 +109,9 @@ async function stayMember<Source extends Owned>(
         ...own,
         groupId,
         topics: [offsetsTopic],
-        sharing: sharingOf(offsetsTopic, () => describeReplica({ sources: keys, held })),
+        sharing: sharingOf(offsetsTopic, (wasForgotten) =>
+          describeReplica({ sources: keys, held: wasForgotten ? [] : held }),
+        ),
         joined(partitions) {
           failures = 0;
           held = partitions.map(({ partition }) => partition);
@@ -127,7 +129,7 @@ async function stayMember<Source extends Owned>(
   }
 }
 
-function sharingOf(topic: string, describe: () => string): GroupSharing {
+function sharingOf(topic: string, describe: GroupSharing['describe']): GroupSharing {
   return {
     name: 'sources',
     describe,

@@ -11,8 +11,11 @@ export interface GroupMember {
 export interface GroupSharing {
   /** The same in all members of a group; a member with another one is refused by the broker. */
   readonly name: string;
-  /** What the others shall know of this member; asked at each join. */
-  describe(): string;
+  /**
+   * What the others shall know of this member; asked at each join. `wasForgotten`: the group has not heard from it for so
+   * long that what it held is with others by now.
+   */
+  describe(wasForgotten: boolean): string;
   /** Who gets what, by the members' ids; asked of one of them at each join. Partitions may be left out. */
   assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
 }

@@ -6,7 +6,11 @@ type Kafkajs = typeof import('kafkajs');
 const VERSION = 1;
 
 /** A way of sharing as kafkajs wants it: descriptions travel as the members' user data. */
-export function assignerOf({ AssignerProtocol }: Kafkajs, sharing: GroupSharing): PartitionAssigner {
+export function assignerOf(
+  { AssignerProtocol }: Kafkajs,
+  sharing: GroupSharing,
+  wasForgotten: () => boolean,
+): PartitionAssigner {
   const { MemberMetadata, MemberAssignment } = AssignerProtocol;
   const { name } = sharing;
   return () => ({
@@ -14,7 +18,11 @@ export function assignerOf({ AssignerProtocol }: Kafkajs, sharing: GroupSharing)
     version: VERSION,
     protocol: ({ topics }) => ({
       name,
-      metadata: MemberMetadata.encode({ version: VERSION, topics, userData: Buffer.from(sharing.describe()) }),
+      metadata: MemberMetadata.encode({
+        version: VERSION,
+        topics,
+        userData: Buffer.from(sharing.describe(wasForgotten())),
+      }),
     }),
     assign: async ({ members }) => {
       const described = members.map(({ memberId, memberMetadata }) => {

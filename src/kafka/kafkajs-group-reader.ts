@@ -79,13 +79,15 @@ function openMember(
   onFetched: () => void,
 ): Member {
   const proof = createOwnershipProof();
+  // A member that stood still has lost what it held, and would be given it back on the strength of its own word.
+  const wasForgotten = () => !proof.holdsSince(clock.monotonicMs() - tuning.groupSessionTimeoutMs);
   const consumer = kafka.consumer({
     groupId,
     sessionTimeout: tuning.groupSessionTimeoutMs,
     // A session survives two lost heartbeats, however short it was set.
     heartbeatInterval: Math.min(tuning.confirmIntervalMs, Math.floor(tuning.groupSessionTimeoutMs / 3)),
     maxWaitTimeInMs: Math.min(tuning.confirmIntervalMs, tuning.tailWaitMs),
-    ...(sharing && { partitionAssigners: [assignerOf(kafkajs, sharing)] }),
+    ...(sharing && { partitionAssigners: [assignerOf(kafkajs, sharing, wasForgotten)] }),
     allowAutoTopicCreation: false,
     retry: { ...kafkajsRetry(tuning), restartOnFailure: async () => false },
   });
@@ -105,7 +107,7 @@ function openMember(
   };
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     held.rejoin(listed(payload.memberAssignment));
-    proof.confirm(clock.monotonicMs() - payload.duration);
+    proof.confirm(clock.monotonicMs() - Math.max(0, payload.duration));
   });
   confirmAtHeartbeats(consumer, clock, proof);
   // With `restart: false` the consumer would live on and read nothing; here it is always false.
@@ -152,12 +154,13 @@ function openMember(
 
 /**
  * A heartbeat's event says that it was answered well, and not when it was sent; the event of its request, which comes
- * just before and of failed ones too, says how long ago that was. There is one heartbeat at a time.
+ * just before and of failed ones too, says how long ago that was. There is one heartbeat at a time. kafkajs measures by
+ * the wall clock: one that was set back meanwhile must not make a proof that holds for hours to come.
  */
 function confirmAtHeartbeats(consumer: Consumer, clock: Clock, proof: OwnershipProof): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
-    if (payload.apiName === 'Heartbeat') askedAtMs = clock.monotonicMs() - payload.duration;
+    if (payload.apiName === 'Heartbeat') askedAtMs = clock.monotonicMs() - Math.max(0, payload.duration);
   });
   consumer.on(consumer.events.HEARTBEAT, () => proof.confirm(askedAtMs));
 }

@@ -71,7 +71,7 @@ export function openOwnGroup(options: OwnGroupOptions, request: OwnGroupRequest)
   const groupId = `${options.clientId}-reader-${randomUUID()}`;
   const consumer = kafka.consumer({
     groupId,
-    partitionAssigners: [assignerOf(kafkajs, allForFirst(topic, partitions))],
+    partitionAssigners: [assignerOf(kafkajs, allForFirst(topic, partitions), () => false)],
     sessionTimeout: tuning.sessionTimeoutMs,
     heartbeatInterval: tuning.heartbeatIntervalMs,
     maxWaitTimeInMs: request.waitMs,

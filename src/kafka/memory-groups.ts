@@ -53,7 +53,7 @@ export class MemoryGroups {
     if (sharing) {
       const described = members.map((member, index) => ({
         id: String(index),
-        description: member.sharing?.describe() ?? '',
+        description: member.sharing?.describe(false) ?? '',
       }));
       return sharing.assign(described);
     }

@@ -7,6 +7,8 @@ import { untilAborted } from '../support/until-aborted.ts';
 export interface OwnershipProof {
   /** The group was asked at this moment of the monotonic clock, and said yes. */
   confirm(askedAtMs: number): void;
+  /** Whether the group has confirmed since that moment. */
+  holdsSince(monotonicMs: number): boolean;
   /** Resolves when the group has confirmed since that moment; rejects with the signal's reason, as when all is lost. */
   since(monotonicMs: number, signal: AbortSignal): Promise<void>;
 }
@@ -21,6 +23,7 @@ export function createOwnershipProof(): OwnershipProof {
       next.resolve();
       next = Promise.withResolvers();
     },
+    holdsSince: (monotonicMs) => confirmedMs > monotonicMs,
     async since(monotonicMs, signal) {
       while (confirmedMs <= monotonicMs) await untilAborted(next.promise, signal);
     },

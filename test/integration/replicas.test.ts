@@ -3,9 +3,17 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { type LogLine, logLines, startCommand } from '../support/connector-command.ts';
-import type { ConnectorProcess } from '../support/connector-process.ts';
+import {
+  type ConnectorProcess,
+  connectorEnvironment,
+  quickSettings,
+  settingsText,
+  startKillableConnector,
+} from '../support/connector-process.ts';
 import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
+import type { KillMoment } from '../support/killing-kafka.ts';
 import { eventually } from '../support/raw-kafkajs-cluster.ts';
+import { isStopped } from '../support/running-process.ts';
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 import { universeViolations } from '../support/universe-log.ts';
 import { contents, ledgerEvents, ledgerUniverse } from '../support/universe-reading.ts';
@@ -16,6 +24,8 @@ const PATIENCE_MS = 60_000;
 /** What a test of a busy machine may add to the time of a takeover. */
 const SLACK_MS = 15_000;
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
+/** The shortest that the settings take. */
+const TRANSACTION_TIMEOUT_MS = 5_000;
 
 const said = (replica: ConnectorProcess, msg: string) => logLines(replica).filter((line) => line.msg === msg);
 const joined = (replica: ConnectorProcess): readonly number[] | undefined =>
@@ -37,6 +47,14 @@ async function prepare(t: TestContext) {
   return {
     simulator,
     start: () => startCommand(t, { stack, simulator, prefix }),
+    /** A replica that stops itself at this moment, and goes on when it is told to. */
+    startStalling(moment: Omit<KillMoment, 'signal'>) {
+      const SETTINGS = settingsText(quickSettings(), '', `, transactionTimeout: ${TRANSACTION_TIMEOUT_MS}ms`);
+      const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, SETTINGS });
+      const replica = startKillableConnector({ ...moment, signal: 'SIGSTOP' }, env);
+      t.after(() => replica.child.kill('SIGKILL'));
+      return replica;
+    },
     /** Waits until more events are on the topic. */
     async goesOn() {
       const before = await count();
@@ -127,4 +145,51 @@ test('of replicas started at random moments one runs the source; killed, another
   t.diagnostic(`taken over ${Math.round(tookOverMs)} ms after the kill, ${Math.round(handedOverMs)} ms after the stop`);
   assert.ok(tookOverMs < 10_000 + SLACK_MS);
   assert.ok(handedOverMs < 2_000 + SLACK_MS);
+});
+
+test('a replica that stood still for longer than its transaction may last is fenced when it goes on: nothing of its old life becomes visible, and nothing comes twice', async (t) => {
+  const parts = await prepare(t);
+  if (!parts) return;
+  const lost = (replica: ConnectorProcess) => said(replica, 'writer lost, opening again').length;
+  /** The owner stops itself in its next transaction, the heir takes over, and the owner goes on when that is too old. */
+  async function stall(owner: ConnectorProcess, heir: ConnectorProcess) {
+    const before = { opened: opened([heir]).length, lost: lost(heir) };
+    owner.child.kill('SIGUSR2');
+    const isStalled = () => isStopped(owner.child.pid ?? 0);
+    await eventually('the owner stands still', isStalled, Boolean, PATIENCE_MS);
+    const stalledMs = performance.now();
+    await eventually(
+      'the other opens its writer',
+      () => opened([heir]).length,
+      (n) => n > before.opened,
+      PATIENCE_MS,
+    );
+    await parts?.goesOn();
+    await sleep(Math.max(0, stalledMs + TRANSACTION_TIMEOUT_MS + 500 - performance.now()));
+    const [openedThen, joins] = [opened([owner]).length, () => said(owner, 'joined the replicas').length];
+    const joinsThen = joins();
+    owner.child.kill('SIGCONT');
+    await eventually('the owner has joined again', joins, (n) => n > joinsThen, PATIENCE_MS);
+    await sleep(1_000);
+    await parts?.goesOn();
+    assert.deepEqual(joined(owner), [], 'who comes back takes nothing');
+    assert.equal(opened([owner]).length, openedThen, 'and opens no writer');
+    assert.equal(lost(heir), before.lost, 'nobody fences the heir');
+  }
+  // All records of the one transaction are with the broker when its process stands still, and the commit is not; of the
+  // other's, its process does not know whether it was committed.
+  const first = parts.startStalling({ transaction: 1, at: 'after the offset record' });
+  await first.line('"msg":"walk completed"');
+  const second = parts.startStalling({ transaction: 1, at: 'commit sent' });
+  await second.line('"msg":"joined the replicas"');
+  parts.simulator.setChangeRate(CHANGES_PER_SECOND);
+  await parts.goesOn();
+  await stall(first, second);
+  await stall(second, first);
+  parts.simulator.setChangeRate(0);
+  assert.deepEqual(await parts.violations(), []);
+  for (const replica of [first, second]) {
+    replica.child.kill('SIGTERM');
+    assert.equal((await replica.ended).code, 0);
+  }
 });

@@ -6,12 +6,14 @@ import { logProcessorEvents } from '../../src/observability/processor-events.ts'
 import { type KillMoment, killingKafka } from './killing-kafka.ts';
 
 /*
- * The connector as a process of its own. Its first argument is JSON: a moment at which it kills itself, or null to stop
- * in good order when a walk is done that was not resumed, or "stay" to stop only when it is asked to. ROLES names its roles.
+ * The connector as a process of its own. Its first argument is JSON: a moment at which it kills or stops itself, or null
+ * to end in good order when a walk is done that was not resumed, or "stay" to end only when it is asked to, as one that
+ * stops itself does. ROLES names its roles.
  */
 const END_GRACE_MS = 1_000;
 const argument = JSON.parse(process.argv[2] ?? 'null') as KillMoment | 'stay' | null;
 const moment = argument === 'stay' ? null : argument;
+const endsWithWalk = argument !== 'stay' && argument?.signal !== 'SIGSTOP';
 const stop = new AbortController();
 process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 
@@ -25,7 +27,7 @@ await runConnector({
     ...events,
     walkCompleted(event) {
       events.walkCompleted(event);
-      if (argument !== 'stay' && !event.resumed) stop.abort(new Error('the walk is done'));
+      if (endsWithWalk && !event.resumed) stop.abort(new Error('the walk is done'));
     },
   },
   processorEvents: logProcessorEvents(log),

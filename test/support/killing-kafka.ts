@@ -1,7 +1,12 @@
 import type { Kafka, Producer, Transaction } from 'kafkajs';
 
-/** A moment in the life of a source's writer at which the process ends without any clean-up. */
+/** A moment in the life of a source's writer at which the process ends without any clean-up, or stands still. */
 export interface KillMoment {
+  /**
+   * SIGKILL unless given. A process that is stopped goes on from that very moment when it is sent a SIGCONT; its
+   * transactions are counted from when it is sent a SIGUSR2.
+   */
+  readonly signal?: 'SIGSTOP';
   /** Which transaction of this process; the first one only fences. */
   readonly transaction: number;
   readonly at:
@@ -17,11 +22,17 @@ export interface KillMoment {
 
 const OFFSETS_TOPIC = /\.offsets$/;
 
-/** A wrapper for kafkajs whose producers kill this process with SIGKILL at exactly that moment. */
+/** A wrapper for kafkajs whose producers send this process the signal at exactly that moment. */
 export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
-  let transactions = 0;
+  let transactions = moment.signal === undefined ? 0 : Number.NEGATIVE_INFINITY;
+  if (moment.signal !== undefined) {
+    process.once('SIGUSR2', () => {
+      transactions = 0;
+    });
+  }
   const reached = (at: KillMoment['at']) => {
-    if (transactions === moment.transaction && at === moment.at) process.kill(process.pid, 'SIGKILL');
+    if (transactions !== moment.transaction || at !== moment.at) return;
+    process.kill(process.pid, moment.signal ?? 'SIGKILL');
   };
 
   function killingTransaction(transaction: Transaction): Transaction {

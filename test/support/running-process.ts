@@ -5,10 +5,20 @@ import { execFileSync } from 'node:child_process';
  * One that ended but was not yet waited for by its parent (a zombie, which a signal 0 still reaches) does not.
  */
 export function isRunning(pid: number): boolean {
+  const state = stateOf(pid);
+  return state !== '' && !state.startsWith('Z');
+}
+
+/** Whether the process stands still until it is sent a SIGCONT. */
+export function isStopped(pid: number): boolean {
+  return stateOf(pid).startsWith('T');
+}
+
+/** As ps shows it; empty when there is no such process. */
+function stateOf(pid: number): string {
   try {
-    const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-    return state !== '' && !state.startsWith('Z');
+    return execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim();
   } catch {
-    return false;
+    return '';
   }
 }
