@@ -136,7 +136,7 @@ export class BulkCaller {
 
   #isToBeSplit(failure: BulkFailure, { questions, patienceMs }: Part, sinceMs: number): boolean {
     if (failure.kind === 'refused') return true;
-    if (failure.kind === 'tooMuch') return questions.length > 1;
+    if (failure.kind === 'tooMuch' && questions.length > 1) return true;
     if (failure.kind === 'denied') return false;
     const othersSucceed = this.#succeededAtMs > sinceMs;
     return othersSucceed && this.#options.clock.monotonicMs() - sinceMs >= patienceMs;

@@ -5,7 +5,7 @@ import type { BackOff } from '../support/back-off.ts';
 export type BulkFailure =
   /** Some item of it, or its size: its halves are asked for, and an item that is refused alone has failed. */
   | { readonly kind: 'refused'; readonly status: number | null; readonly mayBeSize: boolean }
-  /** Its size: its halves are asked for; an item alone is tried again. */
+  /** Its size: its halves are asked for; an item alone is tried again, and has failed as below. */
   | { readonly kind: 'tooMuch'; readonly mayBeSize: boolean }
   /** Nothing, as long as other batches fail too. When it persists while they succeed, some item of it. */
   | { readonly kind: 'failed'; readonly status: number | null }
