@@ -23,6 +23,11 @@ export function isLeaderless(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && LEADERLESS_TYPES.includes(cause.type));
 }
 
+/** The coordinator still ends the producer's earlier transaction; what was asked for has had no effect. */
+export function isConcurrent(error: unknown): boolean {
+  return causes(error).some((cause) => 'type' in cause && cause.type === 'CONCURRENT_TRANSACTIONS');
+}
+
 /** The broker's name for what went wrong, or the message of the innermost cause; for texts and logs. */
 export function kafkaReason(error: unknown): string {
   const chain = causes(error);

@@ -7,6 +7,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
 import { touchAll, touchHanging } from './kafkajs-settling.ts';
+import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
 import type { OutgoingRecord } from './record.ts';
 import { planSends } from './send-plan.ts';
 import type { ConsumerOffset, TransactionalWriter, WriterOptions } from './transactional-writer.ts';
@@ -28,7 +29,8 @@ export interface KafkajsWriterOptions extends WriterOptions {
  *
  * A kafkajs producer that has seen any failure can lose records silently: the broker kept a batch whose answer was lost,
  * kafkajs takes its sequence number back, and the next batch is acknowledged as a duplicate of the aborted one. So there
- * is no telling harmless failures from others here: whatever rejects, the producer is left behind and never used again.
+ * is no telling harmless failures from others here: whatever rejects, the producer is left behind and never used again
+ * (but for one refusal, see kafkajs-transaction-offset.ts).
  *
  * Opening: a new producer under the same transactional id, whose first request makes the broker fence the earlier
  * holder and end what it left open; only then is the position read, so that nothing can be committed behind it.
@@ -223,10 +225,7 @@ export class KafkajsWriter implements TransactionalWriter {
       }
     }
     if (consumerOffset) {
-      this.#mustBeLive(producer);
-      const { groupId, topic, partition, offset } = consumerOffset;
-      const topics = [{ topic, partitions: [{ partition, offset: String(offset) }] }];
-      await transaction.sendOffsets({ consumerGroupId: groupId, topics });
+      await sendConsumerOffset(this.#options, transaction, consumerOffset, () => this.#mustBeLive(producer));
     }
     await this.#confirmed(Number.NEGATIVE_INFINITY, this.#stopped);
     this.#mustBeLive(producer);

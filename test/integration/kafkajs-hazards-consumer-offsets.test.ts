@@ -43,6 +43,40 @@ testOnBroker('H10: of ours, only the newest holder of the transactional id commi
   assert.equal(await heir.open(position, t.signal), 2n);
 });
 
+/** Nearly half of the raw ones fail. */
+const ALONE = 40;
+
+testOnBroker(
+  'H18: an offset alone, close behind another transaction, is refused to a raw producer, and not to ours',
+  async (t, raw) => {
+    const topic = await raw.createTopic();
+    const groupId = uniqueName('group');
+    let refused = 0;
+    for (let producers = 0; refused === 0 && producers < ALONE; producers++) {
+      const producer = await raw.producer(uniqueName('raw'));
+      try {
+        for (const offset of ['1', '2', '3']) {
+          const transaction = await producer.transaction();
+          const topics = [{ topic, partitions: [{ partition: 0, offset }] }];
+          await transaction.sendOffsets({ consumerGroupId: groupId, topics });
+          await transaction.commit();
+        }
+      } catch (error) {
+        assert.match(String(error), /another concurrent operation/);
+        refused += 1;
+      }
+    }
+    assert.ok(refused > 0, 'none was refused: is the hazard gone?');
+
+    const ours = openOurCluster(t, raw);
+    const writer = ours.transactionalWriter(uniqueName('ours'));
+    const place = { groupId: uniqueName('group'), topic, partition: 0 };
+    await writer.open(noPosition, t.signal);
+    for (let offset = 1; offset <= ALONE; offset++) await writer.commit([], { ...place, offset: BigInt(offset) });
+    assert.equal(await writer.open(() => ours.consumerOffset(place.groupId, place, t.signal), t.signal), BigInt(ALONE));
+  },
+);
+
 for (const api of ['AddOffsetsToTxn', 'TxnOffsetCommit'] as const) {
   for (const fault of ['cutRequest', 'cutAnswer', 'dropAnswer'] satisfies Fault[]) {
     testOnBroker(`H14: our writer opens again after ${fault} of ${api}, and nothing is committed`, async (t, raw) => {
