@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 
 /*
- * kafkajs 2.2.4 is the last release of an unmaintained client, and three of its functions lose data or burn the
- * processor. They are replaced before kafkajs is used. Each replacement was written against one exact source text; when
+ * kafkajs 2.2.4 is the last release of an unmaintained client, and four of its functions lose data, burn the processor or
+ * give up where nothing is wrong. They are replaced before kafkajs is used. Each replacement was written against one exact source text; when
  * that text differs, nobody knows what the replacement does, so loading refuses instead of guessing.
  */
 
@@ -36,6 +36,12 @@ interface RequestQueue {
   readonly pending: readonly unknown[];
 }
 
+/** What a request for metadata is made of; without topics it asks for all that there are. */
+type MetadataProtocol = (of: { readonly version: number }) => (asked: { readonly topics: readonly string[] }) => {
+  readonly request: unknown;
+  readonly response: { readonly parse: (data: unknown) => Promise<unknown> };
+};
+
 type FilterAborted = (fetched: {
   messages: readonly RawMessage[];
   abortedTransactions?: readonly AbortedTransaction[];
@@ -56,6 +62,10 @@ export const PATCHED_FUNCTIONS = {
   filterAbortedMessages: {
     module: 'src/consumer/filterAbortedMessages.js',
     sourceSha256: '59acdacae7d98f7fb842b22c6f6a79e459d0dd1efef9905da1c2ec459ddafdfe',
+  },
+  metadataProtocol: {
+    module: 'src/protocol/requests/metadata/index.js',
+    sourceSha256: '32529e32a3c135dfba608a4e37fd60a27a7b5d38621b1986ae571a1beb64cddc',
   },
 } as const;
 
@@ -111,7 +121,20 @@ export const withoutAborted: FilterAborted = ({ messages, abortedTransactions })
 };
 
 /**
- * kafkajs with its three patches. A kafkajs that somebody loaded before is left to them and loaded anew, because its
+ * Patch D: a new producer, and most of what an admin client does, asks for all topics of the cluster, and the original
+ * takes the error of a single partition for its own. So a partition without a leader, of whatever topic and owner (one
+ * without replicas whose broker is down), kept every writer from opening. Who asks for all gets all, leaders or not.
+ */
+export function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
+  return (of) => (asked) => {
+    const { request, response } = original(of)(asked);
+    if (asked.topics.length > 0) return { request, response };
+    return { request, response: { ...response, parse: async (data) => data } };
+  };
+}
+
+/**
+ * kafkajs with its four patches. A kafkajs that somebody loaded before is left to them and loaded anew, because its
  * modules already hold the unpatched functions.
  *
  * @throws Error when a function to be patched is not the one that its patch was written for.
@@ -123,6 +146,7 @@ export function loadKafkajs(): Kafkajs {
     queue: join(root, PATCHED_FUNCTIONS.scheduleCheckPendingRequests.module),
     decoder: join(root, PATCHED_FUNCTIONS.decodeRecordBatch.module),
     filter: join(root, PATCHED_FUNCTIONS.filterAbortedMessages.module),
+    metadata: join(root, PATCHED_FUNCTIONS.metadataProtocol.module),
   };
   const loaded: unknown = require.cache[paths.filter]?.exports;
   if (loaded !== withoutAborted) {
@@ -130,10 +154,13 @@ export function loadKafkajs(): Kafkajs {
     const queue: { prototype: { scheduleCheckPendingRequests: ScheduleCheck } } = require(paths.queue);
     const schedule = queue.prototype.scheduleCheckPendingRequests;
     const decode: DecodeBatch = require(paths.decoder);
+    const metadata: { protocol: MetadataProtocol } = require(paths.metadata);
     verifySource('scheduleCheckPendingRequests', schedule);
     verifySource('decodeRecordBatch', decode);
     verifySource('filterAbortedMessages', require(paths.filter));
+    verifySource('metadataProtocol', metadata.protocol);
     queue.prototype.scheduleCheckPendingRequests = scheduleOnlyWhenPending(schedule);
+    metadata.protocol = allWithoutErrors(metadata.protocol);
     replaceExports(require, paths.decoder, markBatchEnd(decode));
     replaceExports(require, paths.filter, withoutAborted);
   }

@@ -19,10 +19,16 @@ const original = {
     .scheduleCheckPendingRequests,
   decodeRecordBatch: inKafkajs(PATCHED_FUNCTIONS.decodeRecordBatch.module),
   filterAbortedMessages: inKafkajs(PATCHED_FUNCTIONS.filterAbortedMessages.module),
+  metadataProtocol: inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol,
 };
 const loadedBefore = require('kafkajs');
 
-for (const name of ['scheduleCheckPendingRequests', 'decodeRecordBatch', 'filterAbortedMessages'] as const) {
+for (const name of [
+  'scheduleCheckPendingRequests',
+  'decodeRecordBatch',
+  'filterAbortedMessages',
+  'metadataProtocol',
+] as const) {
   test(`the installed kafkajs has the ${name} that its patch was written for`, () => {
     verifySource(name, original[name]);
   });
@@ -36,7 +42,7 @@ test('a function with another source is refused, naming it and what to do', () =
   );
 });
 
-test('a kafkajs that was loaded before is loaded anew with all three patches, and only once', () => {
+test('a kafkajs that was loaded before is loaded anew with all four patches, and only once', () => {
   const kafkajs = loadKafkajs();
   assert.notEqual(kafkajs, loadedBefore);
   assert.equal(loadKafkajs(), kafkajs);
@@ -45,6 +51,7 @@ test('a kafkajs that was loaded before is loaded anew with all three patches, an
   assert.notEqual(String(schedule), String(original.scheduleCheckPendingRequests));
   assert.notEqual(String(inKafkajs(decodeRecordBatch.module)), String(original.decodeRecordBatch));
   assert.equal(inKafkajs(filterAbortedMessages.module), withoutAborted);
+  assert.notEqual(inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol, original.metadataProtocol);
 });
 
 test('an idle request queue schedules nothing, a waiting one does', () => {
@@ -56,6 +63,18 @@ test('an idle request queue schedules nothing, a waiting one does', () => {
   assert.equal(scheduled, 0);
   schedule.call({ pending: ['request'] });
   assert.equal(scheduled, 1);
+});
+
+test('of all topics none is an error, whatever became of a leader; of those that were named, each is', async () => {
+  loadKafkajs();
+  const { versions, protocol } = inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module);
+  const partitionMetadata = [{ partitionErrorCode: 5, partitionId: 0, leader: -1 }];
+  const data = { topicMetadata: [{ topicErrorCode: 0, topic: 'a', partitionMetadata }] };
+  for (const version of versions) {
+    const metadata = protocol({ version });
+    assert.equal(await metadata({ topics: [] }).response.parse(data), data);
+    await assert.rejects(metadata({ topics: ['a'] }).response.parse(data), { type: 'LEADER_NOT_AVAILABLE' });
+  }
 });
 
 async function decodeBatch(offsetDeltas: readonly number[], lastOffsetDelta: number, compression = 0) {

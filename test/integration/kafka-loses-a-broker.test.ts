@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Admin } from 'kafkajs';
+import type { KafkaCluster } from '../../src/kafka/cluster.ts';
+import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
+import type { TransactionalWriter } from '../../src/kafka/transactional-writer.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { readCommitted } from '../support/kafka-real.ts';
+import { loadRawKafkajs } from '../support/raw-kafkajs.ts';
+import { eventually, outcomeOf } from '../support/raw-kafkajs-cluster.ts';
+import { ownKafkaOrSkip } from '../support/stack.ts';
+import { textRecord } from '../support/tcp-proxy-cluster.ts';
+
+const LOST = 3;
+/** The brokers of each topic's one partition, and how many of them have to be there for a write. */
+const TOPICS = [
+  { topic: 'positions', replicas: [1, 2, LOST], inSync: 2 },
+  { topic: 'rows', replicas: [1, LOST], inSync: 2 },
+  { topic: 'others', replicas: [2, 1], inSync: 1 },
+  { topic: 'theirs', replicas: [LOST], inSync: 1 },
+];
+const PAGES_BEFORE = 3;
+const PAGES = 8;
+const PATIENCE_MS = 90_000;
+const pageTexts = (pages: number) => Array.from({ length: pages }, (_, page) => `page ${page}`);
+
+test('one of three brokers is lost: what has too few replicas waits and skips nothing, and all else goes on', async (t) => {
+  const kafka = await ownKafkaOrSkip(t, { nodes: 3 });
+  if (!kafka) return;
+  const admin = await createTopics(t, kafka.brokers);
+  const refusals: unknown[] = [];
+  const log = { debug() {}, info() {}, warn: (...said: unknown[]) => void refusals.push(said), error() {} };
+  const options = { brokers: kafka.brokers, clientId: 'ours', clock: systemClock, random: Math.random, log };
+  // Requests that wait for the lost broker end soon, so that the test does; the rest is as in production.
+  const cluster = connectKafka({ ...options, tuning: { requestTimeoutMs: 3_000 } });
+  t.after(() => cluster.close());
+  const rows = async () => (await readCommitted(cluster, 'rows')).map(({ value }) => String(value));
+  const settles = ['positions', 'rows'].map((topic) => ({ topic, partition: 0 }));
+  const source = cluster.transactionalWriter('source', { settles });
+  assert.equal(await writePages(cluster, source, PAGES_BEFORE, t.signal), 0);
+
+  // The end of a transaction that nobody has seen yet would have to wait for the replica as well.
+  await eventually('all pages are seen', rows, (seen) => seen.length === PAGES_BEFORE);
+
+  await kafka.kill(LOST);
+  refusals.length = 0;
+  let isWritten = false;
+  const writing = writePages(cluster, source, PAGES, t.signal).finally(() => {
+    isWritten = true;
+  });
+  writing.catch(() => {});
+  await untilLeaderless(admin);
+  await eventually(
+    'the source is refused',
+    () => refusals.length,
+    (count) => count > 1,
+    PATIENCE_MS,
+  );
+  assert.deepEqual(await rows(), pageTexts(PAGES_BEFORE));
+
+  // Of all topics in the cluster one has no leader; whoever has nothing to do with it goes on.
+  const others = { name: 'others', partitions: 1, replicationFactor: 2, settings: {} };
+  await cluster.ensureTopics([others], { create: false });
+  const place = { groupId: 'others-read', topic: 'others', partition: 0 };
+  const position = (signal: AbortSignal) => cluster.consumerOffset(place.groupId, place, signal);
+  const other = cluster.transactionalWriter('other');
+  assert.equal(await other.open(position, t.signal), null);
+  await other.commit([textRecord('others', 'goes on')], { ...place, offset: 7n });
+  assert.equal(await other.open(position, t.signal), 7n);
+  await untilLeaderless(admin);
+  assert.deepEqual(await rows(), pageTexts(PAGES_BEFORE));
+  assert.equal(isWritten, false);
+
+  await kafka.restart(LOST);
+  const backMs = performance.now();
+  assert.ok((await writing) > 0, 'the loss hit the work');
+  t.diagnostic(`written ${Math.round(performance.now() - backMs)} ms after the broker was back`);
+  assert.deepEqual(await rows(), pageTexts(PAGES));
+  assert.equal((await readCommitted(cluster, 'positions')).length, PAGES);
+});
+
+/** Raw kafkajs, which takes a missing leader anywhere for a failure of its own. */
+async function createTopics(t: TestContext, brokers: string[]): Promise<Admin> {
+  const { Kafka, logLevel } = loadRawKafkajs();
+  const retry = { retries: 5, initialRetryTime: 50, maxRetryTime: 200 };
+  const admin = new Kafka({ brokers, clientId: 'raw', logLevel: logLevel.NOTHING, retry }).admin();
+  await admin.connect();
+  t.after(() => admin.disconnect());
+  for (const { topic, replicas, inSync } of TOPICS) {
+    const configEntries = [{ name: 'min.insync.replicas', value: String(inSync) }];
+    const replicaAssignment = [{ partition: 0, replicas }];
+    await admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment, configEntries }] });
+  }
+  const isLed = (outcome: object) => 'value' in outcome;
+  await eventually('every partition has its leader', () => outcomeOf(admin.fetchTopicMetadata()), isLed);
+  return admin;
+}
+
+async function untilLeaderless(admin: Admin): Promise<void> {
+  const hasNoLeader = (outcome: object) => 'error' in outcome && /no leader/.test(String(outcome.error));
+  await eventually('one has no leader', () => outcomeOf(admin.fetchTopicMetadata()), hasNoLeader, PATIENCE_MS);
+}
+
+/** As a source does it: whatever fails, open again, read what is committed, and go on from there. Gives how often that was. */
+async function writePages(
+  cluster: KafkaCluster,
+  writer: TransactionalWriter,
+  pages: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const position = async () => (await readCommitted(cluster, 'positions')).length;
+  for (let failures = 0; ; failures++) {
+    try {
+      for (let next = await writer.open(position, signal); next < pages; next++) {
+        await writer.commit([textRecord('rows', `page ${next}`), textRecord('positions', `page ${next}`)]);
+      }
+      return failures;
+    } catch {
+      signal.throwIfAborted();
+    }
+  }
+}
