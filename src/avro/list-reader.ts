@@ -46,6 +46,8 @@ export interface ListReaderOptions<Row> {
   /** The member of the answer that holds the list. */
   readonly listKey: string;
   readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** The longest element that is read; 512 KiB when absent. */
+  readonly longestRowBytes?: number;
   /**
    * What the element at a position gives. `raw` is a view of its bytes within the body: whoever keeps it makes a copy.
    */
@@ -59,7 +61,7 @@ const LONGEST_VALUE_BYTES = 512 * 1024;
 const MOST_ROWS = 100_000;
 
 export function createListReader<Row>(options: ListReaderOptions<Row>): ListReader<Row> {
-  const { listKey, clock, decodeRow } = options;
+  const { listKey, clock, longestRowBytes = LONGEST_VALUE_BYTES, decodeRow } = options;
   const strings = new StringCache();
 
   async function readRows(reader: JsonReader, bytes: Buffer): Promise<(Row | DecodedFailure)[]> {
@@ -73,8 +75,8 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
       if (rows.length === MOST_ROWS) throw malformed(`has more than ${MOST_ROWS} rows in "${listKey}"`);
       reader.peek();
       const start = reader.position;
-      const value = reader.readBounded(2, LONGEST_VALUE_BYTES);
-      if (value === undefined) rows.push(await skipRow(reader, bytes));
+      const value = reader.readBounded(2, longestRowBytes);
+      if (value === undefined) rows.push(await skipRow(reader, bytes, longestRowBytes));
       else rows.push(decodeRow(value, bytes.subarray(start, reader.position), rows.length));
       if (clock.monotonicMs() - turnStartedMs < LONGEST_TURN_MS) continue;
       await afterOtherWork();
@@ -122,7 +124,7 @@ function readMember(reader: JsonReader): JsonValue {
   return value;
 }
 
-async function skipRow(reader: JsonReader, bytes: Buffer): Promise<DecodedFailure> {
+async function skipRow(reader: JsonReader, bytes: Buffer, longestBytes: number): Promise<DecodedFailure> {
   const start = reader.position;
   const skipping = skipValue(bytes, start, bytes.length - 1);
   let step = skipping.next();
@@ -132,6 +134,6 @@ async function skipRow(reader: JsonReader, bytes: Buffer): Promise<DecodedFailur
   }
   reader.position = step.value;
   const raw = Buffer.from(bytes.subarray(start, step.value));
-  const reason = `a row of ${raw.length} bytes where at most ${LONGEST_VALUE_BYTES} are read`;
+  const reason = `a row of ${raw.length} bytes where at most ${longestBytes} are read`;
   return { kind: 'failure', key: null, pointer: '', reason, tooLarge: true, raw };
 }

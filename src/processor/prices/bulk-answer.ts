@@ -17,6 +17,8 @@ export interface BulkAnswerOptions {
 const ANSWER_MEMBERS = ['errors'];
 const ITEM_MEMBERS = new Set(['responseIdentifier', 'response', 'errorResponse']);
 const LONGEST_TITLE = 200;
+// A series of 10,000 windows, the most that are read, of some 300 bytes each.
+const LONGEST_ITEM_BYTES = 3 * 1024 * 1024;
 
 interface ReadItem {
   readonly answer: PriceAnswer;
@@ -42,7 +44,7 @@ export async function readBulkAnswer(
     return readItem({ item, raw, question, at, responseType, decoder });
   }
 
-  const list = createListReader<ReadItem>({ listKey: 'items', clock, decodeRow });
+  const list = createListReader<ReadItem>({ listKey: 'items', clock, longestRowBytes: LONGEST_ITEM_BYTES, decodeRow });
   const { rows, envelope, duplicateKeys } = await list.read(body);
   if (rows.length !== questions.length) {
     throw mismatch(rows.length, `has ${rows.length} items where ${questions.length} were asked for`);

@@ -60,3 +60,22 @@ test('a series without windows is answered, one without a list or with a bad win
     '/response/prices/1/bid',
   );
 });
+
+test('a series of ten thousand windows is read, a longer one is unusable and says so', async () => {
+  const fields = ['open', 'high', 'low', 'close', 'bid', 'bidSize', 'ask', 'askSize'].map(
+    (name) => `"${name}":1234.5678`,
+  );
+  const windows = Array.from({ length: 10_001 }, (_, index) => {
+    const open = new Date(index * 300_000).toISOString();
+    return `{"windowOpenTimestamp":"${open}","windowCloseTimestamp":"${open}",${fields}}`;
+  });
+  const answered = async (count: number) => {
+    const prices = `"prices":[${windows.slice(0, count)}]`;
+    const body = bulkBody([pricedItem('A', prices, 'ProductIntradayPriceResponse')]);
+    const { answers } = await answersOf(body, ['A'], { kind: 'intraday', chunkBytes: 100_000 });
+    const [answer] = answers;
+    return answer?.kind === 'prices' ? answer.records.length : answer?.kind === 'unusable' ? answer.reason : null;
+  };
+  assert.equal(await answered(10_000), 10_000);
+  assert.equal(await answered(10_001), '10001 windows where at most 10000 are read');
+});
