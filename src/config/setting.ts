@@ -126,5 +126,5 @@ async function readOr(context: z.core.$RefinementCtx, read: () => Promise<Secret
 
 /** A value of the environment is text; a setting that is no text takes it in its own type. */
 function fromText<Schema extends z.ZodType>(convert: (value: string) => unknown, schema: Schema) {
-  return z.preprocess((value) => (typeof value === 'string' && value !== '' ? convert(value) : value), schema);
+  return z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? convert(value) : value), schema);
 }

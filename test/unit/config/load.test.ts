@@ -141,6 +141,13 @@ test('the environment cannot become YAML or another setting', async () => {
   ]);
 });
 
+test('blanks in the environment are no zero', async () => {
+  const admin = 'admin: { port: "${ADMIN_PORT}" }';
+  assert.deepEqual(await problemsIn(settingsText({ admin }), { env: { ADMIN_PORT: ' ' } }), [
+    'config/connector.yaml:4:16 admin.port: the value of ADMIN_PORT came; wanted a whole number from 0 to 65535',
+  ]);
+});
+
 test('a secret that stands in the wrong place is not quoted', async () => {
   const problems = await problemsIn(`
 referenceData:
