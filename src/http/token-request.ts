@@ -76,7 +76,9 @@ export function createTokenRequest(
     const parameters = settings.scope === undefined ? {} : { scope: settings.scope };
     let lifetimeMs = DEFAULT_LIFETIME_MS;
     let status = 0;
+    const secrets = [secret];
     const send = async (_url: string, init: { body?: unknown; headers: Record<string, string> }) => {
+      secrets.push((init.headers.authorization ?? '').replace(/^Basic /, ''));
       const answer = await ask(dispatcher, String(init.body), init.headers, signal);
       lifetimeMs = lifetimeOf(answer.fields.expires_in);
       status = answer.status;
@@ -100,7 +102,7 @@ export function createTokenRequest(
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof ConnectorError) throw error;
-      if (error instanceof oauth.ResponseBodyError) throw refused(error, status, secret);
+      if (error instanceof oauth.ResponseBodyError) throw refused(error, status, secrets);
       throw failed(`answered ${status} with something other than a token`, { status });
     }
   }
@@ -156,9 +158,9 @@ export function createTokenRequest(
     throw failed(`answered ${status} with JSON that is no object`, { status });
   }
 
-  function refused(error: oauth.ResponseBodyError, status: number, secret: string): ConnectorError {
-    const oauthError = quotedText(error.error, 80, [secret]);
-    const description = quotedText(error.error_description ?? '', LONGEST_QUOTE, [secret]);
+  function refused(error: oauth.ResponseBodyError, status: number, secrets: readonly string[]): ConnectorError {
+    const oauthError = quotedText(error.error, 80, secrets);
+    const description = quotedText(error.error_description ?? '', LONGEST_QUOTE, secrets);
     const said = description === '' ? oauthError : `${oauthError}: ${description}`;
     return failed(`answered ${status} (${said})`, { status, oauthError });
   }

@@ -38,6 +38,17 @@ test('the OAuth error is told without the secret that it echoes, and without con
   assert.deepEqual(error.fields, { status: 400, oauthError: 'invalid_scope' });
 });
 
+test('the login of the client is not told either, when the OAuth error echoes it', async (t) => {
+  const echo: Answer = (request, response) => {
+    const [, login = ''] = (request.headers.authorization ?? '').split(' ');
+    response.writeHead(400, json).end(JSON.stringify({ error: 'invalid_request', error_description: `read ${login}` }));
+  };
+  const { url, requests } = await tokenEndpoint(t, [echo]);
+  const error = await value(createAuthorization(oauth2(url), options())).catch((caught) => caught);
+  assert.ok(requests[0]?.authorization);
+  assert.match(error.message, /400 \(invalid_request: read \[secret\]\)/);
+});
+
 test('token answers that hang, never end, redirect, or are no token fail with TOKEN_FAILED', async (t) => {
   let elsewhere = 0;
   const other = await serve(t, (_, response) => {
