@@ -24,8 +24,10 @@ const MAY_BE_AN_ITEM = ['BODY_MALFORMED', 'BODY_INCOMPLETE', 'PROTOCOL_VIOLATION
 
 export function bulkFailureOf(error: ConnectorError): BulkFailure {
   const { status } = error.fields;
+  // The token endpoint and the registry have statuses too, which say nothing of what was asked for.
+  const isRefusal = error.code === 'PROVIDER_REFUSED' || error.code === 'PROVIDER_ASKS_FOR_LESS';
   if (error.code === 'BULK_MISMATCH') return { kind: 'refused', status: null, mayBeSize: false };
-  if (status === 400 || status === 413) return { kind: 'refused', status, mayBeSize: true };
+  if (isRefusal && (status === 400 || status === 413)) return { kind: 'refused', status, mayBeSize: true };
   if (error.code === 'BODY_TOO_LARGE') return { kind: 'tooMuch', mayBeSize: true };
   if (error.code === 'PROVIDER_TIMEOUT') return { kind: 'tooMuch', mayBeSize: false };
   if (typeof status === 'number' && status >= 500 && error.code === 'PROVIDER_BUSY') return { kind: 'failed', status };

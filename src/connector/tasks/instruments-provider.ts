@@ -96,7 +96,7 @@ export function createInstrumentsProvider(options: {
     try {
       await referenceData.events({ since, maxEvents: 1 }, async () => {}, signal);
     } catch (error) {
-      if (error instanceof ConnectorError && error.fields.status === 400) return;
+      if (refusalOf(error) === 400) return;
       throw error;
     }
     throw new ConnectorError(
@@ -119,8 +119,8 @@ export function createInstrumentsProvider(options: {
       assertFewFailures(answer.decoded.rows, maxDeadLetters, `${eventsEndpoint}?since=${since}`);
       return { kind: 'events', answer };
     } catch (error) {
-      const status = error instanceof ConnectorError ? error.fields.status : undefined;
-      if (typeof status !== 'number' || !refusesOffset(status) || status === 413) throw error;
+      const status = refusalOf(error);
+      if (status === null || !refusesOffset(status)) throw error;
       if (status === 400 && maxEvents > 1) await assertRefusesOne(since, maxEvents, signal);
       return { kind: 'refused', status, time: refusalTime(error, clock) };
     }
@@ -152,6 +152,15 @@ export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string
     'PROTOCOL_VIOLATION',
     `The answer of ${endpoint} has no object "links", which alone tells where to go on. Nothing was written.`,
   );
+}
+
+/**
+ * The status with which the provider refused a request, or null for any other error: those of the token endpoint and of
+ * the registry have statuses too, which say nothing of our offset.
+ */
+export function refusalOf(error: unknown): number | null {
+  const isRefusal = error instanceof ConnectorError && error.code === 'PROVIDER_REFUSED';
+  return isRefusal && typeof error.fields.status === 'number' ? error.fields.status : null;
 }
 
 /** When a refusal was given: refusals have dates too. */

@@ -1,5 +1,4 @@
 import type { CheckDecoder, DecodedCheck } from '../../avro/check-decoder.ts';
-import { ConnectorError } from '../../errors.ts';
 import type { HttpAnswer } from '../../http/client.ts';
 import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../provider/pre-trade-checks.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -7,7 +6,7 @@ import { answerTime } from '../core/answer-time.ts';
 import { refusesOffset } from '../core/retention-gap.ts';
 import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
 import { assertFewFailures } from './instrument-records.ts';
-import { linksOf, refusalTime } from './instruments-provider.ts';
+import { linksOf, refusalOf, refusalTime } from './instruments-provider.ts';
 
 /** The provider's pre-trade checks, decoded and with their links read. */
 export function followPreTradeChecks(options: {
@@ -51,9 +50,8 @@ export function followPreTradeChecks(options: {
         assertFewFailures(answer.decoded.rows, maxDeadLetters, whence);
         return { kind: 'stream', answer };
       } catch (error) {
-        const status = error instanceof ConnectorError ? error.fields.status : undefined;
-        const isRefusal = since !== null && typeof status === 'number' && refusesOffset(status) && status !== 413;
-        if (!isRefusal) throw error;
+        const status = refusalOf(error);
+        if (since === null || status === null || !refusesOffset(status)) throw error;
         return { kind: 'refused', status, time: refusalTime(error, clock) };
       }
     },

@@ -137,6 +137,19 @@ for (const status of [401, 403, 404, 408, 429]) {
   });
 }
 
+for (const code of ['TOKEN_FAILED', 'REGISTRY_REFUSED'] as const) {
+  test(`${code} with the status of a refusal is waited for, and nobody is blamed`, async () => {
+    const error = new ConnectorError(code, 'status 400', { fields: { status: 400 } });
+    const { caller, calls } = calling({ refuse: (_, call) => (call <= 5 ? error : null) });
+    const { outcomes } = await caller.ask('overview', questions(100), forever);
+    assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
+    assert.deepEqual(
+      calls,
+      Array.from({ length: 6 }, () => 100),
+    );
+  });
+}
+
 test('a server that fails for everyone is waited for, and nobody is blamed', async () => {
   const { caller, calls, clock } = calling({ refuse: (_, call) => (call <= 40 ? refusal(503) : null) });
   const startedMs = clock.monotonicMs();

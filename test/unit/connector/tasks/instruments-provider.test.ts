@@ -93,3 +93,16 @@ test('a probe for the start of the stream that fails says nothing about the size
   answer.resolve();
   await page;
 });
+
+test('only the provider refuses an offset: a token that cannot be had says nothing of it, whatever its status', async () => {
+  const { provider, until } = heldBack();
+  for (const [at, status] of [404, 410].entries()) {
+    const refused = provider.events('1-0', signal);
+    const { answer } = await until(2 * at + 1);
+    answer.reject(new ConnectorError('PROVIDER_REFUSED', 'gone', { fields: { status } }));
+    assert.equal((await refused).kind, 'refused');
+    const failed = provider.events('1-0', signal);
+    (await until(2 * at + 2)).answer.reject(new ConnectorError('TOKEN_FAILED', 'no token', { fields: { status } }));
+    await assert.rejects(failed, { code: 'TOKEN_FAILED' });
+  }
+});

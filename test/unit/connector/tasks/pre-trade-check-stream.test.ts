@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { createCheckDecoder } from '../../../../src/avro/check-decoder.ts';
 import { readSchemaText } from '../../../../src/avro/schema-files.ts';
 import { followPreTradeChecks } from '../../../../src/connector/tasks/pre-trade-check-stream.ts';
+import { ConnectorError } from '../../../../src/errors.ts';
 import type { PreTradeChecks } from '../../../../src/provider/pre-trade-checks.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 import { chunked } from '../../../support/avro-decoding.ts';
@@ -11,7 +12,7 @@ const { signal } = new AbortController();
 const UNMAPPABLE = Array.from({ length: 30 }, () => '{"preTradeCheckId":7}');
 
 /** A stream whose every answer holds these checks. */
-function streamOf(checks: readonly string[]) {
+function streamOf(checks: readonly string[], decoderFails: ConnectorError | null = null) {
   const body = `{"nextId":"9-0","preTradeChecks":[${checks}],"links":{"next":"/v1/pretradechecks?since=9-0"}}`;
   const told = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
   const preTradeChecks: PreTradeChecks = {
@@ -24,7 +25,10 @@ function streamOf(checks: readonly string[]) {
   const decoder = createCheckDecoder({ schema, schemaId: 1, onMismatch: 'deadLetter', clock: systemClock });
   return followPreTradeChecks({
     preTradeChecks,
-    decoder: async () => decoder,
+    async decoder() {
+      if (decoderFails !== null) throw decoderFails;
+      return decoder;
+    },
     maxDeadLetters: 0.05,
     clock: systemClock,
   });
@@ -36,4 +40,9 @@ test('many checks that do not map stop a source that would write them, and none 
   await assert.rejects(stream.after(null, signal), { code: 'TOO_MANY_DEAD_LETTERS' });
   const { since, newest } = await stream.start(signal);
   assert.deepEqual([since, newest], ['9-0', '9-0']);
+});
+
+test('a registry that refuses does not refuse the offset, whatever its status', async () => {
+  const error = new ConnectorError('REGISTRY_REFUSED', 'not found', { fields: { status: 404 } });
+  await assert.rejects(streamOf([], error).after('5-0', signal), error);
 });
