@@ -15,16 +15,21 @@ export interface CreateLogOptions {
   readonly pretty: boolean;
   /** Knows the secrets that must never appear, also those that come later. */
   readonly redaction?: Redaction;
-  /** Standard output when absent, written synchronously: no line is lost when the process ends. */
+  /**
+   * Standard output when absent, written synchronously: no line is lost when the process ends. What cannot be written,
+   * as on a full disk, waits until it can, and beyond 1 MiB is lost: nothing depends on it.
+   */
   readonly destination?: LogDestination;
 }
+
+const LARGEST_BACKLOG_BYTES = 1_048_576;
 
 /** Fields with the names of pino's own would stand twice in the line. */
 const OWN_NAMES: Readonly<Record<string, string>> = { level: 'level_', time: 'time_', msg: 'msg_' };
 
 /** A log of one JSON object per line: `level`, `time` (ISO 8601), the fields, `msg`. */
 export async function createLog(options: CreateLogOptions): Promise<Log> {
-  const { level, redaction = createRedaction(), destination = pino.destination({ dest: 1, sync: true }) } = options;
+  const { level, redaction = createRedaction(), destination = standardOutput() } = options;
   const format = options.pretty ? await prettyFormat() : undefined;
   const values = createLogValues({ redaction, stacks: level === 'debug' });
   const logger = pino(
@@ -44,6 +49,13 @@ export async function createLog(options: CreateLogOptions): Promise<Log> {
     logger[name](Object.fromEntries(clean), values.text(message));
   };
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+function standardOutput(): LogDestination {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: LARGEST_BACKLOG_BYTES });
+  // Unheard, an error would be thrown by whoever logs.
+  output.on('error', () => {});
+  return output;
 }
 
 /** Undefined where pino-pretty is not installed. */

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { createSecretReader } from '../../../src/config/secret.ts';
@@ -106,3 +109,16 @@ for (const pretty of [false, true]) {
     }
   });
 }
+
+test('lines for which the disk has no room stop nobody, however many', { skip: !existsSync('/dev/full') }, async () => {
+  const script = `
+    import { createLog } from ${JSON.stringify(MODULE)};
+    const log = await createLog({ level: 'info', pretty: false });
+    for (let line = 0; line < 20_000; line++) log.info({ line }, 'x'.repeat(500));
+    process.stderr.write(process.memoryUsage().rss < 200_000_000 ? 'alive' : 'too large');`;
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  const [said, [code]] = await Promise.all([child.stderr ? text(child.stderr) : '', once(child, 'close')]);
+  assert.deepEqual([code, said], [0, 'alive']);
+});
