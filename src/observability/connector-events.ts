@@ -121,8 +121,18 @@ export interface DeadLetterCounts {
   readonly deadLettersWithoutKey: number;
 }
 
+/** What is told of every answer whose rows were committed. */
+export interface AnswerCounts extends DeadLetterCounts {
+  /** Fields that the schema does not know, kept in extras. */
+  readonly drift: number;
+  /** Decimals with more digits than the schema's, rounded in their field and verbatim in extras. */
+  readonly roundedNumbers: number;
+  /** Keys that stood twice in one JSON object; the last one counts. */
+  readonly duplicateKeys: number;
+}
+
 /** One page of a walk, committed in one transaction. */
-export interface PageCommitted extends DeadLetterCounts {
+export interface PageCommitted extends AnswerCounts {
   readonly source: string;
   /** The number of the page in its walk, from 1. */
   readonly page: number;
@@ -133,12 +143,6 @@ export interface PageCommitted extends DeadLetterCounts {
   readonly unchanged: number;
   /** Rows that came again further down the same page; the last one counts. */
   readonly repeatedRows: number;
-  /** Fields that the schema does not know, kept in extras. */
-  readonly drift: number;
-  /** Decimals with more digits than the schema's, rounded in their field and verbatim in extras. */
-  readonly roundedNumbers: number;
-  /** Keys that stood twice in one JSON object; the last one counts. */
-  readonly duplicateKeys: number;
   /** Size of the answer's body, decoded. */
   readonly jsonBytes: number;
   /** Size of the records' values. */
@@ -169,11 +173,9 @@ export interface WalkCompleted {
 }
 
 /** One answer of the event stream, committed in one transaction. */
-export interface EventsCommitted extends DeadLetterCounts {
+export interface EventsCommitted extends AnswerCounts {
   readonly source: string;
   readonly events: number;
-  readonly drift: number;
-  readonly roundedNumbers: number;
   /** Our offset in the stream from here on. */
   readonly since: string;
   readonly commitMs: number;
@@ -182,11 +184,9 @@ export interface EventsCommitted extends DeadLetterCounts {
 }
 
 /** One answer with pre-trade checks, committed in one transaction. Nothing of a check is told: it lets its holder trade. */
-export interface ChecksCommitted extends DeadLetterCounts {
+export interface ChecksCommitted extends AnswerCounts {
   readonly source: string;
   readonly checks: number;
-  readonly drift: number;
-  readonly roundedNumbers: number;
   /** Our offset among the checks from here on. */
   readonly since: string;
   readonly commitMs: number;

@@ -1,5 +1,5 @@
 import type { Clock } from '../support/clock.ts';
-import type { ConnectorEvents, DeadLetterCounts } from './connector-events.ts';
+import type { AnswerCounts, ConnectorEvents } from './connector-events.ts';
 import { codeOf, countRegistryFailure } from './error-metrics.ts';
 import type { Meters } from './meters.ts';
 import type { SourceGauges } from './source-gauges.ts';
@@ -17,7 +17,7 @@ export function createMetricsEvents(options: {
   /** What every committed answer has. */
   function answerCommitted(
     source: string,
-    answer: DeadLetterCounts & { readonly drift: number; readonly roundedNumbers: number },
+    answer: AnswerCounts,
     written: { readonly record: string; readonly records: number; readonly commitMs: number },
   ): void {
     meters.add('spconnect_records_written_total', { source, record: written.record }, written.records);
@@ -28,6 +28,7 @@ export function createMetricsEvents(options: {
     meters.add('spconnect_dead_letters_total', { source, reason: 'wrongType' }, wrongType);
     meters.add('spconnect_drift_fields_total', { source }, answer.drift);
     meters.add('spconnect_rounded_numbers_total', { source }, answer.roundedNumbers);
+    meters.add('spconnect_duplicate_keys_total', { source }, answer.duplicateKeys);
     meters.observe('spconnect_transaction_records', { source }, written.records + answer.deadLetters);
     meters.observe('spconnect_commit_duration_seconds', { source }, written.commitMs / 1_000);
   }
@@ -66,7 +67,6 @@ export function createMetricsEvents(options: {
       answerCommitted(source, page, { record: 'instrument', records, commitMs });
       meters.add('spconnect_rows_unchanged_total', { source }, page.unchanged);
       meters.add('spconnect_rows_repeated_total', { source }, page.repeatedRows);
-      meters.add('spconnect_duplicate_keys_total', { source }, page.duplicateKeys);
       meters.set('spconnect_walk_pages', { source }, page.page);
     },
     walkCompleted(walk) {

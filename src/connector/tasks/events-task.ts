@@ -47,7 +47,7 @@ export function createEventsTask(options: EventsTaskOptions): SourceTask {
         source,
         events: taken.length,
         ...deadLetterCounts(decoded.rows),
-        ...totals(decoded.rows),
+        ...totals(decoded),
         since: next,
         commitMs,
         items: taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key })),

@@ -1,3 +1,4 @@
+import type { DecodedList } from '../../avro/list-reader.ts';
 import type { DecodedRow } from '../../avro/page-decoder.ts';
 import type { ConnectorEvents, Polled, StreamPlace } from '../../observability/connector-events.ts';
 import type { CoreDecision } from '../core/instruments-messages.ts';
@@ -45,7 +46,7 @@ export function createInstrumentsReport(
           source,
           events: taken.length,
           ...deadLetterCounts(decoded.rows),
-          ...totals(decoded.rows),
+          ...totals(decoded),
           since: next,
           commitMs,
           items: taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key })),
@@ -62,9 +63,8 @@ export function createInstrumentsReport(
           unchanged: unchanged + touched,
           ...deadLetterCounts(write.rows.map((position) => decoded.rows[position])),
           repeatedRows: repeated,
-          ...totals(decoded.rows),
+          ...totals(decoded),
           avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),
-          duplicateKeys: decoded.duplicateKeys,
           jsonBytes: decoded.bytes,
           fetchMs,
           commitMs,
@@ -90,13 +90,14 @@ export function createInstrumentsReport(
   };
 }
 
-/** What the rows of an answer add to the counts of drift and of rounded numbers. */
-export function totals(
-  rows: readonly (
-    | Pick<DecodedRow & { kind: 'record' }, 'driftFields' | 'roundedNumbers' | 'kind'>
-    | { kind: string }
-  )[],
-) {
+/** What an answer adds to the counts of drift, of rounded numbers and of keys that came twice. */
+export function totals({
+  rows,
+  duplicateKeys,
+}: Pick<
+  DecodedList<Pick<DecodedRow & { kind: 'record' }, 'driftFields' | 'roundedNumbers' | 'kind'> | { kind: string }>,
+  'rows' | 'duplicateKeys'
+>) {
   let drift = 0;
   let roundedNumbers = 0;
   for (const row of rows) {
@@ -104,5 +105,5 @@ export function totals(
     drift += row.driftFields;
     roundedNumbers += row.roundedNumbers;
   }
-  return { drift, roundedNumbers };
+  return { drift, roundedNumbers, duplicateKeys };
 }

@@ -56,7 +56,7 @@ export function createPreTradeChecksTask(options: PreTradeChecksTaskOptions): So
         source,
         checks,
         ...deadLetterCounts(decoded.rows),
-        ...totals(decoded.rows),
+        ...totals(decoded),
         since: next,
         commitMs,
       });

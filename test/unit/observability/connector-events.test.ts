@@ -39,7 +39,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   events.walkCompleted({ source, walk: 1, resumed: false, pages: 3, rows: 9, ...counts, durationMs: 100 });
   const items = [{ type: 'newissue', name: 'a note', isin: null, id: '1' }];
   const dead = { deadLetters: 1, deadLettersTooLarge: 0, deadLettersWithoutKey: 1 };
-  const counted = { ...dead, drift: 0, roundedNumbers: 0 };
+  const counted = { ...dead, drift: 0, roundedNumbers: 0, duplicateKeys: 0 };
   events.eventsCommitted({
     source,
     events: 1,

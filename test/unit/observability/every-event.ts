@@ -22,7 +22,7 @@ const topic = 'a.instruments';
 const err = new ConnectorError('REGISTRY_UNREACHABLE', 'canary-message', { fields: { status: 503 } });
 const place = { source, since: UNBOUNDED.since, secondsToRetentionCliff: 600_000 };
 const dead = { deadLetters: 3, deadLettersTooLarge: 1, deadLettersWithoutKey: 1 };
-const counted = { ...dead, drift: 1, roundedNumbers: 1 };
+const counted = { ...dead, drift: 1, roundedNumbers: 1, duplicateKeys: 1 };
 const kind = 'overview';
 const partition = { topic, partition: 3 };
 

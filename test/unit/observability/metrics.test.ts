@@ -45,6 +45,23 @@ test('every source of the settings is there from the first scrape on', async () 
   assert.ok(series.has('nodejs_eventloop_lag_p99_seconds') && series.has('process_start_time_seconds'));
 });
 
+test('what is wrong with an answer is counted, whatever was asked for', async () => {
+  const { events, series } = metricsAt();
+  const wrong = { deadLetters: 3, deadLettersTooLarge: 1, deadLettersWithoutKey: 1, drift: 2, roundedNumbers: 4 };
+  const answer = { ...wrong, duplicateKeys: 5, since: '5-1', commitMs: 3 };
+  events.pageCommitted({ ...page, ...wrong, duplicateKeys: 5 });
+  events.eventsCommitted({ source, events: 1, ...answer, items: [] });
+  events.checksCommitted({ source, checks: 1, ...answer });
+  const seen = await series();
+  const sum = (name: string, more = '') => seen.get(`spconnect_${name}{source="instruments"${more}}`);
+  for (const reason of ['wrongType', 'tooLarge', 'withoutKey']) {
+    assert.equal(sum('dead_letters_total', `,reason="${reason}"`), 3);
+  }
+  assert.equal(sum('drift_fields_total'), 6);
+  assert.equal(sum('rounded_numbers_total'), 12);
+  assert.equal(sum('duplicate_keys_total'), 15);
+});
+
 test('the numbers of a committed page are added up', async () => {
   const { events, series } = metricsAt();
   events.pageCommitted(page);
