@@ -63,7 +63,6 @@ export async function runOwnedPartitions<Source extends Owned>(
       // Its last time here may still be ending.
       await before;
       signal.throwIfAborted();
-      failed.delete(partition);
       return options.run({ partition, sources, confirmed, signal });
     })();
     runs.set(
@@ -81,8 +80,9 @@ export async function runOwnedPartitions<Source extends Owned>(
     signal: left.signal,
     async assigned({ partition }, lost, confirmed) {
       await runOwned(partition, lost, confirmed);
-      // Reading, which would begin now, is no part of this: the partition stays as it is until it is lost.
-      return untilAborted(new Promise<never>(() => {}), lost);
+      // Reading, which would begin now, is no part of this: the partition stays as it is until it is lost. What failed
+      // here may run elsewhere then.
+      return untilAborted(new Promise<never>(() => {}), lost).finally(() => failed.delete(partition));
     },
   });
   try {

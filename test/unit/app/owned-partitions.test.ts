@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type OwnedPartition, runOwnedPartitions } from '../../../src/app/owned-partitions.ts';
+import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
+import { createMemoryGroupReader } from '../../../src/kafka/memory-group-reader.ts';
+import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
+import { OFFSETS_PARTITIONS } from '../../../src/kafka/topic-plan.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
+import { recordedEvents } from '../../support/recorded-events.ts';
+
+const OFFSETS = 'p.offsets';
+const SOURCES = ['a', 'b']
+  .map((name) => ({ name, offsetKey: offsetKey(name, 'counting') }))
+  .toSorted((x, y) => offsetPartition(x.offsetKey) - offsetPartition(y.offsetKey));
+
+/** A replica with both sources; whoever runs one of them tells when it has failed. */
+function replica(broker: MemoryBroker) {
+  const fail = new Map<string, () => void>();
+  const stop = new AbortController();
+  let outcome: readonly string[] | null = null;
+  const run = ({ sources, signal }: OwnedPartition<(typeof SOURCES)[number]>) =>
+    new Promise<readonly string[]>((resolve, reject) => {
+      const names = sources.map(({ name }) => name);
+      for (const name of names) fail.set(name, () => resolve(names));
+      signal.addEventListener('abort', () => {
+        for (const name of names) fail.delete(name);
+        reject(signal.reason);
+      });
+    });
+  const ended = runOwnedPartitions({
+    sources: SOURCES,
+    groupReader: createMemoryGroupReader(broker),
+    groupId: 'g',
+    offsetsTopic: OFFSETS,
+    run,
+    clock: skippingClock(),
+    random: () => 0.5,
+    events: recordedEvents().events,
+    signal: stop.signal,
+  });
+  ended.then(
+    (names) => {
+      outcome = names;
+    },
+    () => {},
+  );
+  return { fail, stop: () => stop.abort(new Error('enough')), outcome: () => outcome };
+}
+
+const quiet = async () => {
+  for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+test('a replica ends when all sources have failed here, and not over one that failed here and runs elsewhere by now', async () => {
+  const broker = new MemoryBroker(() => 0);
+  broker.createTopic({ name: OFFSETS, partitions: OFFSETS_PARTITIONS, replicationFactor: 1, settings: {} });
+  const [moved, kept] = SOURCES.map(({ name }) => name);
+  assert.ok(moved !== undefined && kept !== undefined);
+  const first = replica(broker);
+  await quiet();
+  assert.deepEqual([...first.fail.keys()].sort(), ['a', 'b']);
+  first.fail.get(moved)?.();
+  await quiet();
+  const second = replica(broker);
+  await quiet();
+  assert.deepEqual([[...first.fail.keys()], [...second.fail.keys()]], [[kept], [moved]]);
+  first.fail.get(kept)?.();
+  await quiet();
+  assert.equal(first.outcome(), null);
+  second.stop();
+  await quiet();
+  first.fail.get(moved)?.();
+  await quiet();
+  assert.deepEqual([...(first.outcome() ?? [])].sort(), ['a', 'b']);
+});
