@@ -8,7 +8,7 @@ import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { assignerOf } from './kafkajs-assigner.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { committedRecord } from './kafkajs-record.ts';
-import { createOwnershipProof, type OwnershipProof } from './ownership-proof.ts';
+import { createOwnershipProof } from './ownership-proof.ts';
 import { StallWatch } from './stall-watch.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
@@ -76,7 +76,7 @@ interface Member {
 function openMember(
   { kafkajs, kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
   { groupId, topics, assigned, joined, sharing }: GroupReaderOptions,
-  onFetched: () => void,
+  onConfirmed: () => void,
 ): Member {
   const proof = createOwnershipProof();
   // A member that stood still has lost what it held, and would be given it back on the strength of its own word.
@@ -106,13 +106,18 @@ function openMember(
     await within(taken, tuning.takeGraceMs, clock, late).catch(() => held.pauseUntilTaken(partition));
   };
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    onConfirmed();
     held.rejoin(listed(payload.memberAssignment));
     proof.confirm(clock.monotonicMs() - Math.max(0, payload.duration));
   });
-  confirmAtHeartbeats(consumer, clock, proof);
+  confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
+    proof.confirm(askedAtMs);
+    // Told by the heartbeats that follow each fetch, not by the fetches: kafkajs goes by the wall clock, and sends none
+    // for an hour after it was set back by one, while nobody may write. A new member begins with the new time.
+    onConfirmed();
+  });
   // With `restart: false` the consumer would live on and read nothing; here it is always false.
   consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
-  consumer.on(consumer.events.FETCH, onFetched);
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     // A batch of nothing but markers and aborted records is shown to no handler, and moves the offset all the same.
     if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
@@ -157,12 +162,12 @@ function openMember(
  * just before and of failed ones too, says how long ago that was. There is one heartbeat at a time. kafkajs measures by
  * the wall clock: one that was set back meanwhile must not make a proof that holds for hours to come.
  */
-function confirmAtHeartbeats(consumer: Consumer, clock: Clock, proof: OwnershipProof): void {
+function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
     if (payload.apiName === 'Heartbeat') askedAtMs = clock.monotonicMs() - Math.max(0, payload.duration);
   });
-  consumer.on(consumer.events.HEARTBEAT, () => proof.confirm(askedAtMs));
+  consumer.on(consumer.events.HEARTBEAT, () => confirm(askedAtMs));
 }
 
 /** After a crash kafkajs has no group left and throws; that it crashed is told by its event. */
