@@ -48,7 +48,7 @@ export function createSecretReader({ readFile, onSecret }: SecretReaderOptions):
     },
     async fromFile(path, content) {
       let newest = await read(path, content).catch((error: unknown) => {
-        throw new Error(`${path} ${reasonOf(error)}`, { cause: error });
+        throw new Error(`${shownPath(path)} ${reasonOf(error)}`, { cause: error });
       });
       const readAgain = async () => {
         // While a rotation is half done the file may be missing or empty: the last good value serves until then.
@@ -68,6 +68,11 @@ function checked(text: string, content: 'secret' | 'pem'): string {
     throw new Error('has a line break or another control character');
   }
   return value;
+}
+
+/** The secret itself may have been put where its path is due: what is not clearly a path is not shown. */
+function shownPath(path: string): string {
+  return /^\.{0,2}\/\S{1,200}$/.test(path) ? path : 'the file';
 }
 
 /** The system's code, never its message: only what we wrote ourselves is sure to hold no secret. */

@@ -1,9 +1,9 @@
 import { crossCheck } from '../cross-check.ts';
 import type { SecretReader } from '../secret.ts';
-import { group, nullable, setting, text } from '../setting.ts';
+import { group, nullable, setting, text, withSecretFiles } from '../setting.ts';
 import { authenticationSettings } from './authentication.ts';
 import { baseUrl } from './endpoint.ts';
-import { checkInterface, interfaceSettings } from './provider-interface.ts';
+import { checkInterface, INTERFACE_SECRETS, interfaceSettings } from './provider-interface.ts';
 
 const timeZone = text('a time zone, like UTC or Europe/Zurich').refine(isTimeZone);
 
@@ -27,8 +27,10 @@ export function marketDataSettings(secrets: SecretReader) {
       null,
     ),
   });
-  return crossCheck(settings, (value, report) => checkInterface('marketData', value, report)).transform(
-    ({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout }),
+  const checked = crossCheck(settings, (value, report) => checkInterface('marketData', value, report));
+  return withSecretFiles(
+    INTERFACE_SECRETS,
+    checked.transform(({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout })),
   );
 }
 

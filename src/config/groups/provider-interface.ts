@@ -8,6 +8,9 @@ const noProxy = text(
   /^[\w.*:/[\],\s-]+$/,
 ).transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''));
 
+/** The secrets among them, for `withSecretFiles`. */
+export const INTERFACE_SECRETS = ['proxy'];
+
 /** What the two interfaces of the provider have in common, but for their address and their authentication. */
 export function interfaceSettings(secrets: SecretReader, askers: string) {
   return {

@@ -1,9 +1,9 @@
 import { crossCheck } from '../cross-check.ts';
 import type { SecretReader } from '../secret.ts';
-import { group, setting } from '../setting.ts';
+import { group, setting, withSecretFiles } from '../setting.ts';
 import { authenticationSettings } from './authentication.ts';
 import { baseUrl } from './endpoint.ts';
-import { checkInterface, interfaceSettings } from './provider-interface.ts';
+import { checkInterface, INTERFACE_SECRETS, interfaceSettings } from './provider-interface.ts';
 
 export function referenceDataSettings(secrets: SecretReader) {
   const settings = group({
@@ -11,7 +11,9 @@ export function referenceDataSettings(secrets: SecretReader) {
     auth: setting(authenticationSettings(secrets), 'How we show who we are.'),
     ...interfaceSettings(secrets, 'sources'),
   });
-  return crossCheck(settings, (value, report) => checkInterface('referenceData', value, report)).transform(
-    ({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout }),
+  const checked = crossCheck(settings, (value, report) => checkInterface('referenceData', value, report));
+  return withSecretFiles(
+    INTERFACE_SECRETS,
+    checked.transform(({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout })),
   );
 }

@@ -79,6 +79,52 @@ test('the variable of a secret can be a file', async () => {
   assert.equal(auth.type === 'bearer' && (await auth.token()), 'in /run/token');
 });
 
+test('every secret can be a file under its own key with File behind it', async () => {
+  const files = `
+referenceData:
+  url: https://a.example
+  auth: { type: oauth2, tokenUrl: https://a.example/token, clientId: me, clientSecretFile: /run/client }
+  proxyFile: /run/proxy
+marketData:
+  url: https://b.example
+  auth: { type: apiKey, header: x-key, valueFile: /run/key }
+  proxyFile: /run/other-proxy
+kafka: { brokers: a:1, ssl: true, sasl: { mechanism: plain, username: me, passwordFile: /run/kafka } }
+schemaRegistry: { url: https://r.example, auth: { type: bearer, tokenFile: /run/registry } }
+admin: { tokenFile: /run/admin }`;
+  const settings = await loadSettings({ text: files, env: {}, readFile: async (path) => `in ${path}` });
+  const { referenceData, marketData, kafka, schemaRegistry, admin } = settings;
+  const { auth } = referenceData;
+  assert.ok(auth.type === 'oauth2' && marketData?.auth.type === 'apiKey' && schemaRegistry.auth.type === 'bearer');
+  const secrets = [auth.clientSecret, referenceData.proxy, marketData.auth.value, marketData.proxy];
+  const read = [...secrets, kafka.sasl?.password, schemaRegistry.auth.token, admin.token].map((secret) => secret?.());
+  assert.deepEqual(
+    await Promise.all(read),
+    ['client', 'proxy', 'key', 'other-proxy', 'kafka', 'registry', 'admin'].map((name) => `in /run/${name}`),
+  );
+});
+
+test('a secret or a key that stands where the path of its file is due is not shown', async () => {
+  const key = `-----BEGIN PRIVATE KEY-----\\n${CANARY}\\n-----END PRIVATE KEY-----`;
+  const referenceData = `
+referenceData:
+  url: https://a.example
+  auth: { type: bearer, token: "\${TOKEN}" }
+  proxyFile: http://user:${CANARY}@proxy.example:3128
+  cert: /no/such/file
+  key: "\${KEY}"`;
+  const problems = await problemsIn(settingsText({ referenceData }), { env: { TOKEN_FILE: CANARY, KEY: key } });
+  assert.deepEqual(
+    problems.map((problem) => problem.replace(/^\S+ referenceData\./, '')),
+    [
+      'auth.token: the file cannot be read (ENOENT)',
+      'proxy: the file cannot be read (ENOENT)',
+      'cert: /no/such/file cannot be read (ENOENT)',
+      'key: the file cannot be read (ENOENT)',
+    ],
+  );
+});
+
 test('every problem is told at once, each with its place and what to do', async () => {
   const text = `prefixx: a
 referenceData:
