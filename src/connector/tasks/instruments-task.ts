@@ -118,14 +118,13 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     if (offset === null) return [];
     const { since } = core.offset ?? offset;
     const time = held.time ?? offset.serverDate;
-    const provenance = (endpoint: string, walk: number | null) => ({
+    const provenance = (endpoint: string, walk: number | null, { dateMs }: AnswerTime) => ({
       'spc-source': source,
       ...(walk !== null && { 'spc-walk': String(walk) }),
       'spc-since': since,
       'spc-endpoint': endpoint,
-      'spc-received': new Date(time.dateMs).toISOString(),
+      'spc-received': new Date(dateMs).toISOString(),
     });
-    const listed = provenance(options.instrumentsEndpoint, offset.walk);
     const written = (() => {
       switch (write.kind) {
         case 'nothing':
@@ -134,11 +133,13 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
           return eventRecords(
             held.events?.decoded.rows ?? [],
             targets,
-            provenance(options.eventsEndpoint, null),
+            provenance(options.eventsEndpoint, null, time),
             isDeletion,
           );
         case 'rows': {
           const rows = held.page?.decoded.rows ?? [];
+          // The stream has answered since the page came.
+          const listed = provenance(options.instrumentsEndpoint, offset.walk, held.page?.time ?? time);
           return rowRecords(
             write.rows.flatMap((position) => rows[position] ?? []),
             targets,
@@ -146,7 +147,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
           );
         }
         case 'tombstones':
-          return tombstones(write.ids, targets, listed);
+          return tombstones(write.ids, targets, provenance(options.instrumentsEndpoint, offset.walk, time));
       }
     })();
     const told = notifications.map((notification) => {

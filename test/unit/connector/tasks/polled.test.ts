@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DecodedRow } from '../../../../src/avro/page-decoder.ts';
 import { answerTime } from '../../../../src/connector/core/answer-time.ts';
 import { Census } from '../../../../src/connector/core/census.ts';
 import { FollowerCore } from '../../../../src/connector/core/follower-core.ts';
@@ -10,6 +11,7 @@ import { createFollowerTask } from '../../../../src/connector/tasks/follower-tas
 import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
 import { offsetRecord } from '../../../../src/kafka/offset-store.ts';
+import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
 import { skippingClock } from '../../../support/manual-clock.ts';
 import { recordedEvents } from '../../../support/recorded-events.ts';
 import { SETTINGS } from '../core/driven-core.ts';
@@ -19,16 +21,18 @@ const HOUR_MS = 3_600_000;
 const RETENTION_SECONDS = 7 * 86_400;
 const { signal } = new AbortController();
 const topic = (name: string) => ({ name, partitions: 6 });
-const list = (rows: readonly never[]) => ({ rows, envelope: new Map(), bytes: 0, duplicateKeys: 0 });
+const list = <Row>(rows: readonly Row[]) => ({ rows, envelope: new Map(), bytes: 0, duplicateKeys: 0 });
 const record = (key: string) => (offset: Parameters<typeof offsetRecord>[0]['offset']) =>
   offsetRecord({ topic: 'offsets', key, offset });
 
-/** Polls until the task waits, committing everything. */
-async function pollUntilWaiting(task: SourceTask): Promise<void> {
+/** Polls until the task waits, committing everything; gives what it committed. */
+async function pollUntilWaiting(task: SourceTask): Promise<readonly OutgoingRecord[]> {
+  const written: OutgoingRecord[] = [];
   for (let polls = 0; polls < 20; polls++) {
     const { records, waitMs, committed } = await task.poll(signal);
+    written.push(...records);
     if (records.length > 0) committed(0);
-    if (waitMs > 0) return;
+    if (waitMs > 0) return written;
   }
   assert.fail('the task never waits');
 }
@@ -78,7 +82,8 @@ test('a source that follows a stream tells its place at the start, and each poll
   );
 });
 
-test('an instruments source tells each answer of stream and list, and none where no poll was answered', async () => {
+/** An instruments source whose list has these rows and whose stream is quiet; each of its answers takes `answerMs`. */
+function quietInstruments(rows: readonly DecodedRow[], answerMs: number) {
   const clock = skippingClock();
   const { events, seen } = recordedEvents();
   const time = () => answerTime(clock.wallMs(), clock.wallMs());
@@ -97,11 +102,14 @@ test('an instruments source tells each answer of stream and list, and none where
     ),
     provider: {
       streamStart: () => assert.fail('there is an offset'),
-      page: async () => ({ decoded: list([]), next: null, time: time(), fetchMs: 30 }),
-      events: async (since) => ({
-        kind: 'events',
-        answer: { decoded: list([]), next: since, nextId: since, full: false, time: time() },
-      }),
+      page: async () => ({ decoded: list(rows), next: null, time: time(), fetchMs: 30 }),
+      async events(since) {
+        await clock.sleep(answerMs, signal);
+        return {
+          kind: 'events',
+          answer: { decoded: list([]), next: since, nextId: since, full: false, time: time() },
+        };
+      },
     },
     walkRequests: { newest: () => ({ request: null, superseded: signal }) },
     census: async () => new Census(),
@@ -114,6 +122,29 @@ test('an instruments source tells each answer of stream and list, and none where
     clock,
     random: () => 0,
   });
+  return { task, seen, clock };
+}
+
+test('the rows of a page tell when the page came, whatever the stream has answered since', async () => {
+  const row = {
+    kind: 'record',
+    key: '7',
+    id: 7n,
+    isin: null,
+    value: Buffer.alloc(9),
+    driftFields: 0,
+    roundedNumbers: 0,
+  } as const;
+  const { task, clock } = quietInstruments([row], 40);
+  const startedMs = clock.wallMs();
+  const written = await pollUntilWaiting(task);
+  const received = written.find((sent) => sent.topic === 'instruments')?.headers['spc-received'];
+  // The stream was asked at the start and before the page, and once more before the page was used.
+  assert.equal(received, new Date(startedMs + 2 * 40).toISOString());
+});
+
+test('an instruments source tells each answer of stream and list, and none where no poll was answered', async () => {
+  const { task, seen } = quietInstruments([], 0);
   await pollUntilWaiting(task);
   assert.deepEqual(seen[0], {
     name: 'sourceStarted',
