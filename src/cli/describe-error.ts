@@ -7,7 +7,10 @@ const CONTROL = /[^\P{Cc}\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-
 const WHERE_SETTINGS_ARE =
   'Nothing was started. config/connector.yaml has every setting, config/README.md how to give it.';
 
-/** An error for people, ending with a line break: what is wrong, and what to do; for what nobody expected, where. */
+/**
+ * An error for people, ending with a line break: what is wrong, and what to do; for what nobody expected, where. What the
+ * system refuses, as a folder or a port, it says in one sentence itself.
+ */
 export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>): string {
   return `${withoutControls(redaction.redact(textOf(error)))}\n`;
 }
@@ -18,8 +21,8 @@ export function withoutControls(text: string): string {
 }
 
 function textOf(error: unknown): string {
-  if (!(error instanceof ConnectorError))
-    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof ConnectorError)) return 'syscall' in error ? error.message : (error.stack ?? error.message);
   const { code, message } = error;
   return `${code}: ${message}\n${code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : ERROR_CODES[code].remedy.replace(/^None: /, 'Nothing to do: ')}`;
 }

@@ -4,6 +4,7 @@ import { knownTopic } from '../app/known-topic.ts';
 import { tailTopic } from '../app/tail-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { withoutUrlIn } from './check-text.ts';
 import { wholeNumber } from './numbers.ts';
 import { jsonLine } from './output.ts';
@@ -46,7 +47,7 @@ export function tailCommand(
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const topic = knownTopic(settings, name);
       await atInstallation({ settings, signal, needs: [] }, async (installation) => {
-        await installation.kafka.ensureTopics([topic], { create: false });
+        await untilAborted(installation.kafka.ensureTopics([topic], { create: false }), signal);
         await tailTopic(installation, {
           topic,
           key,

@@ -41,6 +41,8 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
     bodyLimit: MAXIMUM_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
+    // Of addresses that are none, too.
+    frameworkErrors: sendError,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
   });
   app.server.maxConnections = MAXIMUM_CONNECTIONS;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { describeError } from '../../../src/cli/describe-error.ts';
 import { ConnectorError, ERROR_CODES } from '../../../src/errors.ts';
@@ -19,6 +20,11 @@ test('an error that nobody expected shows where it comes from', () => {
     /^TypeError: x is no function\n +at /,
   );
   assert.equal(describeError('a text', createRedaction()), 'a text\n');
+});
+
+test('what the system refuses is one sentence', async () => {
+  const refused = await mkdir(import.meta.filename, { recursive: true }).catch((error: unknown) => error);
+  assert.match(describeError(refused, createRedaction()), /^EEXIST: file already exists, mkdir '[^'\n]+'\n$/);
 });
 
 test('secrets and what leads a terminal are taken out', () => {

@@ -30,6 +30,18 @@ test('connectors are listed by name, and expanded when asked', async (t) => {
   assert.deepEqual(Object.keys(info.instruments ?? {}), ['info']);
 });
 
+test('an address that is none is told as Kafka Connect tells errors', async (t) => {
+  const { ask } = await startAdminScene(t);
+  for (const [path, status] of [
+    ['/%zz', 400],
+    [`/connectors/${'x'.repeat(300)}`, 414],
+  ] as const) {
+    const answer = await ask(path);
+    assert.equal(answer.status, status);
+    assert.equal(((await answer.json()) as { error_code: number }).error_code, status);
+  }
+});
+
 test('a connector has a flat configuration, one task and its topics', async (t) => {
   const { ask } = await startAdminScene(t);
   const config = { name: 'instruments', 'connector.class': 'instruments' };
