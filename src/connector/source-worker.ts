@@ -75,8 +75,10 @@ async function wait({ clock, target, signal }: SourceWorkerOptions, waitMs: numb
 }
 
 async function whilePaused({ source, target, events, signal }: SourceWorkerOptions): Promise<void> {
-  if (target().state === 'running') return;
-  events.sourcePaused({ source });
-  await untilTarget(target, ({ state }) => state === 'running', signal);
-  events.sourceResumed({ source });
+  const { state } = target();
+  if (state === 'running') return;
+  // One that is stopped is about to be told to leave.
+  if (state === 'paused') events.sourcePaused({ source });
+  await untilTarget(target, (now) => now.state === 'running', signal);
+  if (state === 'paused') events.sourceResumed({ source });
 }

@@ -170,6 +170,20 @@ test('a source that is paused commits what it has, then asks for nothing until i
   );
 });
 
+test('a source that is stopped asks for nothing more, and is not told to be paused', async () => {
+  const asking = operator(['s']);
+  const { happened, seen, reason } = start([{ records: [], waitMs: 3_600_000 }, {}], {
+    asking,
+    sleep: systemClock.sleep,
+  });
+  await quiet();
+  asking.wants('s', { state: 'stopped' });
+  await quiet();
+  assert.deepEqual([happened, seen], [['poll'], []]);
+  asking.wants('s', { state: 'running' });
+  await reason;
+});
+
 for (const [waiting, answer] of [
   ['for the next poll', { records: [], waitMs: 3_600_000 }],
   ['after a failure', new ConnectorError('PROVIDER_UNAUTHORIZED', 'no')],
