@@ -14,12 +14,14 @@ export interface SortedRows {
 
 /**
  * Sorts the rows of a page. A row that an event has touched since the walk began is older than what the topic holds,
- * or will be when the event is read; so is dead or alive left out. Of rows with one id the last one counts.
+ * or will be when the event is read; so is dead or alive left out. Of rows with one id the last one counts. Where minId is
+ * inclusive, a page may begin with the row that ended the one before, `earlierLastId`: it is no second dead letter.
  */
 export function sortRows(
   page: { readonly minId: string | null; readonly rows: readonly RowFacts[] },
   touched: ReadonlySet<bigint>,
   census: Census,
+  earlierLastId: bigint | null,
 ): SortedRows {
   const counts: MutableWalkCounts = { ...NO_COUNTS, pages: 1, rows: page.rows.length };
   const flaws = new Set<WalkFlaw>();
@@ -45,9 +47,10 @@ export function sortRows(
       counts.repeated += 1;
       continue;
     }
-    const outcome = sortRow(row.id, row.digest, touched, census);
+    const sorted = sortRow(row.id, row.digest, touched, census);
+    const outcome = sorted === 'deadLetters' && row.id === earlierLastId ? 'repeated' : sorted;
     counts[outcome] += 1;
-    if (outcome !== 'touched' && outcome !== 'unchanged') write.push(position);
+    if (outcome !== 'touched' && outcome !== 'unchanged' && outcome !== 'repeated') write.push(position);
   }
   return { write, counts, flaws: [...flaws], lastId };
 }

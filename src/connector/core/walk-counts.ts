@@ -12,7 +12,7 @@ export interface WalkCounts {
   /** Rows that an event since the walk's beginning had overtaken. */
   readonly touched: number;
   readonly deadLetters: number;
-  /** Rows that a later row of the same page replaced. */
+  /** Rows that a later row of the same page replaced, and dead ones that ended the page before. */
   readonly repeated: number;
   /** Rows with an id below the cursor of their page; counted besides. */
   readonly belowCursor: number;

@@ -76,7 +76,7 @@ export function drainMore(
 export function settlePage(walk: In<'draining'>, _: Of<'settle'>, at: WalkContext): WalkStep {
   const { page, drain } = walk;
   if (drain.ended === null || at.census === null) throw new Error('A page was used before it was drained.');
-  const sorted = sortRows(page, at.touched, at.census);
+  const sorted = sortRows(page, at.touched, at.census, walk.lastId);
   const counts = { ...sorted.counts, undrained: drain.ended === 'limit' ? 1 : 0 };
   const flaws = new Set([...walk.flaws, ...sorted.flaws]);
   const lastId = highest(walk.lastId, sorted.lastId);

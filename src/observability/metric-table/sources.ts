@@ -66,7 +66,7 @@ export const SOURCE_METRICS = {
   },
   spconnect_rows_repeated_total: {
     type: 'counter',
-    help: 'Rows that came again further down the same page.',
+    help: 'Rows that came again further down the same page, and dead ones that came again on the next.',
     labels: ['source'],
     meaning: 'Harmless; the provider repeats itself.',
   },

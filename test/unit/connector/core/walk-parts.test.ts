@@ -47,7 +47,7 @@ test('each row of a page is one of its outcomes, and only what must be written i
   const census = censusOf(3);
   census.put(4n, 4n, false);
   const rows = [row(1), row(2, 20), row(4), row(5), row(6), row(7, null), row(null)];
-  const sorted = sortRows({ minId: '1', rows }, new Set([6n]), census);
+  const sorted = sortRows({ minId: '1', rows }, new Set([6n]), census, null);
   assert.deepEqual(sorted.write, [1, 2, 3, 5, 6]);
   const { counts } = sorted;
   assert.deepEqual(counts, {
@@ -65,22 +65,30 @@ test('each row of a page is one of its outcomes, and only what must be written i
 });
 
 test('of rows with one id the last one counts, also where ids descend', () => {
-  const sorted = sortRows({ minId: null, rows: [row(9), row(8, 1), row(8, 2)] }, new Set(), new Census());
+  const sorted = sortRows({ minId: null, rows: [row(9), row(8, 1), row(8, 2)] }, new Set(), new Census(), null);
   assert.deepEqual(sorted.write, [0, 2]);
   assert.equal(sorted.counts.repeated, 1);
   assert.equal(sorted.lastId, 9n);
 });
 
 test('a row below the cursor is used and noticed; one on it is normal', () => {
-  const sorted = sortRows({ minId: '5', rows: [row(4), row(5)] }, new Set(), new Census());
+  const sorted = sortRows({ minId: '5', rows: [row(4), row(5)] }, new Set(), new Census(), null);
   assert.deepEqual(sorted.write, [0, 1]);
   assert.deepEqual([sorted.flaws, sorted.counts.belowCursor], [['rowBelowCursor'], 1]);
+});
+
+test('a dead row that comes again at the border of two pages is one dead letter', () => {
+  const rows = [row(5, null), row(6, null)];
+  const sorted = sortRows({ minId: '5', rows }, new Set(), new Census(), 5n);
+  assert.deepEqual([sorted.write, sorted.counts.repeated, sorted.counts.deadLetters], [[1], 1, 1]);
+  const alive = sortRows({ minId: '5', rows: [row(5, 7)] }, new Set(), censusOf(9), 5n);
+  assert.deepEqual(alive.write, [0], 'one that has changed meanwhile is written');
 });
 
 test('every row that came is seen: unchanged, dead and touched ones too', () => {
   const census = censusOf(4);
   const rows = [row(1), row(2, null), row(3, 30)];
-  recordRows(rows, sortRows({ minId: null, rows }, new Set([3n]), census), census);
+  recordRows(rows, sortRows({ minId: null, rows }, new Set([3n]), census, null), census);
   assert.deepEqual([...census.unseen()], [4n]);
   assert.equal(census.compare(3n, 3n), 'same', 'a touched row does not replace what the event said');
 });
