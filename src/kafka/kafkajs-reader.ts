@@ -29,7 +29,7 @@ export function createKafkajsReader(options: OwnGroupOptions): LogReader & { clo
         const stop = AbortSignal.any([signal, stalled.signal]);
         const ends = await untilAborted(findEnds(options, request, stop), stop);
         stalled.moved();
-        const ahead = new Map([...ends].filter(([, { low, high }]) => low < high).map(([p, { high }]) => [p, high]));
+        const ahead = new Map([...ends].filter(([, { low, high }]) => low < high));
         if (ahead.size > 0) await consume(options, { ...request, signal: stop }, ahead, stalled, groups);
       } catch (cause) {
         signal.throwIfAborted();
@@ -47,14 +47,11 @@ export function createKafkajsReader(options: OwnGroupOptions): LogReader & { clo
   };
 }
 
+type EndsAskedFor = Pick<ReadToEnd, 'topic' | 'partitions' | 'sinceMs'>;
 type Ends = ReadonlyMap<number, { readonly low: bigint; readonly high: bigint }>;
 
-/** The ends of the partitions. kafkajs gives up at once where a partition has no leader, as for a moment after its creation or a failover. */
-export async function findEnds(
-  options: OwnGroupOptions,
-  request: Pick<ReadToEnd, 'topic' | 'partitions'>,
-  signal: AbortSignal,
-): Promise<Ends> {
+/** Where the partitions begin (`low`) and end. kafkajs gives up at once where a partition has no leader, as for a moment after its creation or a failover. */
+export async function findEnds(options: OwnGroupOptions, request: EndsAskedFor, signal: AbortSignal): Promise<Ends> {
   for (;;) {
     try {
       return await askForEnds(options, request);
@@ -67,17 +64,19 @@ export async function findEnds(
 
 async function askForEnds(
   { kafka, tuning }: OwnGroupOptions,
-  { topic, partitions }: Pick<ReadToEnd, 'topic' | 'partitions'>,
+  { topic, partitions, sinceMs }: EndsAskedFor,
 ): Promise<Ends> {
   const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
   try {
     await admin.connect();
     const found = new Map((await admin.fetchTopicOffsets(topic)).map((offsets) => [offsets.partition, offsets]));
+    const since = sinceMs === undefined ? [] : await admin.fetchTopicOffsetsByTimestamp(topic, Math.floor(sinceMs));
+    const begins = new Map(since.map(({ partition, offset }) => [partition, offset]));
     return new Map(
       partitions.map((partition) => {
         const offsets = found.get(partition);
         if (offsets === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
-        return [partition, { low: BigInt(offsets.low), high: BigInt(offsets.high) }];
+        return [partition, { low: BigInt(begins.get(partition) ?? offsets.low), high: BigInt(offsets.high) }];
       }),
     );
   } finally {
@@ -88,23 +87,26 @@ async function askForEnds(
 /** Reads until every partition has passed its end in `ahead`. */
 async function consume(
   options: OwnGroupOptions,
-  { topic, onRecord, signal }: ReadToEnd,
-  ahead: Map<number, bigint>,
+  { topic, sinceMs, onRecord, signal }: ReadToEnd,
+  ahead: Map<number, { readonly low: bigint; readonly high: bigint }>,
   stalled: StallWatch,
   groups: Set<Promise<void>>,
 ): Promise<void> {
   const done = Promise.withResolvers<void>();
+  const fresh = new FreshRecords();
+  for (const [partition, { low }] of ahead) fresh.passOver(partition, low);
   const group = openOwnGroup(options, {
     topic,
     partitions: [...ahead.keys()],
     waitMs: options.tuning.readWaitMs,
-    fresh: new FreshRecords(),
+    fresh,
+    ...(sinceMs !== undefined && { startAt: new Map([...ahead].map(([partition, { low }]) => [partition, low])) }),
     groups,
     onRecord,
     onPassed(partition, lastOffset) {
       stalled.moved();
-      const high = ahead.get(partition);
-      if (high !== undefined && lastOffset + 1n >= high) ahead.delete(partition);
+      const end = ahead.get(partition);
+      if (end !== undefined && lastOffset + 1n >= end.high) ahead.delete(partition);
       if (ahead.size > 0) return;
       // Stopped before the next fetch begins, or disconnecting would have to wait for that.
       group.stop();

@@ -4,12 +4,17 @@ export interface ReadToEnd {
   readonly topic: string;
   /** Every one of them must exist. */
   readonly partitions: readonly number[];
+  /**
+   * Passes over what the broker appended before this moment, by its clock, as far as its index tells; from the beginning
+   * when left out.
+   */
+  readonly sinceMs?: number;
   /** Called in offset order within each partition, each offset once. What it throws ends the reading and is thrown on. */
   readonly onRecord: (record: CommittedRecord) => void;
   readonly signal: AbortSignal;
 }
 
-/** Reads the committed records of topic-partitions from their beginning to the end that they had when asked. */
+/** Reads the committed records of topic-partitions from their beginning (or a moment) to the end that they had when asked. */
 export interface LogReader {
   /**
    * Resolves when every partition has been read up to the end it had at the call (its last stable offset), aborted and

@@ -45,11 +45,11 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
       }
     },
     logReader: {
-      async readToEnd({ topic, partitions, onRecord, signal }) {
+      async readToEnd({ topic, partitions, sinceMs = 0, onRecord, signal }) {
         signal.throwIfAborted();
         const records = partitions.map((partition) => {
           try {
-            return broker.readCommitted(topic, partition);
+            return broker.readCommitted(topic, partition).filter(({ timestampMs }) => timestampMs >= sinceMs);
           } catch (cause) {
             throw new ConnectorError('KAFKA_UNREACHABLE', `Topic ${topic} could not be read to its end.`, { cause });
           }

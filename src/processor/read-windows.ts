@@ -24,6 +24,7 @@ export async function readWindows(options: {
   await reader.readToEnd({
     topic,
     partitions: [partition],
+    sinceMs,
     onRecord({ key, value, timestampMs }) {
       if (key === null || value === null || timestampMs < sinceMs) return;
       const name = key.toString('utf8');

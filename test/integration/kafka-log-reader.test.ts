@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../src/support/clock.ts';
 import { createTopic, kafkaTest, readCommitted } from '../support/kafka-real.ts';
 
 const signal = () => AbortSignal.timeout(30_000);
@@ -100,4 +101,34 @@ kafkaTest('a reader that no broker answers fails instead of saying that there is
   const tuning = { readStallMs: 400, connectionTimeoutMs: 100 };
   const cluster = kafka.connect({ brokers: ['127.0.0.1:1'], tuning });
   await assert.rejects(readCommitted(cluster, 'anything'), { code: 'KAFKA_UNREACHABLE' });
+});
+
+kafkaTest('what the broker appended before a moment is passed over', async (t, kafka) => {
+  const cluster = kafka.connect();
+  const { name } = await createTopic(cluster, {}, 2);
+  const writer = cluster.transactionalWriter(name);
+  await writer.open(async () => {}, t.signal);
+  const write = async (value: string, partition = 0) => {
+    const key = Buffer.from(value);
+    await writer.commit([{ topic: name, partition, key, value: key, headers: {} }]);
+    await systemClock.sleep(5);
+  };
+  for (const value of ['old 1', 'old 2', 'old 3']) await write(value);
+  await write('old 4', 1);
+  let old = await readCommitted(cluster, name, [0, 1]);
+  while (old.length < 4) old = await readCommitted(cluster, name, [0, 1]);
+  const sinceMs = Math.max(...old.map(({ timestampMs }) => timestampMs)) + 1;
+  const read = async (from: number) => {
+    const seen: string[] = [];
+    const onRecord = ({ value }: { value: Buffer | null }) => void seen.push(String(value));
+    await cluster.logReader.readToEnd({ topic: name, partitions: [0, 1], sinceMs: from, onRecord, signal: signal() });
+    return seen.sort();
+  };
+  assert.deepEqual(await read(sinceMs), []);
+  await write('new 1');
+  await write('new 2');
+  while ((await readCommitted(cluster, name)).length < 5) await systemClock.sleep(5);
+  assert.deepEqual(await read(sinceMs), ['new 1', 'new 2']);
+  assert.deepEqual(await read(0), ['new 1', 'new 2', 'old 1', 'old 2', 'old 3', 'old 4']);
+  assert.deepEqual(await read(sinceMs + 3_600_000), []);
 });

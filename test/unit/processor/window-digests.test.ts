@@ -34,8 +34,9 @@ test('after a start, the newest record of each window within the look-back count
   ];
   const digests = await readWindows({
     reader: {
-      async readToEnd({ topic, partitions, onRecord }) {
+      async readToEnd({ topic, partitions, sinceMs, onRecord }) {
         assert.deepEqual([topic, partitions], ['daily', [4]]);
+        assert.equal(sinceMs, nowMs - 4 * DAY_MS, 'the topic holds a year: not all of it is read');
         for (const [offset, [key, value, ageMs]] of records.entries()) {
           const bytes = value === null ? null : Buffer.from(value);
           const own = { key: Buffer.from(key), value: bytes, offset: BigInt(offset), timestampMs: nowMs - ageMs };
