@@ -32,5 +32,12 @@ process.exitCode = await runCommandLine({
   stderr: process.stderr,
   signal: stop.signal,
 });
+// Whoever reads our data may be slow: all of it is theirs, unless the end was asked for.
+if (!stop.signal.aborted) {
+  await Promise.race([
+    new Promise<void>((resolve) => process.stdout.write('', () => resolve())),
+    new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true })),
+  ]);
+}
 // What was left behind, such as a request to a broker that never answers, must not hold up the end.
 setTimeout(() => process.exit(), END_GRACE_MS).unref();
