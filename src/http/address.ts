@@ -48,18 +48,6 @@ export function requestTarget(
   return target;
 }
 
-/**
- * Refuses the one environment variable that turns certificate checks off for the whole process (faults, S5).
- * Our own connections would check all the same; the other libraries' would not.
- */
-export function assertTlsVerified(environment: Readonly<Record<string, string | undefined>>): void {
-  if (environment.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
-    throw invalid(
-      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off; unset it and name your own CA instead.',
-    );
-  }
-}
-
 function notAPath(): ConnectorError {
   return new ConnectorError('PROTOCOL_VIOLATION', 'A request whose path is no plain absolute path was not sent.');
 }
