@@ -17,6 +17,7 @@ import { ToldFailures } from '../processor/core/told-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceProcessor as runProcessor } from '../processor/price-processor.ts';
 import { createBulkPrices } from '../processor/prices/bulk-prices.ts';
+import { oldestWindowMs } from '../processor/prices/price-question.ts';
 import { readWindows } from '../processor/read-windows.ts';
 import type { WindowDigests } from '../processor/window-digests.ts';
 import { createMarketData } from '../provider/market-data.ts';
@@ -109,10 +110,9 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     for (const { kind, asked } of kinds) {
       if (asked.kind === 'overview') continue;
       const digestOf = createPriceDigest(kind, await schemaId(kind, opening));
-      const { lookBackMs } = asked;
+      const fromMs = oldestWindowMs(asked, clock.wallMs());
       const topic = topicOfKind(kind).name;
-      const common = { reader, partition, wallMs: clock.wallMs(), signal: opening };
-      windows.set(kind, await readWindows({ ...common, topic, digestOf, lookBackMs }));
+      windows.set(kind, await readWindows({ reader, partition, topic, digestOf, fromMs, signal: opening }));
     }
     return windows;
   }

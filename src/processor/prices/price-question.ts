@@ -14,14 +14,19 @@ const DAY_MS = 86_400_000;
 export function questionAt(asked: AskedSettings, wallMs: number): PriceQuery {
   if (asked.kind === 'overview') return asked;
   const { fields } = asked;
-  const fromMs = wallMs - asked.lookBackMs;
+  const from = new Date(oldestWindowMs(asked, wallMs)).toISOString();
   if (asked.kind === 'daily') {
-    const dateFrom = new Date(Math.floor(fromMs / DAY_MS) * DAY_MS).toISOString().slice(0, 10);
+    const dateFrom = from.slice(0, 10);
     return { kind: 'daily', dateFrom, dateTo: null, fields, orderByAscending: true, count: null };
   }
-  const lengthMs = INTERVAL_MS[asked.interval] ?? DAY_MS;
-  const dateFrom = new Date(Math.floor(fromMs / lengthMs) * lengthMs).toISOString().replace('.000Z', 'Z');
+  const dateFrom = from.replace('.000Z', 'Z');
   return { kind: 'intraday', interval: asked.interval, dateFrom, dateTo: null, fields };
+}
+
+/** When the first window opens that is asked for at a moment. */
+export function oldestWindowMs(asked: Exclude<AskedSettings, { readonly kind: 'overview' }>, wallMs: number): number {
+  const lengthMs = asked.kind === 'daily' ? DAY_MS : (INTERVAL_MS[asked.interval] ?? DAY_MS);
+  return Math.floor((wallMs - asked.lookBackMs) / lengthMs) * lengthMs;
 }
 
 /** What the records say of the question. */

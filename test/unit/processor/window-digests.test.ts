@@ -31,6 +31,8 @@ test('after a start, the newest record of each window within the look-back count
     ['8/Close/2026-01-02', '15', 3 * DAY_MS],
     ['8/Close/2026-01-01', '16', 5 * DAY_MS],
     ['9/Close/2026-01-02', 'of another schema', 0],
+    ['9/Minute_5/Close/1970-04-07T23:55:00Z', '17', 0],
+    ['9/Minute_5/Close/1970-04-08T00:00:00Z', '18', 0],
   ];
   const digests = await readWindows({
     reader: {
@@ -47,11 +49,11 @@ test('after a start, the newest record of each window within the look-back count
     topic: 'daily',
     partition: 4,
     digestOf: (value) => (/^[0-9]+$/.test(String(value)) ? BigInt(String(value)) : null),
-    lookBackMs: 3 * DAY_MS,
-    wallMs: nowMs,
+    fromMs: nowMs - 3 * DAY_MS,
     signal: new AbortController().signal,
   });
   assert.deepEqual(changed(digests, '7', 12n, 13n, 14n), [12n]);
   assert.deepEqual(changed(digests, '8', 15n, 16n), [16n], 'what is older is not remembered');
   assert.deepEqual(changed(digests, '9', 1n), [1n]);
+  assert.deepEqual(changed(digests, '9', 17n, 18n), [17n], 'nor is a window that is no more asked for');
 });
