@@ -4,6 +4,8 @@ import type { OutgoingRecord } from './record.ts';
 import type { TargetTopic } from './target-topic.ts';
 
 const LONGEST_VALUE_BYTES = 256 * 1024;
+/** A longer key is none of ours, and left out: one of a megabyte would be refused for ever, and all behind it. */
+const LONGEST_KEY_BYTES = 64 * 1024;
 
 /** An input that could not become a record: what it was, and why. */
 export interface RejectedInput {
@@ -18,7 +20,7 @@ export interface RejectedInput {
 }
 
 /**
- * A record for the dead letter topic: the input's bytes, cut at 256 KiB, with Kafka Connect's error headers and what
+ * A record for the dead letter topic: the input's key, unless that is over-long, and its bytes, cut at 256 KiB, with Kafka Connect's error headers and what
  * is needed to find the whole input again (full length and SHA-256).
  */
 export function deadLetterRecord(options: {
@@ -29,7 +31,8 @@ export function deadLetterRecord(options: {
   readonly provenance: Readonly<Record<string, string>>;
 }): OutgoingRecord {
   const { topic, source, input } = options;
-  const key = input.key === null ? null : Buffer.from(input.key, 'utf8');
+  const named = input.key === null ? null : Buffer.from(input.key, 'utf8');
+  const key = named !== null && named.length > LONGEST_KEY_BYTES ? null : named;
   return {
     topic: topic.name,
     partition: partitionFor(key ?? Buffer.alloc(0), topic.partitions),
