@@ -30,10 +30,12 @@ export function questionsFor(isins: readonly string[]): PriceQuestion[] {
 export interface AskOptions extends Partial<BulkPricesOptions> {
   readonly kind?: PriceKind;
   readonly chunkBytes?: number;
+  /** The provider's clock in milliseconds since the epoch; it does not tell when absent. */
+  readonly date?: () => number;
 }
 
 /** Bulk prices whose provider answers every call with this body; `asked` is what it was asked for last. */
-export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, ...options }: AskOptions = {}) {
+export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, date, ...options }: AskOptions = {}) {
   const asked: (readonly PriceRequest[])[] = [];
   const prices = createBulkPrices({
     marketData: {
@@ -42,7 +44,7 @@ export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, 
         asked.push(items);
         const answer = {
           status: 200,
-          date: null,
+          date: date?.() ?? null,
           contentType: 'application/json',
           age: null,
           encoding: null,

@@ -23,11 +23,17 @@ export interface BulkPricesOptions {
 
 type Decoders = ReturnType<typeof createPriceDecoders>;
 
+const MINUTE_MS = 60_000;
+const LARGEST_LEAD_MS = 24 * 60 * MINUTE_MS;
+
 /** Bulk prices of the market data interface: one request per call, its answer straight to records. */
 export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
   const { marketData, onMismatch, assumedZone, clock } = options;
   const asked = new Map<PriceKind, AskedSettings>(options.asked.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, Decoders>();
+  // Of our clock. By it alone, when it is an hour ahead, a look-back of an hour would begin at the provider's now, and
+  // find nothing.
+  let leadMs = 0;
 
   async function decodersOf(settings: AskedSettings, signal: AbortSignal): Promise<Decoders> {
     const { kind } = settings;
@@ -52,15 +58,23 @@ export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
       if (settings === undefined) throw new Error(`Prices of the kind ${kind} are not asked for.`);
       const decoders = await decodersOf(settings, signal);
       const requestedAtMs = clock.wallMs();
-      const query = questionAt(settings, requestedAtMs);
+      const query = questionAt(settings, requestedAtMs - leadMs);
       return marketData.bulk(
         questions.map(({ isin }) => ({ isin, query })),
-        ({ body }) => {
-          const decoder = decoders.at(requestedAtMs, clock.wallMs());
+        ({ body, date }) => {
+          const receivedAtMs = clock.wallMs();
+          if (date !== null) leadMs = leadOf(receivedAtMs - date);
+          const decoder = decoders.at(requestedAtMs, receivedAtMs);
           return readBulkAnswer(body, { questions, responseType: responseType(kind), decoder, clock });
         },
         signal,
       );
     },
   };
+}
+
+/** How far we are ahead, as far as it matters: in whole minutes, so that the look-back stands still. */
+function leadOf(differenceMs: number): number {
+  if (differenceMs <= MINUTE_MS) return 0;
+  return Math.min(Math.ceil(differenceMs / MINUTE_MS) * MINUTE_MS, LARGEST_LEAD_MS);
 }

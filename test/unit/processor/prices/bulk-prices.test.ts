@@ -239,6 +239,23 @@ test('the question is what the settings say, windows from the look-back on', asy
   );
 });
 
+test('where our clock is ahead of the provider, the look-back begins by the provider, from the second question on', async () => {
+  const wallMs = Date.UTC(2026, 0, 7, 12, 34, 56);
+  const clock = { wallMs: () => wallMs, monotonicMs: () => 0, sleep: async () => {} };
+  for (const [aheadMs, dateFrom] of [
+    [61_000, '2026-01-07T11:30:00Z'],
+    [3_600_000, '2026-01-07T10:30:00Z'],
+    [-3_600_000, '2026-01-07T11:30:00Z'],
+    [40 * 365 * 86_400_000, '2026-01-06T11:30:00Z'],
+  ] as const) {
+    const asked = [{ kind: 'intraday', fields: 'Close', interval: 'Minute_5', lookBackMs: 3_600_000 }] as const;
+    const provider = bulkPricesFrom(bulkBody([]), { clock, asked, date: () => wallMs - aheadMs });
+    for (let n = 0; n < 2; n++) await provider.prices.ask('intraday', questionsFor(['A']), SIGNAL).catch(() => {});
+    const begins = provider.asked.map(([item]) => (item?.query.kind === 'intraday' ? item.query.dateFrom : null));
+    assert.deepEqual(begins, ['2026-01-07T11:30:00Z', dateFrom]);
+  }
+});
+
 test('a schema id that could not be had is asked for again, one that was is not', async () => {
   let calls = 0;
   const schemaId = async () => {
