@@ -1,4 +1,3 @@
-import { ConnectorError } from '../errors.ts';
 import { partitionFor } from '../kafka/partitioner.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
@@ -6,9 +5,6 @@ import type { Installation } from './installation.ts';
 import { PRICE_TOPICS } from './price-kinds.ts';
 import { createReadableRecords, type ReadableTopicRecord } from './readable-values.ts';
 import { createRegistry } from './registry-client.ts';
-
-/** Records that wait for a schema; more means that the registry is far too slow. */
-const MOST_WAITING = 100_000;
 
 export interface TailRequest {
   readonly topic: TopicSpecification;
@@ -19,7 +15,8 @@ export interface TailRequest {
   readonly untilEnd: boolean;
   /** Ends after so many. */
   readonly limit: number;
-  readonly onRecord: (record: ReadableTopicRecord) => void;
+  /** What it gives is waited for before more is read: so no more is held than fits through. */
+  readonly onRecord: (record: ReadableTopicRecord) => void | Promise<void>;
 }
 
 /**
@@ -40,19 +37,14 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   const texts = new Set([topics['dead-letters'].name, topics.offsets.name, topics.states.name]);
   const readable = createReadableRecords((id) => registry.schemaText(id, stop), texts);
 
-  let [given, waiting] = [0, 0];
+  let given = 0;
   let shown: Promise<void> = Promise.resolve();
   const take = (record: CommittedRecord): void => {
     if (key !== null && record.key?.toString() !== key) return;
-    waiting += 1;
-    if (waiting > MOST_WAITING) {
-      throw new ConnectorError('REGISTRY_UNREACHABLE', 'The registry is too slow for the records of this topic.');
-    }
     // One after the other, so that a schema that is asked for holds back what comes behind its record.
     shown = shown.then(async () => {
-      waiting -= 1;
       if (ended.signal.aborted) return;
-      onRecord(await readable.read(record));
+      await onRecord(await readable.read(record));
       given += 1;
       if (given === limit) ended.abort(enough);
     });
@@ -63,7 +55,8 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
     key === null
       ? Array.from({ length: topic.partitions }, (_, partition) => partition)
       : [partitionFor(Buffer.from(placingPart(at, topic, key), 'utf8'), topic.partitions)];
-  const log = { topic: topic.name, partitions, onRecord: take, signal: stop };
+  const room = () => shown.catch(() => {});
+  const log = { topic: topic.name, partitions, onRecord: take, room, signal: stop };
   try {
     if (untilEnd) await kafka.logReader.readToEnd(log);
     else await kafka.logTail.follow({ ...log, onlyNew: !fromBeginning });

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import { Option } from 'commander';
 
 /** How a command prints its data. */
@@ -24,6 +26,11 @@ export function writtenJson(json: string): string {
 /** One line of JSON, fit for a terminal too. */
 export function jsonLine(value: unknown): string {
   return `${escaped(JSON.stringify(value), '')}\n`;
+}
+
+/** Writes a part of what may be more than memory holds: resolves once there is room for the next, or nobody waits for it. */
+export async function writeAll(stdout: Writable, text: string, signal: AbortSignal): Promise<void> {
+  if (!stdout.write(text)) await once(stdout, 'drain', { signal }).catch(() => {});
 }
 
 /** Text from elsewhere as it is, but for what could lead a terminal, which is escaped; line breaks too. */

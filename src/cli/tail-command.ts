@@ -7,7 +7,7 @@ import type { Redaction } from '../observability/redaction.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { withoutUrlIn } from './check-text.ts';
 import { wholeNumber } from './numbers.ts';
-import { jsonLine } from './output.ts';
+import { jsonLine, writeAll } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
 interface TailOptions {
@@ -54,7 +54,7 @@ export function tailCommand(
           fromBeginning,
           untilEnd,
           limit,
-          onRecord: (record) => stdout.write(jsonLine(showUrl ? record : withoutUrlIn(record))),
+          onRecord: (record) => writeAll(stdout, jsonLine(showUrl ? record : withoutUrlIn(record)), signal),
         });
       });
     });

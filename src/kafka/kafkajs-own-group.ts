@@ -37,6 +37,10 @@ export interface OwnGroupRequest {
   /** Where to begin, by partition; at the beginning where absent. What lies below may still be fetched once. */
   readonly startAt?: ReadonlyMap<number, bigint>;
   readonly onRecord: (record: CommittedRecord) => void;
+  /** Awaited after each batch: what it fetches next has room then. */
+  readonly room?: (() => Promise<void>) | undefined;
+  /** Told now and then while there is no room: that nothing comes is nobody's fault then. */
+  readonly onHeldBack?: () => void;
   /** Told when everything up to this offset has been passed, control and aborted records included. */
   readonly onPassed?: (partition: number, lastOffset: bigint) => void;
   /** Told of every fetch that was answered, with or without records. */
@@ -90,12 +94,25 @@ export function openOwnGroup(options: OwnGroupOptions, request: OwnGroupRequest)
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) =>
     request.onPassed?.(payload.partition, BigInt(payload.lastOffset)),
   );
+  /** The group must hear of its member meanwhile, or it would be joined anew and read from the beginning. */
+  const whileHeldBack = async (room: Promise<void>, heartbeat: () => Promise<void>): Promise<void> => {
+    const over = new AbortController();
+    const beat = async (): Promise<never> => {
+      for (;;) {
+        await options.clock.sleep(tuning.heartbeatIntervalMs, over.signal);
+        request.onHeldBack?.();
+        await heartbeat();
+      }
+    };
+    beat().catch(() => {});
+    await room.finally(() => over.abort());
+  };
   const run = async () => {
     await consumer.connect();
     await consumer.subscribe({ topic, fromBeginning: true });
     await consumer.run({
       autoCommit: false,
-      eachBatch: async ({ batch }) => {
+      eachBatch: async ({ batch, heartbeat }) => {
         for (const message of batch.messages) {
           if (over) return;
           const record = committedRecord(topic, batch.partition, message);
@@ -107,6 +124,7 @@ export function openOwnGroup(options: OwnGroupOptions, request: OwnGroupRequest)
             failed.reject(new ReadRefused('onRecord threw', { cause }));
           }
         }
+        if (request.room !== undefined) await whileHeldBack(request.room(), heartbeat);
       },
     });
     for (const [partition, offset] of request.startAt ?? []) {

@@ -87,7 +87,7 @@ async function askForEnds(
 /** Reads until every partition has passed its end in `ahead`. */
 async function consume(
   options: OwnGroupOptions,
-  { topic, sinceMs, onRecord, signal }: ReadToEnd,
+  { topic, sinceMs, onRecord, room, signal }: ReadToEnd,
   ahead: Map<number, { readonly low: bigint; readonly high: bigint }>,
   stalled: StallWatch,
   groups: Set<Promise<void>>,
@@ -103,6 +103,8 @@ async function consume(
     ...(sinceMs !== undefined && { startAt: new Map([...ahead].map(([partition, { low }]) => [partition, low])) }),
     groups,
     onRecord,
+    room,
+    onHeldBack: () => stalled.moved(),
     onPassed(partition, lastOffset) {
       stalled.moved();
       const end = ahead.get(partition);

@@ -71,7 +71,7 @@ interface Membership {
 /** Follows in one group until something goes wrong, which is returned. */
 async function untilFailure(
   options: KafkajsTailOptions,
-  { topic, partitions, onRecord, signal }: FollowLog,
+  { topic, partitions, onRecord, room, signal }: FollowLog,
   { fresh, onFetched, groups, startAt }: Membership,
 ): Promise<unknown> {
   const { tuning, clock } = options;
@@ -84,6 +84,8 @@ async function untilFailure(
     groups,
     ...(startAt && { startAt }),
     onRecord,
+    room,
+    onHeldBack: () => stalled.moved(),
     onFetched() {
       stalled.moved();
       onFetched();

@@ -11,6 +11,11 @@ export interface ReadToEnd {
   readonly sinceMs?: number;
   /** Called in offset order within each partition, each offset once. What it throws ends the reading and is thrown on. */
   readonly onRecord: (record: CommittedRecord) => void;
+  /**
+   * Asked after each handful of records: the next ones are fetched once it resolves, however long that takes. It must
+   * when the signal aborts, and never rejects. When left out, reading never waits.
+   */
+  readonly room?: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 

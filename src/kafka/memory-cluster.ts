@@ -45,7 +45,7 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
       }
     },
     logReader: {
-      async readToEnd({ topic, partitions, sinceMs = 0, onRecord, signal }) {
+      async readToEnd({ topic, partitions, sinceMs = 0, onRecord, room, signal }) {
         signal.throwIfAborted();
         const records = partitions.map((partition) => {
           try {
@@ -56,6 +56,7 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
         });
         for (const record of records.flat()) {
           onRecord(record);
+          await room?.();
           signal.throwIfAborted();
         }
       },

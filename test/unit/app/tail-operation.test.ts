@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { Installation } from '../../../src/app/installation.ts';
 import { tailTopic } from '../../../src/app/tail-operation.ts';
 import { loadSettings } from '../../../src/config/load.ts';
@@ -35,7 +36,17 @@ async function tailed(topic: TopicSpecification, key: string | null, records: re
   const at: Installation = { settings, prefix: 'p', kafka, topics, clock: skippingClock(), signal };
   const values: unknown[] = [];
   const request = { topic, key, fromBeginning: true, untilEnd: true, limit: 10 };
-  await tailTopic(at, { ...request, onRecord: (record) => values.push(record.value) });
+  let taking = 0;
+  await tailTopic(at, {
+    ...request,
+    async onRecord(record) {
+      taking += 1;
+      assert.equal(taking, 1, 'the one before is taken');
+      await setImmediate();
+      taking -= 1;
+      values.push(record.value);
+    },
+  });
   return values;
 }
 

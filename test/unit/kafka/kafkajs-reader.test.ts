@@ -25,6 +25,7 @@ const message = (offset: number) => {
 function readerOver(options: {
   readonly ends: () => Promise<{ partition: number; low: string; high: string }[]>;
   readonly run?: (batch: (batch: Batch) => Promise<void>, crash: (error: Error) => void) => Promise<void>;
+  readonly room?: () => Promise<void>;
 }) {
   const clock = new SteppedClock();
   const calls: string[] = [];
@@ -43,9 +44,9 @@ function readerOver(options: {
     subscribe: call('subscribe'),
     stop: call('stop'),
     disconnect: call('disconnect'),
-    async run({ eachBatch }: { eachBatch: (payload: { batch: Batch }) => Promise<void> }) {
+    async run({ eachBatch }: { eachBatch: (payload: object) => Promise<void> }) {
       const deliver = async (batch: Batch) => {
-        await eachBatch({ batch });
+        await eachBatch({ batch, heartbeat: call('heartbeat') });
         listeners.end?.({ payload: batch });
       };
       await options.run?.(deliver, (error) => listeners.crash?.({ payload: { error } }));
@@ -59,6 +60,7 @@ function readerOver(options: {
     topic: 't',
     partitions: [0],
     onRecord: ({ offset, value, headers }) => seen.push(`${offset} ${value} ${JSON.stringify(headers)}`),
+    ...(options.room && { room: options.room }),
     signal,
   });
   reading.catch(() => {});
@@ -121,6 +123,29 @@ test('records that come again after the group was joined anew are given once', a
     seen.map((line) => line.split(' ', 1)[0]),
     ['0', '1', '2'],
   );
+});
+
+test('what has no room yet is not fetched, and neither the group nor the watch takes that for a failure', async () => {
+  const room = Promise.withResolvers<void>();
+  let delivered = 0;
+  const { reading, reader, clock, calls } = readerOver({
+    ends: ends(0, 2),
+    room: () => room.promise,
+    async run(batch) {
+      for (const offset of [0, 1]) {
+        delivered += 1;
+        await batch({ partition: 0, lastOffset: String(offset), messages: [message(offset)] });
+      }
+    },
+  });
+  await clock.advance(0);
+  await clock.advance(DEFAULT_TUNING.readStallMs * 3);
+  assert.equal(delivered, 1);
+  assert.ok(calls.includes('heartbeat'));
+  room.resolve();
+  await reading;
+  await reader.close();
+  assert.deepEqual([delivered, clock.sleeping], [2, 0]);
 });
 
 test('a consumer that crashes, or from which nothing comes, is an error; its group is removed', async () => {
