@@ -4,8 +4,14 @@ import { group, secret, setting, text, withSecretFiles } from '../setting.ts';
 import { baseUrl } from './endpoint.ts';
 
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
-/** RFC 7617: the first colon ends the user's name, so that it can have none. */
-const USER = /^[^:\p{Cc}]+$/u;
+/**
+ * RFC 7617: the first colon ends the user's name, so that it can have none. What has one is not shown: a password may
+ * stand behind it.
+ */
+const user = text('text in quotes').refine(
+  (name) => !name.includes(':'),
+  'has a colon, which basic authentication cannot send',
+);
 
 /** Every way of authentication at the provider; there is no default, so that "none" is always somebody's decision. */
 export function authenticationSettings(secrets: SecretReader) {
@@ -47,7 +53,7 @@ export function registryAuthenticationSettings(secrets: SecretReader) {
 function basicAuthentication(secrets: SecretReader) {
   return group({
     type: setting(z.literal('basic'), 'User and password.'),
-    user: setting(text('text in quotes, without a colon', USER), 'The user.'),
+    user: setting(user, 'The user.'),
     password: setting(secret(secrets), 'The password, or passwordFile.'),
   });
 }

@@ -205,6 +205,13 @@ schemaRegistry: { url: "https://a.example/?key=${CANARY}" }`);
   assert.ok(!problems.join('\n').includes(CANARY), problems.join('\n'));
 });
 
+test('a login in the place of a user is not quoted', async () => {
+  const referenceData = `referenceData: { url: "https://a.example", auth: { type: basic, user: "me:${CANARY}", password: x } }`;
+  assert.deepEqual(await problemsIn(settingsText({ referenceData })), [
+    'config/connector.yaml:1:71 referenceData.auth.user: has a colon, which basic authentication cannot send',
+  ]);
+});
+
 test("a company's NO_PROXY is taken as it is, ranges of addresses among it", async () => {
   const NO_PROXY = 'localhost,127.0.0.1,.corp.example,10.0.0.0/8,fd00::/8,svc:8443';
   const referenceData =
