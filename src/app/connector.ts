@@ -155,8 +155,8 @@ function partsOf(
   const runSources: Part = (signal) => {
     const own = { settings, logReader: kafka.logReader, walkRequests: states.walks, events };
     const sources = plan.create({ ...context, ...own }, report);
-    const topics = { ...plan.shared, all: plan.topics };
-    return runSourcePartitions({ ...context, settings, sources, states, topics, events, signal });
+    const { shared: topics, writtenBy } = plan;
+    return runSourcePartitions({ ...context, settings, sources, states, topics, writtenBy, events, signal });
   };
   const runPrices: Part = (signal) => {
     const parts = { ...context, settings, topics: plan.shared, report, events: processorEvents };

@@ -92,7 +92,7 @@ export async function changeOffset(
   const isStopped = (await readWanted(at, source.name)).state === 'stopped';
   if (!execute) return { before: listed(await read(signal), true), besides, isStopped, done: false };
   if (!isStopped) throw notStopped(source.name);
-  const settles = settledPartitions({ topic, partition }, planSources(settings).topics);
+  const settles = settledPartitions({ topic, partition }, planSources(settings).writtenBy([source.name, ...besides]));
   const writer = kafka.transactionalWriter(`${settings.prefix}-sources-${partition}`, { settles });
   try {
     const stored = await writer.open(read, signal);

@@ -31,6 +31,8 @@ export interface PlannedSources {
   /** All of them, to be created or verified before a source is made. */
   readonly topics: readonly TopicSpecification[];
   readonly shared: TopicPlan;
+  /** Every topic that some sources write, beside their offsets. */
+  writtenBy(sources: readonly string[]): readonly TopicSpecification[];
   create(context: SourceContext, report: TopicReport): readonly Source[];
 }
 
@@ -38,18 +40,24 @@ export function planSources({ prefix, topics, sources, prices }: Settings): Plan
   const { partitions, replicationFactor } = topics;
   const shared: TopicPlan = topicPlan({ prefix, names: topics.names, partitions, replicationFactor });
   const named = (role: keyof TopicPlan, name: string) => ({ ...shared[role], name: `${prefix}.${name}` });
-  const written = sources.flatMap((source) =>
-    Object.entries(source.topics).map(([role, name]) => named(role as keyof typeof source.topics, name)),
-  );
+  const written = (some: readonly SourceSettings[]) =>
+    some.flatMap((source) =>
+      Object.entries(source.topics).map(([role, name]) => named(role as keyof typeof source.topics, name)),
+    );
   return {
     shared,
     topics: [
-      ...written,
+      ...written(sources),
       ...askedKinds(prices).map(({ kind }) => shared[PRICE_TOPICS[kind]]),
       shared['dead-letters'],
       shared.notifications,
       shared.offsets,
       shared.states,
+    ],
+    writtenBy: (names) => [
+      ...written(sources.filter(({ name }) => names.includes(name))),
+      shared['dead-letters'],
+      shared.notifications,
     ],
     create: (context, report) => sources.map((source) => createSource(source, { ...context, shared, named, report })),
   };

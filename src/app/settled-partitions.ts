@@ -2,14 +2,14 @@ import type { TopicPartition } from '../kafka/group-reader.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 
 /**
- * What the writer of one partition of the offsets topic settles before its position is read: that partition first, and
- * all that any source writes.
+ * What the writer of one partition of the offsets topic settles before its position is read: that partition, and all of
+ * the topics that its sources write.
  */
 export function settledPartitions(
   position: TopicPartition,
   topics: readonly TopicSpecification[],
 ): readonly TopicPartition[] {
-  return [position, ...topics.filter(({ name }) => name !== position.topic).flatMap(allPartitions)];
+  return [position, ...topics.flatMap(allPartitions)];
 }
 
 export function allPartitions({ name, partitions }: TopicSpecification): TopicPartition[] {

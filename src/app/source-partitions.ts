@@ -14,10 +14,9 @@ export interface SourcePartitions extends Pick<Context, 'kafka' | 'registry' | '
   readonly settings: Settings;
   readonly sources: readonly Source[];
   readonly states: RequestedStates;
-  readonly topics: Pick<TopicPlan, 'offsets' | 'notifications'> & {
-    /** Those that any source writes, and perhaps others. */
-    readonly all: readonly TopicSpecification[];
-  };
+  readonly topics: Pick<TopicPlan, 'offsets' | 'notifications'>;
+  /** Every topic that some sources write, beside their offsets. */
+  readonly writtenBy: (sources: readonly string[]) => readonly TopicSpecification[];
   readonly events: ConnectorEvents;
   readonly signal: AbortSignal;
 }
@@ -44,7 +43,8 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     offsetsTopic: topics.offsets.name,
     run({ confirmed, ...owned }) {
       const { partition } = owned;
-      const settles = settledPartitions({ topic: topics.offsets.name, partition }, topics.all);
+      const written = parts.writtenBy(owned.sources.map(({ name }) => name));
+      const settles = settledPartitions({ topic: topics.offsets.name, partition }, written);
       const transactionalId = `${settings.prefix}-sources-${partition}`;
       return runOffsetPartition({
         ...owned,

@@ -1,7 +1,6 @@
-import type { Kafka, Transaction } from 'kafkajs';
+import type { Transaction } from 'kafkajs';
 import type { TopicPartition } from './group-reader.ts';
 import type { ConsumerOffset } from './transactional-writer.ts';
-import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
 /*
  * A broker without replicas that is killed hard can lose the end of its transaction log although it had answered. It then
@@ -14,55 +13,26 @@ import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 const KEY = Buffer.from('["",{"settles":true}]');
 
 /**
- * Writes a record to the first partition, which goes with the transaction. Where it lands shows whether something hangs
- * in front of it; then all other partitions are touched as well. The caller aborts the transaction.
- *
- * @returns how many records hang in the first partition.
- */
-export async function touchHanging(
-  { kafka, tuning }: { readonly kafka: Kafka; readonly tuning: KafkaTuning },
-  transaction: Transaction,
-  [first, ...others]: readonly TopicPartition[],
-): Promise<bigint> {
-  if (first === undefined) return 0n;
-  const stable = await lastStableOffset(kafka, tuning, first);
-  const hanging = (await touch(transaction, first)) - stable;
-  if (hanging > 0n) for (const partition of others) await touch(transaction, partition);
-  return hanging;
-}
-
-/**
- * Touches everything, and with a commit of the consumer offset the partition where the broker keeps those: whether one of
- * them hangs can't be asked for. Which offset it is does not matter, as the caller aborts the transaction.
+ * Writes a record to every partition, and with a commit of the consumer offset to the one where the broker keeps those:
+ * whether something hangs there can't be asked for, and where the transaction was cut off decides which of them it is.
+ * The records go with the transaction, which the caller aborts; so it does not matter which offset it is.
  */
 export async function touchAll(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
-  { groupId, topic, partition }: Omit<ConsumerOffset, 'offset'>,
+  consumerOffset: Omit<ConsumerOffset, 'offset'> | undefined,
 ): Promise<void> {
   for (const each of partitions) await touch(transaction, each);
+  if (consumerOffset === undefined) return;
+  const { groupId, topic, partition } = consumerOffset;
   const topics = [{ topic, partitions: [{ partition, offset: '0' }] }];
   await transaction.sendOffsets({ consumerGroupId: groupId, topics });
 }
 
-/** @returns the offset that the record got. */
-async function touch(transaction: Transaction, { topic, partition }: TopicPartition): Promise<bigint> {
+async function touch(transaction: Transaction, { topic, partition }: TopicPartition): Promise<void> {
   const messages = [{ key: KEY, value: null, partition }];
   const [answer] = await transaction.send({ topic, messages, acks: -1 });
-  if (answer?.partition !== partition || answer.errorCode !== 0 || answer.baseOffset === undefined) {
+  if (answer?.partition !== partition || answer.errorCode !== 0) {
     throw new Error(`partition ${partition} of topic ${topic} did not acknowledge a record (does it exist?)`);
-  }
-  return BigInt(answer.baseOffset);
-}
-
-async function lastStableOffset(kafka: Kafka, tuning: KafkaTuning, { topic, partition }: TopicPartition) {
-  const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
-  try {
-    await admin.connect();
-    const ends = (await admin.fetchTopicOffsets(topic)).find((found) => found.partition === partition);
-    if (ends === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
-    return BigInt(ends.high);
-  } finally {
-    admin.disconnect().catch(() => {});
   }
 }

@@ -6,7 +6,7 @@ import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
-import { touchAll, touchHanging } from './kafkajs-settling.ts';
+import { touchAll } from './kafkajs-settling.ts';
 import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
 import type { OutgoingRecord } from './record.ts';
 import { planSends } from './send-plan.ts';
@@ -200,10 +200,8 @@ export class KafkajsWriter implements TransactionalWriter {
   async #fence(producer: Producer): Promise<void> {
     await producer.connect();
     const transaction = await producer.transaction();
-    const { settles = [], settlesOffset, log } = this.#options;
-    if (settlesOffset) await touchAll(transaction, settles, settlesOffset);
-    const hanging = settlesOffset ? 0n : await touchHanging(this.#options, transaction, settles);
-    if (hanging > 0n) log.warn(this.#fields({ records: String(hanging) }), 'a forgotten transaction is aborted');
+    const { settles = [], settlesOffset } = this.#options;
+    await touchAll(transaction, settles, settlesOffset);
     await transaction.abort();
   }
 

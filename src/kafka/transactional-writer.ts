@@ -53,10 +53,10 @@ export interface WriterOptions {
    */
   readonly confirmed?: OwnershipProof['since'];
   /**
-   * Every partition that this transactional id writes to, the one with the position first; nobody else may write to that
-   * one. With it, opening also ends what a killed coordinator has forgotten (kafkajs-settling.ts).
+   * Every partition that this transactional id writes to. With it, opening also ends what a killed coordinator has
+   * forgotten (kafkajs-settling.ts).
    */
   readonly settles?: readonly TopicPartition[];
-  /** The consumer offset that it commits, where that is the position; then any may write to those partitions. */
+  /** The consumer offset that it commits, where that is the position. */
   readonly settlesOffset?: Omit<ConsumerOffset, 'offset'>;
 }

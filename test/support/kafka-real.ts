@@ -86,7 +86,11 @@ export async function readCommitted(
 
 /** Hooks around the steps of every transaction of a client; what a hook does not do does not happen. */
 export interface TransactionHooks {
-  readonly send?: (send: () => ReturnType<Transaction['send']>, call: number) => ReturnType<Transaction['send']>;
+  readonly send?: (
+    send: () => ReturnType<Transaction['send']>,
+    call: number,
+    topic: string,
+  ) => ReturnType<Transaction['send']>;
   readonly commit?: (commit: () => Promise<void>) => Promise<void>;
 }
 
@@ -101,7 +105,8 @@ export function hookTransactions(hooks: TransactionHooks): (kafka: Kafka) => Kaf
         const { send, commit } = hooks;
         return {
           ...transaction,
-          send: (record) => (send ? send(() => transaction.send(record), ++sends) : transaction.send(record)),
+          send: (record) =>
+            send ? send(() => transaction.send(record), ++sends, record.topic) : transaction.send(record),
           commit: () => (commit ? commit(() => transaction.commit()) : transaction.commit()),
         };
       },
