@@ -2,6 +2,7 @@ import type avsc from 'avsc';
 import { ConnectorError } from '../errors.ts';
 import { avscType } from './avsc-type.ts';
 import { recordDigest } from './record-digest.ts';
+import { isSchemaNotFound } from './registry.ts';
 import { readWireValue, WIRE_HEADER_BYTES } from './wire-format.ts';
 
 export interface CurrentDigest {
@@ -21,8 +22,6 @@ export interface CurrentDigests {
   load(schemaId: number): Promise<void>;
 }
 
-const NOT_THERE = 404;
-
 /**
  * @param schema the text of the current schema
  * @param schemaText gives the schema of another id, from the registry; asked once for each
@@ -41,7 +40,7 @@ export function createCurrentDigests(options: {
     try {
       return current.createResolver(avscType(await schemaText(id))) as avsc.Resolver;
     } catch (error) {
-      if (!(error instanceof ConnectorError) || error.fields.status === NOT_THERE) return null;
+      if (!(error instanceof ConnectorError) || isSchemaNotFound(error)) return null;
       throw error;
     }
   }

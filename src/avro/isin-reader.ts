@@ -1,6 +1,7 @@
 import type avsc from 'avsc';
 import { ConnectorError } from '../errors.ts';
 import { avscType } from './avsc-type.ts';
+import { isSchemaNotFound } from './registry.ts';
 import { readWireValue } from './wire-format.ts';
 
 /** Reads the isin of instruments, and nothing else of them: a table of many instruments is filled a thousand times as fast. */
@@ -21,7 +22,6 @@ const READ = JSON.stringify({
   namespace: 'io.structuredproducts.connect',
   fields: [{ name: 'isin', type: ['null', 'string'], default: null }],
 });
-const NOT_THERE = 404;
 
 interface Writer {
   readonly resolver: avsc.Resolver;
@@ -57,7 +57,7 @@ async function writerOf(type: avsc.Type, text: () => Promise<string>): Promise<W
     const schema = await text();
     return { resolver: type.createResolver(avscType(schema)) as avsc.Resolver };
   } catch (error) {
-    if (!(error instanceof ConnectorError) || error.fields.status === NOT_THERE) return null;
+    if (!(error instanceof ConnectorError) || isSchemaNotFound(error)) return null;
     throw error;
   }
 }

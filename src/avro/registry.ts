@@ -110,6 +110,14 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   };
 }
 
+/**
+ * Whether the registry says that it has no schema of an id. A 404 without its own code is of something before it, such
+ * as a gateway while the registry restarts, and says nothing.
+ */
+export function isSchemaNotFound(error: unknown): boolean {
+  return error instanceof ConnectorError && error.fields.status === 404 && typeof error.fields.errorCode === 'number';
+}
+
 function levelOf({ status, body }: RegistryAnswer): unknown {
   return status === 200 ? body.compatibilityLevel : null;
 }

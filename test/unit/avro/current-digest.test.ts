@@ -60,7 +60,7 @@ test('a record of an earlier schema has the digest that the same row has now, on
 });
 
 test('what is no record of ours is told as such, whatever is wrong with it', async () => {
-  const notThere = new ConnectorError('REGISTRY_REFUSED', 'no such id', { fields: { status: 404 } });
+  const notThere = new ConnectorError('REGISTRY_REFUSED', 'no such id', { fields: { status: 404, errorCode: 40403 } });
   const { digests } = digestsWith({ 1: 'syntax = "proto3";', 2: '"string"', 3: notThere, 4: schema });
   for (const id of [1, 2, 3, 4]) await digests.load(id);
   const value = await encoded(ROW, { schemaId: 4 });
@@ -74,10 +74,12 @@ test('what is no record of ours is told as such, whatever is wrong with it', asy
   for (const one of broken) assert.throws(() => digests.of(one), { code: 'RECORD_UNREADABLE' });
 });
 
-test('a registry that does not answer is asked again', async () => {
+test('a registry that does not answer, or whose gateway knows no such page, is asked again', async () => {
   const schemas: Record<number, string | Error> = { 6: new ConnectorError('REGISTRY_UNREACHABLE', 'down') };
   const { digests } = digestsWith(schemas);
   await assert.rejects(digests.load(EARLIER_ID), { code: 'REGISTRY_UNREACHABLE' });
+  schemas[EARLIER_ID] = new ConnectorError('REGISTRY_REFUSED', '404', { fields: { status: 404, errorCode: null } });
+  await assert.rejects(digests.load(EARLIER_ID), { code: 'REGISTRY_REFUSED' });
   schemas[EARLIER_ID] = without('exerciseType');
   await digests.load(EARLIER_ID);
   const earlier = await encoded(ROW, { schema: without('exerciseType'), schemaId: EARLIER_ID });

@@ -7,7 +7,7 @@ import { readInstrument } from '../../../src/processor/instrument-news.ts';
 import { decodeRow, SCHEMA_ID } from '../../support/avro-decoding.ts';
 
 const forever = new AbortController().signal;
-const refused = new ConnectorError('REGISTRY_REFUSED', 'not there', { fields: { status: 404 } });
+const refused = new ConnectorError('REGISTRY_REFUSED', 'not there', { fields: { status: 404, errorCode: 40403 } });
 
 async function instrumentValue(row: string): Promise<Buffer> {
   const decoded = await decodeRow(row);
@@ -54,6 +54,12 @@ test('a registry that does not answer is no answer', async () => {
   const down = new ConnectorError('REGISTRY_UNREACHABLE', 'down');
   const isins = createIsinReader(async () => Promise.reject(down));
   await assert.rejects(isins.load(7, forever), down);
+});
+
+test('nor is a gateway that has no such page, while the registry behind it restarts', async () => {
+  const gateway = new ConnectorError('REGISTRY_REFUSED', '404', { fields: { status: 404, errorCode: null } });
+  const isins = createIsinReader(async () => Promise.reject(gateway));
+  await assert.rejects(isins.load(7, forever), gateway);
 });
 
 const wire = (schemaId: number, ...bytes: number[]) => Buffer.from([0, 0, 0, 0, schemaId, ...bytes]);
