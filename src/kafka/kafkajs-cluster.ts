@@ -13,6 +13,7 @@ import { createKafkajsReader } from './kafkajs-reader.ts';
 import { createKafkajsTail } from './kafkajs-tail.ts';
 import { KafkajsWriter } from './kafkajs-writer.ts';
 import { OpenWriters } from './open-writers.ts';
+import { SeedBrokers } from './seed-brokers.ts';
 import { ensureTopics } from './topic-admin.ts';
 import { DEFAULT_TUNING, type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { zstdCodec } from './zstd-codec.ts';
@@ -52,8 +53,9 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
     none: CompressionTypes.None,
   }[options.compression ?? 'zstd'];
 
+  const seeds = new SeedBrokers(options.brokers, clock, random);
   const plain = new kafkajs.Kafka({
-    brokers: [...options.brokers],
+    brokers: () => seeds.choose(),
     clientId,
     ...(options.ssl !== undefined && { ssl: options.ssl }),
     ...(options.sasl !== undefined && { sasl: options.sasl }),
@@ -63,7 +65,8 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
     ...(options.socketFactory !== undefined && { socketFactory: options.socketFactory }),
     logCreator: bridgeLog(log),
   });
-  const kafka = options.wrap ? options.wrap(plain) : plain;
+  const told = tellingSilence(plain, (broker) => seeds.wasSilent(broker));
+  const kafka = options.wrap ? options.wrap(told) : told;
   const logReader = createKafkajsReader({ kafkajs, kafka, clientId, tuning, clock, log });
   const logTail = createKafkajsTail({ kafkajs, kafka, clientId, tuning, clock, random, log });
   const groupReader = createKafkajsGroupReader({ kafkajs, kafka, tuning, clock, log });
@@ -93,4 +96,27 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
       await Promise.all([logReader.close(), logTail.close(), groupReader.close()]);
     },
   };
+}
+
+/** The same client, whose producers, consumers and admin clients tell which broker left a request without an answer. */
+function tellingSilence(kafka: Kafka, onSilence: (broker: string) => void): Kafka {
+  const listener = ({ payload }: { payload: { broker: string } }) => onSilence(payload.broker);
+  const own: Pick<Kafka, 'producer' | 'consumer' | 'admin'> = {
+    producer(config) {
+      const producer = kafka.producer(config);
+      producer.on(producer.events.REQUEST_TIMEOUT, listener);
+      return producer;
+    },
+    consumer(config) {
+      const consumer = kafka.consumer(config);
+      consumer.on(consumer.events.REQUEST_TIMEOUT, listener);
+      return consumer;
+    },
+    admin(config) {
+      const admin = kafka.admin(config);
+      admin.on(admin.events.REQUEST_TIMEOUT, listener);
+      return admin;
+    },
+  };
+  return Object.assign(Object.create(kafka), own);
 }
