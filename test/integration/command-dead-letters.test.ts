@@ -97,7 +97,7 @@ test('those of pre-trade checks have no input to show or to retry', { timeout: 3
   const canary = 'https://trading.example/?ticket=canary-1';
   simulator.triggerCheck(String(instrument?.id), `{"preTradeCheckId":"PTC-9","simulationUrl":["${canary}"]}`);
   const connector = await scene.start();
-  await eventually(
+  const [letter] = await eventually(
     'a dead letter',
     () => readCommitted(kafka, `${prefix}.dead-letters`).catch(() => []),
     (all) => all.length === 1,
@@ -105,9 +105,10 @@ test('those of pre-trade checks have no input to show or to retry', { timeout: 3
   );
   await connector.stop();
 
-  const shown = await scene.spconnect('dead-letters show 0');
+  const id = String(letter?.offset);
+  const shown = await scene.spconnect(`dead-letters show ${id}`);
   assert.match(shown.stdout, /It has no input\.\n$/);
-  const retried = await scene.spconnect('dead-letters retry 0 --execute');
-  assert.deepEqual([retried.code, retried.stdout], [1, '0  impossible  it carries no input\n']);
+  const retried = await scene.spconnect(`dead-letters retry ${id} --execute`);
+  assert.deepEqual([retried.code, retried.stdout], [1, `${id}  impossible  it carries no input\n`]);
   assert.ok(!`${shown.stdout}${retried.stdout}`.includes('canary'));
 });

@@ -72,11 +72,16 @@ async function scene(t: TestContext) {
     'build/schemas': join(folder, 'schemas'),
   };
   const env = connectorEnvironment(stack, simulator, {});
+  // What it is depends on what the openings of writers have left on the topic.
+  const listing = ['dead-letters', 'list', '--output', 'json'];
+  const listed = await runWith(listing, { env: { ...env, TOPIC_PREFIX: prefix } });
+  const letter: string = JSON.parse(listed.stdout)[0].id;
   return {
     run(command: string): Promise<Ran> {
       const words = Object.entries(named)
         .reduce((line, [word, real]) => line.replaceAll(word, real), command)
-        .split(/ +/);
+        .split(/ +/)
+        .map((word) => (word === '0' ? letter : word));
       const [program = '', ...args] = words;
       const prices = words.includes('price') ? { MARKET_DATA_URL: simulator.marketDataUrl } : {};
       const own = words.includes('demo') ? env : { ...env, ...prices, TOPIC_PREFIX: prefix };
