@@ -63,8 +63,9 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       PRICE_REFRESH_INTERVAL: '10s',
       // A free one: a connector may run beside the demo.
       ADMIN_PORT: '0',
-      TOPIC_PREFIX: `demo-${clock.wallMs().toString(36)}`,
       ...env,
+      // Always one of its own: what is simulated must not reach the topics of a real provider.
+      TOPIC_PREFIX: `demo-${clock.wallMs().toString(36)}`,
       KAFKA_BROKERS: stack.brokers.join(','),
       SCHEMA_REGISTRY_URL: stack.registryUrl,
       REFERENCE_DATA_URL: simulator.referenceDataUrl,

@@ -20,8 +20,8 @@ export interface RejectedInput {
 }
 
 /**
- * A record for the dead letter topic: the input's key, unless that is over-long, and its bytes, cut at 256 KiB, with Kafka Connect's error headers and what
- * is needed to find the whole input again (full length and SHA-256).
+ * A record for the dead letter topic: the input's key, unless that is over-long, and its bytes, cut at 256 KiB, with
+ * Kafka Connect's error headers and what is needed to find the whole input again (full length and SHA-256).
  */
 export function deadLetterRecord(options: {
   readonly topic: TargetTopic;

@@ -4,8 +4,8 @@ import { dirname, join, sep } from 'node:path';
 
 /*
  * kafkajs 2.2.4 is the last release of an unmaintained client, and four of its functions lose data, burn the processor or
- * give up where nothing is wrong. They are replaced before kafkajs is used. Each replacement was written against one exact source text; when
- * that text differs, nobody knows what the replacement does, so loading refuses instead of guessing.
+ * give up where nothing is wrong. They are replaced before kafkajs is used. Each replacement was written against one exact
+ * source text; when that text differs, nobody knows what the replacement does, so loading refuses instead of guessing.
  */
 
 type Kafkajs = typeof import('kafkajs');

@@ -50,7 +50,10 @@ export function createKafkajsReader(options: OwnGroupOptions): LogReader & { clo
 type EndsAskedFor = Pick<ReadToEnd, 'topic' | 'partitions' | 'sinceMs'>;
 type Ends = ReadonlyMap<number, { readonly low: bigint; readonly high: bigint }>;
 
-/** Where the partitions begin (`low`) and end. kafkajs gives up at once where a partition has no leader, as for a moment after its creation or a failover. */
+/**
+ * Where the partitions begin (`low`) and end. kafkajs gives up at once where a partition has no leader, as for a moment
+ * after its creation or a failover.
+ */
 export async function findEnds(options: OwnGroupOptions, request: EndsAskedFor, signal: AbortSignal): Promise<Ends> {
   for (;;) {
     try {

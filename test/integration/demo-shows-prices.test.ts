@@ -34,6 +34,7 @@ test('the demo ends with every product priced, a table of some and how fresh all
     KAFKA_BROKERS: stack.brokers.join(','),
     SCHEMA_REGISTRY_URL: stack.registryUrl,
     // As in a shell that is set up for a real provider.
+    TOPIC_PREFIX: 'structured-products',
     CLIENT_SECRET_FILE: '/run/secrets/client',
   };
   const demo = runDemo({ env, stdout, stderr, signal: stop.signal, once: false, instruments: INSTRUMENTS });
