@@ -48,7 +48,7 @@ export function quickSettings(type: unknown = 'instruments'): Record<string, str
 /** The environment in which a connector finds the test's Kafka, registry and simulated provider. */
 export function connectorEnvironment(
   stack: TestStack,
-  simulator: Simulator,
+  simulator: Pick<Simulator, 'referenceDataUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>,
   more: Readonly<Record<string, string>>,
 ): Record<string, string> {
   return {

@@ -2,21 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectorEnvironment, settingsText } from '../../support/connector-process.ts';
 import { settingsFile } from '../../support/settings-file.ts';
+import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
 import { runWith } from './terminal.ts';
-
-const PROVIDER = {
-  referenceDataUrl: 'http://127.0.0.1:1/r',
-  tokenUrl: 'http://127.0.0.1:1/t',
-  clientId: 'c',
-  clientSecret: 'secret-of-c',
-} as Parameters<typeof connectorEnvironment>[1];
-const NOWHERE = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };
 
 test('a processor that has nothing to price is refused before Kafka is asked for anything', {
   timeout: 20_000,
 }, async (t) => {
   const config = await settingsFile(t, settingsText());
-  const env = connectorEnvironment(NOWHERE, PROVIDER, { TOPIC_PREFIX: 'p', LOG_LEVEL: 'error' });
+  const env = connectorEnvironment(NOWHERE, NO_PROVIDER, { TOPIC_PREFIX: 'p', LOG_LEVEL: 'error' });
   const { code, stderr } = await runWith(['run', '--roles', 'processor', '--config', config], {
     env,
     signal: t.signal,

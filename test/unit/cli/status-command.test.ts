@@ -4,21 +4,14 @@ import { ConnectorError } from '../../../src/errors.ts';
 import { makeReady, startAdminScene } from '../../support/admin-scene.ts';
 import { connectorEnvironment, settingsText } from '../../support/connector-process.ts';
 import { settingsFile } from '../../support/settings-file.ts';
+import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
 import { runWith } from './terminal.ts';
-
-const PROVIDER = {
-  referenceDataUrl: 'http://127.0.0.1:1/r',
-  tokenUrl: 'http://127.0.0.1:1/t',
-  clientId: 'c',
-  clientSecret: 'secret-of-c',
-} as Parameters<typeof connectorEnvironment>[1];
-const NOWHERE = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };
 
 test('status shows each source as a row, or all as JSON, and says by its exit code whether it is ready', async (t) => {
   const scene = await startAdminScene(t);
   const config = await settingsFile(t, settingsText());
   const { port } = new URL(scene.server.url);
-  const env = connectorEnvironment(NOWHERE, PROVIDER, { TOPIC_PREFIX: 'p', ADMIN_PORT: port });
+  const env = connectorEnvironment(NOWHERE, NO_PROVIDER, { TOPIC_PREFIX: 'p', ADMIN_PORT: port });
   const status = (...more: string[]) => runWith(['status', '--config', config, ...more], { env });
   const before = await status();
   assert.equal(before.code, 1);
