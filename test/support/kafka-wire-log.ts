@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { API_KEYS, createFrameSplitter } from './kafka-wire.ts';
 import { createWireReader, createWireWriter, type WireReader } from './kafka-wire-primitives.ts';
@@ -45,6 +46,14 @@ const FETCH_BYTES = 8_388_608;
 const MAXIMUM_FETCHES = 1_000;
 const DEADLINE_MS = 10_000;
 
+/**
+ * What a broker answers for a partition that it is about to lead: after a start, and for a topic just made, it tells of
+ * itself as the leader before it serves each partition. Every client asks again then.
+ */
+const NOT_YET_SERVED = new Set([3, 5, 6, 9, 78]);
+const NOT_YET_SERVED_LIMIT_MS = 30_000;
+const ASK_AGAIN_MS = 25;
+
 export interface PartitionAddress {
   /** `host:port` of the broker that leads the partition. */
   readonly broker: string;
@@ -87,6 +96,19 @@ function committedRecords(batches: readonly StoredBatch[], aborted: FetchedPart[
 }
 
 async function fetchPart(address: PartitionAddress, offset: number): Promise<FetchedPart> {
+  const deadline = performance.now() + NOT_YET_SERVED_LIMIT_MS;
+  for (;;) {
+    const answer = await fetchOnce(address, offset);
+    if (typeof answer !== 'number') return answer;
+    if (!NOT_YET_SERVED.has(answer) || performance.now() > deadline) {
+      throw new Error(`Fetch of ${address.topic}/${address.partition} from ${offset}: error ${answer}.`);
+    }
+    await sleep(ASK_AGAIN_MS);
+  }
+}
+
+/** The answer, or the number of the error in it. */
+async function fetchOnce(address: PartitionAddress, offset: number): Promise<FetchedPart | number> {
   const request = createWireWriter()
     .int16(API_KEYS.Fetch)
     .int16(FETCH_VERSION)
@@ -110,7 +132,7 @@ async function fetchPart(address: PartitionAddress, offset: number): Promise<Fet
   answer.string();
   answer.skip(4 + 4); // count of partitions, partition
   const error = answer.int16();
-  if (error !== 0) throw new Error(`Fetch of ${address.topic}/${address.partition} from ${offset}: error ${error}.`);
+  if (error !== 0) return error;
   const highWatermark = Number(answer.int64());
   const lastStableOffset = Number(answer.int64());
   const logStartOffset = Number(answer.int64());
