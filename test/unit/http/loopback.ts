@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Authorization, createAuthorization } from '../../../src/http/authorization.ts';
 import {
   createHttpClient,
@@ -11,6 +12,9 @@ import {
 } from '../../../src/http/client.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import type { Log } from '../../../src/support/log.ts';
+
+/** What a busy machine may need for what takes milliseconds on an idle one. */
+const PATIENCE_MS = 20_000;
 
 /** A signal that never aborts. */
 export const never = new AbortController().signal;
@@ -82,6 +86,12 @@ export function clientFor(t: TestContext, baseUrl: string, options: Partial<Http
   });
   t.after(() => client.close());
   return client;
+}
+
+/** Waits until this holds; after a long while it gives up, and the assertion that follows says what is wrong. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  while (!(await holds()) && performance.now() < deadlineMs) await delay(5);
 }
 
 /** Reads an answer's body to its end. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createAuthorization } from '../../../src/http/authorization.ts';
-import { json, serve } from './loopback.ts';
+import { json, serve, until } from './loopback.ts';
 import { type Answer, oauth2, options, token, tokenEndpoint, value } from './token-endpoint.ts';
 
 test('where basic is refused, the secret goes into the form, and stays there', async (t) => {
@@ -90,6 +89,6 @@ test('token answers that hang, never end, redirect, or are no token fail with TO
 test('no connection to the token endpoint stays open between tokens', async (t) => {
   const { url, connections } = await tokenEndpoint(t, [token('one')]);
   await value(createAuthorization(oauth2(url), options()));
-  await delay(20);
+  await until(async () => (await connections()) === 0);
   assert.equal(await connections(), 0);
 });
