@@ -9,7 +9,7 @@ import { scraped } from '../support/scraped.ts';
 import { MAIN, settingsFile } from '../support/settings-file.ts';
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 const SECRET = 'canary+secret/7f3a';
 const ADMIN_TOKEN = 'canary-admin-91c2';
 const TRADE_URL = 'https://trading.example.com/simulate/canary-ticket-5d10';
@@ -105,7 +105,8 @@ test('no secret leaves through the log, the metrics, the status page or a topic'
   t.after(() => connector.child.kill('SIGKILL'));
   const { url } = JSON.parse(await connector.line('admin server listens')) as { url: string };
 
-  const struck = () => Object.values(simulator.requests.last).filter(({ faults }) => faults.length > 0).length;
+  // Of the requests only the newest are kept: on a slow machine those that were struck are soon not among them.
+  const struck = () => Object.values(simulator.faultsStruck()).reduce((sum, count) => sum + count, 0);
   const deadline = AbortSignal.timeout(PATIENCE_MS);
   while (struck() < FAULTS.length) {
     assert.ok(!deadline.aborted, `${struck()} of ${FAULTS.length} faults have struck`);

@@ -7,6 +7,7 @@ import { loadKafkajs } from '../../src/kafka/kafkajs-patches.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { createMemoryRegistry } from '../support/overridden-connector.ts';
+import { eventually } from '../support/raw-kafkajs-cluster.ts';
 import { readmeAcls } from '../support/readme-acls.ts';
 import { startConnector } from '../support/running-connector.ts';
 import { setScramPassword } from '../support/scram-password.ts';
@@ -15,6 +16,8 @@ import { uniquePrefix } from '../support/stack.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const REGISTRY_NOT_USED = 'http://127.0.0.1:1';
+/** A filter that every rule passes, by Kafka's numbers for "any". */
+const ANY = { resourceType: 1, resourcePatternType: 1, operation: 1, permissionType: 1 };
 
 interface Scene {
   readonly kafka: SecuredKafka;
@@ -42,12 +45,22 @@ function connectorAt(
   return startConnector(t, { stack, simulator, prefix, kafka, overrides });
 }
 
+/** Resolves when the broker goes by the rules: it answers before it knows of them itself. */
 async function allow(kafka: SecuredKafka, principal: string, prefix: string): Promise<void> {
   const { Kafka, logLevel } = loadKafkajs();
   const admin = new Kafka({ brokers: [kafka.open], logLevel: logLevel.NOTHING }).admin();
+  const acl = readmeAcls(principal, prefix);
   await admin.connect();
-  await admin.createAcls({ acl: readmeAcls(principal, prefix) });
-  await admin.disconnect();
+  try {
+    await admin.createAcls({ acl });
+    const known = async () => {
+      const { resources } = await admin.describeAcls({ ...ANY, principal });
+      return resources.filter(({ resourceName }) => resourceName.startsWith(prefix)).flatMap(({ acls }) => acls).length;
+    };
+    await eventually('the broker knows the rules', known, (count) => count === acl.length);
+  } finally {
+    await admin.disconnect();
+  }
 }
 
 /** Why a start fails that is tried again and again. */
@@ -146,7 +159,7 @@ kafka:
     };
     await open('before');
 
-    await setScramPassword(kafka.open, USER, 'the next password');
+    await setScramPassword({ open: kafka.open, login: kafka.at.CLEAR }, USER, 'the next password');
     await writeFile(`${file}.new`, 'the next password\n');
     await rename(`${file}.new`, file);
     await open('rotated');

@@ -9,7 +9,7 @@ import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 import { streamAtRest } from '../support/stream-source.ts';
 
 const DAY_MS = 86_400_000;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 const CANARY = 'canary4f1c9d';
 const URL_TEXT = `https://trading.example.com/simulate/${CANARY}?ticket=${CANARY}`;
 const SOURCE = { name: 'checks', type: 'pre-trade-checks', topic: 'pre-trade-checks' } as const;

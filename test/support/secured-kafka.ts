@@ -35,7 +35,7 @@ export async function securedKafkaOrSkip(t: TestContext): Promise<SecuredKafka |
   const kafka = await ownKafkaOrSkip(t, { settings: (node) => securitySettings(node, at, folder, files.ca) });
   if (kafka === undefined) return undefined;
   const open = kafka.brokers[0] ?? '';
-  await setScramPassword(open, USER, PASSWORD);
+  await setScramPassword({ open, login: at.CLEAR ?? '' }, USER, PASSWORD);
   return { at: at as Record<Listener, string>, open, files };
 }
 
