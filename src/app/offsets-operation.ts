@@ -10,7 +10,7 @@ import {
 import type { Installation } from './installation.ts';
 import { planSources } from './planned-sources.ts';
 import { settledPartitions } from './settled-partitions.ts';
-import { readWanted } from './state-operation.ts';
+import { readSettledWanted, readWanted } from './state-operation.ts';
 
 /** The offset of one source, configured or not. */
 export interface ListedOffset {
@@ -91,14 +91,14 @@ export async function changeOffset(
   };
   const isStopped = (await readWanted(at, source.name)).state === 'stopped';
   if (!execute) return { before: listed(await read(signal), true), besides, isStopped, done: false };
-  if (!isStopped) throw notStopped(source.name);
+  if (!isStopped && (await readSettledWanted(at, source.name)).state !== 'stopped') throw notStopped(source.name);
   const settles = settledPartitions({ topic, partition }, planSources(settings).writtenBy([source.name, ...besides]));
   const writer = kafka.transactionalWriter(`${settings.prefix}-sources-${partition}`, { settles });
   try {
     const stored = await writer.open(read, signal);
     const offset = change(stored);
     if (offset !== undefined) await writer.commit([offsetRecord({ topic, key, offset })]);
-    return { before: listed(stored, true), besides, isStopped, done: offset !== undefined };
+    return { before: listed(stored, true), besides, isStopped: true, done: offset !== undefined };
   } catch (error) {
     if (!(error instanceof ConnectorError) || error.action !== 'reopenWriter') throw error;
     // Not tried again from here: each try takes the writer from a connector, which stands that only a few times.

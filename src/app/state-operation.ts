@@ -104,6 +104,19 @@ export async function readWanted(
   return wanted;
 }
 
+/**
+ * The same behind the fence of all operators. Readers may see a change some milliseconds after it was answered, and so
+ * miss what was asked for just before.
+ *
+ * @throws ConnectorError as the transactional writer does.
+ */
+export function readSettledWanted({ prefix, kafka, topics, clock, signal }: StatesPlace, source: string) {
+  return commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
+    read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
+    records: () => [],
+  });
+}
+
 function request({ clock }: Pick<StatesPlace, 'clock'>): { readonly id: string; readonly requestedAt: string } {
   return { id: randomUUID(), requestedAt: new Date(clock.wallMs()).toISOString() };
 }

@@ -102,6 +102,31 @@ test('the offset of a source that is not stopped is not changed, and nobody fenc
   await connector.commit([committed]);
 });
 
+test('a stop that was just asked for is known to a change, although readers do not see it yet', async () => {
+  const { at, connector } = await installation();
+  await connector.commit([committed]);
+  const outcome = await at(async (place) => {
+    const { kafka } = place;
+    await requestState(place, SOURCE.name, 'stopped');
+    let isSeen = false;
+    const hiding: KafkaCluster = {
+      ...kafka,
+      logReader: {
+        readToEnd: async (request) => {
+          if (isSeen || request.topic !== 'p.states') await kafka.logReader.readToEnd(request);
+        },
+      },
+      // The fence ends what was still being made visible.
+      transactionalWriter(id, options) {
+        if (id === 'p-admin') isSeen = true;
+        return kafka.transactionalWriter(id, options);
+      },
+    };
+    return resetOffset({ ...place, kafka: hiding }, { source: SOURCE, execute: true });
+  });
+  assert.deepEqual([outcome.done, outcome.isStopped], [true, true]);
+});
+
 test('a reset deletes the offset, and the connector that wrote it is fenced', async () => {
   const { at, broker, connector } = await installation();
   await connector.commit([committed]);
