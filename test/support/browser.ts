@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Chromium } from './chromium.ts';
+import { eventually } from './raw-kafkajs-cluster.ts';
 
-const START_TIMEOUT_MS = 60_000;
-const CALL_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 180_000;
+const CALL_TIMEOUT_MS = 120_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: what the browser says has a shape of its own for each method.
 type Message = any;
@@ -20,7 +21,7 @@ export interface BrowserPage {
   readonly events: readonly { readonly method: string; readonly params: Message }[];
   /** Opens an address and waits until it is loaded. */
   open(url: string): Promise<void>;
-  /** The value of an expression in the page. */
+  /** The value of an expression in the page, once it is loaded; of the next one, where it asks for itself just then. */
   evaluate(expression: string): Promise<Message>;
 }
 
@@ -64,13 +65,11 @@ async function debuggerUrl(stderr: NodeJS.ReadableStream): Promise<string> {
 async function attach(socket: WebSocket): Promise<BrowserPage> {
   const waiting = new Map<number, PromiseWithResolvers<Message>>();
   const events: { method: string; params: Message }[] = [];
-  const listeners = new Set<() => void>();
   let last = 0;
   socket.addEventListener('message', ({ data }) => {
     const { id, method, params, result, error } = JSON.parse(String(data)) as Message;
     if (id === undefined) {
       events.push({ method, params });
-      for (const look of listeners) look();
       return;
     }
     if (error === undefined) waiting.get(id)?.resolve(result);
@@ -89,19 +88,25 @@ async function attach(socket: WebSocket): Promise<BrowserPage> {
   const call = (method: string, params: object = {}) => send(method, params, sessionId);
   for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await call(`${domain}.enable`);
   const loads = () => events.filter(({ method }) => method === 'Page.loadEventFired').length;
+  const evaluate = async (expression: string): Promise<Message> => {
+    const whole = `document.readyState === 'complete' ? [${expression}] : null`;
+    // A page that goes takes the question with it.
+    const ask = () => call('Runtime.evaluate', { expression: whole, returnByValue: true }).catch(String);
+    const isAnswered = ({ result, exceptionDetails }: Message) => exceptionDetails || Array.isArray(result?.value);
+    const { result, exceptionDetails } = await eventually(expression, ask, isAnswered, CALL_TIMEOUT_MS);
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value[0];
+  };
   return {
     call,
     events,
+    evaluate,
     async open(url) {
       const before = loads();
-      const loaded = Promise.withResolvers<void>();
-      const look = () => loads() > before && loaded.resolve();
-      listeners.add(look);
       await call('Page.navigate', { url });
-      await inTime(loaded.promise, url).finally(() => listeners.delete(look));
-    },
-    async evaluate(expression) {
-      return (await call('Runtime.evaluate', { expression, returnByValue: true })).result.value;
+      // The load that was seen may be that of the page before.
+      const isOpen = async () => loads() > before && (await evaluate('location.href')) === url;
+      await eventually(`${url} is loaded`, isOpen, Boolean, CALL_TIMEOUT_MS);
     },
   };
 }
