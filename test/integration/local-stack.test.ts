@@ -16,7 +16,7 @@ import { systemClock } from '../../src/support/clock.ts';
 import { isRunning } from '../support/running-process.ts';
 import { orSkip } from '../support/stack.ts';
 
-const TIDY_LIMIT_MS = 15_000;
+const LIMIT_MS = 120_000;
 
 function context(signal = new AbortController().signal) {
   return { env: process.env, clock: systemClock, onProgress: () => undefined, signal };
@@ -46,7 +46,7 @@ function children(): string[] {
 }
 
 async function eventually(holds: () => Promise<boolean>): Promise<boolean> {
-  const deadlineMs = performance.now() + TIDY_LIMIT_MS;
+  const deadlineMs = performance.now() + LIMIT_MS;
   while (performance.now() < deadlineMs) {
     if (await holds()) return true;
     await systemClock.sleep(50);
@@ -59,17 +59,23 @@ function answers(broker: string): Promise<boolean> {
   return answersApiVersions(host, port);
 }
 
+/** What was killed is gone once the system has come to it. */
+async function assertNothingIsLeft(folder?: string): Promise<void> {
+  await eventually(async () => children().length === 0);
+  assert.deepEqual([children(), folder === undefined ? [] : await readdir(folder)], [[], []]);
+}
+
 test('a stack started with Java answers, and leaves no process, no port and no folder', async (t) => {
   const folder = await ownTemporaryFolder(t);
   const stack = await orSkip(t, () => startJavaStack(context()));
   if (!stack) return;
   const [broker = ''] = stack.brokers;
-  assert.equal(await answers(broker), true);
+  assert.equal(await eventually(() => answers(broker)), true);
   assert.deepEqual(await (await fetch(`${stack.registryUrl}/subjects`)).json(), []);
   assert.equal(children().filter((line) => line.includes('kafka.Kafka')).length, 1);
   await stack.stop();
   await stack.stop();
-  assert.deepEqual([children(), await readdir(folder)], [[], []]);
+  await assertNothingIsLeft(folder);
   const registry = new URL(stack.registryUrl);
   const open = [hostAndPort(broker), { host: registry.hostname, port: Number(registry.port) }];
   assert.deepEqual(await Promise.all(open.map(({ host, port }) => acceptsConnections(host, port))), [false, false]);
@@ -87,9 +93,12 @@ test('a broker that is killed comes back on its port with its data', async (t) =
   await kafka.kill();
   assert.deepEqual([kafka.pids(), pids.map(isRunning), await answers(broker)], [[], [false], false]);
   await kafka.restart();
-  assert.equal(await answers(broker), true);
+  assert.equal(await eventually(() => answers(broker)), true);
   assert.notDeepEqual(kafka.pids(), pids);
   assert.equal(await identity(), before);
+  // Here and not only after the test: the folder is removed first then, and must not be written to any more.
+  await kafka.stop();
+  await assertNothingIsLeft(folder);
 });
 
 test('an interrupted start leaves no process and no folder', async (t) => {
@@ -103,7 +112,7 @@ test('an interrupted start leaves no process and no folder', async (t) => {
   await eventually(async () => children().some((line) => line.includes('kafka.Kafka')));
   interrupted.abort(reason);
   await refused;
-  assert.deepEqual([children(), await readdir(folder)], [[], []]);
+  await assertNothingIsLeft(folder);
 });
 
 test('a broker that cannot start tells why, and keeps its log', async (t) => {
@@ -120,7 +129,7 @@ test('a broker that cannot start tells why, and keeps its log', async (t) => {
   const log = /\(log: (.*)\)$/.exec(error.message)?.[1] ?? '';
   assert.ok(log.startsWith(folder));
   assert.match(await readFile(log, 'utf8'), /no\.such\.Reporter/);
-  assert.deepEqual(children(), []);
+  await assertNothingIsLeft();
 });
 
 test('a process that is killed hard takes its Kafka and its folder with it', async (t) => {
@@ -137,7 +146,7 @@ test('a process that is killed hard takes its Kafka and its folder with it', asy
   });
   if (!told) return;
   const { pids, brokers } = told;
-  assert.equal(await answers(brokers[0] ?? ''), true);
+  assert.equal(await eventually(() => answers(brokers[0] ?? '')), true);
   victim.kill('SIGKILL');
   await once(victim, 'exit');
   assert.equal(await eventually(async () => !pids.some(isRunning) && (await readdir(folder)).length === 0), true);
