@@ -127,13 +127,13 @@ scene('a provider that is down at the start is named with its setting, and asked
 
 scene('a token endpoint that refuses is named with its settings, and asked again', async (_t, scene) => {
   const refusal = { kind: 'status', status: 401, contentType: 'application/json', body: '{"error":"invalid_client"}' };
-  // Basic, and then the secret in the form: two requests are one attempt.
-  scene.simulator.injectFaults([{ match: 'token', count: 2, fault: { ...refusal, kind: 'status' } }]);
+  scene.simulator.injectFaults([{ match: 'token', count: 0, fault: { ...refusal, kind: 'status' } }]);
   const connector = await scene.start({});
   await connector.event('attemptFailed');
   const [failure] = failures(connector);
   assert.equal(failure?.code, 'TOKEN_FAILED');
   assert.match(failure?.message ?? '', /401 \(invalid_client.*tokenUrl, clientId, clientSecret.*referenceData\.auth/);
   assert.deepEqual(await scene.written(), [0, 0]);
+  scene.simulator.clearFaults();
   await scene.assertWalked(connector);
 });
