@@ -7,12 +7,12 @@ import { pythonWith } from '../support/python-environment.ts';
 
 // The client needs a module that Python has dropped with 3.13.
 const CLIENT = ['kafka-connect-cli==0.2.5', 'legacy-cgi==2.6.4'];
-const RUN_TIMEOUT_MS = 30_000;
+const RUN_TIMEOUT_MS = 120_000;
 
 const run = promisify(execFile);
 
 test('a client written for Kafka Connect lists, pauses, resumes and restarts sources', {
-  timeout: 300_000,
+  timeout: 880_000,
 }, async (t) => {
   const python = await pythonWith(CLIENT);
   if (python === null) return t.skip('SKIPPED: no python3, or nothing to install kafka-connect-cli from');

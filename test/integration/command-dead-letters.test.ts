@@ -30,7 +30,7 @@ test('dead letters are listed, shown and written once they map, each only once',
   const envelope = `{"event":{"type":"datachange"},"instrument":{"id":${first},"issuePrice":"no"}}`;
   simulator.publish({ kind: 'event', id: first, type: 'datachange', envelope });
   const letters = () => readCommitted(kafka, `${prefix}.dead-letters`);
-  await eventually('three dead letters', letters, (all) => all.length === 3, 20_000);
+  await eventually('three dead letters', letters, (all) => all.length === 3);
   await connector.stop();
   await fenceSource(kafka, prefix);
 
@@ -75,7 +75,7 @@ test('dead letters are listed, shown and written once they map, each only once',
     assert.equal(code, 0, stderr);
     assert.match(stdout, new RegExp(`^${ids[1]}  superseded  .*something newer`, 'm'));
   }
-  const written = await eventually('what was retried', instruments, (records) => records.length > before, 20_000);
+  const written = await eventually('what was retried', instruments, (records) => records.length > before);
   const retried = written.filter(({ headers }) => 'spc-dead-letter' in headers);
   assert.deepEqual(new Set(retried.map(({ key }) => String(key))), new Set([first]));
   assert.equal(retried[0]?.headers['spc-source'], 'instruments');
@@ -101,7 +101,6 @@ test('those of pre-trade checks have no input to show or to retry', { timeout: 3
     'a dead letter',
     () => readCommitted(kafka, `${prefix}.dead-letters`).catch(() => []),
     (all) => all.length === 1,
-    30_000,
   );
   await connector.stop();
 

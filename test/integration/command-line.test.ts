@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { OFFSETS_PARTITIONS } from '../../src/kafka/topic-plan.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
+import { fenceSource } from '../support/at-rest.ts';
 import { startCommand } from '../support/connector-command.ts';
 import { type ConnectorProcess, startProcess } from '../support/connector-process.ts';
 import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
@@ -143,6 +144,7 @@ test('no secret gets into the output or into a topic, whatever the provider send
   const struck = simulator.faultsStruck();
   assert.deepEqual(struck, { status: 5, body: 1, expireTokens: 1 }, 'every fault struck');
   const output = connector.lines.join('\n');
+  await fenceSource(kafka, prefix);
   const partitions = (count: number) => Array.from({ length: count }, (_, partition) => partition);
   const records = [
     ...(await readCommitted(kafka, `${prefix}.instruments`, partitions(6))),

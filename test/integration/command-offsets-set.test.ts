@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fenceSource } from '../support/at-rest.ts';
+import { fenceOperators, fenceSource } from '../support/at-rest.ts';
 import { commandScene } from '../support/command-scene.ts';
 import { readCommitted } from '../support/kafka-real.ts';
 import { eventually } from '../support/raw-kafkajs-cluster.ts';
@@ -14,7 +14,7 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
   const eventsOnTopic = () => readCommitted(kafka, `${prefix}.instrument-events`, [0, 1, 2, 3, 4, 5]);
   const happen = async (count: number) => {
     simulator.publish({ kind: 'datachange', id });
-    return eventually(`${count} events`, eventsOnTopic, (records) => records.length === count, 20_000);
+    return eventually(`${count} events`, eventsOnTopic, (records) => records.length === count);
   };
   const connector = await scene.start();
   await connector.event('walkCompleted');
@@ -24,6 +24,7 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
   await connector.stop();
   await fenceSource(kafka, prefix);
   await scene.spconnect('stop instruments');
+  await fenceOperators(kafka, prefix);
 
   const second = written[1];
   const time = new Date(second?.timestampMs ?? 0).toISOString();
@@ -53,7 +54,7 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
   simulator.publish({ kind: 'vanish', id });
   await scene.spconnect('resume instruments');
   await scene.start();
-  const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 5, 20_000);
+  const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 5);
   assert.deepEqual(
     again.slice(3).map(({ value }) => value),
     written.slice(1).map(({ value }) => value),
@@ -62,7 +63,7 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
     const records = await readCommitted(kafka, `${prefix}.instruments`, [0, 1, 2, 3, 4, 5]);
     return records.findLast(({ key }) => String(key) === id)?.value;
   };
-  await eventually('a tombstone', newest, (value) => value === null, 20_000);
+  await eventually('a tombstone', newest, (value) => value === null);
 });
 
 test('an offset is set as it is given, in its form only', { timeout: 300_000 }, async (t) => {

@@ -24,7 +24,7 @@ function written(): Writable & { text(): string } {
 }
 
 test('the demo ends with every product priced, a table of some and how fresh all are, which goes on until it is stopped', {
-  timeout: 180_000,
+  timeout: 600_000,
 }, async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
@@ -53,7 +53,10 @@ test('the demo ends with every product priced, a table of some and how fresh all
   const tailed = await runWith(['tail', 'prices', '--from-beginning', '--limit', '1'], { env: shell });
   assert.equal(tailed.code, 0, tailed.stderr);
   assert.match(JSON.parse(tailed.stdout).topic, /^demo-.*\.prices$/);
-  assert.equal((await runWith(['status'], { env: shell })).code, 0);
+  await onceRight(async () => {
+    const { code, stderr: why } = await runWith(['status'], { env: shell });
+    return code === 0 ? null : why;
+  });
   stop.abort(new Error('the test stops it'));
   assert.equal(await demo, true);
 

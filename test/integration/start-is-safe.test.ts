@@ -170,5 +170,6 @@ scene('a connector that stays up walks again when the interval is over', async (
   const connector = await scene.start({ source: { walkInterval: '3s' } });
   await connector.line('"walk":2,"since"');
   await stop(connector);
-  assert.deepEqual(walks(connector), [1, 2]);
+  // Where the stop took a while, the next one is due too.
+  assert.deepEqual(walks(connector).slice(0, 2), [1, 2]);
 });

@@ -1,14 +1,15 @@
 import type { TestContext } from 'node:test';
+import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { type Ran, runWith } from '../unit/cli/terminal.ts';
 import { connectorEnvironment, settingsText } from './connector-process.ts';
+import { kafkaOrSkip } from './kafka-real.ts';
 import { eventually } from './raw-kafkajs-cluster.ts';
 import { type RunningConnector, startConnector } from './running-connector.ts';
 import { settingsFile } from './settings-file.ts';
 import { stackOrSkip, type TestStack, uniquePrefix } from './stack.ts';
 
 const TOKEN = 'the-token-of-this-test';
-const PATIENCE_MS = 30_000;
 
 export interface AdministeredConnector extends RunningConnector {
   /** The base of the admin server's addresses; with the token as a login for tools that take it from there. */
@@ -22,6 +23,7 @@ export interface AdministeredConnector extends RunningConnector {
 
 export interface AdminWorld {
   readonly stack: TestStack;
+  readonly kafka: KafkaCluster;
   readonly simulator: Simulator;
   readonly prefix: string;
   /** A connector of this installation; the one before must have stopped. */
@@ -37,13 +39,15 @@ export async function adminWorld(
   more: (simulator: Simulator) => string = () => '',
 ): Promise<AdminWorld | null> {
   const stack = await stackOrSkip(t);
-  if (!stack) return null;
+  const kafka = (await kafkaOrSkip(t))?.connect();
+  if (!stack || !kafka) return null;
   const prefix = uniquePrefix('admin');
   const simulator = await createSimulator({ instruments, seed: 8, port: 0 });
   t.after(() => simulator.close());
   const world = { ADMIN_ENABLED: 'true', ADMIN_TOKEN: TOKEN };
   return {
     stack,
+    kafka,
     simulator,
     prefix,
     async start(source = {}) {
@@ -89,7 +93,7 @@ function administered(connector: RunningConnector, url: string): AdministeredCon
         };
         return [own, ...tasks].map(({ state }) => state).join(' ');
       };
-      await eventually(`${source} is ${wanted}`, shown, (found) => found === wanted, PATIENCE_MS);
+      await eventually(`${source} is ${wanted}`, shown, (found) => found === wanted);
     },
   };
 }

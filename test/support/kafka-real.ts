@@ -79,7 +79,7 @@ export async function readCommitted(
   partitions: readonly number[] = [0],
 ): Promise<CommittedRecord[]> {
   const records: CommittedRecord[] = [];
-  const signal = AbortSignal.timeout(30_000);
+  const signal = AbortSignal.timeout(120_000);
   await cluster.logReader.readToEnd({ topic, partitions, onRecord: (record) => records.push(record), signal });
   return records;
 }

@@ -7,7 +7,7 @@ import { connectorEnvironment, type OwnSettings, settingsText } from './connecto
 import { type RecordedEvent, recordedEvents } from './recorded-events.ts';
 import type { TestStack } from './stack.ts';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 20;
 /** For connectors whose Kafka and registry are replaced: nothing answers there. */
 const NOWHERE: TestStack = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };

@@ -128,7 +128,7 @@ export async function eventually<Answer>(
   what: string,
   ask: () => Promise<Answer> | Answer,
   satisfies: (answer: Answer) => boolean,
-  withinMs = 30_000,
+  withinMs = 60_000,
 ): Promise<Answer> {
   const deadline = performance.now() + withinMs;
   for (;;) {

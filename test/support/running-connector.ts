@@ -8,7 +8,7 @@ import { connectorEnvironment, quickSettings, settingsText } from './connector-p
 import type { RecordedEvent } from './recorded-events.ts';
 import type { TestStack } from './stack.ts';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface RunningConnector {
