@@ -14,7 +14,7 @@ import { createTally } from './support/reporter-tally.ts';
 import { startStackForRun } from './support/stack-for-run.ts';
 
 const TEST_TIMEOUT_MS = 900_000;
-const RUN_TIMEOUT_MS = 3_600_000;
+const RUN_TIMEOUT_MS = 7_200_000;
 const FILES_AT_ONCE = 2;
 const NEEDS_STACK = /^test\/(integration|security)\//;
 

@@ -17,7 +17,10 @@ export type RegistryRelease = (typeof REGISTRY_RELEASES)[number];
 
 /** Fixed, since 3.1 to 3.8 fail on Apicurio 3.0.9, whose parent pom is not in Maven Central. */
 const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.9.0';
-const DOWNLOAD_TIMEOUT_MS = 600_000;
+/** For one artifact, all tries together. */
+const DOWNLOAD_TIMEOUT_MS = 1_200_000;
+const DOWNLOAD_TRIES = 3;
+const PAUSE_MS = 3_000;
 
 /** The newest registry that runs on this Java; undefined below Java 17. */
 export function registryFor(javaVersion: number): RegistryRelease | undefined {
@@ -61,11 +64,22 @@ async function fromMaven(
 
 async function runMaven(context: StackContext, folder: string, goal: readonly string[], what: string): Promise<void> {
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]);
-  try {
-    await promisify(execFile)('mvn', ['--batch-mode', '--quiet', ...goal], { cwd: folder, env: context.env, signal });
-  } catch (error) {
-    context.signal.throwIfAborted();
-    throw new ConnectorError('STACK_UNAVAILABLE', mavenFailure(error, what), { cause: error });
+  // Without the second flag Maven remembers what it could not get, and does not ask again for a day.
+  const flags = ['--batch-mode', '--update-snapshots', '--quiet'];
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await promisify(execFile)('mvn', [...flags, ...goal], { cwd: folder, env: context.env, signal });
+      return;
+    } catch (error) {
+      context.signal.throwIfAborted();
+      const failure = mavenFailure(error, what);
+      const isFinal = signal.aborted || (error as { code?: unknown }).code === 'ENOENT';
+      if (isFinal || tries === DOWNLOAD_TRIES) {
+        throw new ConnectorError('STACK_UNAVAILABLE', failure, { cause: error });
+      }
+      context.onProgress(`${failure}. It is tried again.`);
+      await context.clock.sleep(PAUSE_MS * tries, context.signal);
+    }
   }
 }
 

@@ -22,7 +22,7 @@ const PLACES_AT_HOME = [
   'Library/Java/JavaVirtualMachines/*/Contents/Home/bin/java',
 ];
 const MAXIMUM_CANDIDATES = 40;
-const VERSION_TIMEOUT_MS = 10_000;
+const VERSION_TIMEOUT_MS = 60_000;
 
 /** A Java that was started once and told its version. */
 export interface JavaRuntime {

@@ -2,6 +2,8 @@ import { connect } from 'node:net';
 import { askKafka, type KafkaRequest, kafkaString } from './kafka-requests.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
+/** Asked once: so long that a standstill of this machine is not taken for a broker that is not there. */
+const CONNECT_LIMIT_MS = 15_000;
 
 const GROUP = 0;
 const TRANSACTION = 1;
@@ -54,7 +56,7 @@ export function hostAndPort(address: string): { host: string; port: number } {
 /** Whether something accepts TCP connections there. Never rejects. */
 export function acceptsConnections(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: PROBE_TIMEOUT_MS });
+    const socket = connect({ host, port, timeout: CONNECT_LIMIT_MS });
     const settle = (answer: boolean) => {
       socket.destroy();
       resolve(answer);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { kafkaJars, registryFiles, registryFor } from '../../../src/demo/java-artifacts.ts';
 import { systemClock } from '../../../src/support/clock.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
 
 test('the registry is the newest that runs on the Java found', () => {
   const versions = [11, 17, 20, 21, 25].map((java) => registryFor(java)?.version);
@@ -55,11 +56,21 @@ test('the registry is unpacked from its archive', async (t) => {
 
 test('a failed download says why and leaves nothing behind', async (t) => {
   const { context, cache } = await stage(t, 'echo "[INFO] fine"; echo "[ERROR] Could not transfer artifact"; exit 1');
-  await assert.rejects(kafkaJars(context), {
+  const clock = skippingClock();
+  await assert.rejects(kafkaJars({ ...context, clock }), {
     code: 'STACK_UNAVAILABLE',
     message: 'Maven could not get Kafka 4.3.1 (44 MB): Could not transfer artifact',
   });
+  assert.deepEqual(clock.sleepsMs, [3_000, 6_000]);
   assert.deepEqual(await readdir(cache), []);
+});
+
+test('a download that fails once is tried again, and told', async (t) => {
+  const failing = 'cd "$(dirname "$0")"; [ -e tried ] || { touch tried; echo "[ERROR] Connection reset"; exit 1; }';
+  const { context, lines } = await stage(t, `( ${failing} ) || exit 1; ${COPY_ARGUMENTS}`);
+  const folder = await kafkaJars({ ...context, clock: skippingClock() });
+  assert.match(await readFile(join(folder, 'arguments'), 'utf8'), /^--batch-mode\n--update-snapshots\n/);
+  assert.deepEqual(lines.slice(1), ['Maven could not get Kafka 4.3.1 (44 MB): Connection reset. It is tried again.']);
 });
 
 test('a missing Maven is named', async (t) => {
