@@ -30,8 +30,8 @@ export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
       transactions = 0;
     });
   }
-  const reached = (at: KillMoment['at']) => {
-    if (transactions !== moment.transaction || at !== moment.at) return;
+  const reached = (at: KillMoment['at'], transaction = transactions) => {
+    if (transaction !== moment.transaction || at !== moment.at) return;
     process.kill(process.pid, moment.signal ?? 'SIGKILL');
   };
 
@@ -45,9 +45,11 @@ export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
         return answer;
       },
       async commit() {
+        const number = transactions;
         const committed = transaction.commit();
-        // The request is on its way once the event loop has come round; its answer takes longer.
-        setImmediate(() => setImmediate(() => reached('commit sent')));
+        // The request is on its way once the event loop has come round; its answer takes longer, unless the process
+        // stood still in between, and then the next transaction may have begun.
+        setImmediate(() => setImmediate(() => reached('commit sent', number)));
         await committed;
         reached('committed');
       },
