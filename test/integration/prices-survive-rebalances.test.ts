@@ -76,7 +76,8 @@ prices: { linger: 50ms, kinds: { overview: { refreshInterval: 4s } } }`;
   });
   await sources.stop();
   for (const { child } of members) child.kill('SIGTERM');
-  await Promise.all(members.map(({ ended }) => ended));
+  // All have been asked to end by now, or killed.
+  await Promise.all(started.map(({ ended }) => ended));
   await fencePrices(kafka, prefix);
   const log = await pricesOnTopics(kafka, prefix);
 
