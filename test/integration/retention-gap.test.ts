@@ -90,7 +90,7 @@ const answers = ['empty', 'emptyNewest', 'oldest', 400, 404, 410] as const;
 describe('after a retention gap', { concurrency: 4 }, () => {
   for (const expiredSince of answers) {
     test(`away for 8 days, and the old offset gets ${expiredSince}: the topic is the universe again`, {
-      timeout: 300_000,
+      timeout: 600_000,
     }, async (t) => {
       const scene = await sceneOrSkip(t, { expiredSince });
       if (!scene) return;
@@ -172,7 +172,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
   }
 
   test('away for 8 days while 60 % of the list vanished: nothing is deleted, and a notification asks', {
-    timeout: 300_000,
+    timeout: 600_000,
   }, async (t) => {
     const scene = await sceneOrSkip(t, { expiredSince: 410 });
     if (!scene) return;
@@ -196,7 +196,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
   });
 
   test('a stream that begins anew behind our offset is followed from there once that is proven', {
-    timeout: 300_000,
+    timeout: 600_000,
   }, async (t) => {
     const scene = await sceneOrSkip(t, {});
     if (!scene) return;

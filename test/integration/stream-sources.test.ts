@@ -10,7 +10,7 @@ import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 import { expectedChecks, expectedEvents, offsetOf, type StreamAtRest, streamAtRest } from '../support/stream-source.ts';
 
 const DAY_MS = 86_400_000;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 const STREAMS = {
   events: { name: 'new-issues', type: 'events', topic: 'new-issues' },
   checks: { name: 'checks', type: 'pre-trade-checks', topic: 'pre-trade-checks' },
