@@ -37,7 +37,8 @@ export async function startDockerStack(options: StackOptions): Promise<LocalStac
   const node = { id: 1, listener: `0.0.0.0:${KAFKA_PORT}`, advertised: broker, controller: 'localhost:9093' };
   const shared = { docker, hostAddress: host === '127.0.0.1' ? host : '', env: options.env };
 
-  const isKafkaReady = async () => (await answersApiVersions(host, kafkaPort)) && answersCoordinators(host, kafkaPort);
+  const isKafkaReady = async () =>
+    (await answersApiVersions(host, kafkaPort)) && answersCoordinators(host, kafkaPort, node.id);
 
   const parts = await startTogether([
     () =>

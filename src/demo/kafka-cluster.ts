@@ -32,7 +32,10 @@ export interface KafkaCluster {
   failures(): string[];
   /** SIGKILL, to all nodes or one (from 1). Resolves when they are gone. */
   kill(nodeId?: number): Promise<void>;
-  /** Starts all nodes or one again, after an orderly end when they still run. Resolves when they answer. */
+  /**
+   * Starts all nodes or one again, after an orderly end when they still run. Resolves when groups and transactions can
+   * begin; a single broker serves all its partitions then, one of several may still be getting its own back.
+   */
   restart(nodeId?: number): Promise<void>;
   /** Ends what runs in good order and removes the data, unless a folder for it was given. */
   stop(): Promise<void>;

@@ -8,7 +8,7 @@ import { asProperties, type BrokerSettings, type NodeAddress } from './broker-se
 import { KAFKA_VERSION } from './java-artifacts.ts';
 import { type JavaProcess, startJavaProcess } from './java-process.ts';
 import type { JavaRuntime } from './java-runtime.ts';
-import { answersApiVersions, answersCoordinators, hostAndPort } from './probes.ts';
+import { answersApiVersions, answersCoordinators, hostAndPort, isUnfenced } from './probes.ts';
 import { untilReady } from './ready.ts';
 import type { StackContext } from './stack-context.ts';
 
@@ -38,7 +38,7 @@ export interface KafkaNodeOptions {
 
 /** One broker of a cluster. */
 export interface KafkaNode {
-  /** Resolves when the broker answers. Its data is kept from an earlier run. */
+  /** Resolves when the broker answers, and may lead and coordinate. Its data is kept from an earlier run. */
   start(): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -96,9 +96,11 @@ export function createKafkaNode(options: KafkaNodeOptions): KafkaNode {
       const { host, port } = hostAndPort(address.listener);
       // A test's own listener may want TLS or credentials, of which the probe has none.
       const isPlain = options.settings.listeners?.startsWith(`PLAINTEXT://${address.listener}`);
+      const serves = async () =>
+        (await isUnfenced(host, port, address.id)) && answersCoordinators(host, port, address.id);
       const ready = untilReady({
         name: `Kafka ${KAFKA_VERSION} at ${address.listener}`,
-        probe: async () => (await answersApiVersions(host, port)) && (!isPlain || answersCoordinators(host, port)),
+        probe: async () => (await answersApiVersions(host, port)) && (!isPlain || serves()),
         ended: started.ended,
         limitMs: READY_LIMIT_MS,
         clock: context.clock,

@@ -9,11 +9,14 @@ const GROUP = 0;
 const TRANSACTION = 1;
 const COORDINATOR_LOADING = 14;
 const COORDINATOR_NOT_AVAILABLE = 15;
+const NOT_COORDINATOR = 16;
 
 /** A group and a transactional id that nobody has: asking about them changes nothing. */
 const NOBODY = kafkaString('local-stack-probe');
 
 const API_VERSIONS: KafkaRequest = { key: 18, version: 0, body: Buffer.alloc(0) };
+/** Of the brokers, and of no topic. */
+const METADATA: KafkaRequest = { key: 3, version: 1, body: Buffer.alloc(4) };
 /** Group, generation, member. */
 const HEARTBEAT: KafkaRequest = { key: 12, version: 0, body: Buffer.concat([NOBODY, Buffer.alloc(4), NOBODY]) };
 /** Transactional id, producer id, epoch, whether to commit. */
@@ -28,23 +31,57 @@ export async function answersApiVersions(host: string, port: number): Promise<bo
 }
 
 /**
+ * Whether a broker may lead partitions. For a moment after its start it may not: it answers, but the cluster keeps it
+ * fenced, creates no topic on it, and no partition that only it has can be read or written. Never rejects.
+ */
+export async function isUnfenced(host: string, port: number, nodeId: number): Promise<boolean> {
+  const answer = await askKafka(host, port, METADATA);
+  return answer !== undefined && brokersAlive(answer).includes(nodeId);
+}
+
+/**
  * Whether consumer groups and transactions can begin. The first question makes the broker create the topics in which it
  * keeps them; until they are loaded, clients are told to come back, and some give up. Never rejects.
+ *
+ * @param nodeId of the broker asked: what it says of itself it must live up to. The cluster may name it as the coordinator
+ *   before it serves the partitions that it leads.
  */
-export async function answersCoordinators(host: string, port: number): Promise<boolean> {
-  const errorOf = async (request: KafkaRequest, offset: number) =>
-    (await askKafka(host, port, request))?.readInt16BE(offset) ?? COORDINATOR_NOT_AVAILABLE;
-  const isLoaded = (error: number) => error !== COORDINATOR_LOADING && error !== COORDINATOR_NOT_AVAILABLE;
-  return (
-    (await errorOf(findCoordinator(GROUP), 4)) === 0 &&
-    (await errorOf(findCoordinator(TRANSACTION), 4)) === 0 &&
-    isLoaded(await errorOf(HEARTBEAT, 0)) &&
-    isLoaded(await errorOf(END_TRANSACTION, 4))
-  );
+export async function answersCoordinators(host: string, port: number, nodeId: number): Promise<boolean> {
+  const ask = (request: KafkaRequest) => askKafka(host, port, request);
+  const isLoaded = async (kind: number, question: KafkaRequest, errorAt: number) => {
+    const coordinator = coordinatorOf(await ask(findCoordinator(kind)));
+    if (coordinator === undefined) return false;
+    const error = (await ask(question))?.readInt16BE(errorAt) ?? COORDINATOR_NOT_AVAILABLE;
+    if (error === NOT_COORDINATOR) return coordinator !== nodeId;
+    return error !== COORDINATOR_LOADING && error !== COORDINATOR_NOT_AVAILABLE;
+  };
+  return (await isLoaded(GROUP, HEARTBEAT, 0)) && (await isLoaded(TRANSACTION, END_TRANSACTION, 4));
 }
 
 function findCoordinator(kind: number): KafkaRequest {
   return { key: 10, version: 2, body: Buffer.concat([NOBODY, Buffer.of(kind)]) };
+}
+
+/** The node id in an answer of throttle time, error, text and node; undefined when there is an error. */
+function coordinatorOf(answer: Buffer | undefined): number | undefined {
+  if (answer === undefined || answer.readInt16BE(4) !== 0) return undefined;
+  return answer.readInt32BE(endOfText(answer, 6));
+}
+
+/** The node ids in a list of node, host, port and rack. */
+function brokersAlive(answer: Buffer): number[] {
+  const ids: number[] = [];
+  let offset = 4;
+  for (let left = answer.readInt32BE(0); left > 0; left -= 1) {
+    ids.push(answer.readInt32BE(offset));
+    offset = endOfText(answer, endOfText(answer, offset + 4) + 4);
+  }
+  return ids;
+}
+
+/** Where a text ends that begins here with its length; a negative one stands for no text. */
+function endOfText(answer: Buffer, start: number): number {
+  return start + 2 + Math.max(0, answer.readInt16BE(start));
 }
 
 /** The parts of host:port; an IPv6 address stands in brackets. */
