@@ -1,18 +1,31 @@
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import { eventually, type RawCluster, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
 
+/** While the test holds a request, it must not count as unanswered. */
+const PATIENT = { requestTimeout: 60_000 };
 const ALWAYS = Number.POSITIVE_INFINITY;
-/** Longer than all retries of a send, and its abort, take. */
-const LATE_MS = 3_000;
-/** The next page's records set out before the late ones come, and arrive behind them. */
-const BEHIND_MS = LATE_MS + 2_000;
-
-const PATIENT = { requestTimeout: 2 * BEHIND_MS };
-
-/** From now on the client believes that its connection broke, and the broker gets the records later. */
-function sendLate(raw: RawCluster) {
-  raw.proxy.addRule({ on: 'Produce', fault: 'deliverLate', delayMs: LATE_MS, times: ALWAYS });
+/** From now on the client believes that its connection broke, and the broker gets the records when they are let go. */
+function sendLate(t: TestContext, raw: RawCluster) {
+  const gate = Promise.withResolvers<void>();
+  t.after(() => gate.resolve());
+  const late = raw.proxy.addRule({ on: 'Produce', fault: 'deliverLate', until: gate.promise, times: ALWAYS });
+  return {
+    /** The records of this work set out before the late ones come, and arrive behind them. */
+    async overtake(work: () => Promise<void>) {
+      raw.proxy.clearRules();
+      const behind = Promise.withResolvers<void>();
+      t.after(() => behind.resolve());
+      const next = raw.proxy.addRule({ on: 'Produce', fault: 'delayRequest', until: behind.promise });
+      const working = work();
+      await Promise.race([working, eventually('the next records are on their way', next.hits, (hits) => hits > 0)]);
+      gate.resolve();
+      await eventually('the late ones have come', late.answeredLate, (answered) => answered === late.hits());
+      behind.resolve();
+      await working;
+    },
+  };
 }
 
 /** Waits until nothing is open, and gives what a reader sees. */
@@ -27,11 +40,11 @@ async function committed(raw: RawCluster, topic: string) {
 
 testOnBroker(
   'H5: an abort of raw kafkajs overtakes what it aborts, which the next transaction then commits in place of its own',
-  async (_t, raw) => {
+  async (t, raw) => {
     const topic = await raw.createTopic();
     const producer = await raw.producer(uniqueName('overtaking'), { through: raw.proxy, client: PATIENT });
     const failing = await producer.transaction();
-    sendLate(raw);
+    const late = sendLate(t, raw);
     await assert.rejects(failing.send({ topic, messages: [{ value: 'aborted' }] }));
     raw.proxy.clearRules();
     await failing.abort();
@@ -41,9 +54,10 @@ testOnBroker(
       'nothing has come yet',
     );
 
-    raw.proxy.addRule({ on: 'Produce', fault: 'delayRequest', delayMs: BEHIND_MS });
     const next = await producer.transaction();
-    await next.send({ topic, messages: [{ value: 'acknowledged' }] });
+    await late.overtake(async () => {
+      await next.send({ topic, messages: [{ value: 'acknowledged' }] });
+    });
     await next.commit();
     assert.deepEqual(await committed(raw, topic), ['aborted']);
   },
@@ -56,12 +70,11 @@ testOnBroker(
     const tuning = { requestTimeoutMs: PATIENT.requestTimeout };
     const writer = openOurCluster(t, { ...raw, tuning }).transactionalWriter(uniqueName('ours'));
     await writer.open(noPosition, t.signal);
-    sendLate(raw);
+    const late = sendLate(t, raw);
     await assert.rejects(writer.commit([textRecord(topic, 'given up')]), { code: 'TRANSACTION_FAILED' });
     raw.proxy.clearRules();
     await writer.open(noPosition, t.signal);
-    raw.proxy.addRule({ on: 'Produce', fault: 'delayRequest', delayMs: BEHIND_MS });
-    await writer.commit([textRecord(topic, 'acknowledged')]);
+    await late.overtake(() => writer.commit([textRecord(topic, 'acknowledged')]));
     assert.deepEqual(await committed(raw, topic), ['acknowledged']);
   },
 );

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createFrameSplitter, type RequestHeader, readAnswerCorrelationId, readRequestHeader } from './kafka-wire.ts';
 import type { AppliedFault, Fault } from './tcp-proxy-faults.ts';
 
@@ -23,7 +22,7 @@ export function createProxiedConnection(options: ProxiedConnectionOptions): { cu
   const { client, broker } = options;
   const awaited = new Map<number, AppliedFault>();
   let blackHole = false;
-  let late = false;
+  let late: AppliedFault | undefined;
 
   function cut(): void {
     client.destroy();
@@ -42,10 +41,10 @@ export function createProxiedConnection(options: ProxiedConnectionOptions): { cu
       return;
     }
     if (applied?.fault === 'deliverLate') {
-      late = true;
+      late = applied;
       client.destroy();
-      await sleep(applied.delayMs);
-    } else if (applied?.fault === 'delayRequest') await sleep(applied.delayMs);
+      await applied.delay();
+    } else if (applied?.fault === 'delayRequest') await applied.delay();
     else if (applied !== undefined) awaited.set(header.correlationId, applied);
     if (!broker.destroyed) broker.write(frame);
   }
@@ -55,10 +54,13 @@ export function createProxiedConnection(options: ProxiedConnectionOptions): { cu
     const applied = awaited.get(correlationId);
     awaited.delete(correlationId);
     // Whom it was for has gone.
-    if (late) return void broker.destroy();
+    if (late) {
+      late.onAnsweredLate();
+      return void broker.destroy();
+    }
     if (blackHole || applied?.fault === 'dropAnswer') return;
     if (applied?.fault === 'cutAnswer') return cut();
-    if (applied?.fault === 'delayAnswer') await sleep(applied.delayMs);
+    if (applied?.fault === 'delayAnswer') await applied.delay();
     if (!client.destroyed && !blackHole) client.write(frame);
   }
 

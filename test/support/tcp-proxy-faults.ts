@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiName, RequestHeader } from './kafka-wire.ts';
 
 /** What happens to a request, to its answer, or to the connection that carries it. */
@@ -12,17 +13,19 @@ export type Fault =
   | 'dropAnswer'
   /** From this request on nothing passes on this connection in either direction, and it stays open. */
   | 'blackHole'
-  /** The request, and all behind it on this connection, wait for `delayMs`. */
+  /** The request, and all behind it on this connection, wait for `delayMs`, or `until`. */
   | 'delayRequest'
-  /** The client's connection is cut at once; the broker gets the request all the same, `delayMs` later. */
+  /** The client's connection is cut at once; the broker gets the request all the same, `delayMs` later, or after `until`. */
   | 'deliverLate'
-  /** The answer, and all behind it on this connection, wait for `delayMs`. */
+  /** The answer, and all behind it on this connection, wait for `delayMs`, or `until`. */
   | 'delayAnswer';
 
 export interface FaultRule {
   readonly on: ApiName | readonly ApiName[];
   readonly fault: Fault;
   readonly delayMs?: number;
+  /** Ends the waiting, in place of `delayMs`: a test that says when need not guess how long anything else takes. */
+  readonly until?: Promise<unknown>;
   /** So many matching requests pass before the rule begins; none by default. */
   readonly skip?: number;
   /** So many are hit before the rule ends; one by default. */
@@ -38,11 +41,16 @@ export interface FaultRule {
 export interface RuleHandle {
   /** How many requests the rule has hit. */
   hits(): number;
+  /** How many of those that it delivered late the broker has answered. */
+  answeredLate(): number;
 }
 
 export interface AppliedFault {
   readonly fault: Fault;
-  readonly delayMs: number;
+  /** Resolves when the delay is over. */
+  readonly delay: () => Promise<unknown>;
+  /** To be told when the broker has answered a request that it got late. */
+  readonly onAnsweredLate: () => void;
 }
 
 export interface FaultPlan {
@@ -55,6 +63,7 @@ interface ActiveRule {
   readonly rule: FaultRule;
   matched: number;
   hits: number;
+  answeredLate: number;
   burstLeft: number;
 }
 
@@ -73,9 +82,9 @@ export function createFaultPlan(): FaultPlan {
 
   return {
     add(rule) {
-      const active = { rule, matched: 0, hits: 0, burstLeft: 0 };
+      const active = { rule, matched: 0, hits: 0, answeredLate: 0, burstLeft: 0 };
       rules.push(active);
-      return { hits: () => active.hits };
+      return { hits: () => active.hits, answeredLate: () => active.answeredLate };
     },
     clear() {
       rules = [];
@@ -85,7 +94,11 @@ export function createFaultPlan(): FaultPlan {
       if (active === undefined) return undefined;
       active.hits += 1;
       active.burstLeft -= 1;
-      return { fault: active.rule.fault, delayMs: active.rule.delayMs ?? 0 };
+      const { fault, until, delayMs = 0 } = active.rule;
+      const onAnsweredLate = () => {
+        active.answeredLate += 1;
+      };
+      return { fault, delay: () => until ?? sleep(delayMs), onAnsweredLate };
     },
   };
 }
