@@ -13,7 +13,11 @@ import { ownKafkaOrSkip } from '../support/stack.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 /** The tests' broker keeps all transactions in one partition, and all consumer offsets in another. */
-const TRANSACTIONS = ['broker-1', 'data', '__transaction_state-0'];
+const TRANSACTIONS_TOPIC = '__transaction_state';
+const TRANSACTIONS = ['broker-1', 'data', `${TRANSACTIONS_TOPIC}-0`];
+/** In what the coordinator writes about a transaction: behind version, producer id, epoch and time-out. */
+const STATE_AT = 2 + 8 + 2 + 4;
+const COMPLETE_COMMIT = 4;
 const CONSUMER_OFFSETS = { topic: '__consumer_offsets', partition: 0 };
 const PAGES = ['page 1', 'page 2'] as const;
 
@@ -80,6 +84,11 @@ test('a page of a transaction that a killed coordinator has forgotten is written
     const views = await Promise.all(all.map((at) => viewPartition({ broker: kafka.brokers[0] ?? '', ...at })));
     return views.filter(({ lastStableOffset, highWatermark }) => lastStableOffset < highWatermark).length;
   };
+  const transactionStates = async () => {
+    const written = await readCommitted(heir, TRANSACTIONS_TOPIC);
+    return [...new Map(written.map(({ key, value }) => [String(key), value?.readInt8(STATE_AT)])).values()];
+  };
+  const isComplete = (state: unknown) => state === COMPLETE_COMMIT;
   const isNone = (count: number) => count === 0;
 
   const sent = Promise.withResolvers<void>();
@@ -103,8 +112,10 @@ test('a page of a transaction that a killed coordinator has forgotten is written
   }
   for (const { written } of writers) await isVisible(written, ['page 1']);
   await eventually('nothing is open', hanging, isNone);
-  await systemClock.sleep(500);
-  // All that the coordinator has written by now is what it will know after the kill.
+  // The coordinator writes down that a transaction has ended, after all its partitions know.
+  const isDone = (states: readonly unknown[]) => states.length === writers.length && states.every(isComplete);
+  await eventually('the coordinator is done', transactionStates, isDone);
+  // All that it has written by now is what it will know after the kill.
   const [transactions, copy] = [join(dataFolder, ...TRANSACTIONS), join(dataFolder, 'copy')];
   await cp(transactions, copy, { recursive: true });
   page = 2;

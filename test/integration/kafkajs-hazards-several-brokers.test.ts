@@ -4,7 +4,7 @@ import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { viewPartition } from '../support/kafka-wire-log.ts';
 import { loadRawKafkajs } from '../support/raw-kafkajs.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
+import { eventually, outcomeOf } from '../support/raw-kafkajs-cluster.ts';
 import { ownKafkaOrSkip } from '../support/stack.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { noPosition, textRecord } from '../support/tcp-proxy-cluster.ts';
@@ -46,8 +46,12 @@ async function threeBrokers(t: TestContext) {
       await admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment }] });
       await eventually(
         'every partition has its leader',
-        async () => (await admin.fetchTopicMetadata()).topics.find(({ name }) => name === topic)?.partitions ?? [],
-        (found) => found.length === 2 && found.every(({ leader, partitionId }) => leader === partitionId + 1),
+        () => outcomeOf(admin.fetchTopicMetadata()),
+        (outcome) => {
+          const topics = 'value' in outcome ? outcome.value.topics : [];
+          const found = topics.find(({ name }) => name === topic)?.partitions ?? [];
+          return found.length === 2 && found.every(({ leader, partitionId }) => leader === partitionId + 1);
+        },
       );
     },
     /** From now on the first broker answers late, and the connection to the second is cut once. */
