@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
 
-const REQUEST_TIMEOUT_MS = 600;
-const RETRIES = 5;
+/** Long enough for whatever is answered, on a slow machine too. */
+const REQUEST_TIMEOUT_MS = 1_500;
+const RETRIES = 2;
 
-testOnBroker('H13: raw kafkajs asks six times on the same dead connection', async (_t, raw) => {
+testOnBroker('H13: raw kafkajs asks again and again on the same dead connection', async (_t, raw) => {
   const topic = await raw.createTopic();
   const settings = { retry: { retries: RETRIES, initialRetryTime: 20, maxRetryTime: 50 } };
   const client = { requestTimeout: REQUEST_TIMEOUT_MS };
@@ -28,10 +29,9 @@ testOnBroker('H13: our writer leaves a dead connection after the first request w
   const writer = openOurCluster(t, { ...raw, tuning }).transactionalWriter(uniqueName('ours'));
   await writer.open(noPosition, t.signal);
   raw.proxy.addRule({ on: 'Produce', fault: 'blackHole' });
-  const begin = performance.now();
   await assert.rejects(writer.commit([textRecord(topic, 'unheard')]), { code: 'TRANSACTION_FAILED' });
-  const tookMs = performance.now() - begin;
-  assert.ok(tookMs < 3 * REQUEST_TIMEOUT_MS, `${tookMs} ms`);
+  const asked = raw.proxy.trace.filter((request) => request.api === 'Produce').length;
+  assert.equal(asked, 1, 'given up at the first request without an answer');
 
   await writer.open(noPosition, t.signal);
   await writer.commit([textRecord(topic, 'heard')]);

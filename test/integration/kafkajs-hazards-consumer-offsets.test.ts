@@ -45,6 +45,8 @@ testOnBroker('H10: of ours, only the newest holder of the transactional id commi
 
 /** Nearly half of the raw ones fail. */
 const ALONE = 40;
+/** Only where an answer is swallowed must a request be given up; long enough for those that are answered. */
+const REQUEST_TIMEOUT_MS = 2_000;
 
 testOnBroker(
   'H18: an offset alone, close behind another transaction, is refused to a raw producer, and not to ours',
@@ -81,7 +83,7 @@ for (const api of ['AddOffsetsToTxn', 'TxnOffsetCommit'] as const) {
   for (const fault of ['cutRequest', 'cutAnswer', 'dropAnswer'] satisfies Fault[]) {
     testOnBroker(`H14: our writer opens again after ${fault} of ${api}, and nothing is committed`, async (t, raw) => {
       const topic = await raw.createTopic();
-      const ours = openOurCluster(t, { ...raw, tuning: { requestTimeoutMs: 1_000 } });
+      const ours = openOurCluster(t, { ...raw, tuning: { requestTimeoutMs: REQUEST_TIMEOUT_MS } });
       const writer = ours.transactionalWriter(uniqueName('ours'));
       const offset = { groupId: uniqueName('group'), topic, partition: 0, offset: 7n };
       const position = () => ours.consumerOffset(offset.groupId, offset, t.signal);

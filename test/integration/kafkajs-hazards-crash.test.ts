@@ -37,7 +37,7 @@ testOnBroker('H15: a raw consumer whose handler threw lives on and reads nothing
 
 testOnBroker('H15: our member that was cut off for good ends its run and says so', async (t, raw) => {
   const topic = await raw.createTopic();
-  const ours = openOurCluster(t, { ...raw, tuning: { requestTimeoutMs: 500, readStallMs: 5_000 } });
+  const ours = openOurCluster(t, raw);
   const signals: AbortSignal[] = [];
   const seen: string[] = [];
   const running = ours.groupReader.run({

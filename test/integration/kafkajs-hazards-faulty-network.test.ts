@@ -91,7 +91,8 @@ testOnBroker(
   async (t, raw) => {
     const pages = { raw, topic: await raw.createTopic({ partitions: 2 }), offsets: await raw.createTopic() };
     const random = createSeededRandom(SEED);
-    const tuning = { requestTimeoutMs: 400, readStallMs: 3_000 };
+    // Fewer retries than a burst is long.
+    const tuning = { requestTimeoutMs: 400, retries: 2, maxRetryMs: 100, readStallMs: 3_000 };
     const ours = openOurCluster(t, { ...raw, tuning, random });
     const rules = FAULTS.map((rule) => raw.proxy.addRule({ times: ALWAYS, ...rule, random }));
     const recoveriesMs = (await writePages(t, ours, pages)).toSorted((a, b) => a - b);

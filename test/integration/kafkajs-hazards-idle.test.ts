@@ -14,7 +14,7 @@ const PROGRAM = join(import.meta.dirname, '../support/raw-kafkajs-idle.ts');
 
 /** What a process with one idle producer costs, in a process of its own. */
 async function idleCost(client: 'raw' | 'ours', broker: string): Promise<IdleCost> {
-  const run = promisify(execFile)(process.execPath, [PROGRAM, client, broker, String(IDLE_MS)], { timeout: 30_000 });
+  const run = promisify(execFile)(process.execPath, [PROGRAM, client, broker, String(IDLE_MS)], { timeout: 120_000 });
   return JSON.parse((await run).stdout) as IdleCost;
 }
 

@@ -11,6 +11,9 @@ const LOSSES: readonly { readonly fault: Fault; readonly committed: boolean }[] 
   { fault: 'dropRequest', committed: false },
 ];
 
+/** Only where a message is swallowed must a request be given up; long enough for those that are answered. */
+const REQUEST_TIMEOUT_MS = 2_000;
+
 for (const { fault, committed } of LOSSES) {
   const truth = committed ? 'is committed' : 'is not committed';
 
@@ -18,7 +21,7 @@ for (const { fault, committed } of LOSSES) {
     `H4: raw kafkajs is wedged for ever after ${fault} of EndTxn, and cannot tell that the page ${truth}`,
     async (_t, raw) => {
       const topic = await raw.createTopic();
-      const client = { requestTimeout: 1_000 };
+      const client = { requestTimeout: REQUEST_TIMEOUT_MS };
       const producer = await raw.producer(uniqueName('wedged'), { through: raw.proxy, client });
       const transaction = await producer.transaction();
       await transaction.send({ topic, messages: [{ value: 'page' }] });
@@ -39,7 +42,7 @@ for (const { fault, committed } of LOSSES) {
     `H4: our writer opens again after ${fault} of EndTxn, and reads that the page ${truth}`,
     async (t, raw) => {
       const topic = await raw.createTopic();
-      const ours = openOurCluster(t, { ...raw, tuning: { requestTimeoutMs: 1_000 } });
+      const ours = openOurCluster(t, { ...raw, tuning: { requestTimeoutMs: REQUEST_TIMEOUT_MS } });
       const writer = ours.transactionalWriter(uniqueName('ours'));
       await writer.open(noPosition, t.signal);
       const rule = raw.proxy.addRule({ on: 'EndTxn', fault });

@@ -1,33 +1,40 @@
 import type { Kafka } from 'kafkajs';
-import { uniqueName } from './raw-kafkajs-cluster.ts';
+import { eventually, uniqueName } from './raw-kafkajs-cluster.ts';
+
+const WITHIN_MS = 60_000;
 
 export interface RawReading {
   /** Keys and values of partition 0 as raw kafkajs' read_committed consumer gave them, in order. */
   readonly records: { readonly offset: number; readonly key: string | null; readonly value: string | null }[];
-  /** False when the deadline came first. */
+  /** False when the reading was given up. */
   readonly reachedEnd: boolean;
 }
 
 /**
- * Reads partition 0 with raw kafkajs' consumer from the beginning until its position reaches `end`, or the deadline.
- * The consumer's group is deleted afterwards.
+ * Reads partition 0 with raw kafkajs' consumer from the beginning until its position reaches `end`, or until `isStuck`
+ * says that it never will.
+ *
+ * @throws Error when neither happens in time.
  */
 export async function readWithRawConsumer(
   kafka: Kafka,
-  options: { readonly topic: string; readonly end: number; readonly withinMs: number },
+  options: {
+    readonly topic: string;
+    readonly end: number;
+    readonly isStuck?: (records: RawReading['records']) => boolean;
+  },
 ): Promise<RawReading> {
-  const groupId = uniqueName('raw-reader');
   const consumer = kafka.consumer({
-    groupId,
+    groupId: uniqueName('raw-reader'),
     maxWaitTimeInMs: 100,
     sessionTimeout: 6_000,
     heartbeatInterval: 1_000,
     allowAutoTopicCreation: false,
   });
   const records: RawReading['records'] = [];
-  const { promise: reached, resolve: reach } = Promise.withResolvers<boolean>();
+  let reachedEnd = false;
   consumer.on('consumer.end_batch_process', ({ payload }) => {
-    if (Number(payload.lastOffset) + 1 >= options.end) reach(true);
+    if (Number(payload.lastOffset) + 1 >= options.end) reachedEnd = true;
   });
   await consumer.connect();
   await consumer.subscribe({ topic: options.topic, fromBeginning: true });
@@ -41,13 +48,7 @@ export async function readWithRawConsumer(
       });
     },
   });
-  const deadline = setTimeout(() => reach(false), options.withinMs);
-  const reachedEnd = await reached;
-  clearTimeout(deadline);
-  await consumer.disconnect();
-  const admin = kafka.admin();
-  await admin.connect();
-  await admin.deleteGroups([groupId]);
-  await admin.disconnect();
+  const isOver = () => reachedEnd || options.isStuck?.(records) === true;
+  await eventually('the end is reached', isOver, Boolean, WITHIN_MS).finally(() => consumer.disconnect());
   return { records, reachedEnd };
 }
