@@ -15,29 +15,30 @@ test('a broker killed hard in mid-work, coordinator included, costs no record, d
   const kafka = await ownKafkaOrSkip(t);
   if (!kafka) return;
   const options = { brokers: kafka.brokers, clientId: 'restart', clock: systemClock, random: Math.random, log: silent };
-  // Requests into a dead broker fail fast, so that the test does; the rest is as in production.
-  const cluster = connectKafka({ ...options, tuning: { requestTimeoutMs: 3_000 } });
+  // Requests into a dead broker fail fast, so that the test does, and a slow machine may take minutes to start one; the
+  // rest is as in production.
+  const cluster = connectKafka({ ...options, tuning: { requestTimeoutMs: 3_000, openGraceMs: 200_000 } });
   t.after(() => cluster.close());
   const { name } = await createTopic(cluster);
   const writer = cluster.transactionalWriter(`${name}-writer`, { settles: [{ topic: name, partition: 0 }] });
-  const killed = Promise.withResolvers<void>();
+  const restarted = Promise.withResolvers<number>();
   let kills = 0;
-  let recoveredMs = 0;
+  let workingAtMs: number | undefined;
 
-  const committed = await writePages(cluster, name, writer, async (page, failedAtMs) => {
+  const committed = await writePages(cluster, name, writer, async (page, hasFailed) => {
     if (page === PAGES_BEFORE && kills++ === 0) {
       kafka
         .kill()
         .then(() => kafka.restart())
-        .then(killed.resolve, killed.reject);
+        .then(() => restarted.resolve(performance.now()), restarted.reject);
     }
-    if (failedAtMs !== undefined) recoveredMs = Math.max(recoveredMs, performance.now() - failedAtMs);
+    if (hasFailed) workingAtMs = performance.now();
   });
-  await killed.promise;
-  assert.ok(recoveredMs > 0, 'the kill hit the work');
-  assert.ok(recoveredMs < 60_000);
+  const recoveredMs = (workingAtMs ?? 0) - (await restarted.promise);
+  assert.ok(workingAtMs !== undefined, 'the kill hit the work');
+  assert.ok(recoveredMs < 60_000, `${recoveredMs} ms`);
   assert.deepEqual(committed, pageValues(PAGES_BEFORE + PAGES_AFTER));
-  t.diagnostic(`working again ${Math.round(recoveredMs)} ms after the failure`);
+  t.diagnostic(`working again ${Math.round(recoveredMs)} ms after the broker was ready`);
 });
 
 function pageValues(pages: number): string[] {
@@ -49,21 +50,21 @@ async function writePages(
   cluster: KafkaCluster,
   topic: string,
   writer: TransactionalWriter,
-  onPage: (page: number, failedAtMs: number | undefined) => Promise<void>,
+  onPage: (page: number, hasFailed: boolean) => Promise<void>,
 ): Promise<string[]> {
-  const signal = AbortSignal.timeout(100_000);
+  const signal = AbortSignal.timeout(400_000);
   const values = async () => (await readCommitted(cluster, topic)).map(({ value }) => String(value));
   let next = (await writer.open(values, signal)).length;
-  let failedAtMs: number | undefined;
+  let hasFailed = false;
   while (next < PAGES_BEFORE + PAGES_AFTER) {
-    await onPage(next, failedAtMs);
-    failedAtMs = undefined;
+    await onPage(next, hasFailed);
+    hasFailed = false;
     const [value = ''] = pageValues(next + 1).slice(-1);
     try {
       await writer.commit([{ topic, partition: 0, key: null, value: Buffer.from(value), headers: {} }]);
       next += 1;
     } catch {
-      failedAtMs = performance.now();
+      hasFailed = true;
       next = (await writer.open(values, signal)).length;
     }
   }

@@ -42,7 +42,7 @@ kafkaTest('a member that is killed in mid-work loses no record and answers none 
     expected.push(value);
   };
   const members = [startMember(t, broker, input, output), startMember(t, broker, input, output)];
-  const deadline = AbortSignal.timeout(60_000);
+  const deadline = AbortSignal.timeout(120_000);
   for (let kill = 0; kill < KILLS; kill++) {
     while (members.some((member) => member.assigned() === 0)) {
       deadline.throwIfAborted();
@@ -54,6 +54,6 @@ kafkaTest('a member that is killed in mid-work loses no record and answers none 
   }
   const answers = async () => (await readCommitted(cluster, output, ALL)).map(({ value }) => String(value));
   const all = (values: readonly string[]) => values.length >= expected.length;
-  await eventually('every record is answered', answers, all, 60_000);
+  await eventually('every record is answered', answers, all, 120_000);
   assert.deepEqual((await answers()).sort(), expected.sort());
 });

@@ -9,7 +9,7 @@ import { eventually } from './raw-kafkajs-cluster.ts';
 
 const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 40_000;
 
 /** The promises of `GroupReader` and of consumer offsets, run against memory and against a real broker. */
 export function testGroupContract(
@@ -17,7 +17,7 @@ export function testGroupContract(
   connect: (t: TestContext) => Promise<ContractSubject | undefined>,
 ): void {
   const contract = (title: string, body: (parts: Parts) => Promise<void>) =>
-    test(`${name}: ${title}`, { timeout: 90_000 }, async (t) => {
+    test(`${name}: ${title}`, { timeout: 300_000 }, async (t) => {
       const subject = await connect(t);
       if (subject === undefined) return;
       t.after(() => subject.cluster.close());
