@@ -37,6 +37,10 @@ test('nothing is late before a stop is asked for, and only so long after it', as
   assert.match(String(deadline.signal.reason), /took longer than \d+ ms/);
 });
 
+test('who is killed after ten seconds has two of them left to end in', () => {
+  assert.ok(STOP_DEADLINE_MS <= 8_000, `${STOP_DEADLINE_MS} ms`);
+});
+
 test('a stop that ended in time is never late, and leaves no timer behind', async () => {
   const { clock, sleeps } = heldClock();
   const deadline = createStopDeadline(AbortSignal.abort(), clock);
