@@ -57,7 +57,7 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_MS}ms } } }`;
     return priced < INSTRUMENTS ? `${priced} are priced` : null;
   });
   const tookMs = performance.now() - assignedMs;
-  const { ageMaxMs, overdue } = started.fields.freshness();
+  const { ageMaxMs } = started.fields.freshness();
   await second.stop();
 
   const slowestMs = Math.max(...batchesOf(second).map(({ askMs, commitMs }) => askMs + commitMs));
@@ -65,7 +65,7 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_MS}ms } } }`;
   const dueMs = REFRESH_MS + LATE_MS + 2 * slowestMs;
   assert.ok(tookMs < dueMs, `it took ${tookMs} ms until all were fresh, not ${dueMs}`);
   assert.ok(tookMs > REFRESH_MS / 2, `all were asked for within ${tookMs} ms of the start: a stampede`);
-  assert.equal(overdue, 0);
+  assert.ok(ageMaxMs < dueMs, `the oldest is ${ageMaxMs} ms old, not ${dueMs}`);
   const after = calls.slice(callsBefore);
   for (const atMs of after) {
     const within = after.filter((other) => other >= atMs && other < atMs + WINDOW_MS).length;
