@@ -77,6 +77,7 @@ test('an offset is set as it is given, in its form only', { timeout: 300_000 }, 
   const set = await scene.spconnect('offsets set instruments --since 17-0 --execute --output json');
   assert.equal(set.code, 0, set.stderr);
   assert.match(set.stderr, /was changed\. No record tells when/);
+  await fenceSource(scene.kafka, scene.prefix);
   const [{ offset }] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
   assert.deepEqual([offset.since, offset.serverDate], ['17-0', '1970-01-01T00:00:00.000Z']);
 
