@@ -23,7 +23,7 @@ kafkaTest(
 
     // The first choice is the frozen one.
     const brokers = [`127.0.0.1:${port}`, ...stack.brokers];
-    const cluster = kafka.connect({ brokers, random: () => 0, tuning: { requestTimeoutMs: 1_000, openGraceMs: 0 } });
+    const cluster = kafka.connect({ brokers, random: () => 0, tuning: { requestTimeoutMs: 3_000, openGraceMs: 0 } });
     const writer = cluster.transactionalWriter(topic.name);
     await writer.open(async () => (await readCommitted(cluster, topic.name)).length, t.signal);
     assert.ok(sockets.size > 0, 'it was asked first');
