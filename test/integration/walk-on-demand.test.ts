@@ -112,7 +112,7 @@ scene('a running connector walks again within seconds of being asked, once, also
   const second = await walks(first, 2);
   const tookMs = Math.round(performance.now() - askedMs);
   t.diagnostic(`from the command's end to the walk's: ${tookMs} ms`);
-  assert.ok(tookMs < 10_000, `${tookMs} ms`);
+  assert.ok(tookMs < 30_000, `${tookMs} ms`);
   assert.deepEqual([second.walk, second.unchanged, second.added], [2, INSTRUMENTS, 0]);
   assert.equal(
     first.seen.find(({ name, fields }) => name === 'walkStarted' && fields.walk === 2)?.fields.why,
