@@ -36,6 +36,8 @@ marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: ${CALLS_PER_
 prices: { kinds: { overview: { refreshInterval: ${REFRESH_MS}ms } } }`;
   const start = () => startConnector(t, { stack, simulator, prefix, more });
   const first = await start();
+  // Before it nobody knows whether the topics are there.
+  await first.event('walkCompleted');
   await onceRight(async () => {
     const { waiting, all } = await unansweredInputs(kafka, prefix);
     return all < INSTRUMENTS || waiting > 0 ? `${waiting} of ${all} wait` : null;
