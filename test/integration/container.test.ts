@@ -32,6 +32,8 @@ before(async () => {
     HOME,
     PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
     npm_config_prefer_offline: 'true',
+    // By itself it waits five minutes for an answer before it asks again.
+    npm_config_fetch_timeout: '60000',
   });
   sandbox = await createImageSandbox(image);
 });

@@ -3,7 +3,7 @@ import { cp, mkdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 
-const RUN_LIMIT_MS = 240_000;
+const RUN_LIMIT_MS = 600_000;
 
 /** One instruction of a Dockerfile, its continued lines joined. */
 export interface Instruction {
