@@ -7,7 +7,7 @@ import { switchablePort } from '../../support/switchable-port.ts';
 import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
 
 for (const command of ['tail instruments', 'topics verify']) {
-  test(`${command} is stopped at once while Kafka does not answer`, { timeout: 60_000 }, async (t) => {
+  test(`${command} is stopped at once while Kafka does not answer`, { timeout: 240_000 }, async (t) => {
     const port = await switchablePort(t, 'hang');
     const file = await settingsFile(t, settingsText());
     const stack = { ...NOWHERE, brokers: [port.address] };

@@ -9,7 +9,7 @@ import { skippingClock } from '../../support/manual-clock.ts';
 import type { RecordedEvent } from '../../support/recorded-events.ts';
 import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 /** Turns in which a member would open its writer again many times over. */
 const MANY_TURNS = 300;
 
