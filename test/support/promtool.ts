@@ -7,8 +7,8 @@ import { cachedFolder, cacheRoot } from '../../src/demo/cached-folder.ts';
 import { systemClock } from '../../src/support/clock.ts';
 
 const run = promisify(execFile);
-const DOWNLOAD_TIMEOUT_MS = 60_000;
-const CHECK_TIMEOUT_MS = 60_000;
+const DOWNLOAD_TIMEOUT_MS = 240_000;
+const CHECK_TIMEOUT_MS = 300_000;
 
 /** Prometheus' own checks: the exit code, and all that it printed. */
 export interface Promtool {
