@@ -39,7 +39,7 @@ export async function startBrowser(t: TestContext, { program, env }: Chromium): 
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     child.stderr.destroy();
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    await rm(profile, { recursive: true, force: true, maxRetries: 10 });
   });
   const socket = new WebSocket(await debuggerUrl(child.stderr));
   await once(socket, 'open');

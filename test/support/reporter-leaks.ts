@@ -3,12 +3,18 @@
 
 import { after } from 'node:test';
 
-const END_LIMIT_MS = 10_000;
+const END_LIMIT_MS = 30_000;
 
-after(() => {
+after((context) => {
+  // The file's own hooks come after this one and may have much to tidy up: the one that is added here is the last.
+  if ('after' in context) context.after(watch);
+  else watch();
+});
+
+function watch(): void {
   setTimeout(() => {
     const open = process.getActiveResourcesInfo().filter((name) => name !== 'Timeout' && name !== 'PipeWrap');
     console.error(`The tests ended, but not their process: still open are ${open.join(', ') || 'timers or pipes'}.`);
     process.exit(1);
   }, END_LIMIT_MS).unref();
-});
+}
