@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { adminWorld } from '../support/admin-connector.ts';
 import { fenceSource } from '../support/at-rest.ts';
 import { startCommand } from '../support/connector-command.ts';
+import { eventually } from '../support/eventually.ts';
 import { listeningAddresses } from '../support/listening-ports.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
 import type { RecordedEvent } from '../support/recorded-events.ts';
 
 const INSTRUMENTS = 60;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fenceSource } from '../support/at-rest.ts';
 import { commandScene } from '../support/command-scene.ts';
+import { eventually } from '../support/eventually.ts';
 import { readCommitted } from '../support/kafka-real.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
 
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
 // Of a wrong type and with what clears a terminal.

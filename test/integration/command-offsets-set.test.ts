@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fenceOperators, fenceSource } from '../support/at-rest.ts';
 import { commandScene } from '../support/command-scene.ts';
+import { eventually } from '../support/eventually.ts';
 import { readCommitted } from '../support/kafka-real.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
 
 test('a stream goes on where it was at a time, and repeats nothing from before', { timeout: 300_000 }, async (t) => {
   const scene = await commandScene(t, { source: { pollInterval: '100ms' } });

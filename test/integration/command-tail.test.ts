@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { commandScene } from '../support/command-scene.ts';
 import { connectorEnvironment, settingsText } from '../support/connector-process.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { settingsFile } from '../support/settings-file.ts';
 import { runWith } from '../unit/cli/terminal.ts';
 

@@ -4,17 +4,18 @@ import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { freePorts } from '../../src/demo/free-ports.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { connectorEnvironment, watchProcess } from '../support/connector-process.ts';
 import { buildInFolders, type FolderImage, parseDockerfile } from '../support/dockerfile.ts';
+import { eventually } from '../support/eventually.ts';
 import { createImageSandbox, type ImageSandbox } from '../support/image-sandbox.ts';
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 
 const STOP_LIMIT_MS = 10_000;
 const READY_LIMIT_MS = 180_000;
+const isZero = (code: number | null) => code === 0;
 const root = resolve(import.meta.dirname, '../..');
 const instructions = parseDockerfile(readFileSync(join(root, 'Dockerfile'), 'utf8'));
 const { version, devDependencies, optionalDependencies } = JSON.parse(
@@ -38,14 +39,6 @@ before(async () => {
   sandbox = await createImageSandbox(image);
 });
 after(() => rm(folder, { recursive: true, force: true }));
-
-async function eventually(holds: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = AbortSignal.timeout(READY_LIMIT_MS);
-  while (!(await holds())) {
-    assert.ok(!deadline.aborted, `not ${what} within ${READY_LIMIT_MS} ms`);
-    await pause(200);
-  }
-}
 
 /** Runs a program of the image to its end. */
 async function runToEnd(command: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -126,9 +119,9 @@ test('the image runs read-only, without capabilities, as user 65532, and stops i
   t.after(() => connector.child.kill('SIGKILL'));
   // The check of the image itself, and the one that compose waits for.
   const ready = ['node', 'dist/cli/health-probe.js', `http://127.0.0.1:${port}/readyz`];
-  await eventually(async () => (await runToEnd(ready)).code === 0, 'ready');
+  await eventually('ready', async () => (await runToEnd(ready)).code, isZero, READY_LIMIT_MS);
   const health = async () => (await runToEnd(image.healthCheck, { ADMIN_PORT: String(port) })).code;
-  await eventually(async () => (await health()) === 0, 'healthy');
+  await eventually('healthy', health, isZero, READY_LIMIT_MS);
   await connector.line('walk completed');
   if (sandbox.confinement === 'as a container') {
     const status = readFileSync(`/proc/${connector.child.pid}/status`, 'utf8');
@@ -189,7 +182,7 @@ test('simulated provider and connector of the compose file get healthy with thei
       await running.ended;
     });
     const [, ...check] = services[name].healthcheck.test.map(reached);
-    await eventually(async () => (await runToEnd(check)).code === 0, `healthy: ${name}`);
+    await eventually(`healthy: ${name}`, async () => (await runToEnd(check)).code, isZero, READY_LIMIT_MS);
     if (name === 'connector') await running.line('walk completed');
   }
 });

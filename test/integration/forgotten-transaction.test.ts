@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import { connectKafka, type KafkaOptions } from '../../src/kafka/kafkajs-cluster.ts';
 import type { WriterOptions } from '../../src/kafka/transactional-writer.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { createTopic, hookTransactions, readCommitted } from '../support/kafka-real.ts';
 import { viewPartition } from '../support/kafka-wire-log.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
 import { ownKafkaOrSkip } from '../support/stack.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };

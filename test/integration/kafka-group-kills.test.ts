@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { eventually } from '../support/eventually.ts';
 import { createTopic, kafkaTest, readCommitted } from '../support/kafka-real.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
 import { stackOrSkip } from '../support/stack.ts';
 
 const PARTITIONS = 4;

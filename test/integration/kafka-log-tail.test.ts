@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { testLogTailContract } from '../support/kafka-contract-tail.ts';
 import { createTopic, kafkaOrSkip, kafkaTest } from '../support/kafka-real.ts';
-import { eventually, testOnBroker } from '../support/raw-kafkajs-cluster.ts';
+import { testOnBroker } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
 
 testLogTailContract('kafka', async (t) => {

@@ -6,9 +6,9 @@ import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
 import type { TransactionalWriter } from '../../src/kafka/transactional-writer.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { eventually, outcomeOf } from '../support/eventually.ts';
 import { readCommitted } from '../support/kafka-real.ts';
 import { loadRawKafkajs } from '../support/raw-kafkajs.ts';
-import { eventually, outcomeOf } from '../support/raw-kafkajs-cluster.ts';
 import { ownKafkaOrSkip } from '../support/stack.ts';
 import { textRecord } from '../support/tcp-proxy-cluster.ts';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
 
 /** Long enough for whatever is answered, on a slow machine too. */

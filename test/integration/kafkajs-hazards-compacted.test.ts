@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { eventually } from '../support/eventually.ts';
 import type { PartitionView } from '../support/kafka-wire-log.ts';
-import { eventually, type RawCluster, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { type RawCluster, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { readWithRawConsumer } from '../support/raw-kafkajs-reader.ts';
 import { openOurCluster } from '../support/tcp-proxy-cluster.ts';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, readValues, textRecord } from '../support/tcp-proxy-cluster.ts';
 import type { Fault } from '../support/tcp-proxy-faults.ts';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
 
 testOnBroker('H15: a raw consumer whose handler threw lives on and reads nothing', async (t, raw) => {

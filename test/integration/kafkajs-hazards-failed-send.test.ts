@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { eventually, outcomeOf, type RawCluster, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { eventually, outcomeOf } from '../support/eventually.ts';
+import { type RawCluster, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, readValues, textRecord } from '../support/tcp-proxy-cluster.ts';
 
 /** A producer used again after a failure loses records nearly every time; the other times it is refused. */

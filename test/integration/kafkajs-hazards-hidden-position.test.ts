@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { eventually, type RawCluster, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { type RawCluster, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { readWithRawConsumer } from '../support/raw-kafkajs-reader.ts';
 import { openOurCluster, readValues } from '../support/tcp-proxy-cluster.ts';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
 
 testOnBroker('H16: raw kafkajs accepts a send outside the transaction of a transactional producer', async (_t, raw) => {

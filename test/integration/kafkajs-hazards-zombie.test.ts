@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
 
 testOnBroker('H12: an idle raw zombie begins and aborts transactions without asking the broker', async (_t, raw) => {

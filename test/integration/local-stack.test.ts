@@ -13,6 +13,7 @@ import { startKafka } from '../../src/demo/kafka-cluster.ts';
 import { acceptsConnections, answersApiVersions, hostAndPort } from '../../src/demo/probes.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { isRunning } from '../support/running-process.ts';
 import { orSkip } from '../support/stack.ts';
 
@@ -45,15 +46,6 @@ function children(): string[] {
   return ours.map(([, , , command = '']) => command).filter((command) => !command.includes('ps -A -o'));
 }
 
-async function eventually(holds: () => Promise<boolean>): Promise<boolean> {
-  const deadlineMs = performance.now() + LIMIT_MS;
-  while (performance.now() < deadlineMs) {
-    if (await holds()) return true;
-    await systemClock.sleep(50);
-  }
-  return false;
-}
-
 function answers(broker: string): Promise<boolean> {
   const { host, port } = hostAndPort(broker);
   return answersApiVersions(host, port);
@@ -61,7 +53,7 @@ function answers(broker: string): Promise<boolean> {
 
 /** What was killed is gone once the system has come to it. */
 async function assertNothingIsLeft(folder?: string): Promise<void> {
-  await eventually(async () => children().length === 0);
+  await eventually('the processes are gone', children, ({ length }) => length === 0, LIMIT_MS);
   assert.deepEqual([children(), folder === undefined ? [] : await readdir(folder)], [[], []]);
 }
 
@@ -70,7 +62,7 @@ test('a stack started with Java answers, and leaves no process, no port and no f
   const stack = await orSkip(t, () => startJavaStack(context()));
   if (!stack) return;
   const [broker = ''] = stack.brokers;
-  assert.equal(await eventually(() => answers(broker)), true);
+  await eventually('the broker answers', () => answers(broker), Boolean, LIMIT_MS);
   assert.deepEqual(await (await fetch(`${stack.registryUrl}/subjects`)).json(), []);
   assert.equal(children().filter((line) => line.includes('kafka.Kafka')).length, 1);
   await stack.stop();
@@ -93,7 +85,7 @@ test('a broker that is killed comes back on its port with its data', async (t) =
   await kafka.kill();
   assert.deepEqual([kafka.pids(), pids.map(isRunning), await answers(broker)], [[], [false], false]);
   await kafka.restart();
-  assert.equal(await eventually(() => answers(broker)), true);
+  await eventually('the broker answers', () => answers(broker), Boolean, LIMIT_MS);
   assert.notDeepEqual(kafka.pids(), pids);
   assert.equal(await identity(), before);
   // Here and not only after the test: the folder is removed first then, and must not be written to any more.
@@ -109,7 +101,7 @@ test('an interrupted start leaves no process and no folder', async (t) => {
   const reason = new Error('Ctrl-C');
   const start = startKafka(context(interrupted.signal));
   const refused = assert.rejects(start, reason);
-  await eventually(async () => children().some((line) => line.includes('kafka.Kafka')));
+  await eventually('a broker runs', children, (lines) => lines.some((line) => line.includes('kafka.Kafka')), LIMIT_MS);
   interrupted.abort(reason);
   await refused;
   await assertNothingIsLeft(folder);
@@ -146,8 +138,19 @@ test('a process that is killed hard takes its Kafka and its folder with it', asy
   });
   if (!told) return;
   const { pids, brokers } = told;
-  assert.equal(await eventually(() => answers(brokers[0] ?? '')), true);
+  await eventually('the broker answers', () => answers(brokers[0] ?? ''), Boolean, LIMIT_MS);
   victim.kill('SIGKILL');
   await once(victim, 'exit');
-  assert.equal(await eventually(async () => !pids.some(isRunning) && (await readdir(folder)).length === 0), true);
+  await eventually(
+    'no process runs',
+    () => pids.filter(isRunning),
+    ({ length }) => length === 0,
+    LIMIT_MS,
+  );
+  await eventually(
+    'the folder is empty',
+    () => readdir(folder),
+    ({ length }) => length === 0,
+    LIMIT_MS,
+  );
 });

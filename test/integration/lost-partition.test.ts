@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { GroupReaderOptions } from '../../src/kafka/group-reader.ts';
 import type { GroupSharing } from '../../src/kafka/group-sharing.ts';
-import { eventually, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
 
 /** Nothing but the end of the session is to end the first owner's time, however long the test keeps its heartbeat. */

@@ -10,9 +10,9 @@ import {
   settingsText,
   startKillableConnector,
 } from '../support/connector-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
 import type { KillMoment } from '../support/killing-kafka.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
 import { isStopped } from '../support/running-process.ts';
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 import { universeViolations } from '../support/universe-log.ts';

@@ -6,8 +6,8 @@ import { createSimulator, type Simulator } from '../../src/simulator/simulator.t
 import { fenceSource, SOURCE_PARTITION } from '../support/at-rest.ts';
 import { type ConnectorCommand, logLines, plainText, startCommand } from '../support/connector-command.ts';
 import type { ConnectorProcess } from '../support/connector-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
 import { stackOrSkip, type TestStack, uniquePrefix } from '../support/stack.ts';
 
 const INSTRUMENTS = 150;

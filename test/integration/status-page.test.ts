@@ -6,7 +6,7 @@ import { ConnectorError } from '../../src/errors.ts';
 import { type AdminScene, makeReady, startAdminScene } from '../support/admin-scene.ts';
 import { startBrowser } from '../support/browser.ts';
 import { findChromium } from '../support/chromium.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
+import { eventually } from '../support/eventually.ts';
 
 const SCREENS = {
   'light-wide': { scheme: 'light', width: 1_280, height: 900, back: 'rgb(246, 247, 249)' },

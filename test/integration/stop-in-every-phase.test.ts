@@ -5,9 +5,9 @@ import { createSimulator, type Simulator } from '../../src/simulator/simulator.t
 import { fenceSource, SOURCE_KEY, SOURCE_PARTITION } from '../support/at-rest.ts';
 import { logLines, startCommand } from '../support/connector-command.ts';
 import type { ConnectorProcess } from '../support/connector-process.ts';
+import { eventually } from '../support/eventually.ts';
 import type { PartitionView } from '../support/kafka-wire-log.ts';
 import { viewPartition } from '../support/kafka-wire-log.ts';
-import { eventually } from '../support/raw-kafkajs-cluster.ts';
 import { ownKafkaOrSkip, stackOrSkip, type TestStack, uniquePrefix } from '../support/stack.ts';
 import { switchablePort } from '../support/switchable-port.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import type { SimulatorOptions } from '../../src/simulator/options.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { eventually } from '../support/eventually.ts';
 import { kafkaOrSkip } from '../support/kafka-real.ts';
 import { type RunningConnector, startConnector } from '../support/running-connector.ts';
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
@@ -48,14 +49,6 @@ function scene(
   });
 }
 
-async function until(what: string, isTrue: () => boolean): Promise<void> {
-  const deadline = AbortSignal.timeout(PATIENCE_MS);
-  while (!isTrue()) {
-    assert.ok(!deadline.aborted, `${PATIENCE_MS} ms passed without: ${what}`);
-    await pause(25);
-  }
-}
-
 function committed(connectors: readonly RunningConnector[]): number {
   return connectors
     .flatMap(({ seen }) => seen)
@@ -97,14 +90,19 @@ scene(
   async (_t, { simulator, start, atRest }) => {
     simulator.change(50);
     const first = await start();
-    await until('the start is committed', () => simulator.requests.count('events') > 0);
+    await eventually('the start is committed', () => simulator.requests.count('events') > 0, Boolean, PATIENCE_MS);
     simulator.change(400);
-    await until('something is committed', () => committed([first]) > 0);
+    await eventually('something is committed', () => committed([first]) > 0, Boolean, PATIENCE_MS);
     await first.stop();
     simulator.change(400);
     const second = await start();
     const last = [...simulator.ledger.events()].filter(({ hidden }) => !hidden).at(-1)?.offset ?? '';
-    await until('the stream is read', () => simulator.requests.last.at(-1)?.query.includes(last) ?? false);
+    await eventually(
+      'the stream is read',
+      () => simulator.requests.last.at(-1)?.query.includes(last) ?? false,
+      Boolean,
+      PATIENCE_MS,
+    );
     await second.stop();
 
     const { records, offsets, deadLetters, notifications } = await atRest();
@@ -132,13 +130,13 @@ scene(
     };
     trigger(250);
     const first = await start();
-    await until('250 checks are committed', () => committed([first]) === 250);
+    await eventually('250 checks are committed', () => committed([first]) === 250, Boolean, PATIENCE_MS);
     await first.stop();
     trigger(60);
     const second = await start();
-    await until('310 checks are committed', () => committed([first, second]) === 310);
+    await eventually('310 checks are committed', () => committed([first, second]) === 310, Boolean, PATIENCE_MS);
     trigger(1);
-    await until('311 checks are committed', () => committed([first, second]) === 311);
+    await eventually('311 checks are committed', () => committed([first, second]) === 311, Boolean, PATIENCE_MS);
     await second.stop();
 
     const { records, offsets, notifications } = await atRest();
@@ -159,15 +157,15 @@ scene(
     const trigger = (count: number) => ids.slice(0, count).map((id) => simulator.triggerCheck(id));
     const source = await start();
     trigger(3);
-    await until('the first checks are committed', () => committed([source]) === 3);
+    await eventually('the first checks are committed', () => committed([source]) === 3, Boolean, PATIENCE_MS);
     const { since } = source.seen.find(({ name }) => name === 'checksCommitted')?.fields ?? {};
     trigger(3);
-    await until('more checks are committed', () => committed([source]) === 6);
+    await eventually('more checks are committed', () => committed([source]) === 6, Boolean, PATIENCE_MS);
     const value = JSON.stringify(`${simulator.referenceDataUrl}/v1/pretradechecks?since=${since}`);
     const edits = [{ pointer: '/links/next', value }];
     simulator.injectFaults([{ match: 'pre-trade-checks', count: 3, fault: { kind: 'edit', edits } }]);
     trigger(3);
-    await until('all checks are committed', () => committed([source]) >= 9);
+    await eventually('all checks are committed', () => committed([source]) >= 9, Boolean, PATIENCE_MS);
     await source.stop();
     const discarded = source.seen.filter(({ name }) => name === 'answerDiscarded').map(({ fields }) => fields.why);
     assert.ok(discarded.length >= 2 && discarded.every((why) => why === 'stuck'), discarded.join());
@@ -191,9 +189,9 @@ for (const expiredSince of [410, 'empty', 'oldest'] as const) {
     { simulator: { expiredSince } },
     async (_t, { simulator, start, atRest }) => {
       const first = await start();
-      await until('the start is committed', () => simulator.requests.count('events') > 0);
+      await eventually('the start is committed', () => simulator.requests.count('events') > 0, Boolean, PATIENCE_MS);
       simulator.change(10);
-      await until('something is committed', () => committed([first]) > 0);
+      await eventually('something is committed', () => committed([first]) > 0, Boolean, PATIENCE_MS);
       await pause(300);
       await first.stop();
       simulator.change(20);
@@ -203,10 +201,10 @@ for (const expiredSince of [410, 'empty', 'oldest'] as const) {
       const second = await start();
       const kinds = () => second.seen.flatMap(({ name, fields }) => (name === 'notified' ? [fields.kind] : []));
       const isHealed = () => kinds().includes(expiredSince === 'oldest' ? 'gapSuspected' : 'gapProven');
-      await until('the gap is notified', isHealed);
+      await eventually('the gap is notified', isHealed, Boolean, PATIENCE_MS);
       const before = committed([second]);
       simulator.publish({ kind: 'newissue' });
-      await until('an event comes after the gap', () => committed([second]) > before);
+      await eventually('an event comes after the gap', () => committed([second]) > before, Boolean, PATIENCE_MS);
       await second.stop();
 
       const { notifications, offsets, records } = await atRest();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Chromium } from './chromium.ts';
-import { eventually } from './raw-kafkajs-cluster.ts';
+import { eventually } from './eventually.ts';
 
 const START_TIMEOUT_MS = 180_000;
 const CALL_TIMEOUT_MS = 120_000;

@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test';
 import type { ReadBatch, TopicPartition } from '../../src/kafka/group-reader.ts';
 import { untilAborted } from '../../src/support/until-aborted.ts';
 import { type AnsweringMember, answerInputs } from './answering-member.ts';
+import { eventually } from './eventually.ts';
 import type { ContractSubject } from './kafka-contract.ts';
-import { eventually } from './raw-kafkajs-cluster.ts';
 
 const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, ISocketFactory, Kafka, KafkaConfig, Producer, ProducerConfig } from 'kafkajs';
 import { type PartitionView, viewPartition } from './kafka-wire-log.ts';
 import { loadRawKafkajs } from './raw-kafkajs.ts';
@@ -13,8 +12,6 @@ const PRODUCER_SETTINGS = {
   transactionTimeout: 60_000,
   retry: { retries: 5, initialRetryTime: 20, maxRetryTime: 400 },
 } as const satisfies ProducerConfig;
-
-const POLL_MS = 25;
 
 export interface RawProducerOptions {
   readonly through?: TcpProxy;
@@ -122,35 +119,4 @@ async function openRawCluster(t: TestContext, broker: string): Promise<RawCluste
 
 export function uniqueName(stem: string): string {
   return `${stem}-${randomUUID().slice(0, 12)}`;
-}
-
-/** Asks again until the answer satisfies, and fails with `what` and the last answer when `withinMs` is over. */
-export async function eventually<Answer>(
-  what: string,
-  ask: () => Promise<Answer> | Answer,
-  satisfies: (answer: Answer) => boolean,
-  withinMs = 60_000,
-): Promise<Answer> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const answer = await ask();
-    if (satisfies(answer)) return answer;
-    if (performance.now() > deadline) {
-      throw new Error(`Not within ${withinMs} ms: ${what}. Last: ${JSON.stringify(answer, bigintAsText)}`);
-    }
-    await sleep(POLL_MS);
-  }
-}
-
-function bigintAsText(_name: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? value.toString() : value;
-}
-
-/** How a promise ended, as a value. */
-export async function outcomeOf<Value>(promise: Promise<Value>): Promise<{ value: Value } | { error: Error }> {
-  try {
-    return { value: await promise };
-  } catch (error) {
-    return { error: error instanceof Error ? error : new Error(String(error)) };
-  }
 }

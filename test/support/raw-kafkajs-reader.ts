@@ -1,5 +1,6 @@
 import type { Kafka } from 'kafkajs';
-import { eventually, uniqueName } from './raw-kafkajs-cluster.ts';
+import { eventually } from './eventually.ts';
+import { uniqueName } from './raw-kafkajs-cluster.ts';
 
 const WITHIN_MS = 60_000;
 

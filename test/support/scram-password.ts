@@ -3,7 +3,7 @@ import type { SASLOptions } from 'kafkajs';
 import { askKafka } from '../../src/demo/kafka-requests.ts';
 import { hostAndPort } from '../../src/demo/probes.ts';
 import { loadKafkajs } from '../../src/kafka/kafkajs-patches.ts';
-import { eventually } from './raw-kafkajs-cluster.ts';
+import { eventually } from './eventually.ts';
 
 const ALTER_USER_SCRAM_CREDENTIALS = 51;
 const ITERATIONS = 4_096;
