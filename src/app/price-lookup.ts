@@ -3,7 +3,7 @@ import { readWholeJson } from '../avro/json-body.ts';
 import type { MarketDataSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { createMarketData, type PriceRequest } from '../provider/market-data.ts';
-import { responseType } from '../provider/price-query.ts';
+import { isResponseType, responseType } from '../provider/price-query.ts';
 import { systemClock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
@@ -25,9 +25,10 @@ export async function lookUpPrices(
   const http = await createMarketDataHttp(settings, { clock: systemClock, random: systemRandom, log });
   try {
     const answer = await createMarketData({ http }).single(request, ({ body }) => readWholeJson(body), signal);
-    const due = responseType(request.query.kind);
-    if (answer instanceof Map && answer.get('$type') === due) return answer;
-    throw new ConnectorError('BODY_MALFORMED', `The answer is no ${due}: its $type is missing or another one.`);
+    const { kind } = request.query;
+    if (answer instanceof Map && isResponseType(answer.get('$type'), kind)) return answer;
+    const what = `The answer is no ${responseType(kind)}: its $type is missing or another one.`;
+    throw new ConnectorError('BODY_MALFORMED', what);
   } catch (error) {
     // The token endpoint can answer with 404 too, which is another matter.
     const isRefusal = error instanceof ConnectorError && error.code === 'PROVIDER_REFUSED';

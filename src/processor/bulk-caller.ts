@@ -14,6 +14,8 @@ const PATIENCE_MS = 5 * 60_000;
 const PATIENCE_WITH_PARTS_MS = 10_000;
 /** So many items refused alone, and nothing answered between: then it is rather our requests than the items. */
 const REFUSALS_BELIEVED = 20;
+/** So many items of a batch that never fit, one after the other: what is left of it is not taken apart any further. */
+const MISFITS_BELIEVED = 20;
 /** What each further refusal waits then: somebody has to look at the requests, and nobody is helped by thousands. */
 const DOUBTED_BACK_OFF: BackOff = { initialMs: 60_000, maximumMs: 60_000 };
 
@@ -36,6 +38,8 @@ interface Part {
   readonly questions: readonly PriceQuestion[];
   readonly patienceMs: number;
   readonly tally: Tally;
+  /** Items of the batch whose answers did not fit even alone, since the last answer that did. */
+  readonly misfits: { inARow: number };
   readonly signal: AbortSignal;
 }
 
@@ -75,7 +79,14 @@ export class BulkCaller {
   async ask(kind: PriceKind, questions: readonly PriceQuestion[], signal: AbortSignal): Promise<BatchAnswers> {
     const startedMs = this.#options.clock.monotonicMs();
     const tally = { calls: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
-    const { outcomes } = await this.#askPart({ kind, questions, patienceMs: PATIENCE_MS, tally, signal });
+    const { outcomes } = await this.#askPart({
+      kind,
+      questions,
+      patienceMs: PATIENCE_MS,
+      tally,
+      misfits: { inARow: 0 },
+      signal,
+    });
     return { outcomes, ...tally, askMs: this.#options.clock.monotonicMs() - startedMs };
   }
 
@@ -86,10 +97,15 @@ export class BulkCaller {
     const answer = await this.#callUntilAnswered(part);
     if (!(answer instanceof SplitNeeded)) return { outcomes: answer.answers, isWhole: true };
     const { failure } = answer;
+    const status = failure.kind === 'refused' || failure.kind === 'failed' ? failure.status : null;
     if (questions.length === 1) {
-      this.#refusedAlone += 1;
-      const status = failure.kind === 'refused' || failure.kind === 'failed' ? failure.status : null;
+      if (isMisfit(failure)) part.misfits.inARow += 1;
+      else this.#refusedAlone += 1;
       return { outcomes: [{ kind: 'refused', status }], isWhole: false };
+    }
+    // Where nothing fits, each item would cost two calls, at every refresh, and find nothing.
+    if (isMisfit(failure) && part.misfits.inARow >= MISFITS_BELIEVED) {
+      return { outcomes: questions.map(() => ({ kind: 'refused', status })), isWhole: false };
     }
     const { batchBisected } = this.#options.events;
     batchBisected({ kind, items: questions.length, code: answer.error.code, status: statusOf(answer.error) });
@@ -123,7 +139,8 @@ export class BulkCaller {
         signal.throwIfAborted();
         if (!(error instanceof ConnectorError)) throw error;
         const failure = bulkFailureOf(error);
-        const isDoubted = failure.kind === 'refused' && failures === 1 && this.#refusedAlone >= REFUSALS_BELIEVED;
+        const mayBeDoubted = failure.kind === 'refused' && !isMisfit(failure) && failures === 1;
+        const isDoubted = mayBeDoubted && this.#refusedAlone >= REFUSALS_BELIEVED;
         if (!isDoubted && this.#isToBeSplit(failure, part, sinceMs)) return new SplitNeeded(failure, error);
         const backOff = isDoubted ? DOUBTED_BACK_OFF : callBackOff(error);
         if (backOff === undefined) throw error;
@@ -142,7 +159,7 @@ export class BulkCaller {
     return othersSucceed && this.#options.clock.monotonicMs() - sinceMs >= patienceMs;
   }
 
-  async #call({ kind, questions, tally, signal }: Part): Promise<PriceAnswers> {
+  async #call({ kind, questions, tally, misfits, signal }: Part): Promise<PriceAnswers> {
     const { prices, clock } = this.#options;
     const answers = await this.#slots.use(() => {
       tally.calls += 1;
@@ -150,6 +167,7 @@ export class BulkCaller {
     }, signal);
     this.#succeededAtMs = clock.monotonicMs();
     this.#refusedAlone = 0;
+    misfits.inARow = 0;
     tally.drift += answers.drift;
     tally.roundedNumbers += answers.roundedNumbers;
     tally.errorsFlagDiffers += answers.errorsFlagDiffers ? 1 : 0;
@@ -170,6 +188,11 @@ class SplitNeeded {
     this.failure = failure;
     this.error = error;
   }
+}
+
+/** An answer came, and it was for something else: that says nothing of our request. */
+function isMisfit(failure: BulkFailure): boolean {
+  return failure.kind === 'refused' && failure.status === null;
 }
 
 function statusOf({ fields }: ConnectorError): number | null {

@@ -32,6 +32,14 @@ export function responseType(kind: PriceQuery['kind']): string {
   return TYPES[kind].response;
 }
 
+/**
+ * Whether a $type names the answer to such a question. Its casing may differ, as that of any member may: the values
+ * differ by more than their casing, so no answer is taken for one of another kind.
+ */
+export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean {
+  return typeof type === 'string' && type.toLowerCase() === responseType(kind).toLowerCase();
+}
+
 /** A ProductMarketDataRequest (part 2.1): what has no value is left out, as it is in a GET. */
 export function typedRequest(isin: string, query: PriceQuery): object {
   return { $type: TYPES[query.kind].request, isin, ...Object.fromEntries(parametersOf(query)) };

@@ -3,13 +3,14 @@ import { createListReader, type DecodedFailure } from '../../avro/list-reader.ts
 import type { PriceDecoder } from '../../avro/price-decoder.ts';
 import { ConnectorError } from '../../errors.ts';
 import { quotedText } from '../../http/quoted-text.ts';
+import { isResponseType, responseType } from '../../provider/price-query.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { PriceAnswer, PriceAnswers, PriceQuestion } from '../bulk-prices.ts';
+import type { PriceAnswer, PriceAnswers, PriceKind, PriceQuestion } from '../bulk-prices.ts';
 
 export interface BulkAnswerOptions {
   readonly questions: readonly PriceQuestion[];
-  /** The $type of every response. */
-  readonly responseType: string;
+  /** What was asked for: every response has the $type of it. */
+  readonly kind: PriceKind;
   readonly decoder: PriceDecoder;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
@@ -36,12 +37,12 @@ interface ReadItem {
  */
 export async function readBulkAnswer(
   body: AsyncIterable<Uint8Array>,
-  { questions, responseType, decoder, clock }: BulkAnswerOptions,
+  { questions, kind, decoder, clock }: BulkAnswerOptions,
 ): Promise<PriceAnswers> {
   function decodeRow(item: JsonValue, raw: Buffer, at: number): ReadItem {
     const question = questions[at];
     if (question === undefined) throw mismatch(at, `has more items than the ${questions.length} that were asked for`);
-    return readItem({ item, raw, question, at, responseType, decoder });
+    return readItem({ item, raw, question, at, kind, decoder });
   }
 
   const list = createListReader<ReadItem>({ listKey: 'items', clock, longestRowBytes: LONGEST_ITEM_BYTES, decodeRow });
@@ -64,10 +65,10 @@ function readItem(options: {
   readonly raw: Buffer;
   readonly question: PriceQuestion;
   readonly at: number;
-  readonly responseType: string;
+  readonly kind: PriceKind;
   readonly decoder: PriceDecoder;
 }): ReadItem {
-  const { item, raw, question, at, responseType, decoder } = options;
+  const { item, raw, question, at, kind, decoder } = options;
   if (!(item instanceof Map)) throw mismatch(at, 'has something else than an object as an item');
   const identifier = memberOf(item, 'responseIdentifier');
   if (memberOf(identifier, 'isin') !== question.isin) {
@@ -81,7 +82,9 @@ function readItem(options: {
   if (response === null || errorResponse !== null) {
     return { ...without, answer: { kind: 'problem', ...problemOf(errorResponse), item: Buffer.from(raw) } };
   }
-  if (memberOf(response, '$type') !== responseType) throw mismatch(at, `has a response that is no ${responseType}`);
+  if (!isResponseType(memberOf(response, '$type'), kind)) {
+    throw mismatch(at, `has a response that is no ${responseType(kind)}`);
+  }
   const decoded = decoder.decode(response, question);
   if (decoded.kind === 'failure') {
     const pointer = `/response${decoded.pointer}`;

@@ -1,7 +1,6 @@
 import type { OnMismatch } from '../../avro/mapping.ts';
 import { createPriceDecoders } from '../../avro/price-decoder.ts';
 import type { MarketData } from '../../provider/market-data.ts';
-import { responseType } from '../../provider/price-query.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { BulkPrices, PriceKind } from '../bulk-prices.ts';
 import { readBulkAnswer } from './bulk-answer.ts';
@@ -65,7 +64,7 @@ export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
           const receivedAtMs = clock.wallMs();
           if (date !== null) leadMs = leadOf(receivedAtMs - date);
           const decoder = decoders.at(requestedAtMs, receivedAtMs);
-          return readBulkAnswer(body, { questions, responseType: responseType(kind), decoder, clock });
+          return readBulkAnswer(body, { questions, kind, decoder, clock });
         },
         signal,
       );

@@ -215,6 +215,30 @@ test('when all is refused, it is rather our requests than the items: few are bla
   assert.ok(calls.length < 400, `${calls.length} calls`);
 });
 
+test('when no answer fits, every item has its outcome after few calls and without a pause', async () => {
+  const misfit = new ConnectorError('BULK_MISMATCH', 'it has other items');
+  const { caller, calls, clock } = calling({ refuse: () => misfit, maxItems: 500 });
+  const startedMs = clock.monotonicMs();
+  for (const count of [119, 500]) {
+    calls.length = 0;
+    const { outcomes } = await caller.ask('overview', questions(count), forever);
+    assert.deepEqual(
+      outcomes,
+      Array.from({ length: count }, () => ({ kind: 'refused', status: null })),
+    );
+    assert.ok(calls.length <= 70, `${calls.length} calls`);
+  }
+  assert.ok(clock.monotonicMs() - startedMs < MINUTE_MS);
+});
+
+test('many items whose answers never fit cost only their neighbours in a row anything', async () => {
+  const misfit = new ConnectorError('BULK_MISMATCH', 'it has other items');
+  const bad = Array.from({ length: 19 }, (_, at) => `isin-${at}`);
+  const { caller } = calling({ refuse: (asked) => (has(asked, ...bad, 'isin-300') ? misfit : null) });
+  const { outcomes } = await caller.ask('overview', questions(500), forever);
+  assert.equal(outcomes.filter(({ kind }) => kind === 'prices').length, 480);
+});
+
 test('no more calls are in flight than the settings say', async () => {
   const { caller, mostInFlight } = calling({ refuse: () => null, concurrency: 3 });
   await Promise.all(Array.from({ length: 20 }, () => caller.ask('overview', questions(2), forever)));

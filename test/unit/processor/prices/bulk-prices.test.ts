@@ -90,6 +90,14 @@ for (const [what, items] of Object.entries(MISMATCHES)) {
   });
 }
 
+for (const type of ['productPriceOverviewResponse', 'PRODUCTPRICEOVERVIEWRESPONSE']) {
+  test(`the $type ${type} is that of an overview in another casing: its prices are taken`, async () => {
+    const answers = await answersOf(bulkBody([A, pricedItem('B', '"lastOpen":2', type)]), ['A', 'B']);
+    assert.equal(recordsOf(answers, 1)[0]?.lastOpen, '2');
+    assert.equal(recordsOf(answers, 1)[0]?.extras, null);
+  });
+}
+
 test('of keys that come twice the last counts, for whose price it is too', async () => {
   const twice =
     '{"responseIdentifier":{"isin":"A","isin":"B"},"response":{"$type":"x","$type":"ProductPriceOverviewResponse","lastOpen":1,"lastOpen":2},"errorResponse":null}';
