@@ -1,6 +1,7 @@
 import type { SchemaRegistry } from '../avro/registry.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HttpClient } from '../http/client.ts';
+import { createEndpointGates } from '../http/endpoint-gates.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { KafkaOptions } from '../kafka/kafkajs-cluster.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
@@ -44,7 +45,8 @@ export async function createContext({
   const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides;
   const sources = roles === 'processor' ? [] : settings.sources.map(({ name }) => name);
   const metrics = overrides.metrics ?? createMetrics({ version: projectVersion(), sources, clock });
-  const deps = { clock, random, log, observer: metrics.httpObserver };
+  const gates = createEndpointGates({ clock, random });
+  const deps = { clock, random, log, observer: metrics.httpObserver, gates };
   const { marketData } = settings;
   return {
     clock,

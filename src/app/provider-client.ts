@@ -1,6 +1,8 @@
 import type { MarketDataSettings, ReferenceDataSettings } from '../config/settings.ts';
 import { createAuthorization } from '../http/authorization.ts';
 import { createHttpClient, type HttpClient } from '../http/client.ts';
+import { createEndpointGates, type EndpointGates } from '../http/endpoint-gates.ts';
+import { createRequestTurns } from '../http/request-turns.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { HttpObserver } from '../support/http-observer.ts';
@@ -11,6 +13,8 @@ interface Deps {
   readonly random: Random;
   readonly log: Log;
   readonly observer?: HttpObserver;
+  /** Shared by the clients of a process; its own where there is but one. */
+  readonly gates?: EndpointGates;
 }
 
 /** The HTTP client of the reference data interface, as the settings want it. */
@@ -26,9 +30,9 @@ export function createMarketDataHttp(settings: NonNullable<MarketDataSettings>, 
 async function createInterfaceHttp(
   name: 'referenceData' | 'marketData',
   settings: ReferenceDataSettings,
-  { clock, random, log, observer }: Deps,
+  { clock, random, log, observer, gates = createEndpointGates({ clock, random }) }: Deps,
 ): Promise<HttpClient> {
-  const { timeoutMs, allowHttp } = settings;
+  const { timeoutMs, allowHttp, requestsPerSecond } = settings;
   const network = {
     name,
     timeoutMs,
@@ -42,12 +46,12 @@ async function createInterfaceHttp(
     random,
     log,
     observer,
+    turns: createRequestTurns({ name, requestsPerSecond, gates, clock, log, observer }),
   };
   return createHttpClient({
     ...network,
     baseUrl: settings.url,
     maxBodyBytes: settings.maxBodyBytes,
-    requestsPerSecond: settings.requestsPerSecond,
     authorization: createAuthorization(settings.auth, network),
   });
 }

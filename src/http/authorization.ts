@@ -5,6 +5,7 @@ import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
 import { createClientCredentials, type OAuth2Settings } from './client-credentials.ts';
 import type { NetworkOptions } from './dispatcher.ts';
+import type { RequestTurns } from './request-turns.ts';
 import { readEncodedSecret, readSecret, type Secret } from './secret.ts';
 
 // Fields that carry the request itself; a key in one of them would break every request.
@@ -40,6 +41,8 @@ export interface Authorization {
 export interface AuthorizationOptions extends NetworkOptions {
   /** Plain http beyond loopback for the token address. */
   readonly allowHttp: boolean;
+  /** Of the interface that the tokens are for. */
+  readonly turns: RequestTurns;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -8,10 +8,11 @@ import type { Authorization, Credentials } from './authorization.ts';
 import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import { observedExchange } from './observed-exchange.ts';
-import { createRateLimiter } from './rate-limiter.ts';
+import type { Endpoint, RequestTurns } from './request-turns.ts';
 
-// More than the sources and price batches that ask at once; the rate limit is the real bound.
-const CONNECTIONS = 8;
+// More than the sources and price batches that ask at once, since what waits for a connection has passed its gate
+// already; the rate limit is the real bound.
+const CONNECTIONS = 32;
 
 /** A successful answer (2xx, JSON, not from a cache) while its body is being read. */
 export interface HttpAnswer {
@@ -47,7 +48,9 @@ export interface HttpRequest {
 
 /**
  * One interface of the provider over HTTP. Every call is one attempt: repeating is the caller's loop. The exception is
- * a 401, after which new credentials are asked for once and the request is repeated once with them.
+ * a 401, after which new credentials are asked for once and the request is repeated once with them. While an endpoint
+ * is held back by a refusal, calls of it send nothing and are rejected at once, with PROVIDER_BUSY and the time that
+ * is left as `retryAfterMs`.
  *
  * Rejects with a ConnectorError: PROVIDER_UNREACHABLE, PROVIDER_TIMEOUT (headers and body and `consume` together took
  * longer than the time-out), PROVIDER_BUSY, PROVIDER_UNAUTHORIZED, PROVIDER_REFUSED, PROVIDER_ASKS_FOR_LESS,
@@ -76,9 +79,8 @@ export interface HttpClientOptions extends NetworkOptions {
   readonly allowHttp: boolean;
   /** Cap of a decoded body in bytes. */
   readonly maxBodyBytes: number;
-  /** Upper limit of the request rate, repeated requests included. */
-  readonly requestsPerSecond: number;
   readonly authorization: Authorization;
+  readonly turns: RequestTurns;
   readonly clock: Clock;
   readonly log: Log;
   readonly observer?: HttpObserver | undefined;
@@ -86,17 +88,10 @@ export interface HttpClientOptions extends NetworkOptions {
 
 /** Throws SETTINGS_INVALID when an option cannot be used. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { name, authorization, clock, log, observer } = options;
+  const { name, authorization, turns, clock, log, observer } = options;
   const base = parseAddress(options.baseUrl, `${name}.url`, options.allowHttp);
   if (base.search !== '') throw new ConnectorError('SETTINGS_INVALID', `${name}.url holds a query (?…); remove it.`);
   const dispatcher: Dispatcher = openDispatcher(base, options, CONNECTIONS);
-  const rateLimiter = createRateLimiter(options.requestsPerSecond, clock);
-
-  async function takeTurn(signal: AbortSignal): Promise<void> {
-    const askedAtMs = clock.monotonicMs();
-    await rateLimiter.take(signal);
-    observer?.heldBack({ client: name, waitMs: clock.monotonicMs() - askedAtMs });
-  }
 
   async function send<T>(
     method: 'GET' | 'POST',
@@ -121,19 +116,28 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       log,
     } satisfies Omit<Exchange, 'credentials'>;
 
-    const exchangeWith = (credentials: Credentials) => {
+    const asked: Endpoint = { key: `${base.origin}${base.pathname} ${endpoint}`, path: endpoint, from: common.from };
+    const exchangeWith = async (credentials: Credentials) => {
+      await turns.take(asked, signal);
       const observed = { client: name, endpoint, clock, observer, signal };
-      return observedExchange(observed, consume, (use) => exchange({ ...common, credentials }, use, signal));
+      try {
+        const sent = await observedExchange(observed, consume, (use) =>
+          exchange({ ...common, credentials }, use, signal),
+        );
+        if (sent.accepted) turns.answered(asked);
+        return sent;
+      } catch (error) {
+        if (isRefusal(error)) turns.refused(asked, { status: error.fields.status, retryAfterMs: error.retryAfterMs });
+        throw error;
+      }
     };
 
     const credentials = await authorization.headers(signal);
-    await takeTurn(signal);
     const first = await exchangeWith(credentials);
     if (first.accepted) return first.value;
     const renewed = await authorization.renew(credentials, signal);
     if (renewed === null) throw first.error;
     log.info({ client: name, endpoint }, 'the credentials were refused and renewed; the request is repeated once');
-    await takeTurn(signal);
     const second = await exchangeWith(renewed);
     if (second.accepted) return second.value;
     throw second.error;
@@ -144,4 +148,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     post: (request, consume, signal) => send('POST', request, consume, signal),
     close: () => dispatcher.destroy(),
   };
+}
+
+/** Whether the provider answered with a status that we cannot use; what reads an answer throws none of these. */
+function isRefusal(error: unknown): error is ConnectorError & { readonly fields: { readonly status: number } } {
+  return error instanceof ConnectorError && /^PROVIDER_/.test(error.code) && typeof error.fields.status === 'number';
 }

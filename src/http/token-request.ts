@@ -43,8 +43,9 @@ export function createTokenRequest(
   address: URL,
   options: AuthorizationOptions,
 ): (signal: AbortSignal) => Promise<FetchedToken> {
-  const { name, timeoutMs, clock } = options;
+  const { name, timeoutMs, turns, clock } = options;
   const from = `The token endpoint of ${name}`;
+  const endpoint = { key: `${address.origin} ${address.pathname}`, path: address.pathname, from };
   let authentication: ClientAuthentication = 'client_secret_basic';
 
   async function requestToken(dispatcher: Dispatcher, signal: AbortSignal): Promise<FetchedToken> {
@@ -53,6 +54,7 @@ export function createTokenRequest(
       return await requestWith(authentication, secret, dispatcher, signal);
     } catch (error) {
       if (!isInvalidClient(error)) throw error;
+      await takeTurn(signal);
       // It may have been rotated while the request was on its way.
       const newest = await untilAborted(readSecret(settings.clientSecret, `${name}.auth.clientSecret`), signal);
       if (newest !== secret) return requestWith(authentication, newest, dispatcher, signal);
@@ -126,11 +128,25 @@ export function createTokenRequest(
     response.body.on('error', () => {});
     const { statusCode: status } = response;
     const action = actionOf(status);
+    const patienceMs = retryAfterMs(response.headers, clock.wallMs());
+    if (action === 'consume') turns.answered(endpoint);
+    else turns.refused(endpoint, { status, retryAfterMs: patienceMs });
     if (action === 'PROVIDER_BUSY' || action === 'PROVIDER_REDIRECT') {
       const why = action === 'PROVIDER_REDIRECT' ? ', a redirect, which is never followed' : '';
-      throw failed(`answered ${status}${why}`, { status }, retryAfterMs(response.headers, clock.wallMs()));
+      throw failed(`answered ${status}${why}`, { status }, patienceMs);
     }
     return { status, fields: await readFields(response, signal) };
+  }
+
+  /** Tokens count in the rate of their interface. While the endpoint is held back there is no token to be had. */
+  async function takeTurn(signal: AbortSignal): Promise<void> {
+    try {
+      await turns.take(endpoint, signal);
+    } catch (cause) {
+      if (!(cause instanceof ConnectorError)) throw cause;
+      const { message, fields, retryAfterMs: waitMs } = cause;
+      throw new ConnectorError('TOKEN_FAILED', message, { cause, fields, retryAfterMs: waitMs });
+    }
   }
 
   async function readFields(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<Record<string, unknown>> {
@@ -171,6 +187,8 @@ export function createTokenRequest(
   }
 
   return async (signal) => {
+    // Outside of the deadline: our own rate limit is no failure of the token endpoint.
+    await takeTurn(signal);
     const deadline = openDeadline(timeoutMs, signal, () => failed(`took longer than ${timeoutMs} ms`));
     // Tokens are rare: a connection of its own per request leaves nothing open between them.
     const dispatcher = openDispatcher(address, options, 1);

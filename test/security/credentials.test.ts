@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { createAuthorization } from '../../src/http/authorization.ts';
 import type { HttpClient } from '../../src/http/client.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { clientFor, json, keepingLog, never, page, serve, text } from '../unit/http/loopback.ts';
+import { clientFor, freeTurns, json, keepingLog, never, page, serve, text } from '../unit/http/loopback.ts';
 
 const REDIRECTS = [300, 301, 302, 303, 304, 305, 307, 308];
 
@@ -112,7 +112,7 @@ test('the secret goes to the token endpoint alone and the token to the provider 
   const settings = { type: 'oauth2', tokenUrl: `${idp.url}/t`, clientId: 'client', clientSecret: secret } as const;
   const errors: string[] = [];
   for (mode = 0; mode < 18; mode++) {
-    const network = { name: 'marketData', allowHttp: false, timeoutMs: 1_000 };
+    const network = { name: 'marketData', allowHttp: false, timeoutMs: 1_000, turns: freeTurns() };
     const authorization = createAuthorization(settings, { ...network, clock: systemClock, random: Math.random, log });
     const client: HttpClient = clientFor(t, provider.url, { authorization, log });
     for (let n = 0; n < 2; n++) {
@@ -134,7 +134,7 @@ test('a bearer token that rotates under load fails no page', async (t) => {
     if (!good) refused += 1;
     response.writeHead(good ? 200 : 401, json).end('{}');
   });
-  const network = { name: 'referenceData', allowHttp: false, timeoutMs: 1_000 };
+  const network = { name: 'referenceData', allowHttp: false, timeoutMs: 1_000, turns: freeTurns() };
   const made = { ...network, clock: systemClock, random: Math.random, log: keepingLog() };
   const authorization = createAuthorization({ type: 'bearer', token: async () => valid }, made);
   const client = clientFor(t, url, { authorization });

@@ -10,6 +10,8 @@ import {
   type HttpClient,
   type HttpClientOptions,
 } from '../../../src/http/client.ts';
+import { createEndpointGates } from '../../../src/http/endpoint-gates.ts';
+import { createRequestTurns, type RequestTurns } from '../../../src/http/request-turns.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import type { Log } from '../../../src/support/log.ts';
 
@@ -58,12 +60,21 @@ export async function serveRaw(t: TestContext, talk: (socket: Socket, request: s
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** Turns as they come, almost without a limit and with gates of their own unless given. */
+export function freeTurns(given: Partial<Parameters<typeof createRequestTurns>[0]> = {}): RequestTurns {
+  const { clock = systemClock } = given;
+  const gates = createEndpointGates({ clock, random: () => 1 });
+  const log = keepingLog();
+  return createRequestTurns({ name: 'referenceData', requestsPerSecond: 10_000, gates, clock, log, ...given });
+}
+
 export const noAuthorization: Authorization = createAuthorization(
   { type: 'none' },
   {
     name: 'referenceData',
     allowHttp: false,
     timeoutMs: 1_000,
+    turns: freeTurns(),
     clock: systemClock,
     random: () => 0.5,
     log: keepingLog(),
@@ -78,7 +89,7 @@ export function clientFor(t: TestContext, baseUrl: string, options: Partial<Http
     allowHttp: false,
     timeoutMs: 20_000,
     maxBodyBytes: 1_000_000,
-    requestsPerSecond: 10_000,
+    turns: freeTurns(),
     authorization: noAuthorization,
     clock: systemClock,
     log: keepingLog(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createAuthorization } from '../../../src/http/authorization.ts';
 import type { HttpObserver } from '../../../src/support/http-observer.ts';
-import { clientFor, json, never, page, serve, text } from './loopback.ts';
+import { clientFor, freeTurns, json, never, page, serve, text } from './loopback.ts';
 import { options } from './token-endpoint.ts';
 
 /** An observer that remembers. */
@@ -82,7 +82,7 @@ test('a refused token is two requests; a stop is none', async (t) => {
 test('what the rate limit holds back is told', async (t) => {
   const { observer, waits } = recording();
   const { url } = await serve(t, (_, response) => void response.writeHead(200, json).end('{}'));
-  const client = clientFor(t, url, { observer, requestsPerSecond: 4 });
+  const client = clientFor(t, url, { observer, turns: freeTurns({ observer, requestsPerSecond: 4 }) });
   // Both at once: how long the first answer takes does not count.
   await Promise.all([1, 2].map(() => client.get(page, text, never)));
   const heldBackMs = waits.reduce((sum, { waitMs }) => sum + waitMs, 0);

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { Authorization, AuthorizationOptions } from '../../../src/http/authorization.ts';
 import type { OAuth2Settings } from '../../../src/http/client-credentials.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { json, keepingLog, never, serve } from './loopback.ts';
+import { freeTurns, json, keepingLog, never, serve } from './loopback.ts';
 
 export interface TokenRequest {
   readonly authorization: string | undefined;
@@ -45,11 +45,11 @@ export function options(): AuthorizationOptions & { nowMs: number; readonly log:
     allowHttp: false,
     timeoutMs: 20_000,
     nowMs: 0,
-    clock: { ...systemClock, monotonicMs: () => made.nowMs },
     random: () => 1,
     log: keepingLog(),
   };
-  return made;
+  const clock = { ...systemClock, monotonicMs: () => made.nowMs };
+  return Object.assign(made, { clock, turns: freeTurns({ clock }) });
 }
 
 export function oauth2(tokenUrl: string, more: Partial<OAuth2Settings> = {}): OAuth2Settings {

@@ -1,0 +1,69 @@
+import { backOffMs, type Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+
+/** What an endpoint is left alone for that answers 429 without saying for how long. */
+const BACK_OFF = { initialMs: 1_000, maximumMs: 60_000 };
+const TOO_MANY_REQUESTS = 429;
+
+/** A refusal in time: not what was asked for is refused, but that it was asked for now. */
+export interface Refusal {
+  readonly status: number;
+  /** From the Retry-After header; undefined when there was none. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/**
+ * Which endpoints are not to be asked now. A refusal with `Retry-After`, and any 429, closes the gate of the endpoint
+ * that was refused, for every caller of it in the process and for no other endpoint. Shared by all clients, since two
+ * of them may ask the same token endpoint.
+ */
+export interface EndpointGates {
+  /** How long an endpoint is to be left alone, and the status that it answered; null when it may be asked. */
+  heldBack(endpoint: string): { readonly remainingMs: number; readonly status: number } | null;
+  /** @returns for how long the gate is closed by this refusal, in milliseconds; 0 when it stays as it was. */
+  refused(endpoint: string, refusal: Refusal): number;
+  /** A success: the back-off starts small again. */
+  answered(endpoint: string): void;
+}
+
+interface Gate {
+  readonly untilMs: number;
+  readonly status: number;
+  readonly failures: number;
+}
+
+/** Endpoints are paths without their variable parts, so that there are few of them. */
+export function createEndpointGates({
+  clock,
+  random,
+}: {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly random: Random;
+}): EndpointGates {
+  const gates = new Map<string, Gate>();
+
+  return {
+    heldBack(endpoint) {
+      const gate = gates.get(endpoint);
+      const remainingMs = gate === undefined ? 0 : Math.ceil(gate.untilMs - clock.monotonicMs());
+      return gate === undefined || remainingMs <= 0 ? null : { remainingMs, status: gate.status };
+    },
+    refused(endpoint, { status, retryAfterMs }) {
+      if (retryAfterMs === undefined && status !== TOO_MANY_REQUESTS) return 0;
+      const nowMs = clock.monotonicMs();
+      const gate = gates.get(endpoint);
+      // Requests that were in flight together are one failure, however many of them were refused.
+      const isClosed = gate !== undefined && gate.untilMs > nowMs;
+      const failures = (gate?.failures ?? 0) + (isClosed ? 0 : 1);
+      const holdMs = retryAfterMs ?? (isClosed ? 0 : backOffMs(failures, BACK_OFF, random));
+      const untilMs = Math.max(gate?.untilMs ?? 0, nowMs + holdMs);
+      gates.set(endpoint, { untilMs, status, failures });
+      return untilMs === gate?.untilMs ? 0 : holdMs;
+    },
+    answered(endpoint) {
+      const gate = gates.get(endpoint);
+      // An answer to a request from before the refusal says nothing of it.
+      if (gate !== undefined && gate.untilMs <= clock.monotonicMs()) gates.delete(endpoint);
+    },
+  };
+}

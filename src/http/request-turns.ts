@@ -1,0 +1,75 @@
+import { ConnectorError } from '../errors.ts';
+import type { Clock } from '../support/clock.ts';
+import type { HttpObserver } from '../support/http-observer.ts';
+import type { Log } from '../support/log.ts';
+import type { EndpointGates, Refusal } from './endpoint-gates.ts';
+import { createRateLimiter } from './rate-limiter.ts';
+
+/** One endpoint as the gates know it and as messages name it. */
+export interface Endpoint {
+  /** Origin and path without variable parts: the same for every caller in the process. Never shown. */
+  readonly key: string;
+  /** The path alone. */
+  readonly path: string;
+  /** Names the request in messages: `GET /v1/instruments of referenceData`. */
+  readonly from: string;
+}
+
+/**
+ * What every request to one interface of the provider passes before it is sent, those for its tokens included: the
+ * gate of its endpoint, and the rate limit of the interface.
+ */
+export interface RequestTurns {
+  /**
+   * Resolves when the request may be sent.
+   *
+   * @throws ConnectorError PROVIDER_BUSY with `retryAfterMs` while the endpoint is held back: nothing is sent then.
+   */
+  take(endpoint: Endpoint, signal: AbortSignal): Promise<void>;
+  /** An answer came, with a status that asks for patience or not. */
+  refused(endpoint: Endpoint, refusal: Refusal): void;
+  answered(endpoint: Endpoint): void;
+}
+
+export function createRequestTurns(options: {
+  /** `referenceData` or `marketData`. */
+  readonly name: string;
+  /** Upper limit of the request rate, repeated requests included. */
+  readonly requestsPerSecond: number;
+  readonly gates: EndpointGates;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observer?: HttpObserver | undefined;
+}): RequestTurns {
+  const { name, gates, clock, log, observer } = options;
+  const limiter = createRateLimiter(options.requestsPerSecond, clock);
+
+  function pass({ key, path, from }: Endpoint): void {
+    const held = gates.heldBack(key);
+    if (held === null) return;
+    const { remainingMs, status } = held;
+    const message = `${from} is not sent: the endpoint answered ${status} and is left alone for ${Math.ceil(remainingMs / 1_000)} s more.`;
+    throw new ConnectorError('PROVIDER_BUSY', message, {
+      retryAfterMs: remainingMs,
+      fields: { endpoint: path, heldBackBy: status },
+    });
+  }
+
+  return {
+    async take(endpoint, signal) {
+      pass(endpoint);
+      const askedAtMs = clock.monotonicMs();
+      await limiter.take(signal);
+      observer?.heldBack({ client: name, waitMs: clock.monotonicMs() - askedAtMs });
+      // Somebody else may have been refused meanwhile.
+      pass(endpoint);
+    },
+    refused({ key, path }, refusal) {
+      const holdMs = gates.refused(key, refusal);
+      if (holdMs === 0) return;
+      const fields = { client: name, endpoint: path, status: refusal.status, holdMs };
+      log.warn(fields, 'the provider asks for patience; this endpoint is left alone until then');
+    },
+    answered: ({ key }) => gates.answered(key),
+  };
+}
