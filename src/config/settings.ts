@@ -10,6 +10,7 @@ import { referenceDataSettings } from './groups/reference-data.ts';
 import { schemaRegistrySettings } from './groups/schema-registry.ts';
 import { DEFAULT_SOURCES, sourcesSettings } from './groups/sources.ts';
 import { topicsSettings } from './groups/topics.ts';
+import { checkPricedSources } from './priced-sources.ts';
 import type { SecretReader } from './secret.ts';
 import { group, section, setting, text } from './setting.ts';
 
@@ -42,13 +43,8 @@ export function createSettingsSchema(secrets: SecretReader) {
     admin: section(adminSettings(secrets), 'Health, metrics, status page, and the REST interface of Kafka Connect.'),
     log: section(logSettings, 'What is logged.'),
   });
-  return crossCheck(settings, ({ topics, sources, prices }, report) => {
-    for (const [position, name] of (Array.isArray(prices?.from) ? prices.from : []).entries()) {
-      const isPriced = (source: unknown) =>
-        memberOf(source, 'type') === 'instruments' && memberOf(source, 'name') === name;
-      if (!Array.isArray(sources) || sources.some(isPriced)) continue;
-      report(['prices', 'from', position], `names ${JSON.stringify(name)}, which is no source of type instruments`);
-    }
+  return crossCheck(settings, ({ topics, sources, prices, marketData }, report) => {
+    checkPricedSources({ marketData, prices, sources }, report);
     const owners = new Map<unknown, string>([
       [topics?.names?.['dead-letters'], 'topics.names.dead-letters'],
       [topics?.names?.offsets, 'topics.names.offsets'],

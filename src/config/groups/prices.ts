@@ -46,7 +46,7 @@ export const pricesSettings = group({
   enabled: setting(flag(), 'Whether prices are followed, once marketData.url is set.', true),
   from: setting(
     z.array(text('the name of a source')).max(100),
-    'Sources whose instruments are priced, by name; none: all instruments sources.',
+    'Sources whose instruments are priced, by name; none: the only instruments source. Several: each with its own legalCountry.',
     [],
   ),
   kinds: section(

@@ -16,16 +16,15 @@ test('without an address of the market data interface there are no prices, and n
   assert.deepEqual([marketData, prices.enabled], [null, false]);
 });
 
-test('the address alone is enough: latest prices of all instruments sources, with the same account', async () => {
+test('the address alone is enough: latest prices of the instruments source, with the same account', async () => {
   const { marketData, prices, referenceData } = await accepted({
     ...MARKET,
-    sources:
-      'sources: [{ name: a, type: instruments }, { name: c, type: pre-trade-checks }, { name: b, type: instruments, topics: { instruments: bi, instrument-events: be } }]',
+    sources: 'sources: [{ name: c, type: pre-trade-checks }, { name: a, type: instruments }]',
   });
   assert.equal(marketData?.url, 'https://provider.example/market');
   assert.deepEqual(marketData?.auth, referenceData.auth);
   const { overview, daily, intraday } = prices.kinds;
-  assert.deepEqual([prices.enabled, prices.from], [true, ['a', 'b']]);
+  assert.deepEqual([prices.enabled, prices.from], [true, ['a']]);
   assert.deepEqual([overview.enabled, daily.enabled, intraday.enabled], [true, false, false]);
   assert.deepEqual([overview.refreshIntervalMs, prices.lingerMs, prices.maxBackoffMs], [60_000, 250, 3_600_000]);
 });
@@ -62,4 +61,39 @@ test('what is asked for is checked by name', async () => {
   await refused({ prices: 'prices: { from: [other] }' }, /prices\.from\[0\]: names "other", which is no source/);
   await refused({ marketData: 'marketData: { url: https://m.example, assumedZone: Europe/Zurigo }' }, /time zone/);
   await refused({ topics: 'topics: { names: { prices: states } }' }, /states|prices/);
+});
+
+const instruments = (name: string, rest = '') =>
+  `{ name: ${name}, type: instruments, topics: { instruments: ${name}, instrument-events: ${name}-events }${rest} }`;
+const priced = (from: string, ...sources: readonly string[]) => ({
+  ...MARKET,
+  sources: `sources: [${sources.join(', ')}]`,
+  prices: `prices: { from: [${from}] }`,
+});
+
+test('of several instruments sources it must be said whose instruments are priced', async () => {
+  const [all, my] = [instruments('all'), instruments('my', ', scope: my')];
+  await refused(priced('', all, my), /prices\.from: is empty, and there are 2 instruments sources: name .*"all", "my"/);
+  assert.deepEqual((await accepted(priced('all', all, my))).prices.from, ['all']);
+  assert.deepEqual((await accepted(priced('my, my', all, my))).prices.from, ['my', 'my']);
+  const without = await accepted({ ...priced('', all, my), marketData: '' });
+  assert.equal(without.prices.enabled, false, 'without prices it does not matter');
+});
+
+test('two sources that may hold the same instrument never price into one topic', async () => {
+  const advice = 'give each a legalCountry of its own, or name one source';
+  const overlapping: readonly (readonly [string, string])[] = [
+    ['', ''],
+    ['', ', scope: my'],
+    ['', ', legalCountry: CH'],
+    [', legalCountry: CH', ''],
+    [', legalCountry: CH', ', scope: my, legalCountry: ch'],
+    [', legalCountry: CH', ', legalCountry: CHE'],
+  ];
+  for (const [one, other] of overlapping) {
+    const reason = new RegExp(`prices\\.from\\[1\\]: names "b", which may hold instruments of "a": ${advice}`);
+    await refused(priced('a, b', instruments('a', one), instruments('b', other)), reason);
+  }
+  const apart = priced('a, b', instruments('a', ', legalCountry: CH'), instruments('b', ', legalCountry: DE'));
+  assert.deepEqual((await accepted(apart)).prices.from, ['a', 'b']);
 });
