@@ -37,13 +37,24 @@ async function unpackedChromium(): Promise<Chromium> {
     await unpackPackages(partial);
     return join(partial, 'root');
   });
-  const libraries = join(folder, 'usr/lib');
-  const architectures = (await readdir(libraries)).filter((name) => name.includes('-linux-gnu'));
   const env = {
-    LD_LIBRARY_PATH: architectures.map((name) => join(libraries, name)).join(delimiter),
+    LD_LIBRARY_PATH: (await libraryFolders(folder)).join(delimiter),
     FONTCONFIG_FILE: join(folder, 'fonts.conf'),
   };
-  return { program: join(libraries, 'chromium/chromium-headless-shell'), env };
+  return { program: join(folder, 'usr/lib/chromium/chromium-headless-shell'), env };
+}
+
+/**
+ * Every folder of an unpacked system that holds shared libraries. Some packages keep theirs in a folder of their own
+ * below the architecture's, such as `pulseaudio/`, and a program that is not installed finds no library by itself.
+ */
+export async function libraryFolders(root: string): Promise<string[]> {
+  const places = ['lib', 'usr/lib'].map((name) => join(root, name));
+  const found = await Promise.all(
+    places.map((place) => readdir(place, { recursive: true, withFileTypes: true }).catch(() => [])),
+  );
+  const libraries = found.flat().filter(({ name }) => /\.so(\.\d+)*$/.test(name));
+  return [...new Set(libraries.map(({ parentPath }) => parentPath))].sort();
 }
 
 /** With lists and downloads of our own, so that neither rights nor the system's state matter. */
