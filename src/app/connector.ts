@@ -34,6 +34,8 @@ export interface ConnectorOptions {
   readonly roles?: Roles;
   /** Asks for the end: the open transaction is finished or dropped, and everything is closed. */
   readonly signal: AbortSignal;
+  /** How many lines of the log its reader has not taken; for the metrics. */
+  readonly droppedLogLines?: () => number;
   /** Takes secrets out of texts that the admin server shows. */
   readonly redact?: (text: string) => string;
   readonly overrides?: ContextOverrides;

@@ -34,17 +34,19 @@ export async function createContext({
   settings,
   log,
   roles = 'both',
+  droppedLogLines,
   overrides = {},
 }: {
   readonly settings: Settings;
   readonly log: Log;
   /** Sources that this process never runs are not among its metrics. */
   readonly roles?: 'sources' | 'processor' | 'both';
+  readonly droppedLogLines?: (() => number) | undefined;
   readonly overrides?: ContextOverrides;
 }): Promise<Context> {
   const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides;
   const sources = roles === 'processor' ? [] : settings.sources.map(({ name }) => name);
-  const metrics = overrides.metrics ?? createMetrics({ version: projectVersion(), sources, clock });
+  const metrics = overrides.metrics ?? createMetrics({ version: projectVersion(), sources, clock, droppedLogLines });
   const gates = createEndpointGates({ clock, random });
   const deps = { clock, random, log, observer: metrics.httpObserver, gates };
   const { marketData } = settings;

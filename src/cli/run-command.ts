@@ -64,6 +64,7 @@ export function runCommand(
           },
         },
         roles,
+        droppedLogLines: log.droppedLines,
         redact: redaction.redact,
         signal,
       });

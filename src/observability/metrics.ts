@@ -25,13 +25,21 @@ export function createMetrics(options: {
   /** The names of all sources of the settings: each is there from the first scrape on, with zeros. */
   readonly sources: readonly string[];
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+  /** How many lines of the log were dropped since the start. */
+  readonly droppedLogLines?: (() => number) | undefined;
 }): Metrics {
-  const { clock } = options;
+  const { clock, droppedLogLines = () => 0 } = options;
   const meters = createMeters();
   const sources = createSourceGauges({ meters, sources: options.sources, clock });
   meters.startAtZero({});
   for (const client of CLIENTS) meters.startAtZero({ client });
   const processor = createProcessorMetrics(meters);
+  let countedLines = 0;
+  const countDroppedLines = () => {
+    const lines = droppedLogLines();
+    meters.add('spconnect_log_lines_dropped_total', {}, lines - countedLines);
+    countedLines = lines;
+  };
   meters.set('spconnect_build_info', { version: options.version, node: process.versions.node }, 1);
   return {
     events: createMetricsEvents({ meters, sources, clock }),
@@ -40,6 +48,7 @@ export function createMetrics(options: {
     text() {
       sources.refresh();
       processor.refresh();
+      countDroppedLines();
       return meters.text();
     },
     contentType: meters.contentType,

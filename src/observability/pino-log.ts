@@ -1,11 +1,13 @@
 import { pino } from 'pino';
 import type { Log, LogFields } from '../support/log.ts';
+import { type LogDestination, openStandardOutput } from './log-output.ts';
 import { createLogValues } from './log-values.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 
-/** Where whole lines go, each with its line break. */
-export interface LogDestination {
-  write(line: string): void;
+/** A log that never waits for its reader. */
+export interface UnwaitingLog extends Log {
+  /** How many lines were dropped since the start, as the reader had stopped. */
+  droppedLines(): number;
 }
 
 export interface CreateLogOptions {
@@ -15,22 +17,21 @@ export interface CreateLogOptions {
   readonly pretty: boolean;
   /** Knows the secrets that must never appear, also those that come later. */
   readonly redaction?: Redaction;
-  /**
-   * Standard output when absent, written synchronously: no line is lost when the process ends. What cannot be written,
-   * as on a full disk, waits until it can, and beyond 1 MiB is lost: nothing depends on it.
-   */
+  /** Standard output when absent, for whose reader nothing waits. */
   readonly destination?: LogDestination;
 }
-
-const LARGEST_BACKLOG_BYTES = 1_048_576;
 
 /** Fields with the names of pino's own would stand twice in the line. */
 const OWN_NAMES: Readonly<Record<string, string>> = { level: 'level_', time: 'time_', msg: 'msg_' };
 
+const asItIs = (line: string) => line;
+
 /** A log of one JSON object per line: `level`, `time` (ISO 8601), the fields, `msg`. */
-export async function createLog(options: CreateLogOptions): Promise<Log> {
-  const { level, redaction = createRedaction(), destination = standardOutput() } = options;
-  const format = options.pretty ? await prettyFormat() : undefined;
+export async function createLog(options: CreateLogOptions): Promise<UnwaitingLog> {
+  const { level, redaction = createRedaction() } = options;
+  const format = (options.pretty && (await prettyFormat())) || asItIs;
+  const output = options.destination ? null : openStandardOutput((lines) => format(droppedLine(lines)));
+  const destination = options.destination ?? output;
   const values = createLogValues({ redaction, stacks: level === 'debug' });
   const logger = pino(
     {
@@ -41,21 +42,25 @@ export async function createLog(options: CreateLogOptions): Promise<Log> {
       // Errors are made fit by createLogValues, as all values are.
       serializers: { err: (value: unknown) => value },
     },
-    format ? { write: (line) => destination.write(format(line)) } : destination,
+    { write: (line) => destination?.write(format(line)) },
   );
   const write = (name: keyof Log) => (fields: LogFields, message: string) => {
     if (!logger.isLevelEnabled(name)) return;
     const clean = Object.entries(values.fields(fields)).map(([key, value]) => [OWN_NAMES[key] ?? key, value]);
     logger[name](Object.fromEntries(clean), values.text(message));
   };
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    droppedLines: () => output?.dropped() ?? 0,
+  };
 }
 
-function standardOutput(): LogDestination {
-  const output = pino.destination({ dest: 1, sync: true, maxLength: LARGEST_BACKLOG_BYTES });
-  // Unheard, an error would be thrown by whoever logs.
-  output.on('error', () => {});
-  return output;
+function droppedLine(lines: number): string {
+  const msg = 'log lines were dropped here: the reader of the log had stopped';
+  return `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${lines},"msg":"${msg}"}\n`;
 }
 
 /** Undefined where pino-pretty is not installed. */

@@ -27,3 +27,8 @@ export const systemClock: Clock = {
     });
   },
 };
+
+/** Does something after `ms` milliseconds, unless the process has ended by then: it is not kept alive for it. */
+export function afterwards(ms: number, action: () => void): void {
+  setTimeout(action, ms).unref();
+}

@@ -8,6 +8,12 @@ export const CONNECTION_METRICS = {
     labels: ['version', 'node'],
     meaning: 'Which version runs where, after an upgrade for example.',
   },
+  spconnect_log_lines_dropped_total: {
+    type: 'counter',
+    help: 'Lines of the log that were dropped, as its reader had stopped and 1 MiB was waiting.',
+    labels: [],
+    meaning: 'Whatever reads standard output stands still, or the disk is full; records go on.',
+  },
   spconnect_writer_opened_total: {
     type: 'counter',
     help: 'Times that the writer of a partition of the offsets topic was opened.',

@@ -10,7 +10,8 @@ import { everythingHappens } from './every-event.ts';
 const table = Object.entries(METRICS) as [MetricName, MetricDefinition][];
 
 async function afterEverything() {
-  const metrics = createMetrics({ version: '1.2.3', sources: ['instruments'], clock: systemClock });
+  const droppedLogLines = () => 3;
+  const metrics = createMetrics({ version: '1.2.3', sources: ['instruments'], clock: systemClock, droppedLogLines });
   everythingHappens(metrics);
   return metrics.text();
 }

@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -95,20 +96,49 @@ test('an error says what it is, what to do and why; its stack only at debug', as
 });
 
 for (const pretty of [false, true]) {
-  test(`no line is lost when the process ends or is killed, ${pretty ? 'on a terminal' : 'as JSON'}`, async () => {
-    for (const ending of ['process.exit(0)', 'process.kill(process.pid, "SIGKILL")']) {
+  // What a pipe holds is with the reader; a process that is killed can do no more.
+  for (const [ending, count] of [
+    ['process.exit(0)', 500],
+    ['process.kill(process.pid, "SIGKILL")', 50],
+  ] as const) {
+    const form = pretty ? 'on a terminal' : 'as JSON';
+    test(`no line is lost when the process ends by ${ending}, ${form}`, async () => {
       const script = `
         const { createLog } = await import(${JSON.stringify(MODULE)});
         const log = await createLog({ level: 'info', pretty: ${pretty} });
-        for (let n = 0; n < 500; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line');
+        for (let n = 0; n < ${count}; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line');
         ${ending};`;
       const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { maxBuffer: 1e8 });
       const { stdout } = await run.catch((killed: { stdout: string }) => killed);
-      assert.equal(stdout.split('\n').length, 501, ending);
-      assert.match(stdout, /499[^\n]*\n$/);
-    }
-  });
+      assert.equal(stdout.split('\n').length, count + 1);
+      assert.match(stdout, new RegExp(`${count - 1}[^\n]*\n$`));
+    });
+  }
 }
+
+test('lines for which a reader that has stopped leaves no room are counted, and told when it goes on', async () => {
+  const script = `
+    import { createLog } from ${JSON.stringify(MODULE)};
+    const log = await createLog({ level: 'info', pretty: false });
+    for (let line = 0; line < 5_000; line++) log.info({ line }, 'x'.repeat(500));
+    process.on('SIGUSR2', () => { log.info({}, 'goes on'); process.exit(); });
+    process.stderr.write(String(log.droppedLines()));
+    setInterval(() => {}, 1_000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [said] = (await once(child.stderr, 'data')) as [Buffer];
+  const dropped = Number(said.toString());
+  assert.ok(dropped > 0);
+  const lines = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(JSON.parse(line));
+    if (lines.at(-1).lines !== undefined) child.kill('SIGUSR2');
+  }
+  const [gap, last] = lines.slice(-2);
+  assert.deepEqual([gap.level, gap.lines, last.msg], ['warn', dropped, 'goes on']);
+  assert.equal(lines.length, 5_000 - dropped + 2);
+});
 
 test('lines for which the disk has no room stop nobody, however many', { skip: !existsSync('/dev/full') }, async () => {
   const script = `

@@ -1,0 +1,138 @@
+import { constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { afterwards } from '../support/clock.ts';
+
+/** Where whole lines go, each with its line break. */
+export interface LogDestination {
+  write(line: string): void;
+}
+
+/** What is kept for a reader that does not read at the moment; a line that has no room in it is dropped. */
+export const LARGEST_BACKLOG_BYTES = 1_048_576;
+const RETRY_MS = 100;
+/** How long the end of the process waits, in all, for a reader that is behind. */
+const END_WAIT_MS = 10;
+const END_WAITS = 100;
+
+/** Where log lines go without ever waiting for whoever reads them. */
+export interface LogOutput extends LogDestination {
+  /** How many lines were dropped since the start. */
+  dropped(): number;
+  /** Writes what is left, waiting a second at most, and synchronously: for the end of the process. */
+  end(): void;
+}
+
+export interface LogOutputOptions {
+  /** Writes to a file descriptor without waiting, as fs.writeSync does; gives how many bytes it took. */
+  readonly write: (chunk: Buffer) => number;
+  /** The line that tells how many lines were dropped just before it. */
+  readonly droppedLine: (lines: number) => string;
+  readonly later?: (ms: number, action: () => void) => void;
+  /** Makes the whole process wait. */
+  readonly waitMs?: (ms: number) => void;
+}
+
+/**
+ * Lines are written at once, so that those of a process that is killed are there. Where the reader has stopped, or the
+ * disk is full, they are kept, and are tried again with each line and every 100 ms; nothing waits for them. As soon as
+ * there is room again, a line says how many were dropped. A reader that is gone may come back, as that of a named pipe.
+ */
+export function createLogOutput(options: LogOutputOptions): LogOutput {
+  const { write, droppedLine, later = afterwards, waitMs = waitSynchronously } = options;
+  const backlog: Buffer[] = [];
+  let bytes = 0;
+  let dropped = 0;
+  let told = 0;
+  let isRetryDue = false;
+
+  function keep(line: string): boolean {
+    const chunk = Buffer.from(line);
+    if (bytes + chunk.length > LARGEST_BACKLOG_BYTES) return false;
+    backlog.push(chunk);
+    bytes += chunk.length;
+    return true;
+  }
+
+  /** Undefined when all is written; otherwise why not. */
+  function flush(): unknown {
+    try {
+      for (let [chunk] = backlog; chunk !== undefined; [chunk] = backlog) {
+        const written = write(chunk);
+        bytes -= written;
+        if (written < chunk.length) backlog[0] = chunk.subarray(written);
+        else backlog.shift();
+      }
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  /** Not before the reader has read a good part, or a slow one would read of little else. */
+  function tellOfDropped(): void {
+    if (dropped === told || bytes > LARGEST_BACKLOG_BYTES / 2) return;
+    if (keep(droppedLine(dropped - told))) told = dropped;
+  }
+
+  function writeKept(): void {
+    flush();
+    tellOfDropped();
+    if (flush() === undefined || isRetryDue) return;
+    isRetryDue = true;
+    later(RETRY_MS, () => {
+      isRetryDue = false;
+      writeKept();
+    });
+  }
+
+  return {
+    write(line) {
+      flush();
+      tellOfDropped();
+      // After a gap, nothing is kept before it is told: its line stands where the gap is.
+      if (dropped > told || !keep(line)) dropped++;
+      writeKept();
+    },
+    dropped: () => dropped,
+    end() {
+      for (let waits = 0; waits < END_WAITS; waits++) {
+        const failure = flush();
+        if (failure === undefined && dropped === told) return;
+        if (failure === undefined) tellOfDropped();
+        else if (isFull(failure)) waitMs(END_WAIT_MS);
+        else return;
+      }
+    },
+  };
+}
+
+/** Standard output, which is written to the end when the process ends. */
+export function openStandardOutput(droppedLine: (lines: number) => string): LogOutput {
+  const fd = withoutWaiting(process.stdout.fd);
+  const output = createLogOutput({ write: (chunk) => writeSync(fd, chunk), droppedLine });
+  process.once('exit', () => output.end());
+  return output;
+}
+
+/**
+ * A way to write to the same place that never waits. Asking for `process.stdout` made it so for pipes and sockets, until
+ * another process that shares it ends and sets it back; and a terminal that is paused makes a writer wait. Opened once
+ * more, both have a setting of our own. A file is none of these, and would be written from its beginning.
+ */
+function withoutWaiting(fd: number): number {
+  const found = fstatSync(fd);
+  if (!found.isFIFO() && !found.isCharacterDevice()) return fd;
+  try {
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    // It is another user's, or this is no Linux.
+    return fd;
+  }
+}
+
+function isFull(failure: unknown): boolean {
+  return failure instanceof Error && 'code' in failure && (failure.code === 'EAGAIN' || failure.code === 'EBUSY');
+}
+
+function waitSynchronously(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { connectorEnvironment, settingsText } from '../../support/connector-process.ts';
+import { eventually } from '../../support/eventually.ts';
+import { listeningAddresses } from '../../support/listening-ports.ts';
+import { MAIN, settingsFile } from '../../support/settings-file.ts';
+import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
+
+/** A pipe that is full, and that nobody reads; for the one who writes it is as a shell makes it. */
+async function fullPipe(t: TestContext): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'full-pipe-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+  const writer = openSync(pipe, 'w');
+  t.after(() => [reader, writer].map(closeSync));
+  try {
+    for (;;) writeSync(reader, Buffer.alloc(4_096));
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'EAGAIN');
+  }
+  return writer;
+}
+
+test('a connector whose output is read by nobody goes on, and stops when it is asked to', {
+  timeout: 480_000,
+}, async (t) => {
+  const pipe = await fullPipe(t);
+  const config = await settingsFile(t, settingsText());
+  const more = { TOPIC_PREFIX: 'p', ADMIN_ENABLED: 'true', LOG_LEVEL: 'debug' };
+  const env = connectorEnvironment(NOWHERE, NO_PROVIDER, more);
+  const child = spawn(process.execPath, [MAIN, 'run', '--config', config], { env, stdio: ['ignore', pipe, pipe] });
+  t.after(() => child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  const ask = () => listeningAddresses(child.pid ?? 0);
+  const [address] = await eventually('the admin server listens', ask, ({ length }) => length > 0, 120_000);
+  const answer = await fetch(`http://${address}/livez`, { signal: AbortSignal.timeout(60_000) });
+  assert.equal(answer.status, 200);
+  child.kill('SIGTERM');
+  const late = AbortSignal.timeout(120_000);
+  const isLate = once(late, 'abort').then(() => ['it does not end']);
+  assert.deepEqual(await Promise.race([ended, isLate]), [0, null]);
+});
