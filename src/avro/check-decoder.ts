@@ -4,6 +4,7 @@ import { isArray } from './json-text.ts';
 import { createListReader, type DecodedFailure, type DecodedList, malformed } from './list-reader.ts';
 import { Mapping, type OnMismatch } from './mapping.ts';
 import { RecordEncoder } from './record-encoder.ts';
+import { CHECK_KEY, usableKey } from './row-key.ts';
 import { parseSchema } from './schema.ts';
 
 /**
@@ -49,8 +50,6 @@ export interface CheckDecoderOptions {
 }
 
 const KEY_FIELD = 'preTradeCheckId';
-// Ids that were seen have 14 characters; a key must leave room for the value.
-const LONGEST_KEY_CHARACTERS = 512;
 
 export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
   const { clock, maxValueBytes = Number.POSITIVE_INFINITY } = options;
@@ -59,7 +58,7 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
 
   function decodeCheck(check: JsonValue): DecodedCheck {
     const id = mapping.readMember(check, KEY_FIELD);
-    const key = typeof id === 'string' && id !== '' && id.length <= LONGEST_KEY_CHARACTERS ? id : null;
+    const key = typeof id === 'string' ? usableKey(id) : null;
     const mapped = mapping.map(check);
     if (mapped.kind === 'failure') return failure(key, mapped.pointer, mapped.reason);
     if (key === null) return failure(null, `/${KEY_FIELD}`, `an id that is empty or too long to be a key`);
@@ -72,11 +71,16 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
     return { kind: 'record', key, isin, value, driftFields, roundedNumbers };
   }
 
-  const list = createListReader<DecodedCheck>({ listKey: 'preTradeChecks', clock, decodeRow: decodeCheck });
+  const list = createListReader<DecodedCheck>({
+    listKey: 'preTradeChecks',
+    clock,
+    key: CHECK_KEY,
+    decodeRow: decodeCheck,
+  });
   return {
     async decode(body) {
       const decoded = await list.read(body);
-      // A row that is too long to be read comes from the reader, with its bytes.
+      // A row that is not read, such as one that is too long, comes from the reader with its bytes.
       const rows = decoded.rows.map((row) =>
         row.kind === 'failure' ? failure(row.key, row.pointer, row.reason, row.tooLarge) : row,
       );

@@ -5,6 +5,7 @@ import { createListReader, type DecodedFailure, type DecodedList } from './list-
 import { Mapping, type OnMismatch } from './mapping.ts';
 import { recordDigest } from './record-digest.ts';
 import { RecordEncoder } from './record-encoder.ts';
+import { EVENT_KEY } from './row-key.ts';
 import { parseSchema } from './schema.ts';
 import { canonicalSchema } from './schema-canonical.ts';
 import { WIRE_HEADER_BYTES } from './wire-format.ts';
@@ -102,7 +103,7 @@ export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
     };
   }
 
-  const list = createListReader<DecodedEvent>({ listKey: 'events', clock, decodeRow: decodeEvent });
+  const list = createListReader<DecodedEvent>({ listKey: 'events', clock, key: EVENT_KEY, decodeRow: decodeEvent });
   return { decode: (body) => list.read(body) };
 }
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../errors.ts';
-import { BYTES, describeByte, firstInvalidUtf8, hexDigit } from './json-bytes.ts';
+import { BYTES, describeByte, ESCAPES, firstInvalidUtf8, hexDigit } from './json-bytes.ts';
 import type { StringCache } from './string-cache.ts';
 
 /** A JSON number as it was written: "1.0" and "1e0" stay different texts, and nothing ever is a float. */
@@ -18,20 +18,12 @@ export type JsonObject = ReadonlyMap<string, JsonValue>;
 const { QUOTE, COMMA, MINUS, POINT, ZERO, NINE, COLON, BACKSLASH } = BYTES;
 const { OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
 
-const DEEPEST_NESTING = 64;
-const TOO_LONG = Symbol('a value longer than it may be');
+export const DEEPEST_NESTING = 64;
 
-const ESCAPES: ReadonlyMap<number, string> = new Map(
-  [...'"\\/']
-    .map((char) => [char.charCodeAt(0), char] as const)
-    .concat([
-      [0x62, '\b'],
-      [0x66, '\f'],
-      [0x6e, '\n'],
-      [0x72, '\r'],
-      [0x74, '\t'],
-    ]),
-);
+/** A value that was not read as a whole, since it has too many bytes, or objects and arrays within each other. */
+export const TOO_LONG = Symbol('a value longer than it may be');
+export const TOO_DEEP = Symbol('a value nested deeper than it may be');
+export type Unread = typeof TOO_LONG | typeof TOO_DEEP;
 
 /**
  * A strict reader of JSON (RFC 8259) over bytes. It can be driven from outside, member by member and element by
@@ -55,8 +47,12 @@ export class JsonReader {
     this.#bytes = bytesAndZero;
     this.#end = bytesAndZero.length - 1;
     this.#strings = strings;
-    if (!isUtf8(bytesAndZero))
-      throw this.#malformed(firstInvalidUtf8(bytesAndZero), 'a byte that is not UTF-8', 'text');
+  }
+
+  /** Asserts that what was read since `start` is UTF-8. Strings are read byte by byte, whatever the bytes mean. */
+  assertUtf8(start: number): void {
+    const read = this.#bytes.subarray(start, this.position);
+    if (!isUtf8(read)) throw this.#malformed(start + firstInvalidUtf8(read), 'a byte that is not UTF-8', 'text');
   }
 
   /** Skips white space; the byte that follows, or 0 at the end. */
@@ -112,19 +108,24 @@ export class JsonReader {
   }
 
   /**
-   * The same for a value of so many bytes at most, or a few more; undefined, with the position back at its start, for a
-   * longer one. So neither the time nor the memory that a value takes is up to whoever sent it.
+   * The same for a value of so many bytes at most. A longer one, or one that is nested too deep, is not read, and the
+   * position is back at its start: neither the time nor the memory that a value takes is decided by its sender.
    */
-  readBounded(depth: number, maxBytes: number): JsonValue | undefined {
+  readBounded(depth: number, maxBytes: number): JsonValue | Unread {
     this.peek();
-    const start = this.position;
+    const { position: start, duplicateKeys } = this;
     this.#limit = start + maxBytes;
     try {
-      return this.readValue(depth);
+      const value = this.readValue(depth);
+      if (this.position <= this.#limit) return value;
+      throw TOO_LONG;
     } catch (error) {
-      if (error !== TOO_LONG) throw error;
+      // What lies beyond the limit does not count, so a flaw there is none.
+      const unread = this.#isBeyondLimit(error) ? TOO_LONG : error;
+      if (unread !== TOO_LONG && unread !== TOO_DEEP) throw error;
       this.position = start;
-      return undefined;
+      this.duplicateKeys = duplicateKeys;
+      return unread;
     } finally {
       this.#limit = Number.POSITIVE_INFINITY;
     }
@@ -270,9 +271,13 @@ export class JsonReader {
   }
 
   #assertDepth(depth: number): void {
-    if (depth > DEEPEST_NESTING) {
-      throw this.#malformed(this.position, `nesting deeper than ${DEEPEST_NESTING}`, 'a value');
-    }
+    if (depth <= DEEPEST_NESTING) return;
+    if (this.#limit < Number.POSITIVE_INFINITY) throw this.position > this.#limit ? TOO_LONG : TOO_DEEP;
+    throw this.#malformed(this.position, `nesting deeper than ${DEEPEST_NESTING}`, 'a value');
+  }
+
+  #isBeyondLimit(error: unknown): boolean {
+    return error instanceof ConnectorError && Number(error.fields.byte) > this.#limit;
   }
 
   // Within the input or its closing zero, except behind an escape that the zero cut.

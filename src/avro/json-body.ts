@@ -16,5 +16,6 @@ export async function readWholeJson(body: AsyncIterable<Uint8Array>): Promise<Js
   const reader = new JsonReader(await collectJson(body), new StringCache());
   const value = reader.readValue(0);
   reader.finish();
+  reader.assertUtf8(0);
   return value;
 }

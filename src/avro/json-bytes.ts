@@ -16,6 +16,19 @@ export const BYTES = {
   CLOSE_BRACE: 0x7d,
 } as const;
 
+/** What the letters behind a backslash mean; `u` alone is not among them. */
+export const ESCAPES: ReadonlyMap<number, string> = new Map(
+  [...'"\\/']
+    .map((char) => [char.charCodeAt(0), char] as const)
+    .concat([
+      [0x62, '\b'],
+      [0x66, '\f'],
+      [0x6e, '\n'],
+      [0x72, '\r'],
+      [0x74, '\t'],
+    ]),
+);
+
 /** What a byte is, in words that reveal nothing of a value: punctuation is shown, letters and digits are not. */
 export function describeByte(byte: number): string {
   if (byte === 0xef) return 'byte 0xef (a byte order mark begins so)';

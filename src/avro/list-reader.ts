@@ -1,9 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
-import { JsonReader, type JsonValue } from './exact-json.ts';
+import { DEEPEST_NESTING, JsonReader, type JsonValue, TOO_DEEP, TOO_LONG } from './exact-json.ts';
 import { collectJson } from './json-body.ts';
 import { describeJson } from './json-text.ts';
+import { type RowKey, skimKey } from './row-key.ts';
 import { StringCache } from './string-cache.ts';
 import { skipValue } from './value-skip.ts';
 
@@ -46,6 +48,8 @@ export interface ListReaderOptions<Row> {
   /** The member of the answer that holds the list. */
   readonly listKey: string;
   readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** Where a row's key stands, for rows that are not decoded; null where rows have none. */
+  readonly key: RowKey | null;
   /** The longest element that is read; 512 KiB when absent. */
   readonly longestRowBytes?: number;
   /**
@@ -61,7 +65,7 @@ const LONGEST_VALUE_BYTES = 512 * 1024;
 const MOST_ROWS = 100_000;
 
 export function createListReader<Row>(options: ListReaderOptions<Row>): ListReader<Row> {
-  const { listKey, clock, longestRowBytes = LONGEST_VALUE_BYTES, decodeRow } = options;
+  const { listKey, clock, key: rowKey, longestRowBytes = LONGEST_VALUE_BYTES, decodeRow } = options;
   const strings = new StringCache();
 
   async function readRows(reader: JsonReader, bytes: Buffer): Promise<(Row | DecodedFailure)[]> {
@@ -73,16 +77,32 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
     reader.openArray();
     for (let first = true; reader.nextElement(first); first = false) {
       if (rows.length === MOST_ROWS) throw malformed(`has more than ${MOST_ROWS} rows in "${listKey}"`);
-      reader.peek();
-      const start = reader.position;
-      const value = reader.readBounded(2, longestRowBytes);
-      if (value === undefined) rows.push(await skipRow(reader, bytes, longestRowBytes));
-      else rows.push(decodeRow(value, bytes.subarray(start, reader.position), rows.length));
+      rows.push(await readRow(reader, bytes, rows.length));
       if (clock.monotonicMs() - turnStartedMs < LONGEST_TURN_MS) continue;
       await afterOtherWork();
       turnStartedMs = clock.monotonicMs();
     }
     return rows;
+  }
+
+  async function readRow(reader: JsonReader, bytes: Buffer, position: number): Promise<Row | DecodedFailure> {
+    reader.peek();
+    const { position: start, duplicateKeys } = reader;
+    const unread = async (reason: string, tooLarge = false): Promise<DecodedFailure> => {
+      const end = reader.position;
+      const key = rowKey === null ? null : await inTurns(skimKey(bytes, [start, end], rowKey));
+      return { kind: 'failure', key, pointer: '', reason, tooLarge, raw: Buffer.from(bytes.subarray(start, end)) };
+    };
+    const value = reader.readBounded(2, longestRowBytes);
+    if (value === TOO_LONG || value === TOO_DEEP) {
+      reader.position = await inTurns(skipValue(bytes, start, bytes.length - 1));
+      const long = `a row of ${reader.position - start} bytes where at most ${longestRowBytes} are read`;
+      return value === TOO_LONG ? unread(long, true) : unread(`nesting deeper than ${DEEPEST_NESTING}`);
+    }
+    const raw = bytes.subarray(start, reader.position);
+    if (isUtf8(raw)) return decodeRow(value, raw, position);
+    reader.duplicateKeys = duplicateKeys;
+    return unread('a byte that is not UTF-8');
   }
 
   return {
@@ -93,10 +113,15 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
       let rows: readonly (Row | DecodedFailure)[] | null = null;
       let duplicateKeys = 0;
       reader.openObject();
+      let memberAt = reader.position;
       for (let key = reader.nextKey(true); key !== null; key = reader.nextKey(false)) {
         if (key === listKey ? rows !== null : envelope.has(key)) duplicateKeys += 1;
         if (key === listKey) rows = await readRows(reader, bytes);
-        else envelope.set(key, readMember(reader));
+        else {
+          envelope.set(key, readMember(reader));
+          reader.assertUtf8(memberAt);
+        }
+        memberAt = reader.position;
       }
       reader.finish();
       if (rows === null) throw malformed(`has no "${listKey}"`);
@@ -105,9 +130,9 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
 
     async readSingle(body) {
       const reader = new JsonReader(await collectJson(body), strings);
-      const value = reader.readBounded(0, LONGEST_VALUE_BYTES);
-      if (value === undefined) throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes`);
+      const value = readWhole(reader, 0, '');
       reader.finish();
+      reader.assertUtf8(0);
       return value;
     },
   };
@@ -119,21 +144,21 @@ export function malformed(what: string): ConnectorError {
 }
 
 function readMember(reader: JsonReader): JsonValue {
-  const value = reader.readBounded(1, LONGEST_VALUE_BYTES);
-  if (value === undefined) throw malformed(`has a member of more than ${LONGEST_VALUE_BYTES} bytes beside the list`);
+  return readWhole(reader, 1, ' in a member beside the list');
+}
+
+function readWhole(reader: JsonReader, depth: number, where: string): JsonValue {
+  const value = reader.readBounded(depth, LONGEST_VALUE_BYTES);
+  if (value === TOO_LONG) throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes${where}`);
+  if (value === TOO_DEEP) throw malformed(`has nesting deeper than ${DEEPEST_NESTING}${where}`);
   return value;
 }
 
-async function skipRow(reader: JsonReader, bytes: Buffer, longestBytes: number): Promise<DecodedFailure> {
-  const start = reader.position;
-  const skipping = skipValue(bytes, start, bytes.length - 1);
-  let step = skipping.next();
+async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  let step = steps.next();
   while (!step.done) {
     await afterOtherWork();
-    step = skipping.next();
+    step = steps.next();
   }
-  reader.position = step.value;
-  const raw = Buffer.from(bytes.subarray(start, step.value));
-  const reason = `a row of ${raw.length} bytes where at most ${longestBytes} are read`;
-  return { kind: 'failure', key: null, pointer: '', reason, tooLarge: true, raw };
+  return step.value;
 }

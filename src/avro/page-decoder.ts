@@ -3,6 +3,7 @@ import type { JsonValue } from './exact-json.ts';
 import { createListReader, type DecodedFailure, type DecodedList } from './list-reader.ts';
 import { Mapping, type OnMismatch } from './mapping.ts';
 import { RecordEncoder } from './record-encoder.ts';
+import { INSTRUMENT_KEY } from './row-key.ts';
 import { parseSchema } from './schema.ts';
 
 /** A row of a page: encoded, or why it could not be. */
@@ -80,6 +81,6 @@ export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
     };
   }
 
-  const list = createListReader<DecodedRow>({ listKey, clock, decodeRow });
+  const list = createListReader<DecodedRow>({ listKey, clock, key: INSTRUMENT_KEY, decodeRow });
   return { decode: (body) => list.read(body) };
 }

@@ -5,7 +5,7 @@ const { QUOTE, BACKSLASH, COMMA, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_
 const STEP_BYTES = 1024 * 1024;
 
 /**
- * Finds the end of a JSON value that is too long to be read, without reading it: brackets and strings are followed,
+ * Finds the end of a JSON value that is too long or too deep to be read, without reading it: brackets and strings are followed,
  * the grammar is not checked. Stops after each MiB, so that other work gets its turn; returns where the value ends, or
  * where the bytes do.
  */

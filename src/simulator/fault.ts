@@ -42,6 +42,8 @@ export type Fault =
   /** The JSON lacks its last characters although HTTP is complete. */
   | { readonly kind: 'cutJson'; readonly characters?: number }
   | { readonly kind: 'bom' }
+  /** The first occurrence of a text in the body becomes one byte, such as 0xfc, an ü in Latin-1. */
+  | { readonly kind: 'byte'; readonly text: string; readonly byte: number }
   | { readonly kind: 'compress'; readonly codings: readonly ('gzip' | 'deflate' | 'br')[] }
   /** A few bytes at a time, of the head or of the body. */
   | { readonly kind: 'slow'; readonly part: 'head' | 'body'; readonly bytesPerSecond: number }

@@ -16,6 +16,7 @@ export function spoilAnswer(answer: Answer, faults: readonly Fault[]): Answer {
     if (fault.kind === 'edit')
       body = Buffer.from(stringifyLossless(applyEdits(parseLossless(body.toString()), fault.edits)));
     if (fault.kind === 'cutJson') body = body.subarray(0, Math.max(0, body.length - (fault.characters ?? 2)));
+    if (fault.kind === 'byte') body = withByte(body, fault.text, fault.byte);
     if (fault.kind === 'bom') body = Buffer.concat([BYTE_ORDER_MARK, body]);
     if (fault.kind === 'headers') headers = { ...headers, ...fault.headers };
     if (fault.kind === 'compress') {
@@ -24,6 +25,12 @@ export function spoilAnswer(answer: Answer, faults: readonly Fault[]): Answer {
     }
   }
   return { status: answer.status, headers, body };
+}
+
+function withByte(body: Buffer, text: string, byte: number): Buffer {
+  const at = body.indexOf(text);
+  if (at < 0) return body;
+  return Buffer.concat([body.subarray(0, at), Uint8Array.of(byte), body.subarray(at + Buffer.byteLength(text))]);
 }
 
 /** The answer that takes the place of the endpoint's own, if a fault demands one. */

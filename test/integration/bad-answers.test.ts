@@ -5,6 +5,7 @@ import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import type { Fault } from '../../src/simulator/fault.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { fenceSource } from '../support/at-rest.ts';
+import { eventually } from '../support/eventually.ts';
 import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
 import type { RecordedEvent } from '../support/recorded-events.ts';
 import { type RunningConnector, startConnector } from '../support/running-connector.ts';
@@ -92,6 +93,53 @@ scene('four bad rows of a thousand become four dead letters and 996 records', 1_
   );
   assert.equal(huge?.value?.length, 256 * 1024);
   assert.ok(Number(huge?.headers['spc-length']) > 5_000_000);
+});
+
+const UMLAUT = 0xfc;
+/** Row and text to be found in it; one byte takes its place, an ü of Latin-1. */
+const marked = (row: number): Fault[] => [
+  poison(row, { pointer: '/name', value: '"Z§rich"' }),
+  { kind: 'byte', text: '§', byte: UMLAUT },
+];
+const deep = (row: number) => poison(row, { pointer: '/note', value: `${'['.repeat(62)}1${']'.repeat(62)}` });
+const long = (row: number): Fault => ({ kind: 'poison', rows: [row], how: { extraBytes: 600_000 } });
+
+scene('a byte, a depth and a length that cannot be read cost their row alone', 1_000, async (_t, scene) => {
+  const { simulator, kafka, prefix } = scene;
+  const faults = [...marked(10), deep(20), long(30)];
+  simulator.injectFaults(faults.map((fault) => ({ match: 'instruments', nth: 2, fault })));
+  const connector = await scene.start(1_000);
+  const walk = await connector.event('walkCompleted');
+  assert.deepEqual([walk.fields.rows, walk.fields.deadLetters], [1_000, 3]);
+  const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
+
+  // Then the same in one answer of the stream, between events that arrive.
+  const eventFaults = [...marked(1), deep(2), long(3)];
+  simulator.injectFaults(eventFaults.map((fault) => ({ match: 'events', count: 0, fault })));
+  const offsets = ids.slice(100, 105).map((id) => simulator.publish({ kind: 'datachange', id }).offset);
+  const isLast = ({ name, fields }: RecordedEvent) => name === 'eventsCommitted' && fields.since === offsets[4];
+  await eventually('the last event is committed', () => connector.seen.some(isLast), Boolean, 180_000);
+  await connector.stop();
+  const keys = await scene.keys();
+  assert.deepEqual([keys.length, new Set(keys).size], [999, 997]);
+
+  const letters = await readCommitted(kafka, `${prefix}.dead-letters`);
+  assert.deepEqual(
+    letters.map(({ key, headers }) => [
+      String(key),
+      headers['__connect.errors.topic']?.replace(`${prefix}.`, ''),
+      headers['__connect.errors.exception.message']?.replace(/\d{6,}/g, 'N'),
+    ]),
+    [
+      [ids[10], 'instruments', 'a byte that is not UTF-8'],
+      [ids[20], 'instruments', 'nesting deeper than 64'],
+      [ids[30], 'instruments', 'a row of N bytes where at most N are read'],
+      [ids[101], 'instrument-events', 'a byte that is not UTF-8'],
+      [ids[102], 'instrument-events', 'nesting deeper than 64'],
+      [ids[103], 'instrument-events', 'a row of N bytes where at most N are read'],
+    ],
+  );
+  assert.ok(letters[0]?.value?.includes(Buffer.from('"name":"Z\xfcrich"', 'latin1')), 'the bytes as they came');
 });
 
 /** Whatever is wrong with an answer, the message says which request it answered. */

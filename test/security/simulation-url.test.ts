@@ -87,7 +87,7 @@ test('the URL of a pre-trade check stands in its topic and nowhere else', { time
     [null, null, '/preTradeCheckId'],
     [null, null, '/preTradeCheckId'],
     [null, null, ''],
-    [null, null, ''],
+    ['huge', null, ''],
   ]);
   const aside = await Promise.all(
     ['dead-letters', 'notifications'].map((name) => readCommitted(kafka, `${prefix}.${name}`)),

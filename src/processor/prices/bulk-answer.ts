@@ -45,12 +45,18 @@ export async function readBulkAnswer(
     return readItem({ item, raw, question, at, kind, decoder });
   }
 
-  const list = createListReader<ReadItem>({ listKey: 'items', clock, longestRowBytes: LONGEST_ITEM_BYTES, decodeRow });
+  const list = createListReader<ReadItem>({
+    listKey: 'items',
+    clock,
+    key: null,
+    longestRowBytes: LONGEST_ITEM_BYTES,
+    decodeRow,
+  });
   const { rows, envelope, duplicateKeys } = await list.read(body);
   if (rows.length !== questions.length) {
     throw mismatch(rows.length, `has ${rows.length} items where ${questions.length} were asked for`);
   }
-  const items = rows.map((row) => ('kind' in row ? tooLong(row) : row));
+  const items = rows.map((row) => ('kind' in row ? unread(row) : row));
   const unknown = [...envelope].filter(([name, value]) => value !== null && !ANSWER_MEMBERS.includes(name));
   return {
     answers: items.map(({ answer }) => answer),
@@ -96,8 +102,8 @@ function readItem(options: {
   return { answer, failed: false, drift: unknown + driftFields, roundedNumbers };
 }
 
-// Too long to be looked into, so nobody knows whose it is: it is used for nothing but to say so.
-function tooLong({ reason, raw }: DecodedFailure): ReadItem {
+// Too long or too deep to be looked into, or with bytes that are no text: whose it is, only its position says.
+function unread({ reason, raw }: DecodedFailure): ReadItem {
   return { answer: { kind: 'unusable', reason, pointer: '', item: raw }, failed: false, drift: 0, roundedNumbers: 0 };
 }
 

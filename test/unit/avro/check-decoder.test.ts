@@ -122,7 +122,7 @@ const FAILURES: readonly { what: string; check: string; key: string | null; poin
   {
     what: 'a value that is too long to be read',
     check: `{"preTradeCheckId":"a","simulationUrl":"${CANARY}${'x'.repeat(600_000)}"}`,
-    key: null,
+    key: 'a',
     pointer: '',
   },
 ];

@@ -11,6 +11,7 @@ function parse(text: string | Uint8Array, strings = new StringCache()) {
   const reader = new JsonReader(Buffer.concat([bytes], bytes.length + 1), strings);
   const value = reader.readValue(0);
   reader.finish();
+  reader.assertUtf8(0);
   return { value, duplicateKeys: reader.duplicateKeys };
 }
 
@@ -166,7 +167,7 @@ const REFUSALS: readonly { what: string; bytes: string | Uint8Array; message: Re
   {
     what: 'a cut sequence',
     bytes: Uint8Array.of(0x22, 0x61, 0xe2, 0x82),
-    message: /byte 2 of 4 stands a byte that is not UTF-8/,
+    message: /byte 4 of 4 stands the end where the end of the string/,
   },
 ];
 

@@ -9,23 +9,29 @@ const LONGEST_ROW_BYTES = 512 * 1024;
 const decode = (body: string): Promise<DecodedPage> => instrumentDecoder().decode(chunked(body, 64 * 1024));
 
 const inner = 'x,'.repeat(400_000);
-const LONG_ROWS: readonly { what: string; row: string }[] = [
+const LONG_ROWS: readonly { what: string; row: string; key?: string }[] = [
   { what: 'a string', row: JSON.stringify(`${inner}\\"]}`) },
-  { what: 'escapes', row: `{"id":1,"name":"${'\\"\\\\'.repeat(200_000)}"}` },
+  { what: 'escapes', row: `{"id":2,"name":"${'\\"\\\\'.repeat(200_000)}"}`, key: '2' },
   { what: 'a number', row: '1'.repeat(600_000) },
-  { what: 'digits of a fraction', row: `{"id":1,"issuePrice":0.${'1'.repeat(600_000)}}` },
-  { what: 'an array', row: `{"id":1,"u":[${'[],{},"]",'.repeat(100_000)}1]}` },
-  { what: 'keys', row: `{"id":1${Array.from({ length: 60_000 }, (_, index) => `,"k${index}":"}"`).join('')}}` },
-  { what: 'spaces', row: `{"id":1,${' '.repeat(600_000)}"name":"x"}` },
-  { what: 'a row of several MiB', row: `{"id":1,"name":"${'é'.repeat(2_000_000)}"}` },
+  { what: 'digits of a fraction', row: `{"id":2,"issuePrice":0.${'1'.repeat(600_000)}}`, key: '2' },
+  { what: 'an array', row: `{"u":[${'[],{},"]",'.repeat(100_000)}1],"Id":2}`, key: '2' },
+  {
+    what: 'keys',
+    row: `{"id":1${Array.from({ length: 60_000 }, (_, index) => `,"k${index}":"}"`).join('')},"id":2}`,
+    key: '2',
+  },
+  { what: 'spaces', row: `{"id" : 2 ,${' '.repeat(600_000)}"name":"x"}`, key: '2' },
+  { what: 'a row of several MiB', row: `{"name":"${'é'.repeat(2_000_000)}","id":2}`, key: '2' },
+  { what: 'its id', row: `{"id":2${' '.repeat(600_000)},"id":${'2'.repeat(20)}}` },
+  { what: 'a text as its id', row: `{"id":"2","name":"${'x'.repeat(600_000)}"}` },
 ];
 
-for (const { what, row } of LONG_ROWS) {
+for (const { what, row, key: id = null } of LONG_ROWS) {
   test(`a row that is too long because of ${what} is one failure, and the rows around it are read`, async () => {
     const { rows } = await decode(`{"instruments":[{"id":1} ,\n${row} , {"id":3}],"links":{}}`);
     assert.deepEqual(
       rows.map(({ key }) => key),
-      ['1', null, '3'],
+      ['1', id, '3'],
     );
     const [, failure] = rows;
     assert.ok(failure?.kind === 'failure');
@@ -54,8 +60,8 @@ test('a long row that is cut, a long member beside the list and too many rows ar
     });
   await refused(`{"instruments":[{"id":1,"name":"${'x'.repeat(700_000)}`, /stands the end/);
   await refused(`{"instruments":[{"id":1,"u":[${'1,'.repeat(700_000)}`, /stands the end/);
-  await refused(`{"instruments":[],"x":"${'x'.repeat(700_000)}"}`, /member of more than 524288 bytes/);
-  await refused(`{"instruments":{"a":"${'x'.repeat(700_000)}"}}`, /member of more than 524288 bytes/);
+  await refused(`{"instruments":[],"x":"${'x'.repeat(700_000)}"}`, /more than 524288 bytes in a member beside/);
+  await refused(`{"instruments":{"a":"${'x'.repeat(700_000)}"}}`, /more than 524288 bytes in a member beside/);
   await refused(`{"instruments":[${'1,'.repeat(100_000)}1]}`, /more than 100000 rows/);
 });
 

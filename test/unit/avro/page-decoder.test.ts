@@ -74,8 +74,13 @@ test('a body that is not the JSON that is due is refused, with what came at whic
   await malformed('{"links":{}}', /has no "instruments"/);
   await malformed('{"instruments":null}', /has null as "instruments" where an array is due/);
   await malformed('{"instruments":{"id":1}}', /has an object as "instruments" where an array is due/);
-  await malformed(`{"instruments":[{"a":${'['.repeat(100_000)}`, /nesting deeper than 64/);
-  await malformed(Buffer.from('{"instruments":[{"id":1,"name":"\xe9"}]}', 'latin1'), /not UTF-8/);
+  await malformed(`{"instruments":[{"a":${'['.repeat(100_000)}`, /stands the end/);
+  await malformed(`{"instruments":[],"a":${'['.repeat(65)}${']'.repeat(65)}}`, /nesting deeper than 64/);
+  await malformed(
+    Buffer.from('{"instruments":[],"a":"\xe9"}', 'latin1'),
+    /byte 23 of 26 stands a byte that is not UTF-8/,
+  );
+  await malformed(Buffer.from('{"instruments":[{"id":\xe9}]}', 'latin1'), /byte 0xe9 where a value is due/);
 });
 
 test('a truncated page is refused wherever it was cut', async () => {
