@@ -14,6 +14,7 @@ import { readCensus } from '../connector/tasks/census-reader.ts';
 import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import { createInstrumentsReport } from '../connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
+import { ListHold } from '../connector/tasks/list-hold.ts';
 import type { WalkRequests } from '../connector/walk-requests.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
@@ -104,6 +105,7 @@ export function createInstrumentsSource(options: SourceOptions): Source {
         deleteOnEventTypes,
         instrumentsEndpoint,
         eventsEndpoint,
+        listHold: new ListHold({ source: source.name, events, clock, random }),
         report: createInstrumentsReport(source.name, events, source.walkIntervalMs),
         clock,
         random,

@@ -1,6 +1,6 @@
 import type { SourceTargets } from '../connector/source-target.ts';
 import { offsetKey, offsetPartition } from '../kafka/offset-store.ts';
-import type { ConnectorEvents, StreamPlace } from '../observability/connector-events.ts';
+import type { ConnectorEvents, Polled, StreamPlace } from '../observability/connector-events.ts';
 import type { Clock } from '../support/clock.ts';
 import type { SourceStatus, TaskState, Trouble, WalkStatus, Written } from './status.ts';
 
@@ -20,6 +20,8 @@ interface Known extends Mutable<Omit<SourceStatus, 'wanted' | 'secondsToRetentio
   cliffMs: number | null;
   walk: Mutable<WalkStatus> | null;
   rowsOfLastWalk: number | null;
+  /** What the trouble is about; null: the whole source. */
+  heldEndpoint: Polled['endpoint'] | null;
   written: Mutable<Written>;
 }
 
@@ -86,9 +88,12 @@ export function createStatusSources(options: StatusSourcesOptions): {
         }),
       polled(poll) {
         setPlace(poll);
-        update(poll.source, (known) =>
-          Object.assign(known, { caughtUp: poll.caughtUp, lastPollAt: isoNow(), trouble: null }),
-        );
+        update(poll.source, (known) => {
+          Object.assign(known, { caughtUp: poll.caughtUp, lastPollAt: isoNow() });
+          if (known.heldEndpoint === null || known.heldEndpoint === poll.endpoint) known.trouble = null;
+          // The next try has been, and did not fail: otherwise it would be told.
+          else if (known.trouble !== null && known.trouble.nextTryAt <= isoNow()) known.trouble = null;
+        });
       },
       walkStarted: ({ source, walk }) => begin(source, walk, 0),
       walkResumed: ({ source, walk, pages }) => begin(source, walk, pages),
@@ -109,8 +114,9 @@ export function createStatusSources(options: StatusSourcesOptions): {
       checksCommitted: ({ source, checks, deadLetters }) => add(source, { checks, deadLetters }),
       walkScheduled() {},
       answerDiscarded() {},
-      attemptFailed: ({ source, failures, waitMs, err }) =>
+      attemptFailed: ({ source, endpoint = null, failures, waitMs, err }) =>
         update(source, (known) => {
+          known.heldEndpoint = endpoint;
           known.trouble = { failures, message: describe(err), nextTryAt: isoNow(waitMs) } satisfies Trouble;
         }),
       sourcePaused: ({ source }) => update(source, setTask('paused')),
@@ -120,7 +126,7 @@ export function createStatusSources(options: StatusSourcesOptions): {
       sourceFailed: ({ source, err }) => update(source, setTask('failed', describe(err))),
     },
     status: () =>
-      all.map(({ cliffMs, rowsOfLastWalk: _, walk, ...known }) => ({
+      all.map(({ cliffMs, rowsOfLastWalk: _, heldEndpoint: __, walk, ...known }) => ({
         ...known,
         // A source that has failed, or was stopped, takes its walk up again when it starts.
         walk: walk && { ...walk, running: walk.running && ['running', 'paused'].includes(known.task) },
@@ -148,6 +154,7 @@ function nothingKnown({ name, type }: { readonly name: string; readonly type: st
     trouble: null,
     walk: null,
     rowsOfLastWalk: null,
+    heldEndpoint: null,
     written: { instruments: 0, events: 0, checks: 0, deadLetters: 0 },
   };
 }

@@ -1,17 +1,10 @@
-import { ConnectorError, type ErrorAction } from '../errors.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
-import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { pollWaitMs } from './poll-back-off.ts';
 import { type SourceTarget, untilTarget } from './source-target.ts';
 import type { SourceTask } from './source-task.ts';
-
-/** What a failed poll waits before it is tried again. An action without a row here ends the loop. */
-const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
-  retry: { initialMs: 500, maximumMs: 60_000 },
-  askForLess: { initialMs: 100, maximumMs: 60_000 },
-  retrySlowly: { initialMs: 10_000, maximumMs: 300_000 },
-};
 
 export interface SourceWorkerOptions {
   readonly source: string;
@@ -55,10 +48,8 @@ async function pollUntilAnswered(options: SourceWorkerOptions) {
       return await task.poll(signal);
     } catch (error) {
       signal.throwIfAborted();
-      const backOff = error instanceof ConnectorError ? POLL_BACK_OFF[error.action] : undefined;
-      if (!(error instanceof ConnectorError) || backOff === undefined) throw error;
-      const waitMs = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
-      events.attemptFailed({ source, failures, waitMs, err: error });
+      const waitMs = pollWaitMs(error, failures, random);
+      events.attemptFailed({ source, failures, waitMs, err: error as Error });
       await wait(options, waitMs);
     }
   }

@@ -51,6 +51,8 @@ export interface ConnectorEvents {
   /** A poll failed and is tried again after the wait. */
   attemptFailed(event: {
     readonly source: string;
+    /** The endpoint that alone waits, while the source goes on; absent where all of it waits. */
+    readonly endpoint?: Polled['endpoint'];
     /** How many in a row, this one included. */
     readonly failures: number;
     readonly waitMs: number;

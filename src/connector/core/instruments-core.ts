@@ -74,10 +74,15 @@ export class InstrumentsCore {
     return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
   }
 
-  /** What is wanted now. Asking changes nothing: after a failed request the same comes again, or something more urgent. */
-  next(nowMs: number): CoreRequest {
-    if (this.#state === null) return { kind: 'probe' };
-    const wanted = nextRequest(this.#state, this.#settings, nowMs);
+  /**
+   * What is wanted now. Asking changes nothing: after a failed request the same comes again, or something more urgent.
+   * `listFreeMs`: when the list may be asked again that has refused; in the past where it has not.
+   */
+  next(nowMs: number, listFreeMs = nowMs): CoreRequest {
+    if (this.#state === null) {
+      return nowMs < listFreeMs ? { kind: 'wait', ms: Math.ceil(listFreeMs - nowMs) } : { kind: 'probe' };
+    }
+    const wanted = nextRequest(this.#state, this.#settings, nowMs, listFreeMs);
     if (wanted.kind === 'wait' && this.#isDemandNew) return { kind: 'events', since: this.#state.offset.since };
     if (wanted.kind !== 'settle' && wanted.kind !== 'sweep') return wanted;
     return { kind: 'commit', decision: this.#decide(walkOn(this.#state, wanted, this.#context(nowMs))) };

@@ -10,12 +10,14 @@ export type Wanted =
 
 /**
  * What is wanted now. The stream comes first wherever it is overdue, so that neither a list that fails nor a gap that
- * is being proven can starve it; and where it always has more, a page comes in between.
+ * is being proven can starve it; and where it always has more, a page comes in between. Before `listFreeMs` the list is
+ * not asked, since it has refused; the stream goes on meanwhile.
  */
 export function nextRequest(
   { walk, stream, offset }: CoreState,
   { pollIntervalMs, handoffMarginMs }: CoreSettings,
   nowMs: number,
+  listFreeMs: number,
 ): Wanted {
   const events: Wanted = { kind: 'events', since: offset.since };
   const isOverdue = stream.answeredMs === null || nowMs - stream.answeredMs >= pollIntervalMs;
@@ -24,6 +26,7 @@ export function nextRequest(
     if (nowMs >= stream.dueMs) return events;
     return { kind: 'wait', ms: Math.max(1, Math.ceil(Math.min(stream.dueMs, otherwiseMs) - nowMs)) };
   };
+  const fromList = (wanted: Wanted) => (nowMs < listFreeMs ? streamBy(listFreeMs) : unlessOverdue(wanted));
   const follow = () => streamBy(Number.POSITIVE_INFINITY);
 
   const { proof } = stream;
@@ -31,7 +34,7 @@ export function nextRequest(
   if (walk.phase === 'sweeping') return { kind: 'sweep' };
   if (walk.phase === 'closing' && walk.drain.ended !== null) return { kind: 'sweep' };
   if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'settle' };
-  if (proof.phase === 'wantsStart') return unlessOverdue({ kind: 'probe' });
+  if (proof.phase === 'wantsStart') return fromList({ kind: 'probe' });
   if (proof.phase === 'wantsTrial' && proof.start !== null) return unlessOverdue({ kind: 'trial', since: proof.start });
 
   switch (walk.phase) {
@@ -44,12 +47,12 @@ export function nextRequest(
     case 'margin': {
       const endMs = walk.drain.startedMs + handoffMarginMs;
       if (walk.drain.ended === null) return follow();
-      return nowMs < endMs ? streamBy(endMs) : unlessOverdue(page(offset));
+      return nowMs < endMs ? streamBy(endMs) : fromList(page(offset));
     }
     case 'paging':
-      return unlessOverdue(page(offset));
+      return fromList(page(offset));
     case 'verifying':
-      return unlessOverdue({ kind: 'behindLast', minId: walk.places[0] ?? null });
+      return fromList({ kind: 'behindLast', minId: walk.places[0] ?? null });
   }
 }
 

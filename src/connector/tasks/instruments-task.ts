@@ -17,6 +17,7 @@ import { eventFacts, rowFacts } from './core-facts.ts';
 import { eventRecords, type InstrumentTargets, rowRecords, tombstones } from './instrument-records.ts';
 import type { InstrumentEvents, InstrumentsPage, InstrumentsProvider } from './instruments-provider.ts';
 import type { InstrumentsReport } from './instruments-report.ts';
+import type { ListHold } from './list-hold.ts';
 import { notificationContent } from './notification-content.ts';
 
 export interface InstrumentsTaskOptions {
@@ -34,9 +35,13 @@ export interface InstrumentsTaskOptions {
   readonly instrumentsEndpoint: string;
   readonly eventsEndpoint: string;
   readonly report: InstrumentsReport;
+  readonly listHold: ListHold;
   readonly clock: Clock;
   readonly random: Random;
 }
+
+/** What is asked of the instrument list, which has a back-off of its own. */
+const LIST_REQUESTS: readonly CoreRequest['kind'][] = ['probe', 'page', 'behindLast'];
 
 /** What came with the newest answers, until the core has decided what of it is written. */
 interface Held {
@@ -53,7 +58,7 @@ interface Held {
  * and committed.
  */
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
-  const { core, provider, targets, report, clock } = options;
+  const { core, provider, targets, report, listHold, clock } = options;
   const { source } = targets;
   const held: Held = { page: null, events: null, time: null, poll: null };
   let ahead: { readonly request: PageRequest; readonly page: Promise<InstrumentsPage> } | null = null;
@@ -167,14 +172,16 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     async poll(signal): Promise<SourceTurn> {
       const { request: walk, superseded } = options.walkRequests.newest(source);
       if (walk !== null) core.requestWalk(walk);
-      const request = core.next(clock.monotonicMs());
+      const request = core.next(clock.monotonicMs(), listHold.freeMs);
       if (request.kind === 'wait') {
         // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
         const waitMs = Math.ceil(request.ms * (1 - options.random() / 10));
         return { records: [], waitMs, wake: superseded, committed() {} };
       }
       const encoder = await options.notificationEncoder(signal);
-      const decision = await ask(request, signal);
+      const asking = () => ask(request, signal);
+      const decision = await (LIST_REQUESTS.includes(request.kind) ? listHold.ask(asking, signal) : asking());
+      if (decision === null) return { records: [], waitMs: 0, committed() {} };
       if (decision.ahead !== null) fetchAhead(decision.ahead, signal);
       const committed = (commitMs: number) => {
         decision.committed();

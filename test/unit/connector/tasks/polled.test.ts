@@ -10,6 +10,7 @@ import type { SourceTask } from '../../../../src/connector/source-task.ts';
 import { createFollowerTask } from '../../../../src/connector/tasks/follower-task.ts';
 import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
+import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
 import { offsetRecord } from '../../../../src/kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
 import { skippingClock } from '../../../support/manual-clock.ts';
@@ -118,6 +119,7 @@ function quietInstruments(rows: readonly DecodedRow[], answerMs: number) {
     deleteOnEventTypes: [],
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
+    listHold: new ListHold({ source: 'instruments', events, clock, random: () => 0 }),
     report: createInstrumentsReport('instruments', events, 86_400_000),
     clock,
     random: () => 0,

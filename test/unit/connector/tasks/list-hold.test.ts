@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answerTime } from '../../../../src/connector/core/answer-time.ts';
+import { Census } from '../../../../src/connector/core/census.ts';
+import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
+import { firstOffset } from '../../../../src/connector/core/instruments-offset.ts';
+import { runSource } from '../../../../src/connector/source-worker.ts';
+import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
+import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
+import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
+import { ConnectorError } from '../../../../src/errors.ts';
+import { offsetRecord } from '../../../../src/kafka/offset-store.ts';
+import { skippingClock } from '../../../support/manual-clock.ts';
+import { operator } from '../../../support/operator.ts';
+import { recordedEvents } from '../../../support/recorded-events.ts';
+import { SETTINGS } from '../core/driven-core.ts';
+
+const HOUR_MS = 3_600_000;
+const topic = (name: string) => ({ name, partitions: 6 });
+const list = { rows: [], envelope: new Map(), bytes: 0, duplicateKeys: 0 };
+
+/** Runs an instruments source for some hours of its own clock; gives when list and stream were asked, from its start. */
+async function run(hours: number, refusal: (atMs: number) => ConnectorError | null, isNew = false) {
+  const skipping = skippingClock();
+  const stop = new AbortController();
+  const startMs = skipping.monotonicMs();
+  const elapsedMs = () => skipping.monotonicMs() - startMs;
+  const clock = {
+    ...skipping,
+    async sleep(ms: number, signal?: AbortSignal) {
+      await skipping.sleep(ms, signal);
+      if (elapsedMs() >= hours * HOUR_MS) stop.abort(new Error('over'));
+    },
+  };
+  const { events, seen } = recordedEvents();
+  const time = () => answerTime(clock.wallMs(), clock.wallMs());
+  const listAtMs: number[] = [];
+  const streamAtMs: number[] = [];
+  const askList = () => {
+    listAtMs.push(elapsedMs());
+    const refused = refusal(elapsedMs());
+    if (refused !== null) throw refused;
+  };
+  const task = createInstrumentsTask({
+    targets: {
+      source: 'instruments',
+      instruments: topic('instruments'),
+      instrumentEvents: topic('instrument-events'),
+      deadLetters: topic('dead-letters'),
+      notifications: topic('notifications'),
+    },
+    core: new InstrumentsCore(SETTINGS, isNew ? null : firstOffset('scope=all', '5-0', time(), null), startMs),
+    provider: {
+      async streamStart() {
+        askList();
+        return { since: '5-0', time: time() };
+      },
+      async page() {
+        askList();
+        return { decoded: list, next: null, time: time(), fetchMs: 0 };
+      },
+      async events(since) {
+        streamAtMs.push(elapsedMs());
+        return { kind: 'events', answer: { decoded: list, next: since, nextId: since, full: false, time: time() } };
+      },
+    },
+    walkRequests: { newest: () => ({ request: null, superseded: new AbortController().signal }) },
+    census: async () => new Census(),
+    offsetRecord: (offset) => offsetRecord({ topic: 'offsets', key: 'a', offset }),
+    notificationEncoder: async () => ({ encode: () => Buffer.alloc(0) }),
+    deleteOnEventTypes: [],
+    instrumentsEndpoint: '/v1/instruments',
+    eventsEndpoint: '/v1/instruments/events',
+    report: createInstrumentsReport('instruments', events, 24 * HOUR_MS),
+    listHold: new ListHold({ source: 'instruments', events, clock, random: () => 0 }),
+    clock,
+    random: () => 0,
+  });
+  const asking = operator(['s']);
+  const ended = runSource({
+    source: 's',
+    task,
+    commit: async () => {},
+    target: () => asking.targets.of('s'),
+    clock,
+    random: () => 0,
+    events,
+    signal: stop.signal,
+  });
+  const reason = await ended.catch((error: unknown) => error);
+  return { listAtMs, streamAtMs, seen, reason };
+}
+
+const busy = (retryAfterMs?: number) => new ConnectorError('PROVIDER_BUSY', 'later', { retryAfterMs });
+const longestGapMs = (atMs: readonly number[]) =>
+  Math.max(...atMs.map((ms, index) => ms - (index === 0 ? 0 : (atMs[index - 1] ?? 0))));
+
+test('a list that asks for an hour holds up the walk for that hour, and the stream at no time', async () => {
+  const { listAtMs, streamAtMs, seen } = await run(3, (atMs) => (atMs < HOUR_MS ? busy(HOUR_MS) : null));
+  assert.ok(longestGapMs(streamAtMs) <= SETTINGS.pollIntervalMs, `${longestGapMs(streamAtMs)} ms`);
+  const [first = 0, second = 0] = listAtMs;
+  assert.ok(second - first >= HOUR_MS && second - first <= HOUR_MS + 1_000, `asked again after ${second - first} ms`);
+  assert.ok(seen.some(({ name }) => name === 'walkCompleted'));
+  const failures = seen.filter(({ name }) => name === 'attemptFailed').map(({ fields }) => fields);
+  assert.equal(failures.length, 1);
+  assert.deepEqual([failures[0]?.endpoint, failures[0]?.waitMs], ['instruments', HOUR_MS]);
+});
+
+test('a list that refuses for hours is asked ever more seldom, beside a stream that keeps its interval', async () => {
+  const { listAtMs, streamAtMs } = await run(4, () => new ConnectorError('PROVIDER_UNAUTHORIZED', 'not for you'));
+  assert.ok(longestGapMs(streamAtMs) <= SETTINGS.pollIntervalMs, `${longestGapMs(streamAtMs)} ms`);
+  assert.ok(longestGapMs(listAtMs) >= 140_000, 'up to five minutes, half of it jitter');
+  assert.ok(listAtMs.length > 40 && listAtMs.length < 120, `${listAtMs.length} requests`);
+});
+
+test('a source without an offset waits for the list that alone says where the stream starts', async () => {
+  const { listAtMs, streamAtMs } = await run(2, (atMs) => (atMs < HOUR_MS ? busy(HOUR_MS) : null), true);
+  assert.deepEqual(listAtMs.slice(0, 2), [0, HOUR_MS]);
+  assert.ok((streamAtMs[0] ?? 0) >= HOUR_MS);
+});
+
+test('an error of the list that no repetition mends ends the source', async () => {
+  const { reason } = await run(1, () => new ConnectorError('TOO_MANY_DEAD_LETTERS', 'too many'));
+  assert.ok(reason instanceof ConnectorError && reason.code === 'TOO_MANY_DEAD_LETTERS');
+});
