@@ -187,9 +187,9 @@ const WALKS: readonly Panel[] = [
   },
   {
     title: 'To the next walk',
-    description: 'Falls to 0; below while it waits for the one under way, or for the provider.',
+    description: 'Falls to 0; below while it waits for the provider; empty while a walk is under way.',
     unit: 's',
-    queries: [[`max by (source) (spconnect_walk_next_timestamp_seconds{${S}}) - time()`, '{{source}}']],
+    queries: [[`min by (source) (spconnect_seconds_to_next_walk{${S}})`, '{{source}}']],
   },
   {
     title: 'Since the last completed walk',

@@ -40,7 +40,7 @@ export interface ConnectorEvents {
   walkResumed(event: WalkResumed): void;
   pageCommitted(event: PageCommitted): void;
   walkCompleted(event: WalkCompleted): void;
-  /** When the next walk begins by itself, ISO 8601 by the provider's clock; in the past: with the next poll. */
+  /** When the next walk begins by itself, ISO 8601 by our own clock; in the past: with the next poll. */
   walkScheduled(event: { readonly source: string; readonly at: string }): void;
   eventsCommitted(event: EventsCommitted): void;
   checksCommitted(event: ChecksCommitted): void;
@@ -84,6 +84,11 @@ export interface StreamPlace {
    * by a second per second until the next event of this source. Negative: they are dropped. Null without an offset.
    */
   readonly secondsToRetentionCliff: number | null;
+  /**
+   * How long from now until its next walk begins by itself, by whichever clock says that it is sooner; negative: overdue.
+   * Null while a walk is under way; absent for sources that do not walk.
+   */
+  readonly secondsToNextWalk?: number | null;
 }
 
 /** One answer of the provider that could be read; refusals of our offset are none, nor are questions where a stream starts. */

@@ -25,6 +25,8 @@ export function createSourceGauges(options: {
   const { meters, sources, clock } = options;
   /** When the provider drops what we have not read, by the monotonic clock. */
   const cliffsMs = new Map<string, number>();
+  /** When the next walk begins by itself, by the monotonic clock. */
+  const walksMs = new Map<string, number>();
 
   function setStatus(source: string, now: (typeof STATUSES)[number]): void {
     for (const status of STATUSES) meters.set('spconnect_source_status', { source, status }, status === now ? 1 : 0);
@@ -37,7 +39,14 @@ export function createSourceGauges(options: {
     meters.startAtZero({ source });
   }
 
-  const taskEnded = (source: string) => meters.forget('spconnect_walk_running', { source });
+  const taskEnded = (source: string) => {
+    meters.forget('spconnect_walk_running', { source });
+    walksMs.delete(source);
+  };
+  const setMoment = (moments: Map<string, number>, source: string, seconds: number | null) => {
+    if (seconds === null) moments.delete(source);
+    else moments.set(source, clock.monotonicMs() + seconds * 1_000);
+  };
 
   return {
     setStatus,
@@ -52,15 +61,17 @@ export function createSourceGauges(options: {
         meters.forget('spconnect_walk_next_timestamp_seconds', { source });
       }
     },
-    setPlace({ source, secondsToRetentionCliff }) {
-      if (secondsToRetentionCliff === null) cliffsMs.delete(source);
-      else cliffsMs.set(source, clock.monotonicMs() + secondsToRetentionCliff * 1_000);
+    setPlace({ source, secondsToRetentionCliff, secondsToNextWalk = null }) {
+      setMoment(cliffsMs, source, secondsToRetentionCliff);
+      setMoment(walksMs, source, secondsToNextWalk);
     },
     refresh() {
-      meters.clear('spconnect_seconds_to_retention_cliff');
-      for (const [source, cliffMs] of cliffsMs) {
-        const seconds = (cliffMs - clock.monotonicMs()) / 1_000;
-        meters.set('spconnect_seconds_to_retention_cliff', { source }, seconds);
+      for (const [name, moments] of [
+        ['spconnect_seconds_to_retention_cliff', cliffsMs],
+        ['spconnect_seconds_to_next_walk', walksMs],
+      ] as const) {
+        meters.clear(name);
+        for (const [source, ms] of moments) meters.set(name, { source }, (ms - clock.monotonicMs()) / 1_000);
       }
     },
   };

@@ -16,6 +16,8 @@ export interface CoreState {
   /** When an offset was last committed and a walk last begun by this task, by the monotonic clock. */
   readonly committedMs: number;
   readonly begunMs: number;
+  /** Whether that walk was begun by this task, and not before its start. */
+  readonly isBegunHere: boolean;
 }
 
 /** A walk that an operator asked for. The same id is served once, restarts included. */
@@ -61,13 +63,14 @@ export function startAnew(
     walk: { phase: 'census' },
     committedMs: nowMs,
     begunMs: nowMs,
+    isBegunHere: true,
   };
 }
 
 export function startFrom(committed: InstrumentsOffset, nowMs: number): CoreState {
   const { walk, resumed } = walkAtStart(committed);
   const offset = resumed ? { ...committed, walkResumed: true } : committed;
-  return { offset, walk, stream: streamAtStart(nowMs), committedMs: nowMs, begunMs: nowMs };
+  return { offset, walk, stream: streamAtStart(nowMs), committedMs: nowMs, begunMs: nowMs, isBegunHere: false };
 }
 
 /** One step of the walk. */
@@ -84,6 +87,7 @@ export function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Out
       walk: step.walk,
       committedMs: step.commits ? nowMs : state.committedMs,
       begunMs: begun === null ? state.begunMs : nowMs,
+      isBegunHere: begun === null ? state.isBegunHere : true,
     },
     commits: step.commits ?? false,
     write: step.write ?? { kind: 'nothing' },

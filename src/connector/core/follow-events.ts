@@ -4,6 +4,7 @@ import { beginWalk, type InstrumentsOffset, type WalkDemand } from './instrument
 import { healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
 import { confirmOffset, followStream, type StreamStep } from './stream.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
+import { walkAgeMs } from './walk-age.ts';
 import { stepWalk } from './walk-table.ts';
 
 type EventsAnswer = Extract<CoreAnswer, { kind: 'events' }>;
@@ -74,19 +75,17 @@ function gapContext({ settings: { pollIntervalMs, gapProofMs }, nowMs }: CoreCon
 }
 
 function reasonToWalk(
-  { walk, offset, stream, begunMs }: CoreState,
+  state: CoreState,
   followed: StreamStep,
   { time }: OffsetAnswer,
   { demand, settings, nowMs }: CoreContext,
 ): WalkReason | null {
+  const { walk, stream } = state;
   if (stream.proof.phase === 'proven') return 'gapProven';
   if (followed.suspects) return 'gapSuspected';
   if (walk.phase !== 'idle' || followed.reading === null) return null;
   if (demand !== null) return 'requested';
-  const { walkIntervalMs } = settings;
-  // By the provider's clock, so that restarts change nothing; by ours too, lest a clock set back postpones it for long.
-  const isDue = time.dateMs - offset.walkStartedAtMs >= walkIntervalMs || nowMs - begunMs >= walkIntervalMs;
-  return isDue ? 'interval' : null;
+  return walkAgeMs(state, time, nowMs) >= settings.walkIntervalMs ? 'interval' : null;
 }
 
 function gapNotification(offset: InstrumentsOffset, { stream }: StreamStep, { time }: OffsetAnswer): CoreNotification {
@@ -137,7 +136,7 @@ function beginAnew(state: CoreState, { time }: OffsetAnswer, at: CoreContext): C
     at.demand === null
       ? { walkRequest, walkAllowShrink }
       : { walkRequest: at.demand.id, walkAllowShrink: at.demand.allowShrink };
-  return { ...state, walk, offset: beginWalk(state.offset, time.dateMs, demand), begunMs: at.nowMs };
+  return { ...state, walk, offset: beginWalk(state.offset, time, demand), begunMs: at.nowMs, isBegunHere: true };
 }
 
 /** An answer to an offset in doubt moves no drain: that it holds nothing does not mean that there is nothing. */

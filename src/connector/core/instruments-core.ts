@@ -16,6 +16,7 @@ import { nextRequest } from './next-request.ts';
 import type { ResetOffset } from './reset-offset.ts';
 import { secondsToRetentionCliff } from './stream.ts';
 import type { WalkPhase } from './walk.ts';
+import { secondsToNextWalk } from './walk-age.ts';
 
 /**
  * The decisions of an instruments source: what to ask next, and what an answer means. It asks nothing itself, looks at
@@ -72,6 +73,12 @@ export class InstrumentsCore {
   secondsToRetentionCliff(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;
     return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
+  }
+
+  /** Null while a walk is under way and before the first offset; negative: overdue. */
+  secondsToNextWalk(nowMs: number, wallMs: number): number | null {
+    if (this.#state === null) return null;
+    return secondsToNextWalk(this.#state, this.#settings.walkIntervalMs, { nowMs, wallMs });
   }
 
   /**

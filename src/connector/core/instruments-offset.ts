@@ -22,6 +22,8 @@ export interface InstrumentsOffset extends CommittedStream {
   readonly walk: number;
   /** When that walk began, by the same clock. */
   readonly walkStartedAtMs: number;
+  /** The same moment by our own clock: a wrong date of the provider must not put off the next walk. */
+  readonly walkStartedOwnMs: number;
   /** Whether that walk is still to be finished. */
   readonly walkPending: boolean;
   /** The minId of the walk's next page; null before its first page is committed, and after its last. */
@@ -43,12 +45,17 @@ const VERSION = 2;
 export type WalkDemand = Pick<InstrumentsOffset, 'walkRequest' | 'walkAllowShrink'>;
 
 /** The offset with a fresh walk pending, in place of whichever was under way. */
-export function beginWalk(offset: InstrumentsOffset, startedAtMs: number, demand: WalkDemand): InstrumentsOffset {
+export function beginWalk(
+  offset: InstrumentsOffset,
+  startedAt: Pick<AnswerTime, 'dateMs' | 'ownMs'>,
+  demand: WalkDemand,
+): InstrumentsOffset {
   return {
     ...offset,
     ...demand,
     walk: offset.walk + 1,
-    walkStartedAtMs: startedAtMs,
+    walkStartedAtMs: startedAt.dateMs,
+    walkStartedOwnMs: startedAt.ownMs,
     walkPending: true,
     walkCursor: null,
     walkListed: false,
@@ -64,7 +71,8 @@ export function beginWalk(offset: InstrumentsOffset, startedAtMs: number, demand
  */
 export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): InstrumentsOffset {
   const { walkRequest } = offset;
-  return { ...beginWalk(offset, startedAtMs, { walkRequest, walkAllowShrink: null }), walkResumed: true };
+  const startedAt = { dateMs: startedAtMs, ownMs: startedAtMs };
+  return { ...beginWalk(offset, startedAt, { walkRequest, walkAllowShrink: null }), walkResumed: true };
 }
 
 /**
@@ -84,6 +92,7 @@ export function firstOffset(
     standingMs: 0,
     walk: 0,
     walkStartedAtMs: time.dateMs,
+    walkStartedOwnMs: time.ownMs,
     walkPending: false,
     walkCursor: null,
     walkListed: false,
@@ -94,7 +103,7 @@ export function firstOffset(
     gapSuspectedFromMs: null,
     gapsHealedAtMs: [],
   };
-  return beginWalk(nothing, time.dateMs, { walkRequest, walkAllowShrink: null });
+  return beginWalk(nothing, time, { walkRequest, walkAllowShrink: null });
 }
 
 const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
@@ -105,6 +114,7 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset 
     ...writeCommittedStream(offset, VERSION),
     walk: offset.walk,
     walkStartedAt: isoDate(offset.walkStartedAtMs),
+    walkStartedOwn: isoDate(offset.walkStartedOwnMs),
     walkPending: offset.walkPending,
     walkCursor: offset.walkCursor,
     walkListed: offset.walkListed,
@@ -125,6 +135,8 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
     since: read('since', isText),
     walk: read('walk', isCount),
     walkStartedAtMs: Date.parse(read('walkStartedAt', isDate)),
+    // Offsets from before our own clock was kept are read as if both had agreed.
+    walkStartedOwnMs: Date.parse(readOr('walkStartedOwn', isDate, read('walkStartedAt', isDate))),
     walkPending: read('walkPending', isFlag),
     walkCursor: readOr('walkCursor', isCursor, null),
     walkListed: readOr('walkListed', isFlag, false),

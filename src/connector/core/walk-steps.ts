@@ -157,7 +157,7 @@ function endWalk(offset: InstrumentsOffset, notifications: readonly CoreNotifica
   const told = [completed, ...notifications];
   if (walkResumed) {
     const { walkRequest, walkAllowShrink } = offset;
-    const fresh = beginWalk(offset, offset.serverDate.dateMs, { walkRequest, walkAllowShrink });
+    const fresh = beginWalk(offset, offset.serverDate, { walkRequest, walkAllowShrink });
     return { ...begin(), offset: fresh, notifications: told, begins: 'afterResumed' };
   }
   const ended = { ...offset, walkPending: false, walkListed: false, walkCursor: null, walkAllowShrink: null };

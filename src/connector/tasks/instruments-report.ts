@@ -27,8 +27,8 @@ export function createInstrumentsReport(
   events: ConnectorEvents,
   walkIntervalMs: number,
 ): InstrumentsReport {
-  const scheduled = ({ walkStartedAtMs }: InstrumentsOffset) =>
-    events.walkScheduled({ source, at: new Date(walkStartedAtMs + walkIntervalMs).toISOString() });
+  const scheduled = ({ walkStartedOwnMs }: InstrumentsOffset) =>
+    events.walkScheduled({ source, at: new Date(walkStartedOwnMs + walkIntervalMs).toISOString() });
   return {
     started(place, offset) {
       events.sourceStarted({ source, ...place });

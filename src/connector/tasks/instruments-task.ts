@@ -165,6 +165,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
   const place = () => ({
     since: core.offset?.since ?? null,
     secondsToRetentionCliff: core.secondsToRetentionCliff(clock.monotonicMs(), clock.wallMs()),
+    secondsToNextWalk: core.secondsToNextWalk(clock.monotonicMs(), clock.wallMs()),
   });
   report.started(place(), core.offset);
 

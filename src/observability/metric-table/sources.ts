@@ -161,9 +161,15 @@ export const SOURCE_METRICS = {
   },
   spconnect_walk_next_timestamp_seconds: {
     type: 'gauge',
-    help: 'When the next walk is due, in seconds since 1970, by the clock of the provider.',
+    help: 'When the next walk is due, in seconds since 1970, by our own clock.',
     labels: ['source'],
-    meaning: 'Long past with no walk under way: the source gets no answers.',
+    meaning: 'For people; alerts go by the seconds, which no wrong clock can hide.',
+  },
+  spconnect_seconds_to_next_walk: {
+    type: 'gauge',
+    help: 'Seconds until the next walk begins by itself, by whichever clock says sooner; negative: it is overdue.',
+    labels: ['source'],
+    meaning: 'Below zero for long: the source gets no answers. Absent while a walk is under way.',
   },
   spconnect_walks_completed_total: {
     type: 'counter',

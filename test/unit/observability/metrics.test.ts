@@ -153,6 +153,15 @@ test('whether a walk is under way is known after a restart too, and none is in a
   assert.equal(await running(), undefined);
 });
 
+test('seconds to the next walk go on while nothing happens, and are gone while a walk is under way', async () => {
+  const { events, series } = metricsAt();
+  const seconds = async () => (await series()).get(`spconnect_seconds_to_next_walk{source="${source}"}`);
+  events.sourceStarted({ ...place, secondsToNextWalk: -7_200 });
+  assert.equal(await seconds(), -7_200);
+  events.polled({ ...place, secondsToNextWalk: null, endpoint: 'events', rows: 0, caughtUp: true, durationMs: 3 });
+  assert.equal(await seconds(), undefined);
+});
+
 test('a source without an offset has no retention cliff', async () => {
   const { events, series } = metricsAt();
   const cliff = async () => (await series()).get(`spconnect_seconds_to_retention_cliff{source="${source}"}`);

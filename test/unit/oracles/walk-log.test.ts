@@ -20,6 +20,7 @@ function rightLog(pages: number): WalkLog {
       standingMs: 0,
       walk: 1,
       walkStartedAtMs: 0,
+      walkStartedOwnMs: 0,
       walkPending: page < 4,
       walkCursor: page === 0 || next === undefined ? null : String(next),
       walkListed: false,

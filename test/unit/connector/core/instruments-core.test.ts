@@ -110,6 +110,60 @@ test('a clock that was set back postpones the next walk by one interval at most'
   assert.equal(source.stream().begun, 'interval');
 });
 
+test('one wrong date at the start of a walk does not put off the next one, whatever restarts come between', () => {
+  const ahead = 90 * DAY_MS;
+  // The answer that began the walk was dated 90 days ahead; from then on the dates are right, and each day is one life.
+  const begun = { walkStartedAtMs: START_MS + ahead, walkStartedOwnMs: START_MS } as const;
+  const first = drive({ ...begun, serverDate: time(0) });
+  assert.equal(first.stream().begun, null);
+  const second = drive({ ...begun, serverDate: time(0) });
+  second.ms = 3_000;
+  assert.equal(second.core.secondsToNextWalk(second.ms, START_MS + DAY_MS), 0);
+  const answered = { events: [], next: '5-5', nextId: '5-5', full: false } as const;
+  const dayLater = second.answer({ kind: 'events', ...answered, time: time(DAY_MS) });
+  assert.equal(dayLater.begun, 'interval');
+  assert.deepEqual(
+    [dayLater.offset?.walkStartedAtMs, dayLater.offset?.walkStartedOwnMs],
+    [START_MS + DAY_MS, START_MS + DAY_MS],
+  );
+  assert.equal(second.core.secondsToNextWalk(second.ms, START_MS + DAY_MS), null, 'a walk is under way');
+});
+
+test('a date that jumps now and then begins no walk while the one who began the last one lives', () => {
+  const source = drive(pending);
+  source.stream();
+  source.handOff();
+  source.page(null, [1], null);
+  source.stream();
+  source.commit();
+  source.close(['1', '2']);
+  source.commit();
+  const begunAgain = source.core.offset?.walk;
+  const answered = { events: [], next: '5-5', nextId: '5-5', full: false } as const;
+  // Begun by another life: the longer of both clocks counts, so one walk; after that the monotonic clock.
+  const leap = source.answer({
+    kind: 'events',
+    ...answered,
+    time: { ...time(source.ms), dateMs: START_MS + 90 * DAY_MS },
+  });
+  assert.equal(leap.begun, 'interval');
+  assert.equal(leap.offset?.walk, (begunAgain ?? 0) + 1);
+  source.handOff([1]);
+  source.page(null, [1], null);
+  source.stream();
+  source.commit();
+  source.close(['1', '2']);
+  source.commit();
+  const good = source.answer({ kind: 'events', ...answered, time: time(source.ms) });
+  const again = source.answer({
+    kind: 'events',
+    ...answered,
+    time: { ...time(source.ms), dateMs: START_MS + 180 * DAY_MS },
+  });
+  assert.deepEqual([good.begun, again.begun], [null, null]);
+  assert.ok(Math.abs((source.core.secondsToNextWalk(source.ms, 0) ?? 0) - DAY_MS / 1_000) < 60);
+});
+
 test('answers without events are committed once per interval, moved or not', () => {
   const source = drive({});
   const commits = [0, 30_000, 60_000, 90_000, 120_000].map((ms) => {

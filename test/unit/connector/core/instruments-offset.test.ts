@@ -14,6 +14,7 @@ const offset: InstrumentsOffset = {
   standingMs: 90_000,
   walk: 3,
   walkStartedAtMs: 1_699_999_000_000,
+  walkStartedOwnMs: 1_699_999_000_700,
   walkPending: true,
   walkCursor: '9007199254740993',
   walkListed: false,
