@@ -46,7 +46,9 @@ export async function createContext({
 }): Promise<Context> {
   const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides;
   const sources = roles === 'processor' ? [] : settings.sources.map(({ name }) => name);
-  const metrics = overrides.metrics ?? createMetrics({ version: projectVersion(), sources, clock, droppedLogLines });
+  const prices = settings.prices.enabled && roles !== 'sources';
+  const metrics =
+    overrides.metrics ?? createMetrics({ version: projectVersion(), sources, prices, clock, droppedLogLines });
   const gates = createEndpointGates({ clock, random });
   const deps = { clock, random, log, observer: metrics.httpObserver, gates };
   const { marketData } = settings;

@@ -33,13 +33,18 @@ export interface Meters {
   readonly contentType: string;
 }
 
-/** A registry of its own with every metric of the table, and what the library tells of the process. */
-export function createMeters(): Meters {
+/**
+ * A registry of its own with the metrics of the table, and what the library tells of the process.
+ *
+ * @param isThere whether a metric is there at all: one without labels is 0 from the start, and says that of a part that is off
+ */
+export function createMeters(isThere: (name: string) => boolean = () => true): Meters {
   const registry = new Registry();
   const counters = new Map<string, Counter>();
   const gauges = new Map<string, Gauge>();
   const histograms = new Map<string, Histogram>();
   for (const [name, definition] of Object.entries(METRICS)) {
+    if (!isThere(name)) continue;
     const { type, help, labels } = definition;
     const made = { name, help, labelNames: [...labels], registers: [registry] };
     if (type === 'counter') counters.set(name, new Counter(made));

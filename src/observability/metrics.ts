@@ -3,6 +3,7 @@ import type { HttpObserver } from '../support/http-observer.ts';
 import type { ConnectorEvents } from './connector-events.ts';
 import { createHttpMetrics } from './http-metrics.ts';
 import { createMeters } from './meters.ts';
+import { PRICE_METRICS } from './metric-table/prices.ts';
 import { createMetricsEvents } from './metrics-events.ts';
 import type { ProcessorEvents } from './processor-events.ts';
 import { createProcessorMetrics } from './processor-metrics.ts';
@@ -25,11 +26,13 @@ export function createMetrics(options: {
   /** The names of all sources of the settings: each is there from the first scrape on, with zeros. */
   readonly sources: readonly string[];
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+  /** Whether this process prices; the metrics of prices are there only if it does. */
+  readonly prices?: boolean;
   /** How many lines of the log were dropped since the start. */
   readonly droppedLogLines?: (() => number) | undefined;
 }): Metrics {
-  const { clock, droppedLogLines = () => 0 } = options;
-  const meters = createMeters();
+  const { clock, prices = true, droppedLogLines = () => 0 } = options;
+  const meters = createMeters((name) => prices || !(name in PRICE_METRICS));
   const sources = createSourceGauges({ meters, sources: options.sources, clock });
   meters.startAtZero({});
   for (const client of CLIENTS) meters.startAtZero({ client });

@@ -8,6 +8,7 @@ import { ROWS } from '../../../config/grafana/panels.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { promtoolOrSkip } from '../../support/promtool.ts';
+import { scraped } from '../../support/scraped.ts';
 import { everythingHappens } from './every-event.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../config/prometheus');
@@ -44,4 +45,34 @@ test('promtool understands every query of the dashboard', async (t) => {
 
 test('every alert fires when it should and not before', async (t) => {
   await passes(t, ['test', 'rules', join(FOLDER, 'alerts.test.yml'), join(FOLDER, 'alerts-slow.test.yml')]);
+});
+
+/** A scrape as time series that stay as they are for so many minutes; what is a time goes on with time. */
+function asSeries(scrape: string, minutes: number): { readonly series: string; readonly values: string }[] {
+  return [...scraped(scrape)].map(([key, value]) => {
+    const [, name = '', labels = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(key) ?? [];
+    const own = [labels, 'job="structured-products-connect"', 'instance="connector:8083"'].filter(Boolean).join(',');
+    const step = name.endsWith('_timestamp_seconds') ? 60 : 0;
+    return { series: `${name}{${own}}`, values: `${value}+${step}x${minutes}` };
+  });
+}
+
+test('no alert fires for what is off: prices, and every source type but one', async (t) => {
+  const [minutes, source] = [24 * 60, 'checks'];
+  const clock = { wallMs: () => 0, monotonicMs: () => 0 };
+  const metrics = createMetrics({ version: '1.2.3', sources: [source], prices: false, clock });
+  metrics.events.sourceStarted({ source, since: '1-1', secondsToRetentionCliff: null } as never);
+  const place = { since: '1-1', secondsToRetentionCliff: null, rows: 0, caughtUp: true, durationMs: 1 };
+  metrics.events.polled({ source, ...place, endpoint: 'pretradechecks' } as never);
+  const input = [
+    ...asSeries(await metrics.text(), minutes),
+    { series: 'up{job="structured-products-connect"}', values: `1x${minutes}` },
+  ];
+  const quiet = { expr: 'ALERTS{alertstate="firing"}', eval_time: `${minutes - 1}m`, exp_samples: [] };
+  const tests = [{ interval: '1m', input_series: input, promql_expr_test: [quiet] }];
+  const folder = await mkdtemp(join(tmpdir(), 'promtool-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'off.test.yml');
+  await writeFile(file, stringify({ rule_files: [join(FOLDER, 'alerts.yml')], evaluation_interval: '5m', tests }));
+  await passes(t, ['test', 'rules', file]);
 });
