@@ -8,6 +8,7 @@ import { fetchClusterId } from './kafkajs-cluster-id.ts';
 import { fetchConsumerOffset } from './kafkajs-consumer-offset.ts';
 import { createKafkajsGroupReader } from './kafkajs-group-reader.ts';
 import { bridgeLog } from './kafkajs-log.ts';
+import { kafkajsLogClients } from './kafkajs-log-client.ts';
 import { loadKafkajs } from './kafkajs-patches.ts';
 import { createKafkajsReader } from './kafkajs-reader.ts';
 import { createKafkajsTail } from './kafkajs-tail.ts';
@@ -21,7 +22,7 @@ import { zstdCodec } from './zstd-codec.ts';
 export interface KafkaOptions {
   /** `host:port` of some brokers; the others are found through them. */
   readonly brokers: readonly string[];
-  /** Shown in the brokers' logs and metrics, and the beginning of our readers' group ids. */
+  /** Shown in the brokers' logs and metrics. */
   readonly clientId: string;
   readonly ssl?: ConnectionOptions | boolean;
   readonly sasl?: SASLOptions;
@@ -65,10 +66,12 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
     ...(options.socketFactory !== undefined && { socketFactory: options.socketFactory }),
     logCreator: bridgeLog(log),
   });
-  const told = tellingSilence(plain, (broker) => seeds.wasSilent(broker));
+  const onSilence = (broker: string) => seeds.wasSilent(broker);
+  const told = tellingSilence(plain, onSilence);
   const kafka = options.wrap ? options.wrap(told) : told;
-  const logReader = createKafkajsReader({ kafkajs, kafka, clientId, tuning, clock, log });
-  const logTail = createKafkajsTail({ kafkajs, kafka, clientId, tuning, clock, random, log });
+  const openClient = kafkajsLogClients({ kafka: plain, tuning, clock, log, onSilence });
+  const logReader = createKafkajsReader({ openClient, tuning, clock });
+  const logTail = createKafkajsTail({ openClient, tuning, clock, random, log });
   const groupReader = createKafkajsGroupReader({ kafkajs, kafka, tuning, clock, log });
   const writers = new OpenWriters();
   return {

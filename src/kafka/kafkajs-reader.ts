@@ -1,36 +1,46 @@
 import { ConnectorError } from '../errors.ts';
+import type { Clock } from '../support/clock.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { FreshRecords } from './fresh-records.ts';
 import { isLeaderless, kafkaReason } from './kafkajs-errors.ts';
-import { type OwnGroupOptions, openOwnGroup, ReadRefused } from './kafkajs-own-group.ts';
+import type { Bounds, LogClient, OpenLogClient } from './log-client.ts';
 import type { LogReader, ReadToEnd } from './log-reader.ts';
+import { ReadRefused, readOn } from './log-reading.ts';
+import { OpenClients } from './open-clients.ts';
 import { StallWatch } from './stall-watch.ts';
-import { kafkajsRetry } from './tuning.ts';
+import type { KafkaTuning } from './tuning.ts';
 
-/** Between two questions for the ends while a partition has no leader. */
+/** Before the next connection while a partition has no leader. */
 const LEADER_POLL_MS = 50;
 
+export interface KafkajsReaderOptions {
+  readonly openClient: OpenLogClient;
+  readonly tuning: KafkaTuning;
+  readonly clock: Clock;
+}
+
 /**
- * Reads committed records to the end with a kafkajs consumer in a group of its own.
+ * Reads committed records to the end, each reading through a connection of its own.
  *
- * The end is the broker's last stable offset, asked for after the call began. It is reached when the consumer has passed
- * it, control records, aborted records and batches emptied by compaction included; that is told by kafkajs' event at the
- * end of a batch and by nothing else, since the last visible record may lie far before the end.
+ * The end is the broker's last stable offset, asked for after the call began. It is reached when the reading has passed
+ * it, control records, aborted records and batches emptied by compaction included; the last visible record may lie far
+ * before the end. A connection that fails is replaced if it has brought the reading forward, which goes on where it was;
+ * one that brought nothing fails the reading, unless a partition merely has no leader for a moment.
  */
-export function createKafkajsReader(options: OwnGroupOptions): LogReader & { close(): Promise<void> } {
+export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & { close(): Promise<void> } {
   const closing = new AbortController();
-  const groups = new Set<Promise<void>>();
+  const clients = new OpenClients();
   return {
     async readToEnd(request) {
       const signal = AbortSignal.any([request.signal, closing.signal]);
       signal.throwIfAborted();
       const stalled = new StallWatch(options.tuning.readStallMs, options.clock);
       try {
-        const stop = AbortSignal.any([signal, stalled.signal]);
-        const ends = await untilAborted(findEnds(options, request, stop), stop);
-        stalled.moved();
-        const ahead = new Map([...ends].filter(([, { low, high }]) => low < high));
-        if (ahead.size > 0) await consume(options, { ...request, signal: stop }, ahead, stalled, groups);
+        const reading = new Reading(
+          { ...request, signal: AbortSignal.any([signal, stalled.signal]) },
+          options,
+          stalled,
+        );
+        while (!(await reading.advance(clients)));
       } catch (cause) {
         signal.throwIfAborted();
         if (cause instanceof ReadRefused) throw cause.cause;
@@ -42,86 +52,88 @@ export function createKafkajsReader(options: OwnGroupOptions): LogReader & { clo
     },
     async close() {
       closing.abort(new ConnectorError('KAFKA_UNREACHABLE', 'The connection to Kafka was closed while reading.'));
-      await Promise.allSettled(groups);
+      await clients.closed();
     },
   };
 }
 
-type EndsAskedFor = Pick<ReadToEnd, 'topic' | 'partitions' | 'sinceMs'>;
-type Ends = ReadonlyMap<number, { readonly low: bigint; readonly high: bigint }>;
+/** One reading, over all the connections that it takes. */
+class Reading {
+  readonly #request: ReadToEnd;
+  readonly #options: KafkajsReaderOptions;
+  readonly #stalled: StallWatch;
+  readonly #positions = new Map<number, bigint>();
+  /** As they were when the first connection asked. */
+  #ends: ReadonlyMap<number, Bounds> | undefined;
 
-/**
- * Where the partitions begin (`low`) and end. kafkajs gives up at once where a partition has no leader, as for a moment
- * after its creation or a failover.
- */
-export async function findEnds(options: OwnGroupOptions, request: EndsAskedFor, signal: AbortSignal): Promise<Ends> {
-  for (;;) {
+  constructor(request: ReadToEnd, options: KafkajsReaderOptions, stalled: StallWatch) {
+    this.#request = request;
+    this.#options = options;
+    this.#stalled = stalled;
+  }
+
+  /** Reads through one connection; true when the end was reached, false when another connection shall go on. */
+  async advance(clients: OpenClients): Promise<boolean> {
+    const { topic, signal } = this.#request;
+    const client = this.#options.openClient(topic);
+    const before = this.#progress();
     try {
-      return await askForEnds(options, request);
+      await clients.using(client, async () => {
+        await untilAborted(this.#begin(client), signal);
+        await this.#readOn(client);
+      });
+      return true;
     } catch (error) {
-      if (!isLeaderless(error)) throw error;
-      await options.clock.sleep(LEADER_POLL_MS, signal);
+      signal.throwIfAborted();
+      if (error instanceof ReadRefused || !(isLeaderless(error) || this.#progress() > before)) throw error;
+      await this.#options.clock.sleep(LEADER_POLL_MS, signal);
+      return false;
     }
   }
-}
 
-async function askForEnds(
-  { kafka, tuning }: OwnGroupOptions,
-  { topic, partitions, sinceMs }: EndsAskedFor,
-): Promise<Ends> {
-  const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
-  try {
-    await admin.connect();
-    const found = new Map((await admin.fetchTopicOffsets(topic)).map((offsets) => [offsets.partition, offsets]));
-    const since = sinceMs === undefined ? [] : await admin.fetchTopicOffsetsByTimestamp(topic, Math.floor(sinceMs));
-    const begins = new Map(since.map(({ partition, offset }) => [partition, offset]));
-    return new Map(
-      partitions.map((partition) => {
-        const offsets = found.get(partition);
-        if (offsets === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
-        return [partition, { low: BigInt(begins.get(partition) ?? offsets.low), high: BigInt(offsets.high) }];
-      }),
-    );
-  } finally {
-    admin.disconnect().catch(() => {});
+  async #begin(client: LogClient): Promise<void> {
+    const { partitions, sinceMs } = this.#request;
+    await client.connect();
+    const bounds = await client.bounds(partitions, sinceMs);
+    this.#stalled.moved();
+    if (this.#ends !== undefined) return keepWithin(this.#positions, bounds);
+    this.#ends = bounds;
+    for (const [partition, { low, high }] of bounds) if (low < high) this.#positions.set(partition, low);
+  }
+
+  async #readOn(client: LogClient): Promise<void> {
+    const { onRecord, room, signal } = this.#request;
+    await readOn({
+      client,
+      positions: this.#positions,
+      waitMs: this.#options.tuning.readWaitMs,
+      onRecord,
+      room,
+      onFetched: () => {
+        for (const [partition, position] of this.#positions) {
+          const end = this.#ends?.get(partition)?.high;
+          if (end !== undefined && position >= end) this.#positions.delete(partition);
+        }
+      },
+      stalled: this.#stalled,
+      signal,
+    });
+  }
+
+  /** Grows with whatever is read, and when the ends are known. */
+  #progress(): bigint {
+    if (this.#ends === undefined) return -1n;
+    let read = 0n;
+    for (const [partition, { low, high }] of this.#ends) read += (this.#positions.get(partition) ?? high) - low;
+    return read;
   }
 }
 
-/** Reads until every partition has passed its end in `ahead`. */
-async function consume(
-  options: OwnGroupOptions,
-  { topic, sinceMs, onRecord, room, signal }: ReadToEnd,
-  ahead: Map<number, { readonly low: bigint; readonly high: bigint }>,
-  stalled: StallWatch,
-  groups: Set<Promise<void>>,
-): Promise<void> {
-  const done = Promise.withResolvers<void>();
-  const fresh = new FreshRecords();
-  for (const [partition, { low }] of ahead) fresh.passOver(partition, low);
-  const group = openOwnGroup(options, {
-    topic,
-    partitions: [...ahead.keys()],
-    waitMs: options.tuning.readWaitMs,
-    fresh,
-    ...(sinceMs !== undefined && { startAt: new Map([...ahead].map(([partition, { low }]) => [partition, low])) }),
-    groups,
-    onRecord,
-    room,
-    onHeldBack: () => stalled.moved(),
-    onPassed(partition, lastOffset) {
-      stalled.moved();
-      const end = ahead.get(partition);
-      if (end !== undefined && lastOffset + 1n >= end.high) ahead.delete(partition);
-      if (ahead.size > 0) return;
-      // Stopped before the next fetch begins, or disconnecting would have to wait for that.
-      group.stop();
-      done.resolve();
-    },
-  });
-  try {
-    await untilAborted(Promise.race([done.promise, group.failed]), signal);
-  } finally {
-    group.leave();
+/** What was deleted meanwhile is passed over; a log that is shorter now, as one that was created again, is waited for. */
+export function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, Bounds>): void {
+  for (const [partition, position] of positions) {
+    const { low, high } = bounds.get(partition) ?? { low: position, high: position };
+    positions.set(partition, position < low ? low : position > high ? high : position);
   }
 }
 

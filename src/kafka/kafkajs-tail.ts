@@ -1,102 +1,106 @@
 import { ConnectorError } from '../errors.ts';
 import { backOffMs, type Random } from '../support/back-off.ts';
+import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { FreshRecords } from './fresh-records.ts';
-import { kafkaReason } from './kafkajs-errors.ts';
-import { type OwnGroupOptions, openOwnGroup, ReadRefused } from './kafkajs-own-group.ts';
-import { findEnds } from './kafkajs-reader.ts';
+import { isLeaderless, kafkaReason } from './kafkajs-errors.ts';
+import { type KafkajsReaderOptions, keepWithin } from './kafkajs-reader.ts';
+import type { Bounds } from './log-client.ts';
+import { ReadRefused, readOn } from './log-reading.ts';
 import type { FollowLog, LogTail } from './log-tail.ts';
+import { OpenClients } from './open-clients.ts';
 import { StallWatch } from './stall-watch.ts';
 
-export interface KafkajsTailOptions extends OwnGroupOptions {
+export interface KafkajsTailOptions extends KafkajsReaderOptions {
   readonly random: Random;
+  readonly log: Log;
 }
 
 /**
- * Follows topics with a kafkajs consumer in a group of its own. A consumer that has crashed, or whose fetches get no
- * answers (kafkajs would ask the same dead connection again and again), is left behind and a new group joined: it reads
- * from the beginning again, and only what is new is given.
+ * Follows topics, each through a connection of its own. One that fails, or whose fetches get no answers (kafkajs would
+ * ask the same dead connection again and again), is left behind, and another one goes on where it was.
  */
 export function createKafkajsTail(options: KafkajsTailOptions): LogTail & { close(): Promise<void> } {
   const closing = new AbortController();
-  const groups = new Set<Promise<void>>();
+  const clients = new OpenClients();
   return {
     async follow(request) {
-      const signal = AbortSignal.any([request.signal, closing.signal]);
-      const fresh = new FreshRecords();
       const { clock, random, log, tuning } = options;
-      const startAt = request.onlyNew === true ? await endsOf(options, { ...request, signal }) : undefined;
-      for (const [partition, end] of startAt ?? []) fresh.passOver(partition, end);
-      let failures = 0;
-      const onFetched = () => {
-        failures = 0;
+      const { topic, onlyNew = false } = request;
+      const following: Following = {
+        request: { ...request, signal: AbortSignal.any([request.signal, closing.signal]) },
+        positions: new Map(),
+        fresh: new FreshRecords(),
+        failures: 0,
+        clients,
       };
+      const { signal } = following.request;
       for (;;) {
         signal.throwIfAborted();
-        const cause = await untilFailure(options, { ...request, signal }, { fresh, onFetched, groups, startAt });
+        const cause = await untilFailure(options, following);
         signal.throwIfAborted();
         if (cause instanceof ReadRefused) throw cause.cause;
-        failures += 1;
-        const waitMs = backOffMs(failures, tuning.tailBackOff, random);
-        log.warn({ topic: request.topic, failures, waitMs, reason: kafkaReason(cause) }, 'topic is followed anew');
+        // What was there when it began is not known then, and so neither what is new.
+        if (onlyNew && following.positions.size === 0 && !isLeaderless(cause)) throw endUnknown(topic, cause);
+        following.failures += 1;
+        const waitMs = backOffMs(following.failures, tuning.tailBackOff, random);
+        const { failures } = following;
+        log.warn({ topic, failures, waitMs, reason: kafkaReason(cause) }, 'topic is followed anew');
         await clock.sleep(waitMs, signal);
       }
     },
     async close() {
       closing.abort(new ConnectorError('KAFKA_UNREACHABLE', 'The connection to Kafka was closed while following.'));
-      await Promise.allSettled(groups);
+      await clients.closed();
     },
   };
 }
 
-async function endsOf(options: OwnGroupOptions, request: FollowLog): Promise<ReadonlyMap<number, bigint>> {
-  const { topic, signal } = request;
-  try {
-    const ends = await untilAborted(findEnds(options, request, signal), signal);
-    return new Map([...ends].map(([partition, { high }]) => [partition, high]));
-  } catch (cause) {
-    signal.throwIfAborted();
-    const text = `The end of topic ${topic} could not be asked for (${kafkaReason(cause)}).`;
-    throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause, fields: { topic } });
-  }
-}
-
-interface Membership {
+interface Following {
+  readonly request: FollowLog;
+  /** Empty until the first connection has learnt where the partitions begin and end. */
+  readonly positions: Map<number, bigint>;
   readonly fresh: FreshRecords;
-  readonly onFetched: () => void;
-  readonly groups: Set<Promise<void>>;
-  readonly startAt: ReadonlyMap<number, bigint> | undefined;
+  failures: number;
+  readonly clients: OpenClients;
 }
 
-/** Follows in one group until something goes wrong, which is returned. */
-async function untilFailure(
-  options: KafkajsTailOptions,
-  { topic, partitions, onRecord, room, signal }: FollowLog,
-  { fresh, onFetched, groups, startAt }: Membership,
-): Promise<unknown> {
-  const { tuning, clock } = options;
-  const stalled = new StallWatch(tuning.readStallMs, clock);
-  const group = openOwnGroup(options, {
-    topic,
-    partitions,
-    waitMs: tuning.tailWaitMs,
-    fresh,
-    groups,
-    ...(startAt && { startAt }),
-    onRecord,
-    room,
-    onHeldBack: () => stalled.moved(),
-    onFetched() {
-      stalled.moved();
-      onFetched();
-    },
-  });
-  try {
-    return await untilAborted(group.failed, AbortSignal.any([signal, stalled.signal]));
-  } catch (cause) {
-    return cause;
-  } finally {
-    stalled.end();
-    group.leave();
-  }
+/** Follows through one connection until something goes wrong, which is returned. */
+async function untilFailure(options: KafkajsTailOptions, following: Following): Promise<unknown> {
+  const { request, positions, fresh, clients } = following;
+  const { topic, partitions, onRecord, room } = request;
+  const stalled = new StallWatch(options.tuning.readStallMs, options.clock);
+  const signal = AbortSignal.any([request.signal, stalled.signal]);
+  const client = options.openClient(topic);
+  const follow = async () => {
+    await untilAborted(client.connect(), signal);
+    const bounds = await untilAborted(client.bounds(partitions, undefined), signal);
+    if (positions.size > 0) keepWithin(positions, bounds);
+    else for (const [partition, at] of bounds) positions.set(partition, beginning(request, at));
+    await readOn({
+      client,
+      positions,
+      waitMs: options.tuning.tailWaitMs,
+      onRecord: (record) => fresh.isFresh(record) && onRecord(record),
+      room,
+      onFetched() {
+        following.failures = 0;
+      },
+      stalled,
+      signal,
+    });
+  };
+  return clients
+    .using(client, follow)
+    .catch((cause: unknown) => cause)
+    .finally(() => stalled.end());
+}
+
+function beginning({ onlyNew = false }: FollowLog, { low, high }: Bounds): bigint {
+  return onlyNew ? high : low;
+}
+
+function endUnknown(topic: string, cause: unknown): ConnectorError {
+  const text = `The end of topic ${topic} could not be asked for (${kafkaReason(cause)}).`;
+  return new ConnectorError('KAFKA_UNREACHABLE', text, { cause, fields: { topic } });
 }

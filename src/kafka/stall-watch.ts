@@ -6,6 +6,7 @@ export class StallWatch {
   readonly #ended = new AbortController();
   readonly #clock: Clock;
   #movedAtMs: number;
+  #held = 0;
 
   constructor(stallMs: number, clock: Clock) {
     this.#clock = clock;
@@ -21,12 +22,24 @@ export class StallWatch {
     this.#movedAtMs = this.#clock.monotonicMs();
   }
 
+  /** Waits for something that is not being watched; until it resolves, nothing needs to move. */
+  async whileHeld(wait: Promise<void>): Promise<void> {
+    this.#held += 1;
+    try {
+      await wait;
+    } finally {
+      this.#held -= 1;
+      this.moved();
+    }
+  }
+
   end(): void {
     this.#ended.abort();
   }
 
   async #watch(stallMs: number): Promise<void> {
     for (;;) {
+      if (this.#held > 0) this.moved();
       const leftMs = this.#movedAtMs + stallMs - this.#clock.monotonicMs();
       if (leftMs <= 0) break;
       await this.#clock.sleep(leftMs, this.#ended.signal);

@@ -40,26 +40,6 @@ kafkaTest(
   },
 );
 
-kafkaTest('a reader leaves no consumer group behind', async (t, kafka) => {
-  const clientId = `reader-${randomUUID()}`;
-  // A group that cannot be removed in time is left to the broker; here there is time.
-  const cluster = kafka.connect({ clientId, tuning: { disconnectMs: 60_000 } });
-  const { name } = await createTopic(cluster);
-  const writer = cluster.transactionalWriter(`${name}-writer`);
-  await writer.open(async () => {}, signal());
-  await writer.commit([{ topic: name, partition: 0, key: Buffer.from('k'), value: Buffer.from('v'), headers: {} }]);
-  assert.equal((await writer.open(() => readCommitted(cluster, name), signal())).length, 1);
-  await cluster.close();
-  const admin = kafka.plain().admin();
-  await admin.connect();
-  t.after(() => admin.disconnect());
-  const { groups } = await admin.listGroups();
-  assert.deepEqual(
-    groups.filter(({ groupId }) => groupId.startsWith(clientId)),
-    [],
-  );
-});
-
 kafkaTest('a small topic is read in less than a second', async (t, kafka) => {
   const cluster = kafka.connect();
   const { name } = await createTopic(cluster, {}, 3);

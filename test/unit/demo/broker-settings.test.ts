@@ -31,7 +31,7 @@ test("a test's own settings are stronger than the quick ones", () => {
   });
   assert.equal(settings['group.min.session.timeout.ms'], '6000');
   assert.equal(settings['message.max.bytes'], '1');
-  assert.equal(settings['group.initial.rebalance.delay.ms'], '0');
+  assert.equal(settings['auto.create.topics.enable'], 'false');
 });
 
 test('settings are written for a file and for the image', () => {

@@ -1,0 +1,72 @@
+import { untilAborted } from '../support/until-aborted.ts';
+import type { FetchedPart, LogClient } from './log-client.ts';
+import type { CommittedRecord } from './record.ts';
+import type { StallWatch } from './stall-watch.ts';
+
+/** What `onRecord` threw is its cause: it goes to the caller as it is. */
+export class ReadRefused extends Error {}
+
+export interface LogReading {
+  readonly client: LogClient;
+  /** The next offset of each partition; moved forward here, and what is deleted is read no further. */
+  readonly positions: Map<number, bigint>;
+  /** How long a fetch waits for data. */
+  readonly waitMs: number;
+  readonly onRecord: (record: CommittedRecord) => void;
+  /** Awaited after each part of a fetch with records: the next ones are fetched when it resolves. */
+  readonly room?: (() => Promise<void>) | undefined;
+  /** Called for each fetch that was answered, with or without records, when all of it was given. */
+  readonly onFetched: () => void;
+  readonly stalled: StallWatch;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads on until no position is left. The leaders are asked side by side, so that none waits for another one; whatever
+ * goes wrong at one of them ends all, with every position standing behind the records that were given.
+ *
+ * @throws ReadRefused, the signal's reason, or what the client throws.
+ */
+export async function readOn(reading: LogReading): Promise<void> {
+  const { client, positions, waitMs, onFetched, stalled } = reading;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([reading.signal, ended.signal]);
+  const readLed = async (leader: number, partitions: readonly number[]) => {
+    for (;;) {
+      signal.throwIfAborted();
+      const from = new Map([...positions].filter(([partition]) => partitions.includes(partition)));
+      if (from.size === 0) return;
+      const parts = await untilAborted(client.fetch(leader, from, waitMs), signal);
+      stalled.moved();
+      for (const part of parts) await give(reading, part, signal);
+      onFetched();
+    }
+  };
+  const leaders = [...client.byLeader([...positions.keys()])];
+  await Promise.all(
+    leaders.map(([leader, partitions]) =>
+      readLed(leader, partitions).catch((error: unknown) => {
+        ended.abort(error);
+        throw error;
+      }),
+    ),
+  );
+}
+
+async function give(
+  { positions, onRecord, room, stalled }: LogReading,
+  { partition, records, nextOffset }: FetchedPart,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const record of records) {
+    signal.throwIfAborted();
+    positions.set(partition, record.offset + 1n);
+    try {
+      onRecord(record);
+    } catch (cause) {
+      throw new ReadRefused('onRecord threw', { cause });
+    }
+  }
+  positions.set(partition, nextOffset);
+  if (room !== undefined && records.length > 0) await untilAborted(stalled.whileHeld(room()), signal);
+}
