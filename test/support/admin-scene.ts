@@ -30,9 +30,13 @@ export interface AdminScene {
 /** An admin server whose connectors are told what they do by the test; closed when the test ends. */
 export async function startAdminScene(
   t: TestContext,
-  settings: { readonly host?: string; readonly token?: string | null } = {},
+  settings: {
+    readonly host?: string;
+    readonly token?: string | null;
+    readonly allowedHosts?: readonly string[];
+  } = {},
 ): Promise<AdminScene> {
-  const { host = '127.0.0.1', token = ADMIN_TOKEN } = settings;
+  const { host = '127.0.0.1', token = ADMIN_TOKEN, allowedHosts = [] } = settings;
   const asked: string[] = [];
   const stop = new AbortController();
   const wishes = operator([...SOURCES.map(({ name }) => name), 'prices']);
@@ -67,7 +71,12 @@ export async function startAdminScene(
     signal: stop.signal,
   });
   const server = await startAdminServer({
-    settings: { host, port: 0, token: token === null ? null : Object.assign(async () => token, { toJSON: () => '' }) },
+    settings: {
+      host,
+      port: 0,
+      allowedHosts: [...allowedHosts],
+      token: token === null ? null : Object.assign(async () => token, { toJSON: () => '' }),
+    },
     version: '1.2.3',
     logLevel: 'info',
     status: board.status,

@@ -1,16 +1,21 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isLoopback } from '../../support/loopback.ts';
+import { isOwnName } from './own-names.ts';
 import { RestError } from './rest-error.ts';
 
 const READING = ['GET', 'HEAD', 'OPTIONS'];
 const CHANGES_ARE_OFF =
   'Changes are off: no admin.token (ADMIN_TOKEN) is set. Reading needs none. From a shell with access to Kafka, ' +
   'spconnect pause, resume, stop and restart do the same.';
+const UNKNOWN_NAME =
+  'The Host of this request is no name of this server. It is asked by address, as localhost, or by a name that ' +
+  'admin.allowedHosts (ADMIN_ALLOWED_HOSTS) lists.';
 
 export interface AccessOptions {
   /** Where the server listens. */
   readonly host: string;
+  /** Further names by which it may be asked. */
+  readonly allowedHosts: readonly string[];
   /** What a change must come with; null: nothing can be changed. */
   readonly token: (() => Promise<string>) | null;
 }
@@ -20,11 +25,9 @@ export interface AccessOptions {
  * password of basic authentication with any user: that is what Kafka Connect's tools can send. No page of another site
  * may use a browser that stands nearer to us: not by a name of its own that leads here, nor with a remembered password.
  */
-export function createAccess({ host, token }: AccessOptions) {
+export function createAccess({ host, allowedHosts, token }: AccessOptions) {
   return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (isLoopback(host) && !isLoopback(hostNameOf(request.headers.host))) {
-      throw new RestError(403, `This server is asked for as ${host} or localhost, and by no other name.`);
-    }
+    if (!isOwnName(request.headers.host, { host, allowedHosts })) throw new RestError(403, UNKNOWN_NAME);
     if (READING.includes(request.method)) return;
     if (isFromAnotherSite(request)) throw new RestError(403, 'Changes are not taken from pages of other sites.');
     if (token === null) throw new RestError(403, CHANGES_ARE_OFF);
@@ -36,10 +39,6 @@ export function createAccess({ host, token }: AccessOptions) {
       'Changes need admin.token: as a bearer token, or as the password of basic authentication.',
     );
   };
-}
-
-function hostNameOf(host: string | undefined): string {
-  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
 }
 
 function isFromAnotherSite({ headers }: FastifyRequest): boolean {

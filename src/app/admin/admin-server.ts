@@ -18,7 +18,7 @@ const MAXIMUM_CONNECTIONS = 100;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 export interface AdminServerOptions extends HealthRoutes, Omit<ConnectReads, 'workerId'>, ConnectWorker {
-  readonly settings: Pick<AdminSettings, 'host' | 'port' | 'token'>;
+  readonly settings: Pick<AdminSettings, 'host' | 'port' | 'token' | 'allowedHosts'>;
   readonly operations: ConnectorOperations;
 }
 
@@ -35,7 +35,7 @@ export interface AdminServer {
  * @throws ConnectorError ADMIN_PORT_TAKEN when it cannot listen.
  */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
-  const { host, port, token } = options.settings;
+  const { host, port, token, allowedHosts } = options.settings;
   const app = fastify({
     logger: false,
     bodyLimit: MAXIMUM_BODY_BYTES,
@@ -65,7 +65,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     });
   });
-  app.addHook('onRequest', createAccess({ host, token }));
+  app.addHook('onRequest', createAccess({ host, allowedHosts: allowedHosts ?? [], token }));
 
   const workerId = () => `${isEverywhere(host) ? hostname() : host}:${portOf(app.server.address(), port)}`;
   const reads = { ...options, workerId };

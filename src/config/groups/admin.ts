@@ -2,6 +2,10 @@ import type { SecretReader } from '../secret.ts';
 import { flag, group, nullable, secret, setting, text, wholeNumber, withSecretFiles } from '../setting.ts';
 
 const HOST = /^[A-Za-z0-9.:_-]{1,253}$/;
+const allowedHosts = text(
+  'names without ports, separated by commas, like connector.example,.svc.cluster.local, or *',
+  /^[\w.*,\s-]+$/,
+).transform((given) => given.split(/[,\s]+/).filter((name) => name !== ''));
 
 export function adminSettings(secrets: SecretReader) {
   return withSecretFiles(
@@ -14,11 +18,16 @@ export function adminSettings(secrets: SecretReader) {
         '127.0.0.1',
       ),
       port: setting(wholeNumber(0, 65_535), 'Its port; 0 for a free one.', 8083),
+      allowedHosts: setting(
+        nullable(allowedHosts),
+        'Names by which it is asked, beside localhost and addresses, separated by commas: names, .suffixes, or *.',
+        null,
+      ),
       token: setting(
         nullable(secret(secrets)),
         'Whoever has it may pause, stop, restart and reset sources; none: nobody may.',
         null,
       ),
     }),
-  ).meta({ wanted: 'settings of its own: enabled, host, port, token' });
+  ).meta({ wanted: 'settings of its own: enabled, host, port, allowedHosts, token' });
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { ADMIN_TOKEN, startAdminScene } from '../../../support/admin-scene.ts';
 
@@ -80,26 +82,63 @@ test('a page of this very server may change things', async (t) => {
   assert.equal(await ask(`${server.url}/connectors/checks/pause`, 'PUT', { authorization, origin: server.url }), 202);
 });
 
+const allowedHosts = ['connector', '.svc.cluster.local', '*.example'];
 for (const [host, status] of [
   ['localhost', 200],
   ['LOCALHOST:1', 200],
   ['127.0.0.1', 200],
+  ['10.1.2.3:8083', 200],
   ['[::1]:8083', 200],
-  ['evil.example', 403],
-  ['127.0.0.1.evil.example', 403],
-  ['localhost@evil.example', 403],
+  ['[fd00::7]', 200],
+  ['connector:8083', 200],
+  ['Connector.', 200],
+  ['spc.prod.svc.cluster.local:8083', 200],
+  ['a.example', 200],
+  ['example', 403],
+  ['svc.cluster.local', 403],
+  ['connector.evil.test', 403],
+  ['evil.test', 403],
+  ['127.0.0.1.evil.test', 403],
+  ['localhost@evil.test', 403],
+  ['evil.test/localhost', 403],
+  ['not a name', 403],
 ] as const) {
-  test(`on this machine alone, a request for the host ${JSON.stringify(host)} is answered with ${status}`, async (t) => {
-    const { server } = await startAdminScene(t);
-    assert.equal(await ask(`${server.url}/status.json`, 'GET', { host }), status);
-  });
+  for (const bound of ['127.0.0.1', '0.0.0.0']) {
+    test(`bound to ${bound}, a request for the host ${JSON.stringify(host)} is answered with ${status}`, async (t) => {
+      const { server } = await startAdminScene(t, { host: bound, allowedHosts });
+      for (const path of ['/status.json', '/livez']) {
+        assert.equal(await ask(`${server.url}${path}`, 'GET', { host }), status);
+      }
+    });
+  }
 }
 
-test('on every network any name may lead here', async (t) => {
-  const { server } = await startAdminScene(t, { host: '0.0.0.0' });
-  assert.equal(await ask(`${server.url}/livez`, 'GET', { host: 'connector:8083' }), 200);
-  assert.equal(
-    await ask(`${server.url}/connectors/checks/pause`, 'PUT', { host: 'connector:8083', authorization }),
-    202,
-  );
+test('by itself, no name but localhost leads here, and a refusal names the setting', async (t) => {
+  for (const host of ['127.0.0.1', '0.0.0.0']) {
+    const { server } = await startAdminScene(t, { host });
+    assert.equal(await ask(`${server.url}/metrics`, 'GET', { host: 'connector:8083' }), 403);
+    assert.equal(await ask(`${server.url}/metrics`, 'GET', { host: 'localhost:8083' }), 200);
+    const rebound = { host: 'evil.test', origin: 'http://evil.test', authorization };
+    assert.equal(await ask(`${server.url}/connectors/checks/pause`, 'PUT', rebound), 403);
+  }
+  const { server } = await startAdminScene(t);
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const sent = request(`${server.url}/livez`, { headers: { host: 'evil.test' } }, (answer) => resolve(text(answer)));
+  sent.on('error', reject).end();
+  assert.match(await promise, /admin\.allowedHosts \(ADMIN_ALLOWED_HOSTS\)/);
+});
+
+test('with * every name leads here', async (t) => {
+  const { server } = await startAdminScene(t, { host: '0.0.0.0', allowedHosts: ['*'] });
+  const change = { host: 'connector:8083', authorization };
+  assert.equal(await ask(`${server.url}/livez`, 'GET', { host: 'any.test' }), 200);
+  assert.equal(await ask(`${server.url}/connectors/checks/pause`, 'PUT', change), 202);
+});
+
+test('what sends no Host is no browser, and is answered', async (t) => {
+  const { server } = await startAdminScene(t);
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  socket.end('GET /livez HTTP/1.0\r\n\r\n');
+  assert.match(await text(socket), /^HTTP\/1\.1 200 /);
 });
