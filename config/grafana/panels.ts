@@ -142,7 +142,7 @@ const SOURCES: readonly Panel[] = [
   },
   {
     title: 'Caught up',
-    description: '1 when the stream had no more when it was last asked; 0 for long means that the source lags.',
+    description: '1 when the newest answer of the stream showed its end; 0 for long means that the source lags.',
     unit: 'short',
     queries: [[`max by (source) (spconnect_source_caught_up{${S}})`, '{{source}}']],
   },

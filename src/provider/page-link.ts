@@ -9,6 +9,7 @@ export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
  * stand in logs and headers, and the address of a check must not.
  */
 export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
+const MAX_EVENTS = /^[1-9]\d{0,8}$/;
 const LONGEST_LINK = 2_048;
 
 /** The cursor of the next page in a list answer's `links.next`; null at the explicit end of the list. */
@@ -27,6 +28,15 @@ export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: s
 /** Where the event stream goes on after an answer: the offset in its `links.next` (part 4.2, events). */
 export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('next'), 'links.next', 'since', EVENT_OFFSET, baseUrl);
+}
+
+/** How many events one answer holds at most, where the `links.next` of an events answer says so (part 4.2); else null. */
+export function namedMaxEvents(links: ReadonlyMap<string, unknown>, baseUrl: string): number | null {
+  const next = links.get('next');
+  const url = typeof next === 'string' ? URL.parse(next, baseUrl) : null;
+  const values = url?.searchParams.getAll('maxEvents') ?? [];
+  const [value = ''] = values;
+  return values.length === 1 && MAX_EVENTS.test(value) ? Number(value) : null;
 }
 
 /** The newest offset that an events answer names (`nextId`); null when it has none of the documented form. */

@@ -45,6 +45,12 @@ export interface SimulatorOptions {
   /** Larger limits are refused with 400. */
   readonly maxLimit?: number;
   readonly maxMaxEvents?: number;
+  /** Events and checks that one answer holds at most, however many are asked for; 0 for as many. */
+  readonly answerClamp?: number;
+  /** Whether maxEvents of an events answer's links.next says so; else it is as it was asked. */
+  readonly namesAnswerClamp?: boolean;
+  /** What nextId is: the newest offset of the log, or only of the answer. */
+  readonly nextIdOf?: 'log' | 'answer';
   /** How many log positions an events answer looks at, filtered ones included; 0 for all. */
   readonly eventScanLimit?: number;
   /** Whether links.next of events lacks legalCountry and eventType. */
@@ -96,6 +102,9 @@ export const DEFAULTS: Settings = {
   legalCountryRequired: false,
   maxLimit: 5_000,
   maxMaxEvents: 1_000,
+  answerClamp: 0,
+  namesAnswerClamp: false,
+  nextIdOf: 'log',
   eventScanLimit: 0,
   linksForgetFilter: false,
   eventForm: { absent: 'omit', casing: 'lower' },

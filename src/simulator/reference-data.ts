@@ -36,6 +36,7 @@ export function createReferenceData(parts: {
 }): ReferenceData {
   const { settings, universe, text, log, eventText, checks } = parts;
 
+  const clamped = (asked: number) => (settings.answerClamp === 0 ? asked : Math.min(asked, settings.answerClamp));
   const nextMinId = (page: readonly Member[], next: bigint): bigint => {
     const last = page.at(-1)?.id ?? 0n;
     if (settings.minIdMode === 'exclusive') return last;
@@ -83,7 +84,8 @@ export function createReferenceData(parts: {
       const legalCountry = query.text('legalCountry');
       const eventType = query.oneOf('eventType', [...EVENT_TYPES, ...settings.extraEventTypes]);
       const max = query.integer('maxEvents', 1n, BigInt(settings.maxMaxEvents));
-      const maxEvents = Number(max ?? Math.min(DEFAULT_MAX_EVENTS, settings.maxMaxEvents));
+      const asked = Number(max ?? Math.min(DEFAULT_MAX_EVENTS, settings.maxMaxEvents));
+      const maxEvents = clamped(asked);
       if (query.refusals) return problem(400, 'The parameters are not valid.', query.refusals);
 
       const from = parseOffset(since) ?? log.newest();
@@ -99,7 +101,7 @@ export function createReferenceData(parts: {
           next: link(`/v1/instruments/events${mine ? '/my' : ''}`, {
             ...filter,
             since: cursor,
-            maxEvents: String(maxEvents),
+            maxEvents: String(settings.namesAnswerClamp ? maxEvents : asked),
           }),
         },
       });
@@ -120,7 +122,7 @@ export function createReferenceData(parts: {
           continue;
         rows.push({ id: entry.id, text: eventText.write(entry) });
       }
-      return envelope(newest, cursor, rows);
+      return envelope(settings.nextIdOf === 'log' ? newest : cursor, cursor, rows);
     },
     preTradeChecks(parameters) {
       const query = new Query(parameters);
@@ -128,14 +130,14 @@ export function createReferenceData(parts: {
       if (query.refusals) return problem(400, 'The parameters are not valid.', query.refusals);
       const found = [...checks.after(parseOffset(since ?? '') ?? { ms: 0, sequence: 0 })].slice(
         0,
-        MAX_CHECKS_PER_ANSWER,
+        clamped(MAX_CHECKS_PER_ANSWER),
       );
       const last = found.at(-1);
       const cursor = last ? offsetText(last.offset) : (since ?? offsetText(checks.newest()));
       return {
         listKey: 'preTradeChecks',
         rows: found.map((check) => ({ id: check.id, text: checks.write(check) })),
-        nextId: offsetText(checks.newest()),
+        nextId: settings.nextIdOf === 'log' ? offsetText(checks.newest()) : cursor,
         links: { next: link('/v1/pretradechecks', { since: cursor }) },
       };
     },

@@ -2,19 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
 import { readWireValue } from '../../src/avro/wire-format.ts';
-import { MemoryBroker } from '../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../src/kafka/memory-cluster.ts';
 import type { Fault } from '../../src/simulator/fault.ts';
-import type { SimulatorOptions } from '../../src/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { followingScene, INSTRUMENTS, PREFIX } from '../support/following-scene.ts';
 import { readCommitted } from '../support/kafka-real.ts';
-import { createMemoryRegistry, type OverriddenConnector, startOverridden } from '../support/overridden-connector.ts';
-import { createSharedTime } from '../support/shared-time.ts';
-import { universeViolations } from '../support/universe-log.ts';
 import {
   notificationsOn,
   offsetsOn,
@@ -22,71 +16,6 @@ import {
   tombstoneIds,
   universeOnTopics,
 } from '../support/universe-on-topics.ts';
-import { type LedgerEvent, ledgerUniverse } from '../support/universe-reading.ts';
-
-const PREFIX = 'bad-stream';
-const INSTRUMENTS = 200;
-
-interface Scene {
-  readonly simulator: Simulator;
-  readonly kafka: ReturnType<typeof createMemoryCluster>;
-  readonly connector: OverriddenConnector;
-  readonly ids: readonly string[];
-  /** So many events of as many instruments; gives the offset of the last. */
-  change(count: number): string;
-  /** Resolves when the source has committed this offset of the stream. */
-  reached(offset: string | null): Promise<void>;
-  /** Stops the connector; what is wrong on the topics, when these events had to come. */
-  violations(isDue?: (event: LedgerEvent) => boolean): Promise<string[]>;
-  deadLetters(): ReturnType<typeof readCommitted>;
-}
-
-/** A source that has walked and now follows the stream, with Kafka in memory and waits that take no time. */
-async function followingScene(
-  t: TestContext,
-  options: SimulatorOptions = {},
-  source: Readonly<Record<string, string | number>> = {},
-): Promise<Scene> {
-  const time = createSharedTime();
-  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 9, clock: time.provider, ...options });
-  t.after(() => simulator.close());
-  const broker = new MemoryBroker(time.nowMs);
-  const kafka = createMemoryCluster({ broker });
-  const first = await ledgerUniverse(simulator);
-  const connector = await startOverridden(t, {
-    simulator,
-    prefix: PREFIX,
-    overrides: {
-      kafka: createMemoryCluster({ broker }),
-      registry: createMemoryRegistry(),
-      clock: time.connector,
-      random: () => 0.5,
-    },
-    // A walk would heal what the stream loses.
-    source: { walkInterval: '365d', ...source },
-  });
-  await connector.until('the walk', (seen) => seen.some(({ name }) => name === 'walkCompleted'));
-  const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
-  return {
-    simulator,
-    kafka,
-    connector,
-    ids,
-    change(count) {
-      const offsets = ids.slice(0, count).map((id) => simulator.publish({ kind: 'datachange', id }).offset);
-      return offsets.at(-1) ?? '';
-    },
-    reached: (offset) =>
-      connector.until(`the offset ${offset}`, (seen) =>
-        seen.some(({ name, fields }) => name === 'eventsCommitted' && fields.since === offset),
-      ),
-    async violations(isDue = () => true) {
-      await connector.stop();
-      return universeViolations(await universeOnTopics({ kafka, prefix: PREFIX, simulator, first, isDue }));
-    },
-    deadLetters: () => readCommitted(kafka, `${PREFIX}.dead-letters`),
-  };
-}
 
 const badAnswers: Record<string, { fault: Fault; discarded?: string; says?: RegExp }> = {
   'events and a cursor that goes back': { fault: { kind: 'links', how: 'lower' }, discarded: 'lower' },

@@ -55,9 +55,21 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'a drain ends at the first empty answer',
+    file: 'follow-events.ts',
+    right: "{ kind: 'streamed', answer, reading, namesEnd }",
+    wrong: "{ kind: 'streamed', answer, reading: answer.events.length === 0 ? 'quiet' : reading, namesEnd }",
+  },
+  {
+    mistake: 'an answer that is not full is the end',
+    file: 'stream.ts',
+    right: 'const namesEnd = stream.namesEnd || goesOn;',
+    wrong: 'const namesEnd = true;',
+  },
+  {
+    mistake: 'a drain ends with an answer that is not full',
     file: 'drain.ts',
-    right: "if (reading === 'quiet' || isReached)",
-    wrong: "if (reading === 'quiet' || !answer.full || isReached)",
+    right: '(namesEnd && hasReached(answer, target))',
+    wrong: 'hasReached(answer, target ?? answer.next)',
   },
   {
     mistake: 'a page is not drained at all',

@@ -17,6 +17,8 @@ export interface ModelSurroundings {
   date(): AnswerTime;
   /** Whether the next page is fetched ahead. */
   prefetch: boolean;
+  /** What a process did wrong that no transaction shows. */
+  readonly found: string[];
   readonly truth: {
     verifiedMs: number;
     streamAnsweredMs: number;
@@ -38,6 +40,8 @@ export interface Pending {
 }
 
 const REQUEST_MS = 20;
+/** As long may it pause in the middle of events. */
+const LONGEST_PAUSE_MS = 1_000;
 
 /** One process with its source: asks the provider as the core says, and commits what it decides. */
 export class ModelProcess {
@@ -98,7 +102,21 @@ export class ModelProcess {
     if (decision.offset !== null) return this.#mistaken(pending);
     decision.committed();
     if (isStreamed) around.truth.streamAnsweredMs = around.nowMs;
+    if (isStreamed) this.#checkEnd(core);
     return null;
+  }
+
+  /** The end of the stream is claimed only where it is, and until then the stream is read on without waiting for a poll. */
+  #checkEnd(core: InstrumentsCore): void {
+    const { provider, nowMs, found, mistake } = this.#around;
+    const { since = '', gapSuspectedFromMs = null } = core.offset ?? {};
+    if (mistake !== null || gapSuspectedFromMs !== null || provider.isExpired(since, nowMs)) return;
+    if (provider.isRead(since, nowMs)) return;
+    if (core.isCaughtUp) found.push(`F48 at ${nowMs} ms: it says that it is caught up, and is not`);
+    const wanted = core.next(nowMs);
+    if (wanted.kind === 'wait' && wanted.ms > LONGEST_PAUSE_MS) {
+      found.push(`F48 at ${nowMs} ms: events wait for ${wanted.ms} ms`);
+    }
   }
 
   /** @returns whether the process is still open. */
@@ -123,6 +141,7 @@ export class ModelProcess {
     } else if (isStreamed) truth.streamAnsweredMs = nowMs;
     if (fate === 'committed') {
       decision.committed();
+      if (isStreamed && this.#core !== null) this.#checkEnd(this.#core);
       if (mistake === 'streamStartedFromLastPage' && this.#lastPageStart !== null) this.#handOff(decision);
       return true;
     }
@@ -168,7 +187,7 @@ export class ModelProcess {
     const { provider, nowMs, mistake } = this.#around;
     const time = this.#around.date();
     if (mistake === 'streamStartedFromLastPage' && this.#core?.offset?.walk === 1 && this.#core.phase !== 'idle') {
-      return { kind: 'events', events: [], next: since, nextId: since, full: false, time };
+      return { kind: 'events', events: [], next: since, nextId: since, time };
     }
     const answer = provider.events(since, nowMs, false);
     if (answer === null) return null;

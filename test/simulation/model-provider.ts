@@ -5,9 +5,11 @@ import { seededRandom } from './random.ts';
 export interface ProviderTraits {
   readonly seed: number;
   readonly instruments: number;
-  /** Rows per page and events per answer. */
+  /** Rows per page and events per answer, however many are asked for; no answer says so. */
   readonly limit: number;
   readonly maxEvents: number;
+  /** What the newest offset of an answer is: that of the log, or only of what the answer has read. */
+  readonly nextIdOf: 'log' | 'answer';
   /** Log positions that one answer looks at, hidden ones included; 0 for all. */
   readonly scanLimit: number;
   /** Whether the cursor moves over hidden positions; where it does not, an answer looks at all of the log. */
@@ -54,7 +56,6 @@ export interface ModelStreamAnswer {
   readonly events: readonly ModelEvent[];
   readonly next: string;
   readonly nextId: string;
-  readonly full: boolean;
 }
 
 const WALL_MS = 1_700_000_000_000;
@@ -116,6 +117,13 @@ export class ModelProvider {
     );
   }
 
+  /** Whether no event that is served now lies behind an offset. */
+  isRead(since: string, atMs: number): boolean {
+    return !this.#log.some(
+      (event) => !event.hidden && isBehind(event.offset, since) && !this.ledger.isDropped(event, atMs),
+    );
+  }
+
   isExpired(since: string, atMs: number): boolean {
     return this.#log.some((event) => this.ledger.isDropped(event, atMs) && isBehind(event.offset, since));
   }
@@ -123,7 +131,9 @@ export class ModelProvider {
   events(since: string, atMs: number, isTrial: boolean): ModelStreamAnswer | { readonly status: number } | null {
     const fault = isTrial ? undefined : this.faults.events.shift();
     const newest = this.newest();
-    const quiet = { events: [], next: since, nextId: newest, full: false };
+    // Of its answer it names the newest; an offset that lies behind all of the log shows the log's own all the same.
+    const isOfLog = this.traits.nextIdOf === 'log' || isBehind(since, newest);
+    const quiet = { events: [], next: since, nextId: isOfLog ? newest : since };
     if (fault === 'failed') return null;
     if (fault === 'refused') return { status: 404 };
     if (fault === 'lower') return { ...quiet, next: '5-0' };
@@ -131,7 +141,7 @@ export class ModelProvider {
     const scanLimit = movesOverHidden ? this.traits.scanLimit : 0;
     if (this.isExpired(since, atMs) && expired !== 'oldest') {
       if (typeof expired === 'number') return { status: expired };
-      return expired === 'empty' ? { ...quiet, nextId: since } : quiet;
+      return { ...quiet, nextId: expired === 'empty' ? since : newest };
     }
     const events: ModelEvent[] = [];
     let [next, scanned] = [since, 0];
@@ -143,7 +153,7 @@ export class ModelProvider {
       if (!event.hidden) events.push(event);
     }
     if (fault === 'stuck' && events.length > 0) next = since;
-    return { events, next, nextId: newest, full: events.length === maxEvents };
+    return { events, next, nextId: isOfLog ? newest : next };
   }
 
   list(minId: string | null, atMs: number, isVerifying: boolean): ModelPage | null {

@@ -31,13 +31,14 @@ export function runScenario(
   } catch (error) {
     violations.push(`it threw ${error instanceof Error ? error.message : String(error)}`);
   }
-  violations.unshift(...logViolations(world.log, world.provider.ledger));
+  violations.unshift(...logViolations(world.log, world.provider.ledger), ...world.found);
   return { violations, log: world.log, provider: world.provider };
 }
 
 class World {
   readonly provider: ModelProvider;
   readonly log = new ModelLog();
+  readonly found: string[] = [];
   readonly #around: ModelSurroundings;
   #process: ModelProcess;
   #date: 'true' | 'ahead' | 'behind' | 'absent' = 'true';
@@ -60,6 +61,7 @@ class World {
       truth,
       nowMs: 10_000,
       prefetch: scenario.prefetch,
+      found: this.found,
       date: () => this.#takeDate(),
     };
     this.#process = new ModelProcess(this.#around);

@@ -13,6 +13,7 @@ const scenario: Scenario = {
     instruments: 5,
     limit: 2,
     maxEvents: 3,
+    nextIdOf: 'log',
     scanLimit: 0,
     movesOverHidden: true,
     listLagMs: 0,

@@ -40,6 +40,7 @@ const traits: fc.Arbitrary<ProviderTraits> = fc.record({
   instruments: fc.nat(8),
   limit: fc.integer({ min: 1, max: 4 }),
   maxEvents: fc.integer({ min: 1, max: 3 }),
+  nextIdOf: fc.constantFrom('log', 'answer'),
   scanLimit: fc.constantFrom(0, 0, 1, 2),
   movesOverHidden: fc.constantFrom(true, true, false),
   listLagMs: fc.constantFrom(0, 2_000, 4_900),

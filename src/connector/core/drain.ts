@@ -1,5 +1,4 @@
-import type { StreamAnswer, StreamReading } from './stream-answer.ts';
-import { compareStreamOffsets } from './stream-offset.ts';
+import { hasReached, type StreamAnswer, type StreamReading } from './stream-answer.ts';
 
 /**
  * Reading the stream up to where it stood when something ended: a page's last byte, or the beginning of a walk. Only
@@ -8,10 +7,18 @@ import { compareStreamOffsets } from './stream-offset.ts';
 export interface Drain {
   /** By the monotonic clock. */
   readonly startedMs: number;
-  /** The newest offset that the first answer named; null before it. */
+  /** The newest offset that the first answer named; null before it, or where it named none. */
   readonly target: string | null;
   /** How it ended; null while it goes on. `limit`: there was always more, and its time was over. */
   readonly ended: 'reached' | 'limit' | null;
+}
+
+/** An answer of the stream that was taken, as a drain sees it. */
+export interface DrainAnswer {
+  readonly answer: StreamAnswer;
+  readonly reading: StreamReading;
+  /** Whether this provider's newest offset is known to be that of the log, and not that of an answer only. */
+  readonly namesEnd: boolean;
 }
 
 export function beginDrain(nowMs: number): Drain {
@@ -22,18 +29,17 @@ export function beginDrain(nowMs: number): Drain {
  * The drain after one more answer that was taken. It never ends by time alone: while the stream does not answer,
  * nobody knows what lies in it.
  *
- * An empty answer is not the end: filtered events move the cursor without being returned. Nor is a full one that
- * reaches the target: its `nextId` may be the newest of that answer only.
+ * An empty answer is not the end: filtered events move the cursor without being returned. Nor is one with fewer events
+ * than were asked for, since servers give fewer as they like. The end is an empty answer whose cursor stays, or the
+ * newest offset of the log, where the provider names it.
  */
 export function drainFurther(
   drain: Drain,
-  answer: StreamAnswer,
-  reading: StreamReading,
+  { answer, reading, namesEnd }: DrainAnswer,
   at: { readonly nowMs: number; readonly limitMs: number },
 ): Drain {
   if (drain.ended !== null) return drain;
-  const target = drain.target ?? answer.nextId ?? answer.next;
-  const isReached = !answer.full && (compareStreamOffsets(answer.next, target) ?? -1) >= 0;
-  if (reading === 'quiet' || isReached) return { ...drain, target, ended: 'reached' };
+  const target = drain.target ?? answer.nextId;
+  if (reading === 'quiet' || (namesEnd && hasReached(answer, target))) return { ...drain, target, ended: 'reached' };
   return { ...drain, target, ended: at.nowMs - drain.startedMs >= at.limitMs ? 'limit' : null };
 }

@@ -142,7 +142,8 @@ function beginAnew(state: CoreState, { time }: OffsetAnswer, at: CoreContext): C
 /** An answer to an offset in doubt moves no drain: that it holds nothing does not mean that there is nothing. */
 function walkBeside(state: CoreState, answer: EventsAnswer, { reading }: StreamStep, at: CoreContext): CoreState {
   if (reading === null || isOffsetInDoubt(state.stream.proof)) return state;
-  const { walk } = stepWalk(state.walk, { kind: 'streamed', answer, reading }, walkContext(state, at));
+  const { namesEnd } = state.stream;
+  const { walk } = stepWalk(state.walk, { kind: 'streamed', answer, reading, namesEnd }, walkContext(state, at));
   return { ...state, walk };
 }
 

@@ -200,8 +200,8 @@ function gapContext({ settings: { pollIntervalMs, gapProofMs }, nowMs }: Followe
 function asOffsetAnswer(answer: Streamed, at: FollowerContext): OffsetAnswer {
   const { time } = answer;
   if (answer.kind === 'refused') return { kind: 'refused', time };
-  const { next, nextId, full } = answer;
-  return { kind: 'events', time, full, next: shown(next, at), nextId: nextId === null ? null : shown(nextId, at) };
+  const { next, nextId } = answer;
+  return { kind: 'events', time, next: shown(next, at), nextId: nextId === null ? null : shown(nextId, at) };
 }
 
 /**

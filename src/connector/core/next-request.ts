@@ -1,6 +1,7 @@
 import type { CoreSettings } from './core-settings.ts';
 import type { CoreState } from './core-state.ts';
 import type { CoreRequest } from './instruments-messages.ts';
+import { isReadingOn } from './stream.ts';
 
 /** A request, or a step of the walk that asks nothing. */
 export type Wanted =
@@ -22,8 +23,10 @@ export function nextRequest(
   const events: Wanted = { kind: 'events', since: offset.since };
   const isOverdue = stream.answeredMs === null || nowMs - stream.answeredMs >= pollIntervalMs;
   const unlessOverdue = (wanted: Wanted) => (isOverdue ? events : wanted);
+  // A walk that waits for the end of the stream leaves no pause in which the stream could move on again.
+  const isAwaited = 'drain' in walk && walk.drain.ended === null && isReadingOn(stream);
   const streamBy = (otherwiseMs: number): Wanted => {
-    if (nowMs >= stream.dueMs) return events;
+    if (nowMs >= stream.dueMs || isAwaited) return events;
     return { kind: 'wait', ms: Math.max(1, Math.ceil(Math.min(stream.dueMs, otherwiseMs) - nowMs)) };
   };
   const fromList = (wanted: Wanted) => (nowMs < listFreeMs ? streamBy(listFreeMs) : unlessOverdue(wanted));

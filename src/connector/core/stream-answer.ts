@@ -1,20 +1,21 @@
 import { compareStreamOffsets } from './stream-offset.ts';
 
-/** What a decision needs to know of one answer of a stream that is followed by `since`. */
+/**
+ * What a decision needs to know of one answer of a stream that is followed by `since`. How many events it holds says
+ * nothing about the end of the stream: a server may give fewer than were asked for, and need not say so.
+ */
 export interface StreamAnswer {
   /** The cursor in `links.next`: where the next request goes on. */
   readonly next: string;
-  /** The provider's "newest offset", which may lie beyond `next`; null where the answer has none. */
+  /** The provider's "newest offset": of the log, or of this answer only. Null where the answer has none. */
   readonly nextId: string | null;
-  /** Whether it held as many events as were asked for. */
-  readonly full: boolean;
 }
 
 /** What an answer to our `since` amounts to. */
 export type StreamReading =
   /** The cursor moved on, with events or without. */
   | 'moved'
-  /** No event and the same cursor: normal in a quiet stream. */
+  /** No event and the same cursor: normal in a quiet stream, and the end of it. */
   | 'quiet'
   /** Events, but the same cursor, or a cursor that was ours before: taking them would repeat them for ever. Discarded. */
   | 'stuck'
@@ -37,10 +38,17 @@ export function readStreamAnswer(
   return order < 0 ? 'lower' : 'moved';
 }
 
-/** Whether the provider has more for us already, so that the next request need not wait. */
-export function hasMore(answer: StreamAnswer): boolean {
-  if (answer.full) return true;
-  return answer.nextId !== null && (compareStreamOffsets(answer.next, answer.nextId) ?? 0) < 0;
+/**
+ * Whether the newest offset that the answer names lies beyond its cursor. Then there is more for us, and this provider's
+ * newest offset is that of the log: one that names the newest of its answer never does so.
+ */
+export function namesMore({ next, nextId }: StreamAnswer): boolean {
+  return nextId !== null && (compareStreamOffsets(next, nextId) ?? 0) < 0;
+}
+
+/** Whether the answer's cursor has reached an offset, where the two can be compared. */
+export function hasReached({ next }: StreamAnswer, offset: string | null): boolean {
+  return offset !== null && (compareStreamOffsets(next, offset) ?? -1) >= 0;
 }
 
 /** Whether the answer names a newest offset that lies before ours: a sign that the stream was started anew. */

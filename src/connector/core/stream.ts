@@ -10,7 +10,14 @@ import {
   RETENTION_MS,
   weighGap,
 } from './retention-gap.ts';
-import { hasMore, isNewestLower, readStreamAnswer, type StreamAnswer, type StreamReading } from './stream-answer.ts';
+import {
+  hasReached,
+  isNewestLower,
+  namesMore,
+  readStreamAnswer,
+  type StreamAnswer,
+  type StreamReading,
+} from './stream-answer.ts';
 
 /** What a source that follows a stream remembers of it, from one start of its task to the next. Times are monotonic. */
 export interface Stream {
@@ -24,11 +31,23 @@ export interface Stream {
   readonly dueMs: number;
   /** How many answers in a row were discarded or refused. */
   readonly discarded: number;
-  /** Whether the newest answer was taken, and there was no more. */
+  /** Whether the newest answer was taken, and showed the end of the stream. */
   readonly caughtUp: boolean;
+  /** Whether this provider's newest offset is known to be that of the log: an answer named one beyond its cursor. */
+  readonly namesEnd: boolean;
+  /** The answers since the stream was last seen to be at its end; null where it is, or where the newest was discarded. */
+  readonly run: StreamRun | null;
   readonly proof: GapProof;
   /** The last offsets that were ours before this one. */
   readonly earlier: readonly string[];
+}
+
+/** Answers in a row that moved the cursor, none of which showed the end of the stream. */
+interface StreamRun {
+  /** The most events that one of them held. */
+  readonly most: number;
+  /** How many in a row now held few beside that. */
+  readonly small: number;
 }
 
 /** What a committed offset says about its stream. */
@@ -66,6 +85,9 @@ export interface StreamStep {
 }
 
 const FIRST_REPEAT_MS = 1_000;
+/** The pauses between small answers that may go on: the first, and the longest. */
+const FIRST_READ_ON_MS = 50;
+const LONGEST_READ_ON_MS = 1_000;
 /** A loop of more offsets than this is not seen. */
 const EARLIER_KEPT = 1_000;
 
@@ -77,6 +99,8 @@ export function streamAtStart(nowMs: number): Stream {
     dueMs: nowMs,
     discarded: 0,
     caughtUp: false,
+    namesEnd: false,
+    run: null,
     proof: NO_PROOF,
     earlier: [],
   };
@@ -111,15 +135,21 @@ export function followStream(
   const proof = renewed === null ? weighed : NO_PROOF;
   const isFresh = reading === 'moved' || renewed !== null;
   const discarded = taken === null ? stream.discarded + 1 : 0;
-  const isAtEnd = answer.kind === 'events' && taken !== null && (taken === 'quiet' || !hasMore(answer));
+  const goesOn = taken !== null && answer.kind === 'events' && namesMore(answer);
+  const namesEnd = stream.namesEnd || goesOn;
+  const isReached = answer.kind === 'events' && namesEnd && hasReached(answer, answer.nextId);
+  const isAtEnd = taken === 'quiet' || (taken === 'moved' && isReached);
+  const run = taken === null || isAtEnd ? null : runOn(stream.run, at.events, goesOn);
   return {
     stream: {
       answeredMs: nowMs,
       takenMs: taken === null ? stream.takenMs : nowMs,
       servedMs: isFresh ? nowMs : nowMs - ageMs,
-      dueMs: nowMs + pauseMs(reading, answer, discarded, at.pollIntervalMs),
+      dueMs: nowMs + Math.min(at.pollIntervalMs, pauseMs(discarded, run)),
       discarded,
       caughtUp: isAtEnd && !isOffsetInDoubt(proof),
+      namesEnd,
+      run,
       proof,
       earlier: reading === 'moved' ? [...stream.earlier, since].slice(-EARLIER_KEPT) : stream.earlier,
     },
@@ -168,6 +198,11 @@ function offsetAgeMs(
   return Math.round(servedMs === null ? standingMs + mostMs : Math.max(nowMs - servedMs, standingMs + leastMs));
 }
 
+/** Whether the newest answer moved the cursor and did not show the end of the stream. */
+export function isReadingOn({ run }: Stream): boolean {
+  return run !== null;
+}
+
 /** The offset and its stream after a fresh start that turned out to be our offset: it is served, and there is no gap. */
 export function confirmOffset<Offset extends Pick<StreamPosition, 'standingMs' | 'gapSuspectedFromMs'>>(
   stream: Stream,
@@ -190,13 +225,20 @@ export function secondsToRetentionCliff(
   return (RETENTION_MS - ageMs) / 1000;
 }
 
-/** At once while there is more; soon after an answer that was discarded, then ever later; else at the interval. */
-function pauseMs(
-  reading: StreamReading | 'refused',
-  answer: OffsetAnswer,
-  discarded: number,
-  pollIntervalMs: number,
-): number {
-  if (discarded > 0) return Math.min(pollIntervalMs, FIRST_REPEAT_MS * 2 ** Math.min(discarded - 1, 30));
-  return reading === 'moved' && answer.kind === 'events' && hasMore(answer) ? 0 : pollIntervalMs;
+/** One more answer that moved the cursor and did not show the end; `goesOn`: it says that there is more. */
+function runOn(run: StreamRun | null, events: number, goesOn: boolean): StreamRun {
+  const { most, small } = run ?? { most: 0, small: 0 };
+  const isSmall = !goesOn && (events === 0 || events < most / 2);
+  return { most: Math.max(most, events), small: isSmall ? small + 1 : 0 };
+}
+
+/**
+ * Soon after an answer that was discarded, then ever later; at the interval where the stream is at its end. Else at once:
+ * a backlog comes in answers of one size, whatever that is. Answers that are small beside those before are most likely
+ * the newest events as they happen, which may go on without end: so they are read on, with pauses that grow.
+ */
+function pauseMs(discarded: number, run: StreamRun | null): number {
+  if (discarded > 0) return FIRST_REPEAT_MS * 2 ** Math.min(discarded - 1, 30);
+  if (run === null) return Number.POSITIVE_INFINITY;
+  return run.small === 0 ? 0 : Math.min(LONGEST_READ_ON_MS, FIRST_READ_ON_MS * 2 ** Math.min(run.small - 1, 30));
 }

@@ -31,8 +31,8 @@ export function takeCensus(_: Walk, { census }: Of<'census'>, { nowMs }: WalkCon
 }
 
 /** Until it has once caught up; no limit, since rows under a backlog of events would be written over by older ones. */
-export function catchUp(walk: In<'margin'>, { answer, reading }: Of<'streamed'>, { nowMs }: WalkContext): WalkStep {
-  const drain = drainFurther(walk.drain, answer, reading, { nowMs, limitMs: Number.POSITIVE_INFINITY });
+export function catchUp(walk: In<'margin'>, streamed: Of<'streamed'>, { nowMs }: WalkContext): WalkStep {
+  const drain = drainFurther(walk.drain, streamed, { nowMs, limitMs: Number.POSITIVE_INFINITY });
   return { walk: { ...walk, drain } };
 }
 
@@ -66,10 +66,10 @@ function endless(what: string): ConnectorError {
 
 export function drainMore(
   walk: In<'draining'> | In<'closing'>,
-  { answer, reading }: Of<'streamed'>,
+  streamed: Of<'streamed'>,
   { nowMs, settings }: WalkContext,
 ): WalkStep {
-  const drain = drainFurther(walk.drain, answer, reading, { nowMs, limitMs: settings.drainLimitMs });
+  const drain = drainFurther(walk.drain, streamed, { nowMs, limitMs: settings.drainLimitMs });
   return { walk: { ...walk, drain } };
 }
 

@@ -1,6 +1,6 @@
 import type { Census } from './census.ts';
 import type { CoreSettings } from './core-settings.ts';
-import type { Drain } from './drain.ts';
+import type { Drain, DrainAnswer } from './drain.ts';
 import type {
   CoreNotification,
   CoreWrite,
@@ -10,7 +10,6 @@ import type {
   WalkReason,
 } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
-import type { StreamAnswer, StreamReading } from './stream-answer.ts';
 import type { SweepPlan } from './sweep.ts';
 
 /** What a walk has noticed so far; forgotten by a restart, and so then nothing is deleted. */
@@ -50,7 +49,7 @@ export type WalkInput =
   /** A new one begins, in place of whichever was under way. */
   | { readonly kind: 'begin' }
   /** The stream gave an answer that was taken. */
-  | { readonly kind: 'streamed'; readonly answer: StreamAnswer; readonly reading: StreamReading }
+  | ({ readonly kind: 'streamed' } & DrainAnswer)
   | { readonly kind: 'census'; readonly census: Census }
   | ({ readonly kind: 'page' } & FetchedPage)
   /** The drained page is used. */

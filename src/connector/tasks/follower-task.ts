@@ -64,8 +64,8 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
         const outcome = await stream.after(request.since, signal);
         if (outcome.kind === 'refused') return { decision: answered(outcome), answer: null };
         const { answer } = outcome;
-        const { decoded, next, nextId, full, time } = answer;
-        return { decision: answered({ kind: 'stream', items: decoded.rows.length, next, nextId, full, time }), answer };
+        const { decoded, next, nextId, time } = answer;
+        return { decision: answered({ kind: 'stream', items: decoded.rows.length, next, nextId, time }), answer };
       }
     }
   }

@@ -5,6 +5,7 @@ import { ConnectorError } from '../../errors.ts';
 import type { HttpAnswer } from '../../http/client.ts';
 import {
   eventStreamStart,
+  namedMaxEvents,
   newestEventOffset,
   nextEventOffset,
   nextInstrumentCursor,
@@ -110,9 +111,10 @@ export function createInstrumentsProvider(options: {
     const decoder = (await decoders(signal)).events;
     const consume = async (answer: HttpAnswer): Promise<InstrumentEvents> => {
       const decoded = await decoder.decode(answer.body);
-      const next = nextEventOffset(linksOf(decoded.envelope, eventsEndpoint), baseUrl);
-      const nextId = newestEventOffset(decoded.envelope);
-      return { decoded, next, nextId, full: decoded.rows.length >= maxEvents, time: timeOf(answer) };
+      const links = linksOf(decoded.envelope, eventsEndpoint);
+      const next = nextEventOffset(links, baseUrl);
+      answerSize.named(namedMaxEvents(links, baseUrl), decoded.rows.length);
+      return { decoded, next, nextId: newestEventOffset(decoded.envelope), time: timeOf(answer) };
     };
     try {
       const answer = await referenceData.events({ since, maxEvents }, consume, signal);

@@ -84,11 +84,11 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       case 'events': {
         const outcome = await provider.events(request.since, signal);
         if (outcome.kind === 'refused') return answered(outcome);
-        const { decoded, next, nextId, full, time } = outcome.answer;
+        const { decoded, next, nextId, time } = outcome.answer;
         held.events = outcome.answer;
         held.poll = { endpoint: 'events', rows: decoded.rows.length, durationMs: clock.monotonicMs() - startedMs };
         held.time = time;
-        return answered({ kind: 'events', events: eventFacts(decoded.rows, isDeletion), next, nextId, full, time });
+        return answered({ kind: 'events', events: eventFacts(decoded.rows, isDeletion), next, nextId, time });
       }
       case 'page': {
         const page = await takePage(request, signal);

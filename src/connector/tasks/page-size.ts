@@ -33,6 +33,16 @@ export class PageSize {
     }
   }
 
+  /**
+   * Learns from an answer that says itself how many items one holds at most (`maxEvents` in `links.next`). One that holds
+   * more than it says means something else. It is asked for more again after a while, and says so again.
+   */
+  named(most: number | null, held: number): void {
+    if (most === null || most < held || most >= this.#current) return;
+    this.#successes = 0;
+    this.#current = most;
+  }
+
   #failed(items: number, isSlowness: boolean): void {
     this.#successes = 0;
     this.#current = Math.max(1, Math.floor(items / 2));

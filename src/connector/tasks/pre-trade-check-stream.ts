@@ -28,8 +28,6 @@ export function followPreTradeChecks(options: {
         decoded,
         next: nextCheckOffset(linksOf(decoded.envelope, endpoint), baseUrl),
         nextId: newestCheckOffset(decoded.envelope),
-        // How many an answer holds at most is not shown: after one with checks another is asked for at once.
-        full: decoded.rows.length > 0,
         time: answerTime(date, clock.wallMs()),
       };
     };

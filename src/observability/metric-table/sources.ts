@@ -14,9 +14,9 @@ export const SOURCE_METRICS = {
   },
   spconnect_source_caught_up: {
     type: 'gauge',
-    help: '1 when the stream had no more when it was last asked, else 0.',
+    help: '1 when the newest answer of the stream showed its end, else 0.',
     labels: ['source'],
-    meaning: '0 for long: we lag behind, or our offset is in doubt.',
+    meaning: '0 for long: we lag behind, events never pause, or our offset is in doubt.',
   },
   spconnect_source_last_poll_timestamp_seconds: {
     type: 'gauge',

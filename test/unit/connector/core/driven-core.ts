@@ -50,10 +50,10 @@ export function drive(
       assert.ok(wanted.kind === 'commit', `${wanted.kind} where a commit is due`);
       return self.take(wanted.decision);
     },
-    stream(events: readonly EventFacts[] = [], next = '5-5', more: { nextId?: string; full?: boolean } = {}) {
+    stream(events: readonly EventFacts[] = [], next = '5-5', more: { nextId?: string } = {}) {
       assert.equal(self.next().kind, 'events');
-      const { nextId = next, full = false } = more;
-      return self.answer({ kind: 'events', events, next, nextId, full, time: time(self.ms) });
+      const { nextId = next } = more;
+      return self.answer({ kind: 'events', events, next, nextId, time: time(self.ms) });
     },
     refused: () => self.answer({ kind: 'refused', status: 410, time: time(self.ms) }),
     page(minId: string | null, rows: readonly number[], next: string | null) {

@@ -72,7 +72,7 @@ export class Scene {
         case 'trial':
           return { items: 0, ...given };
         default:
-          return { kind: 'stream', items: 0, next: '9-9', nextId: null, full: false, time, ...given };
+          return { kind: 'stream', items: 0, next: '9-9', nextId: null, time, ...given };
       }
     };
     return this.core.answered(full(), this.nowMs);

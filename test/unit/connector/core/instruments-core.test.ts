@@ -14,6 +14,7 @@ test('the stream start is committed before anything else, and a first walk follo
   source.handOff();
   assert.deepEqual(source.page(null, [1, 2], '3').ahead, { walk: 1, minId: '3' });
   source.stream([event(2)], '6-1');
+  source.stream([], '6-1');
   const used = source.commit();
   assert.deepEqual(used.write.kind === 'rows' && used.write.rows, [0], 'row 2 is older than its event');
   assert.equal(used.offset?.walkCursor, '3');
@@ -41,7 +42,6 @@ test('nothing moves on before a decision is committed, and a decision is committ
     events: [event(1)],
     next: '6-1',
     nextId: '6-1',
-    full: false,
     time: time(0),
   } as const;
   const decision = source.core.answered(answer, 0);
@@ -67,7 +67,7 @@ test('the first page waits until the stream has caught up, however long its back
   source.answer({ kind: 'census', census: new Census() });
   for (let n = 1; n <= 5; n++) {
     source.ms += 40_000;
-    source.stream([event(n)], `6-${n}`, { nextId: '6-6', full: true });
+    source.stream([event(n)], `6-${n}`, { nextId: '6-6' });
   }
   source.stream([], '6-6');
   assert.equal(source.next().kind, 'page');
@@ -88,10 +88,10 @@ test('a stream that always has more does not hold up a page beyond the limit, wh
   source.stream();
   source.handOff();
   source.page(null, [1], '2');
-  source.stream([event(7)], '6-1', { nextId: '9-9', full: true });
+  source.stream([event(7)], '6-1', { nextId: '9-9' });
   assert.equal(source.next().kind, 'events');
   source.ms += SETTINGS.drainLimitMs;
-  source.stream([event(8)], '6-2', { nextId: '9-9', full: true });
+  source.stream([event(8)], '6-2', { nextId: '9-9' });
   const { write } = source.commit();
   assert.equal(write.kind === 'rows' && write.counts.undrained, 1);
 });

@@ -20,7 +20,7 @@ const SETTINGS = {
   shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED,
 };
 const TIME = answerTime(Date.UTC(2026, 2, 1), Date.UTC(2026, 2, 1));
-const QUIET = { kind: 'events', events: [], next: '5-0', nextId: '5-0', full: false, time: TIME } as const;
+const QUIET = { kind: 'events', events: [], next: '5-0', nextId: '5-0', time: TIME } as const;
 
 /** Between two walks: what is asked for next is only the stream, when its time has come. */
 function idle(walkRequest: string | null = null): InstrumentsCore {

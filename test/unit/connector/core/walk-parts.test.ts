@@ -93,23 +93,31 @@ test('every row that came is seen: unchanged, dead and touched ones too', () => 
   assert.equal(census.compare(3n, 3n), 'same', 'a touched row does not replace what the event said');
 });
 
-const quiet = { next: '5-5', nextId: '9-9', full: false };
 const at = (nowMs: number) => ({ nowMs, limitMs: 30_000 });
+const streamed = (next: string, nextId: string | null, namesEnd: boolean) =>
+  ({ answer: { next, nextId }, reading: 'moved', namesEnd }) as const;
 
-test('a drain ends where the first answer said that the newest offset was, by an answer that is not full', () => {
-  let drain = drainFurther(beginDrain(0), { next: '3-1', nextId: '6-1', full: true }, 'moved', at(1));
-  drain = drainFurther(drain, { next: '5-1', nextId: '8-1', full: false }, 'moved', at(2));
+test('a drain ends where the first answer said that the newest offset was, at a provider that names that of its log', () => {
+  let drain = drainFurther(beginDrain(0), streamed('3-1', '6-1', true), at(1));
+  drain = drainFurther(drain, streamed('5-1', '8-1', true), at(2));
   assert.equal(drain.ended, null, 'an empty or short answer in the middle is not the end');
-  const full = drainFurther(drain, { next: '6-1', nextId: '8-1', full: true }, 'moved', at(3));
-  assert.equal(full.ended, null, 'the newest offset of a full answer may be that of the answer only');
-  assert.equal(drainFurther(drain, { next: '6-1', nextId: '8-1', full: false }, 'moved', at(3)).ended, 'reached');
+  assert.equal(drainFurther(drain, streamed('6-1', '8-1', true), at(3)).ended, 'reached');
 });
 
-test('a drain ends by a quiet answer, and by its limit when there is always more', () => {
-  assert.equal(drainFurther(beginDrain(0), quiet, 'quiet', at(1)).ended, 'reached');
-  const more = { next: '3-1', nextId: '6-1', full: true };
-  assert.equal(drainFurther(beginDrain(0), more, 'moved', at(29_999)).ended, null);
-  assert.equal(drainFurther(beginDrain(0), more, 'moved', at(30_000)).ended, 'limit');
+test('at a provider whose newest offset may be that of an answer only, no answer that moves the cursor ends a drain', () => {
+  let drain = drainFurther(beginDrain(0), streamed('3-1', '3-1', false), at(1));
+  drain = drainFurther(drain, streamed('5-1', '5-1', false), at(2));
+  assert.equal(drain.ended, null);
+  drain = drainFurther(drain, streamed('6-1', null, false), at(3));
+  assert.equal(drain.ended, null);
+  const quiet = { answer: { next: '6-1', nextId: '9-9' }, reading: 'quiet', namesEnd: false } as const;
+  assert.equal(drainFurther(drain, quiet, at(4)).ended, 'reached');
+});
+
+test('a drain ends by its limit when there is always more', () => {
+  const more = streamed('3-1', '6-1', true);
+  assert.equal(drainFurther(beginDrain(0), more, at(29_999)).ended, null);
+  assert.equal(drainFurther(beginDrain(0), more, at(30_000)).ended, 'limit');
 });
 
 const settings: CoreSettings = {

@@ -12,7 +12,7 @@ import { chunked } from '../../../support/avro-decoding.ts';
 
 const { signal } = new AbortController();
 const PAGE = '{"instruments":[],"links":{"next":null,"events":"/v1/instruments/events?since=1-0"}}';
-const EVENTS = '{"nextId":"1-0","events":[],"links":{"next":"/v1/instruments/events?since=1-0&maxEvents=1"}}';
+const EVENTS = '{"nextId":"1-0","events":[],"links":{"next":"/v1/instruments/events?since=1-0&maxEvents=500"}}';
 
 /** A provider whose answers are held back until they are released, or fail. */
 function heldBack() {

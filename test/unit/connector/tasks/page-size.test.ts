@@ -56,3 +56,19 @@ test('other failures leave the size alone', async () => {
   await ask(size, 1, new Error('other'));
   assert.deepEqual(await ask(size, 1), [1_000]);
 });
+
+test('a provider that says how much one answer holds is asked for that, and now and then for more', async () => {
+  const size = new PageSize(500);
+  size.named(15, 15);
+  assert.deepEqual(await ask(size, 11), [...Array(10).fill(15), 30]);
+  size.named(15, 15);
+  assert.deepEqual(await ask(size, 1), [15]);
+});
+
+test('what an answer says of its size is not believed where it holds more, nor followed upwards', async () => {
+  const size = new PageSize(500);
+  size.named(1, 2);
+  size.named(1_000, 0);
+  size.named(null, 0);
+  assert.deepEqual(await ask(size, 1), [500]);
+});

@@ -57,7 +57,7 @@ test('a source that follows a stream tells its place at the start, and each poll
           const { rows = 0, ...answer } = answers.shift() ?? assert.fail('asked too often');
           const decoded = list(Array.from<never>({ length: rows }));
           const time = answerTime(clock.wallMs(), clock.wallMs());
-          return { kind: 'stream', answer: { decoded, full: false, time, ...answer } };
+          return { kind: 'stream', answer: { decoded, time, ...answer } };
         },
       },
       endpoint: '/v1/instruments/events',
@@ -108,7 +108,7 @@ function quietInstruments(rows: readonly DecodedRow[], answerMs: number) {
         await clock.sleep(answerMs, signal);
         return {
           kind: 'events',
-          answer: { decoded: list([]), next: since, nextId: since, full: false, time: time() },
+          answer: { decoded: list([]), next: since, nextId: since, time: time() },
         };
       },
     },
