@@ -29,6 +29,8 @@ export interface OwnedPartitionsOptions<Source> {
   readonly sources: readonly Source[];
   readonly groupReader: GroupReader;
   readonly groupId: string;
+  /** Told how many replicas there are, this one included, whenever that may have changed. */
+  readonly replicas?: (count: number) => void;
   readonly offsetsTopic: string;
   /** Runs the sources of a partition until its signal aborts; gives the names of those that failed when none is left. */
   readonly run: (owned: OwnedPartition<Source>) => Promise<readonly string[]>;
@@ -109,6 +111,7 @@ async function stayMember<Source extends Owned>(
         ...own,
         groupId,
         topics: [offsetsTopic],
+        members: options.replicas,
         sharing: sharingOf(offsetsTopic, (wasForgotten) =>
           describeReplica({ sources: keys, held: wasForgotten ? [] : held }),
         ),

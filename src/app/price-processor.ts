@@ -59,7 +59,8 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const kinds = askedKinds(prices);
   const topicOfKind = (kind: PriceKind) => topics[PRICE_TOPICS[kind]];
   if (parts.marketHttp === null) throw new TypeError('Without marketData.url there is nobody to ask for prices.');
-  const marketData = createMarketData({ http: parts.marketHttp });
+  const { marketHttp } = parts;
+  const marketData = createMarketData({ http: marketHttp });
   const schemaId = (kind: PriceKind, asked: AbortSignal) =>
     registry.schemaId(`${topicOfKind(kind).name}-value`, readSchemaText(priceSchemaName(kind)), asked);
   const caller = new BulkCaller({
@@ -120,6 +121,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   return runProcessor({
     groupReader: kafka.groupReader,
     groupId,
+    members: (count) => marketHttp.share(count),
     topics: inputs,
     kinds,
     async prove(proving) {

@@ -10,7 +10,7 @@ import { runOwnedPartitions } from './owned-partitions.ts';
 import type { RequestedStates } from './requested-states.ts';
 import { settledPartitions } from './settled-partitions.ts';
 
-export interface SourcePartitions extends Pick<Context, 'kafka' | 'registry' | 'clock' | 'random'> {
+export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
   readonly settings: Settings;
   readonly sources: readonly Source[];
   readonly states: RequestedStates;
@@ -40,6 +40,7 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     sources,
     groupReader: kafka.groupReader,
     groupId: `${settings.prefix}-sources`,
+    replicas: (count) => parts.http.share(count),
     offsetsTopic: topics.offsets.name,
     run({ confirmed, ...owned }) {
       const { partition } = owned;

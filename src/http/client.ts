@@ -68,6 +68,8 @@ export interface HttpClient {
     consume: (answer: HttpAnswer) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
+  /** So many processes ask this interface: each gets its share of the rate limit. One by default. */
+  share(processes: number): void;
   /** Cuts what is under way and lets go of all connections. */
   close(): Promise<void>;
 }
@@ -146,6 +148,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return {
     get: (request, consume, signal) => send('GET', request, consume, signal),
     post: (request, consume, signal) => send('POST', request, consume, signal),
+    share: turns.share,
     close: () => dispatcher.destroy(),
   };
 }

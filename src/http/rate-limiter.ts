@@ -7,6 +7,8 @@ const SHORTEST_SLEEP_MS = 1;
 export interface RateLimiter {
   /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
   take(signal: AbortSignal): Promise<void>;
+  /** Another limit, from the next request on; one that has its time already keeps it. */
+  setLimit(requestsPerSecond: number): void;
 }
 
 /**
@@ -15,10 +17,13 @@ export interface RateLimiter {
  * process that stood still: whoever waits behind another has its slot only once that one has gone.
  */
 export function createRateLimiter(requestsPerSecond: number, clock: Clock): RateLimiter {
-  const intervalMs = 1_000 / requestsPerSecond;
+  let intervalMs = 1_000 / requestsPerSecond;
   let nextFreeMs = Number.NEGATIVE_INFINITY;
   let last: Promise<void> = Promise.resolve();
   return {
+    setLimit(limit) {
+      intervalMs = 1_000 / limit;
+    },
     async take(signal) {
       signal.throwIfAborted();
       const before = last;

@@ -29,12 +29,14 @@ export interface RequestTurns {
   /** An answer came, with a status that asks for patience or not. */
   refused(endpoint: Endpoint, refusal: Refusal): void;
   answered(endpoint: Endpoint): void;
+  /** So many processes ask this interface: each gets its share of the rate limit. One by default. */
+  share(processes: number): void;
 }
 
 export function createRequestTurns(options: {
   /** `referenceData` or `marketData`. */
   readonly name: string;
-  /** Upper limit of the request rate, repeated requests included. */
+  /** Upper limit of the request rate of all processes together, repeated requests included. */
   readonly requestsPerSecond: number;
   readonly gates: EndpointGates;
   readonly clock: Clock;
@@ -43,6 +45,7 @@ export function createRequestTurns(options: {
 }): RequestTurns {
   const { name, gates, clock, log, observer } = options;
   const limiter = createRateLimiter(options.requestsPerSecond, clock);
+  let sharing = 1;
 
   function pass({ key, path, from }: Endpoint): void {
     const held = gates.heldBack(key);
@@ -71,5 +74,12 @@ export function createRequestTurns(options: {
       log.warn(fields, 'the provider asks for patience; this endpoint is left alone until then');
     },
     answered: ({ key }) => gates.answered(key),
+    share(processes) {
+      if (processes === sharing) return;
+      sharing = processes;
+      const requestsPerSecond = options.requestsPerSecond / processes;
+      limiter.setLimit(requestsPerSecond);
+      log.info({ client: name, processes, requestsPerSecond }, 'the share of the request limit has changed');
+    },
   };
 }

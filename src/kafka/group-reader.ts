@@ -49,6 +49,11 @@ export interface GroupReaderOptions {
   ) => Promise<PartitionReader>;
   /** The member has joined, or joined again, with these partitions (perhaps none). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
+  /**
+   * How many members the group has, this one included: after each join, as soon as the group has answered. Until then
+   * the count of before holds.
+   */
+  readonly members?: ((count: number) => void) | undefined;
   /** How the members share the partitions; by turns when left out. */
   readonly sharing?: GroupSharing;
   readonly signal: AbortSignal;

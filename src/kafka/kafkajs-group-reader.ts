@@ -7,6 +7,7 @@ import type { GroupReader, GroupReaderOptions, ReadBatch, TopicPartition } from 
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { assignerOf } from './kafkajs-assigner.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
+import { tellMemberCount } from './kafkajs-member-count.ts';
 import { committedRecord } from './kafkajs-record.ts';
 import { createOwnershipProof } from './ownership-proof.ts';
 import { StallWatch } from './stall-watch.ts';
@@ -75,7 +76,7 @@ interface Member {
 
 function openMember(
   { kafkajs, kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
-  { groupId, topics, assigned, joined, sharing }: GroupReaderOptions,
+  { groupId, topics, assigned, joined, members, sharing }: GroupReaderOptions,
   onConfirmed: () => void,
 ): Member {
   const proof = createOwnershipProof();
@@ -110,6 +111,7 @@ function openMember(
     held.rejoin(listed(payload.memberAssignment));
     proof.confirm(clock.monotonicMs() - Math.max(0, payload.duration));
   });
+  if (members) tellMemberCount(consumer, members, log);
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
     // Told by the heartbeats that follow each fetch, not by the fetches: kafkajs goes by the wall clock, and sends none

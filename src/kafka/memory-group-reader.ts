@@ -17,7 +17,7 @@ interface Cursor {
 /** A member of a group of a broker in memory. It fetches whenever a transaction has ended or a batch was taken. */
 export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
   return {
-    async run({ groupId, topics, assigned, joined, sharing, signal }) {
+    async run({ groupId, topics, assigned, joined, members = () => {}, sharing, signal }) {
       signal.throwIfAborted();
       const failed = Promise.withResolvers<never>();
       const cursors = new Map<string, Cursor>();
@@ -52,7 +52,7 @@ export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
       const stopListening = broker.onTransactionEnd(() => {
         for (const [key, cursor] of cursors) void readOn(key, cursor);
       });
-      const member: GroupMembership = { topics, sharing, joined: (partitions) => held.rejoin(partitions) };
+      const member: GroupMembership = { topics, sharing, joined: (partitions) => held.rejoin(partitions), members };
       const leave = broker.groups.join(groupId, member);
       try {
         return await untilAborted(failed.promise, signal);

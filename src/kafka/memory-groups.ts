@@ -6,6 +6,7 @@ export interface GroupMembership {
   readonly topics: readonly string[];
   readonly sharing?: GroupSharing | undefined;
   readonly joined: (partitions: readonly TopicPartition[]) => void;
+  readonly members: (count: number) => void;
 }
 
 /**
@@ -38,7 +39,10 @@ export class MemoryGroups {
     const turned = members.map((_, index) => members[(index + shift) % members.length]).filter((m) => m !== undefined);
     this.#groups.set(groupId, turned);
     const shares = this.#share(turned);
-    for (const [index, member] of turned.entries()) member.joined(shares.get(String(index)) ?? []);
+    for (const [index, member] of turned.entries()) {
+      member.joined(shares.get(String(index)) ?? []);
+      member.members(turned.length);
+    }
   }
 
   /** Gives the partitions of the member that was first to the others and does not tell it, as when it stalls. */

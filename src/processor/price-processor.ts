@@ -16,6 +16,8 @@ const GOOD_RUN_MS = 60_000;
 export interface PriceProcessorOptions {
   readonly groupReader: GroupReader;
   readonly groupId: string;
+  /** Told how many members the group has, this one included, whenever that may have changed. */
+  readonly members?: (count: number) => void;
   /** The topics of instruments whose prices are followed. */
   readonly topics: readonly string[];
   readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
@@ -69,6 +71,7 @@ async function runMember(options: PriceProcessorOptions, tasks: Set<PartitionTas
   const membership = groupReader.run({
     groupId,
     topics,
+    members: options.members,
     joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
     signal: left.signal,
     async assigned(partition, lost, confirmed) {

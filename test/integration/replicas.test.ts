@@ -32,6 +32,11 @@ const joined = (replica: ConnectorProcess): readonly number[] | undefined =>
   said(replica, 'joined the replicas').at(-1)?.partitions;
 const owns = (replica: ConnectorProcess) => (joined(replica)?.length ?? 0) > 0;
 const runs = (replica: ConnectorProcess) => said(replica, 'joined the replicas').at(-1)?.sources;
+/** Among how many processes the replica shares the request limit. */
+const shares = (replica: ConnectorProcess) =>
+  said(replica, 'the share of the request limit has changed')
+    .filter(({ client }) => client === 'referenceData')
+    .at(-1)?.processes;
 const opened = (replicas: readonly ConnectorProcess[]) => replicas.flatMap((replica) => said(replica, 'writer opened'));
 
 async function prepare(t: TestContext) {
@@ -108,6 +113,8 @@ test('of replicas started at random moments one runs the source; killed, another
   );
   const [owner, other] = owns(first) ? [first, second] : [second, first];
   assert.deepEqual([runs(owner), runs(other)], [['instruments'], []]);
+  const sharing = () => replicas.map(shares).join();
+  await eventually('the request limit is halved in both', sharing, (processes) => processes === '2,2', PATIENCE_MS);
   // Every event from here on is one that the stream brings.
   await owner.line('"msg":"walk completed"');
   parts.simulator.setChangeRate(CHANGES_PER_SECOND);
@@ -121,6 +128,12 @@ test('of replicas started at random moments one runs the source; killed, another
   await eventually('the other owns the source', () => owns(other), Boolean, PATIENCE_MS);
   await other.line('"msg":"writer opened"');
   const tookOverMs = performance.now() - killedMs;
+  await eventually(
+    'the request limit is whole again',
+    () => shares(other),
+    (processes) => processes === 1,
+    PATIENCE_MS,
+  );
   await parts.goesOn();
   const third = await parts.start();
   await eventually(

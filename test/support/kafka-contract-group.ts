@@ -87,21 +87,18 @@ export function testGroupContract(
 
   contract('members share the partitions, and whoever leaves gives its own to the others at once', async (parts) => {
     const [first, second] = [parts.read(), parts.read()];
-    await eventually(
-      'both have some',
-      () => [first.held().length, second.held().length],
-      ([a, b]) => a === 2 && b === 2,
-      PATIENCE_MS,
-    );
+    const both = () => [first, second].map((member) => `${member.held().length} of ${member.members()}`).join();
+    await eventually('both have some and count two', both, (shares) => shares === '2 of 2,2 of 2', PATIENCE_MS);
     const lost = second.held();
     const reason = new Error('enough');
     second.stop(reason);
     await assert.rejects(second.ended, reason);
     assert.ok(second.signals.every(({ aborted }) => aborted));
+    const alone = () => `${first.held().length} of ${first.members()}`;
     await eventually(
-      'the other has all',
-      () => first.held().length,
-      (count) => count === PARTITIONS,
+      'the other has all, and counts itself',
+      alone,
+      (share) => share === `${PARTITIONS} of 1`,
       PATIENCE_MS,
     );
     for (const partition of lost) await parts.commit(partition, 'next');
@@ -219,6 +216,7 @@ async function prepare(t: TestContext, subject: ContractSubject) {
     const next = new Map<number, bigint>(Object.entries(positions).map(([p, offset]) => [Number(p), offset]));
     let held: readonly TopicPartition[] = [];
     let joins = 0;
+    let groupSize = 0;
     const values = (of: number) =>
       batches.flatMap(({ partition, batch }) => (partition === of ? batch.records.map((r) => String(r.value)) : []));
     const ended = cluster.groupReader.run({
@@ -228,6 +226,9 @@ async function prepare(t: TestContext, subject: ContractSubject) {
       joined(partitions) {
         held = partitions;
         joins += 1;
+      },
+      members(count) {
+        groupSize = count;
       },
       async assigned({ partition }, signal, confirmed) {
         signals.push(signal);
@@ -253,6 +254,7 @@ async function prepare(t: TestContext, subject: ContractSubject) {
       values,
       held: () => held.map(({ partition }) => partition),
       joins: () => joins,
+      members: () => groupSize,
       stop: (reason: Error) => stopped.abort(reason),
       async has(partition: number, expected: readonly string[]) {
         await eventually(

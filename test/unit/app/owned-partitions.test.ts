@@ -18,6 +18,7 @@ function replica(broker: MemoryBroker) {
   const fail = new Map<string, () => void>();
   const stop = new AbortController();
   let outcome: readonly string[] | null = null;
+  let replicas = 0;
   const run = ({ sources, signal }: OwnedPartition<(typeof SOURCES)[number]>) =>
     new Promise<readonly string[]>((resolve, reject) => {
       const names = sources.map(({ name }) => name);
@@ -31,6 +32,9 @@ function replica(broker: MemoryBroker) {
     sources: SOURCES,
     groupReader: createMemoryGroupReader(broker),
     groupId: 'g',
+    replicas(count) {
+      replicas = count;
+    },
     offsetsTopic: OFFSETS,
     run,
     clock: skippingClock(),
@@ -44,7 +48,7 @@ function replica(broker: MemoryBroker) {
     },
     () => {},
   );
-  return { fail, stop: () => stop.abort(new Error('enough')), outcome: () => outcome };
+  return { fail, stop: () => stop.abort(new Error('enough')), outcome: () => outcome, replicas: () => replicas };
 }
 
 const quiet = async () => {
@@ -59,16 +63,19 @@ test('a replica ends when all sources have failed here, and not over one that fa
   const first = replica(broker);
   await quiet();
   assert.deepEqual([...first.fail.keys()].sort(), ['a', 'b']);
+  assert.equal(first.replicas(), 1);
   first.fail.get(moved)?.();
   await quiet();
   const second = replica(broker);
   await quiet();
   assert.deepEqual([[...first.fail.keys()], [...second.fail.keys()]], [[kept], [moved]]);
+  assert.deepEqual([first.replicas(), second.replicas()], [2, 2]);
   first.fail.get(kept)?.();
   await quiet();
   assert.equal(first.outcome(), null);
   second.stop();
   await quiet();
+  assert.equal(first.replicas(), 1);
   first.fail.get(moved)?.();
   await quiet();
   assert.deepEqual([...(first.outcome() ?? [])].sort(), ['a', 'b']);

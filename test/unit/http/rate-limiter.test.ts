@@ -91,3 +91,19 @@ test('a limit beyond what timers can do is kept on average', async () => {
   const tookMs = clock.monotonicMs() - startedMs;
   assert.ok(tookMs > 95 && tookMs < 105, `200 in ${tookMs} ms`);
 });
+
+test('a limit that changes holds from the next request on, up and down', async () => {
+  const clock = skippingClock();
+  const limiter = createRateLimiter(10, clock);
+  const spentMs = async (requests: number) => {
+    const startedMs = clock.monotonicMs();
+    for (let n = 0; n < requests; n++) await limiter.take(never);
+    return clock.monotonicMs() - startedMs;
+  };
+  await limiter.take(never);
+  assert.equal(await spentMs(10), 1_000);
+  limiter.setLimit(10 / 4);
+  assert.equal(await spentMs(11), 100 + 10 * 400);
+  limiter.setLimit(10);
+  assert.equal(await spentMs(11), 400 + 10 * 100);
+});

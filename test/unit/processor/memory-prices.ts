@@ -61,6 +61,7 @@ export function memberOf(options: {
   const { events, seen } = recordedEvents();
   const stopping = new AbortController();
   const caller = new BulkCaller({ prices, maxItems: 7, concurrency: 2, clock, random, events });
+  let members = 0;
   const kinds = [{ kind: 'overview' as const, refreshIntervalMs: 3_600_000 }];
   const core = {
     kinds,
@@ -74,6 +75,9 @@ export function memberOf(options: {
   const ended = runPriceProcessor({
     groupReader: cluster.groupReader,
     groupId: GROUP,
+    members(count) {
+      members = count;
+    },
     topics: [TOPICS.instruments.name],
     kinds,
     async prove() {},
@@ -106,6 +110,7 @@ export function memberOf(options: {
   return {
     seen,
     ended,
+    members: () => members,
     async stop() {
       stopping.abort(new Error('the test stops it'));
       await ended.catch(() => {});
