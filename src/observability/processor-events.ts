@@ -95,6 +95,8 @@ export interface BatchPriced extends InputPartition {
   readonly withoutIsin: number;
   readonly gone: number;
   readonly deadLetters: number;
+  /** Tombstones on the topic of latest prices, by reason. */
+  readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;
   /** Bulk calls made for it, repetitions and halves included. */
   readonly calls: number;
   readonly drift: number;
@@ -107,6 +109,13 @@ export interface BatchPriced extends InputPartition {
   /** What was priced, for whoever shows it; not logged. */
   readonly prices: readonly PricedItem[];
 }
+
+/**
+ * Why an instrument has no price on the topic any more: it is gone, has no isin, or its record cannot be read; or it has
+ * another isin, or the provider no price, and then the header `spc-problem` says what the provider answered.
+ */
+export const TOMBSTONE_REASONS = ['gone', 'no-isin', 'unreadable', 'isin-changed', 'no-price'] as const;
+export type TombstoneReason = (typeof TOMBSTONE_REASONS)[number];
 
 /** One instrument of which records were written. */
 export interface PricedItem {

@@ -2,7 +2,7 @@ import { codeOf, countRegistryFailure } from './error-metrics.ts';
 import { createFreshnessGauges } from './freshness-gauges.ts';
 import type { Meters } from './meters.ts';
 import { METRICS } from './metric-table/all.ts';
-import type { BatchPriced, ProcessorEvents } from './processor-events.ts';
+import { type BatchPriced, type ProcessorEvents, TOMBSTONE_REASONS } from './processor-events.ts';
 
 const STATUSES = METRICS.spconnect_prices_status.values.status;
 
@@ -86,6 +86,9 @@ function batchPriced(meters: Meters, batch: BatchPriced): void {
   meters.add('spconnect_prices_inputs_total', { result: 'withoutIsin' }, withoutIsin);
   meters.add('spconnect_prices_inputs_total', { result: 'gone' }, gone);
   meters.add('spconnect_prices_dead_letters_total', { price }, batch.deadLetters);
+  for (const reason of TOMBSTONE_REASONS) {
+    meters.add('spconnect_prices_tombstones_total', { reason }, batch.tombstones[reason] ?? 0);
+  }
   meters.add('spconnect_prices_drift_fields_total', { price }, batch.drift);
   meters.add('spconnect_prices_rounded_numbers_total', { price }, batch.roundedNumbers);
   meters.add('spconnect_prices_errors_flag_differs_total', { price }, batch.errorsFlagDiffers);

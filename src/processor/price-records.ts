@@ -3,7 +3,7 @@ import type { TopicPartition } from '../kafka/group-reader.ts';
 import { partitionFor } from '../kafka/partitioner.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../kafka/target-topic.ts';
-import type { BatchPriced } from '../observability/processor-events.ts';
+import type { BatchPriced, TombstoneReason } from '../observability/processor-events.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { CoreResult, CoreTransaction } from './core/core-messages.ts';
 import type { WindowDigests } from './window-digests.ts';
@@ -49,6 +49,14 @@ export function priceRecords(
     offsets.length === 0
       ? provenance
       : { ...provenance, 'spc-input': `${input.topic}/${input.partition}:${offsets.join(',')}` };
+  const tombstones: Partial<Record<TombstoneReason, number>> = {};
+  /** A series keeps what was; only a snapshot says that it holds now. */
+  function tombstone(id: string, reason: TombstoneReason, headers: Readonly<Record<string, string>>): void {
+    const snapshots = targets.prices.get('overview');
+    if (snapshots === undefined) return;
+    tombstones[reason] = (tombstones[reason] ?? 0) + 1;
+    records.push(keyedRecord(snapshots, id, null, { ...headers, 'spc-reason': reason }));
+  }
   const deadLetter = (
     offsets: readonly bigint[],
     rejected: Parameters<typeof deadLetterRecord>[0]['input'],
@@ -82,22 +90,26 @@ export function priceRecords(
         if (values.length > 0) prices.push({ instrumentId: instrument.id, isin: instrument.isin, values });
         break;
       }
-      case 'failure':
+      case 'failure': {
+        const { instrument, withdrawal, problem } = result;
         if (result.isDeadLetter) deadLetter(result.offsets, rejectedAnswer(result), target.name);
+        // The dead letter beside it is what answers the record.
+        if (withdrawal !== null) tombstone(instrument.id, withdrawal, { ...provenance, 'spc-problem': problem });
         break;
+      }
       case 'unreadable': {
-        const { key, reason, value: raw } = result;
+        const { id, key, reason, value: raw } = result;
         deadLetter(result.offsets, { key, pointer: '', reason, raw }, target.name);
+        for (const known of windows.values()) known.delete(id);
+        // Another key is none of an instrument, and no price has it.
+        if (id === key) tombstone(id, 'unreadable', provenance);
         break;
       }
       case 'noIsin':
-      case 'gone': {
+      case 'gone':
         for (const known of windows.values()) known.delete(result.id);
-        // A series keeps what was; only a snapshot says that it holds now.
-        const snapshots = targets.prices.get('overview');
-        if (snapshots) records.push(keyedRecord(snapshots, result.id, null, headersFor(result.offsets)));
+        tombstone(result.id, result.kind === 'gone' ? 'gone' : 'no-isin', headersFor(result.offsets));
         break;
-      }
     }
   }
   const count = (wanted: (result: CoreResult) => boolean) => results.filter(wanted).length;
@@ -115,6 +127,7 @@ export function priceRecords(
     withoutIsin: count((result) => result.kind === 'noIsin'),
     gone: count((result) => result.kind === 'gone'),
     deadLetters: count((result) => result.kind === 'unreadable' || (result.kind === 'failure' && result.isDeadLetter)),
+    tombstones,
     calls: answers?.calls ?? 0,
     drift: answers?.drift ?? 0,
     roundedNumbers: answers?.roundedNumbers ?? 0,

@@ -86,6 +86,24 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
     wrong: '!told.has',
   },
   {
+    mistake: 'the price of an earlier isin stays where the new one has none',
+    file: 'withdrawal.ts',
+    right: "return plan.instrument.isinChanged ? 'isin-changed' : 'no-price';",
+    wrong: 'return null;',
+  },
+  {
+    mistake: 'a price goes for a failure that may pass',
+    file: 'withdrawal.ts',
+    right: "return DEFINITE.includes(problem) || isSilent ? 'no-price' : null;",
+    wrong: "return 'no-price';",
+  },
+  {
+    mistake: 'that there is no price is said with every refresh',
+    file: 'partition-core.ts',
+    right: "if (withdrawal !== null) plan.shown = 'nothing';",
+    wrong: '',
+  },
+  {
     mistake: 'each failure of a refresh is a dead letter',
     file: 'partition-core.ts',
     right: 'told.add(kind, instrument.id, problem);',
@@ -124,8 +142,8 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'the instruments of the table are not refreshed after a start',
     file: 'partition-core.ts',
-    right: 'for (const plan of this.#table.put(id, isin, nowMs).plans) this.#table.scheduleInSlot(plan, nowMs);',
-    wrong: 'this.#table.put(id, isin, nowMs);',
+    right: "plan.shown = 'own';\n        this.#table.scheduleInSlot(plan, nowMs);",
+    wrong: "plan.shown = 'own';",
   },
   {
     mistake: 'an instrument that has left stays in the table',
@@ -136,7 +154,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'all instruments are due at a start',
     file: 'partition-core.ts',
-    right: 'for (const plan of this.#table.put(id, isin, nowMs).plans) this.#table.scheduleInSlot(plan, nowMs);',
-    wrong: 'for (const plan of this.#table.put(id, isin, nowMs).plans) this.#table.scheduleAt(plan, nowMs);',
+    right: "plan.shown = 'own';\n        this.#table.scheduleInSlot(plan, nowMs);",
+    wrong: "plan.shown = 'own';\n        this.#table.scheduleAt(plan, nowMs);",
   },
 ];

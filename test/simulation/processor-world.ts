@@ -4,6 +4,7 @@ import type { CoreResult, CoreTransaction, InstrumentNews } from '../../src/proc
 import { PartitionCore } from '../../src/processor/core/partition-core.ts';
 import { ToldFailures } from '../../src/processor/core/told-failures.ts';
 import type { ProcessorStep } from './processor-scenario.ts';
+import { ShownPrices } from './shown-prices.ts';
 
 export interface ProcessorModules {
   readonly PartitionCore: typeof PartitionCore;
@@ -21,6 +22,8 @@ const REST_STEPS = 2_000;
 /** More than a core has to do at a time. */
 const MOST_STEPS = 100;
 
+type Failure = Extract<CoreResult, { readonly kind: 'failure' }>;
+
 interface Asked {
   readonly batch: Batch;
   readonly atMs: number;
@@ -29,14 +32,22 @@ interface Asked {
 /** A topic of instruments, a provider, and one process after the other; every rule is checked at every step. */
 export class ProcessorWorld {
   readonly violations: string[] = [];
-  readonly counts = { results: 0, prices: 0, failures: 0, tombstones: 0, dropped: 0, crashes: 0, covered: 0 };
+  readonly counts = {
+    results: 0,
+    prices: 0,
+    failures: 0,
+    tombstones: 0,
+    dropped: 0,
+    crashes: 0,
+    covered: 0,
+    withdrawals: 0,
+  };
   readonly #modules: ProcessorModules;
   readonly #log: { readonly id: string; readonly news: InstrumentNews }[] = [];
   /** By offset: how many committed results answer it. */
   readonly #answers: number[] = [];
   readonly #pricedAskMs = new Map<string, number>();
-  /** Ids with a price on the topic, whether or not it is still theirs. */
-  readonly #shown = new Set<string>();
+  readonly #shown = new ShownPrices();
   #told = new Set<string>();
   #committed = 0n;
   /** By any process so far; what it has superseded waits for the later record, whoever answers that. */
@@ -90,11 +101,6 @@ export class ProcessorWorld {
       if (!this.#isAnswered(offset)) this.#violated(`record ${offset} is never answered`);
     }
     if (this.#core.unanswered !== 0) this.#violated(`${this.#core.unanswered} records are taken for unanswered`);
-    for (const id of this.#shown) {
-      const last = this.#log.findLast((record) => record.id === id)?.news;
-      const isUnpriced = last?.kind === 'gone' || (last?.kind === 'live' && last.isin === null);
-      if (isUnpriced) this.#violated(`the price of ${id}, which nobody prices any more, is still there`);
-    }
     for (const [id, isin] of this.#table(BigInt(this.#log.length))) {
       const ageMs = this.#nowMs - (this.#pricedAskMs.get(id) ?? Number.NEGATIVE_INFINITY);
       if (ageMs > REFRESH_MS * 1.1) this.#violated(`instrument ${id} (${isin}) has no price for ${ageMs} ms`);
@@ -158,11 +164,14 @@ export class ProcessorWorld {
       const { id, isin } = result.instrument;
       if (known.get(id) !== isin)
         this.#violated(`the answer for ${isin} is used for ${id}, which is ${known.get(id)} now`);
-      if (result.kind === 'failure') this.#checkDeadLetter(batch, result);
+      if (result.kind === 'failure') {
+        this.#checkDeadLetter(batch, result);
+        for (const what of this.#shown.violationsOf(result)) this.#violated(what);
+      }
     }
   }
 
-  #checkDeadLetter({ kind }: Batch, { instrument, problem, offsets, isDeadLetter }: CoreResult & { kind: 'failure' }) {
+  #checkDeadLetter({ kind }: Batch, { instrument, problem, offsets, isDeadLetter }: Failure) {
     const isNews = !this.#told.has(`${kind} ${instrument.id} ${problem}`);
     if (isDeadLetter !== (offsets.length > 0 || isNews))
       this.#violated(`a failure of ${instrument.id} is ${isDeadLetter ? '' : 'no '}dead letter`);
@@ -187,18 +196,22 @@ export class ProcessorWorld {
     }
     this.counts.covered += Math.max(0, result.offsets.length - 1);
     for (const offset of result.offsets) this.#answers[Number(offset)] = (this.#answers[Number(offset)] ?? 0) + 1;
-    if (result.kind === 'gone' || result.kind === 'noIsin') {
+    if (result.kind === 'gone' || result.kind === 'noIsin' || result.kind === 'unreadable') {
       this.counts.tombstones += 1;
-      this.#shown.delete(result.id);
+      this.#shown.takenAway(result.id);
     }
     if (result.kind === 'failure') {
       this.counts.failures += 1;
+      if (result.withdrawal !== null) {
+        this.counts.withdrawals += 1;
+        this.#shown.withdrawn(result.instrument.id, result.instrument.isin);
+      }
       this.#told.add(`${kind} ${result.instrument.id} ${result.problem}`);
     }
     if (result.kind === 'prices') {
       this.counts.prices += 1;
-      const { id } = result.instrument;
-      this.#shown.add(id);
+      const { id, isin } = result.instrument;
+      this.#shown.priced(id, isin);
       if (askedAtMs < (this.#pricedAskMs.get(id) ?? 0)) this.#violated(`an older price of ${id} follows a newer one`);
       this.#pricedAskMs.set(id, askedAtMs);
     }
@@ -215,6 +228,8 @@ export class ProcessorWorld {
     for (let at = 0; at < offset; at++) {
       if (!this.#isAnswered(at)) this.#violated(`the offset ${offset} leaves record ${at} unanswered`);
     }
+    const isRead = (id: string) => !this.#log.some((record, at) => record.id === id && at >= offset);
+    for (const what of this.#shown.strangers(this.#table(offset), isRead)) this.#violated(what);
   }
 
   /** Whether a result answers the record, or a later one of its id, which was read, will. */
@@ -231,6 +246,7 @@ export class ProcessorWorld {
     this.#answered = new Map();
     this.#commit = null;
     this.#told = new Set();
+    this.#shown.crashed();
     this.#core = this.#start();
   }
 

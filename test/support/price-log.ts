@@ -36,7 +36,7 @@ const FITTING: Readonly<Record<PriceInput['kind'], readonly PriceResult['kind'][
 /**
  * Where the log breaks the promise of one result per record: exactly one result answers a record below the committed
  * offset, or a later record of its id will be or was answered. No price has another isin than the record that it answers,
- * and none is left of an instrument that is gone or has no isin any more.
+ * and none is left of an instrument that is gone, has no isin or another one by now, or whose record cannot be read.
  */
 export function priceViolations({ inputs, results, committed }: PriceLog): string[] {
   const violations: string[] = [];
@@ -76,10 +76,11 @@ export function priceViolations({ inputs, results, committed }: PriceLog): strin
 
 function stalePrices({ inputs, results, committed }: PriceLog): string[] {
   const newest = new Map(inputs.toSorted((a, b) => a.offset - b.offset).map((input) => [input.id, input]));
-  const shown = new Map(results.filter(({ kind }) => kind !== 'deadLetter').map(({ id, kind }) => [id, kind]));
-  return [...newest.values()].flatMap(({ id, kind, partition, offset }) => {
-    const isUnpriced = (kind === 'gone' || kind === 'noIsin') && offset < (committed.get(partition) ?? 0);
-    return isUnpriced && shown.get(id) === 'price' ? [`${id} is ${kind}, and its last price is still there`] : [];
+  const shown = new Map(results.filter(({ kind }) => kind !== 'deadLetter').map((result) => [result.id, result]));
+  return [...newest.values()].flatMap(({ id, kind, isin, partition, offset }) => {
+    const last = shown.get(id);
+    if (last?.kind !== 'price' || last.isin === isin || offset >= (committed.get(partition) ?? 0)) return [];
+    return [`${id} is ${kind} with the isin ${isin}, and the price of ${last.isin} is still there`];
   });
 }
 

@@ -1,3 +1,4 @@
+import { TOMBSTONE_REASONS } from '../processor-events.ts';
 import { type MetricDefinitions, SECONDS } from './definition.ts';
 
 /** The price processor. */
@@ -60,6 +61,13 @@ export const PRICE_METRICS = {
     help: 'Instruments without a price that went to the dead letters.',
     labels: ['price'],
     meaning: 'The dead letter says why.',
+  },
+  spconnect_prices_tombstones_total: {
+    type: 'counter',
+    help: 'Tombstones on the topic of latest prices, by why the price went.',
+    labels: ['reason'],
+    values: { reason: TOMBSTONE_REASONS },
+    meaning: 'Instruments that leave are usual. Many with another reason: consumers lose prices.',
   },
   spconnect_prices_drift_fields_total: {
     type: 'counter',

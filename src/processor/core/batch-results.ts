@@ -2,8 +2,9 @@ import type { BatchAnswers } from '../batch-answers.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 import type { Batch, BatchInput } from './batch.ts';
 import { type CoreResult, problemOf } from './core-messages.ts';
-import type { Instrument } from './instrument.ts';
+import { type Instrument, planOf } from './instrument.ts';
 import type { ToldFailures } from './told-failures.ts';
+import { withdrawalOf } from './withdrawal.ts';
 
 export interface ResultContext {
   /** Whether the instrument is still asked for by this isin: the answer of an earlier one is another product's price. */
@@ -34,7 +35,7 @@ function inputResult(
     case 'gone':
       return { kind: meaning.kind, id, offsets };
     case 'unreadable':
-      return { ...meaning, offsets };
+      return { ...meaning, id, offsets };
   }
 }
 
@@ -50,5 +51,7 @@ function result(
   if (outcome.kind === 'prices') return { kind: 'prices', instrument, answer: outcome, offsets };
   const problem = problemOf(outcome);
   const isDeadLetter = offsets.length > 0 || !told.has(kind, instrument.id, problem);
-  return { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter };
+  // A series keeps what was; only a snapshot says that it holds now.
+  const withdrawal = kind === 'overview' ? withdrawalOf(planOf(instrument, kind), problem) : null;
+  return { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter, withdrawal };
 }

@@ -57,11 +57,14 @@ export type CoreResult =
       readonly offsets: readonly bigint[];
       /** Whether it becomes a dead letter: always for an input, once per problem for a refresh. */
       readonly isDeadLetter: boolean;
+      /** Why the price that the topic shows goes; null when it stays, or when there is none. */
+      readonly withdrawal: Withdrawal | null;
     }
   /** Nobody can price it: it has left the universe, or has no isin (any more). */
   | { readonly kind: 'noIsin' | 'gone'; readonly id: string; readonly offsets: readonly bigint[] }
   | {
       readonly kind: 'unreadable';
+      readonly id: string;
       readonly key: string | null;
       readonly value: Buffer;
       readonly reason: string;
@@ -69,6 +72,9 @@ export type CoreResult =
     }
   /** The instrument has left or changed its isin since it was asked for; its records are answered by a later one. */
   | { readonly kind: 'dropped' };
+
+/** Why an instrument that is live and has an isin has no price any more. */
+export type Withdrawal = 'isin-changed' | 'no-price';
 
 /** The problem of an outcome without prices. */
 export function problemOf(outcome: Exclude<QuestionOutcome, { readonly kind: 'prices' }>): PriceProblem {

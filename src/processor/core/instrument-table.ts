@@ -48,7 +48,14 @@ export class InstrumentTable {
     if (known?.isin === isin) return known;
     this.delete(id);
     const hash = murmur2(Buffer.from(id, 'utf8')) & 0x7fffffff;
-    const instrument = newInstrument({ id, isin, hash, sinceMs: nowMs, kinds: this.#kinds });
+    const instrument = newInstrument({
+      id,
+      isin,
+      hash,
+      sinceMs: nowMs,
+      isinChanged: known !== undefined,
+      kinds: this.#kinds,
+    });
     this.#instruments.set(id, instrument);
     return instrument;
   }

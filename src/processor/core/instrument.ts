@@ -13,9 +13,17 @@ export interface Instrument {
   /** Of the id: where in each interval the instrument is refreshed. */
   readonly hash: number;
   readonly sinceMs: number;
+  /** Whether the id had another isin before, as far as this process knows. */
+  readonly isinChanged: boolean;
   /** One for each kind, in the order of the settings. */
   readonly plans: readonly Plan[];
 }
+
+/**
+ * What the topic of prices shows of an instrument: perhaps a price of an earlier isin, as long as nothing is answered for
+ * this one; at most a price of this isin; or nothing, since a tombstone was written.
+ */
+export type Shown = 'unproven' | 'own' | 'nothing';
 
 /** When an instrument is asked for next for one kind, and what became of it so far. Times are monotonic milliseconds. */
 export interface Plan extends Due {
@@ -27,6 +35,7 @@ export interface Plan extends Due {
   /** In a row. */
   failures: number;
   problem: PriceProblem | null;
+  shown: Shown;
 }
 
 export function newInstrument(options: {
@@ -34,6 +43,7 @@ export function newInstrument(options: {
   readonly isin: string;
   readonly hash: number;
   readonly sinceMs: number;
+  readonly isinChanged: boolean;
   readonly kinds: readonly PriceKind[];
 }): Instrument {
   const { kinds, ...own } = options;
@@ -49,7 +59,14 @@ export function newInstrument(options: {
       pulled: false,
       failures: 0,
       problem: null,
+      shown: 'unproven',
     });
   }
   return instrument;
+}
+
+export function planOf({ plans }: Instrument, wanted: PriceKind): Plan {
+  const plan = plans.find(({ kind }) => kind === wanted);
+  if (plan === undefined) throw new RangeError(`The instrument is not asked for ${wanted}.`);
+  return plan;
 }

@@ -1,12 +1,12 @@
-import type { InstrumentFailing, PriceProblem } from '../../observability/processor-events.ts';
+import type { InstrumentFailing } from '../../observability/processor-events.ts';
 import { backOffMs } from '../../support/back-off.ts';
 import type { BatchAnswers } from '../batch-answers.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 import type { Batch, BatchInput } from './batch.ts';
 import { batchResults } from './batch-results.ts';
-import type { CoreSettings, CoreStep, CoreTransaction, InstrumentNews } from './core-messages.ts';
+import type { CoreResult, CoreSettings, CoreStep, CoreTransaction, InstrumentNews } from './core-messages.ts';
 import { type InputMeaning, InputQueue } from './input-queue.ts';
-import type { Instrument, Plan } from './instrument.ts';
+import { type Instrument, type Plan, planOf } from './instrument.ts';
 import { InstrumentTable } from './instrument-table.ts';
 
 /** Per lane: one is asked for while the other is committed. A batch that fails for long holds up no other lane. */
@@ -22,6 +22,8 @@ const NO_ANSWERS: BatchAnswers = {
   roundedNumbers: 0,
   errorsFlagDiffers: 0,
 };
+
+type Failure = Extract<CoreResult, { readonly kind: 'failure' }>;
 
 /**
  * Decides for one partition what is asked next, what an answer means and what may be committed; without I/O or clock.
@@ -57,7 +59,11 @@ export class PartitionCore {
     this.#table = new InstrumentTable(settings.kinds, settings.epochMs);
     this.#position = start.offset;
     for (const [id, isin] of start.instruments) {
-      for (const plan of this.#table.put(id, isin, nowMs).plans) this.#table.scheduleInSlot(plan, nowMs);
+      for (const plan of this.#table.put(id, isin, nowMs).plans) {
+        // Its record is answered: what the topic shows, if anything, is of this isin.
+        plan.shown = 'own';
+        this.#table.scheduleInSlot(plan, nowMs);
+      }
     }
   }
 
@@ -127,7 +133,7 @@ export class PartitionCore {
       if (result.kind !== 'prices' && result.kind !== 'failure') continue;
       const plan = planOf(result.instrument, batch.kind);
       if (result.kind === 'prices') this.#priced(plan, result.answer.isQuotingPulled === true, nowMs);
-      else failing.push(...this.#failed(plan, result.problem, nowMs));
+      else failing.push(...this.#failed(plan, result, nowMs));
     }
     return failing;
   }
@@ -235,10 +241,11 @@ export class PartitionCore {
     plan.pulled = pulled;
     plan.failures = 0;
     plan.problem = null;
+    plan.shown = 'own';
     if (this.#mayRefresh(plan)) this.#table.scheduleInSlot(plan, nowMs);
   }
 
-  #failed(plan: Plan, problem: PriceProblem, nowMs: number): InstrumentFailing[] {
+  #failed(plan: Plan, { problem, withdrawal }: Failure, nowMs: number): InstrumentFailing[] {
     const { told, maxBackoffMs, random, kinds } = this.#settings;
     const { kind, instrument } = plan;
     const intervalMs = kinds.find((settings) => settings.kind === kind)?.refreshIntervalMs ?? maxBackoffMs;
@@ -246,6 +253,7 @@ export class PartitionCore {
     const isNews = plan.problem !== problem;
     plan.failures += 1;
     plan.problem = problem;
+    if (withdrawal !== null) plan.shown = 'nothing';
     const backOff = { initialMs: Math.min(FIRST_BACK_OFF_MS, intervalMs, maxBackoffMs), maximumMs: maxBackoffMs };
     const nextTryMs = backOffMs(plan.failures, backOff, random);
     if (this.#mayRefresh(plan)) this.#table.scheduleAt(plan, nowMs + nextTryMs);
@@ -257,10 +265,4 @@ export class PartitionCore {
     const { instrument, kind } = plan;
     return this.#table.holds(instrument) && !(kind === this.#first && this.#queue.has(instrument.id));
   }
-}
-
-function planOf({ plans }: Instrument, wanted: PriceKind): Plan {
-  const plan = plans.find(({ kind }) => kind === wanted);
-  if (plan === undefined) throw new RangeError(`The instrument is not asked for ${wanted}.`);
-  return plan;
 }

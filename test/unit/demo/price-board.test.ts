@@ -21,7 +21,16 @@ async function batchOf(quotes: readonly (readonly [bid: string, ask: string])[])
       : [],
   );
   const counts = { priced: priced.length, records: 0, unchanged: 0, problems: 0, unusable: 0, dropped: 0, inputs: 0 };
-  const more = { withoutIsin: 0, gone: 0, deadLetters: 0, calls: 2, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+  const more = {
+    withoutIsin: 0,
+    gone: 0,
+    deadLetters: 0,
+    tombstones: {},
+    calls: 2,
+    drift: 0,
+    roundedNumbers: 0,
+    errorsFlagDiffers: 0,
+  };
   const times = { askMs: 1, commitMs: 1 };
   const where = { topic: 'instruments', partition: 0, kind: 'overview' } as const;
   return { ...where, ...counts, ...more, ...times, items: quotes.length, prices: priced };

@@ -123,6 +123,7 @@ const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (told: ProcessorEve
       withoutIsin: 1,
       gone: 1,
       deadLetters: 3,
+      tombstones: { gone: 1, 'no-price': 2 },
       calls: 2,
       drift: 1,
       roundedNumbers: 1,

@@ -19,6 +19,7 @@ const batch: BatchPriced = {
   withoutIsin: 0,
   gone: 0,
   deadLetters: 0,
+  tombstones: {},
   calls: 1,
   drift: 0,
   roundedNumbers: 0,

@@ -1,0 +1,24 @@
+import type { PriceProblem } from '../../observability/processor-events.ts';
+import type { Withdrawal } from './core-messages.ts';
+import type { Plan } from './instrument.ts';
+
+/** What the provider says once and means: it does not know the product, or has it no longer. */
+const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
+
+/**
+ * Whether a failure takes away the price that the topic shows. The price of an earlier isin always goes: it is that of
+ * another product. A price of this isin goes only when the provider says that there is none, or twice in a row says
+ * nothing: any other failure may pass, and until then the price stands with its time.
+ */
+export function withdrawalOf(plan: Plan, problem: PriceProblem): Withdrawal | null {
+  switch (plan.shown) {
+    case 'nothing':
+      return null;
+    case 'unproven':
+      return plan.instrument.isinChanged ? 'isin-changed' : 'no-price';
+    case 'own': {
+      const isSilent = problem === 'none' && plan.problem === 'none';
+      return DEFINITE.includes(problem) || isSilent ? 'no-price' : null;
+    }
+  }
+}
