@@ -5,6 +5,7 @@ import { readSchemaText, type SchemaName } from '../avro/schema-files.ts';
 import { type SourceSettings, topicOf } from '../config/settings.ts';
 import { eventRecords, type InstrumentTargets, rowRecords } from '../connector/tasks/instrument-records.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
+import { DEAD_LETTER_HEADER } from './dead-letter-order.ts';
 import type { DeadLetter } from './dead-letters-operation.ts';
 import type { Installation } from './installation.ts';
 import { PRICE_PROCESSOR } from './wanted-processor.ts';
@@ -13,9 +14,6 @@ import { PRICE_PROCESSOR } from './wanted-processor.ts';
 export type RereadLetter =
   | { readonly kind: 'records'; readonly records: readonly OutgoingRecord[] }
   | { readonly kind: 'impossible'; readonly why: string };
-
-/** Says of a record which dead letter it was, so that none is written twice. */
-export const DEAD_LETTER_HEADER = 'spc-dead-letter';
 
 // Key, headers and framing of a record; the limit of a topic counts them too.
 const RECORD_ALLOWANCE_BYTES = 4_096;

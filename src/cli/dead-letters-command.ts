@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Command } from 'commander';
-import { type RetriedLetter, retryDeadLetters } from '../app/dead-letter-retry.ts';
+import type { RetriedLetter } from '../app/dead-letter-plan.ts';
+import { retryDeadLetters } from '../app/dead-letter-retry.ts';
 import { type DeadLetter, deadLetters, listDeadLetters } from '../app/dead-letters-operation.ts';
 import { atInstallation } from '../app/installation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';

@@ -7,6 +7,8 @@ import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 
 const DEAD_LETTERS_ALWAYS_TAKEN = 20;
+/** How many events of the same instrument stand behind a dead one in its response: with any, its state is not the newest. */
+export const FOLLOWED_HEADER = 'spc-followed';
 
 export interface InstrumentTargets {
   readonly source: string;
@@ -42,8 +44,13 @@ export function eventRecords(
   headers: Headers,
   deletes: (event: DecodedEvent) => boolean,
 ): OutgoingRecord[] {
-  return events.flatMap((event) => {
-    if (event.kind === 'failure') return [deadLetter(event, targets.instrumentEvents, targets, headers)];
+  return events.flatMap((event, index) => {
+    if (event.kind === 'failure') {
+      const followed = events.slice(index + 1).filter(({ kind, key }) => kind === 'event' && key === event.key).length;
+      return [
+        deadLetter(event, targets.instrumentEvents, targets, { ...headers, [FOLLOWED_HEADER]: String(followed) }),
+      ];
+    }
     const value = deletes(event) ? null : event.instrumentValue;
     return [
       keyedRecord(targets.instrumentEvents, event.key, event.eventValue, headers),
