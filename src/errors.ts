@@ -111,6 +111,10 @@ export const ERROR_CODES = {
     action: 'stopSource',
     remedy: 'The value is no Avro of a known schema: look for another producer on the topic.',
   },
+  TABLE_INCOMPLETE: {
+    action: 'reopenWriter',
+    remedy: 'None: a schema that the registry lacked is there, and the table of instruments is read again with it.',
+  },
   TOO_MANY_DIFFERENCES: {
     action: 'exit',
     remedy: 'Wait for the first walk to end, or check prefix, referenceData.url and the filter of the source.',

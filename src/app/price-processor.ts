@@ -113,7 +113,10 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
       const digestOf = createPriceDigest(kind, await schemaId(kind, opening));
       const fromMs = oldestWindowMs(asked, clock.wallMs());
       const topic = topicOfKind(kind).name;
-      windows.set(kind, await readWindows({ reader, partition, topic, digestOf, fromMs, signal: opening }));
+      const onUnreadable = ({ records, firstOffset }: { readonly records: number; readonly firstOffset: bigint }) =>
+        events.recordsUnreadable({ topic, partition, reason: 'price', records, firstOffset: String(firstOffset) });
+      const read = { reader, partition, topic, digestOf, fromMs, onUnreadable, signal: opening };
+      windows.set(kind, await readWindows(read));
     }
     return windows;
   }

@@ -63,6 +63,7 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
         partitions.delete(keyOf(lost));
         writerTroubles.set(keyOf(lost), describe(err));
       },
+      recordsUnreadable() {},
       batchPriced({ records, deadLetters }) {
         written.records += records;
         written.deadLetters += deadLetters;

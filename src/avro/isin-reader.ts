@@ -8,11 +8,17 @@ import { readWireValue } from './wire-format.ts';
 export interface IsinReader {
   /**
    * @returns the isin, null for an instrument without one, or the id of a schema that is to be loaded first.
-   * @throws ConnectorError RECORD_UNREADABLE for a value that is no instrument.
+   * @throws ConnectorError RECORD_UNREADABLE for a value that is no instrument; `fields.missingSchemaId` where that is so
+   *   since the registry had no such schema of instruments when it was asked last.
    */
   isinOf(value: Buffer): string | null | { readonly unknownSchemaId: number };
-  /** @throws ConnectorError of the registry when it did not answer; that it has no such schema is an answer. */
-  load(schemaId: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Asks the registry, also for what it did not have before: it may have been replaced, or restored, meanwhile.
+   *
+   * @returns whether it is a schema of instruments.
+   * @throws ConnectorError of the registry when it did not answer; that it has no such schema is an answer.
+   */
+  load(schemaId: number, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Of the instrument's schema, whatever its version: what is read of it. */
@@ -37,17 +43,22 @@ export function createIsinReader(schemaText: (schemaId: number, signal: AbortSig
       const { schemaId, body } = readWireValue(value);
       const writer = writers.get(schemaId);
       if (writer === undefined) return { unknownSchemaId: schemaId };
-      if (writer === null) throw unreadable(`it names schema id ${schemaId}, which is none of instruments`);
+      if (writer === null) {
+        const missing = `it names schema id ${schemaId}, and the registry has no schema of instruments under it`;
+        throw unreadable(missing, { fields: { missingSchemaId: schemaId } });
+      }
       try {
         // The rest of the record is not looked at.
         const { isin } = type.fromBuffer(body, writer.resolver, true) as { readonly isin: string | null };
         return isin === '' ? null : isin;
       } catch (cause) {
-        throw unreadable(`its ${body.length} bytes are no record of schema id ${schemaId}`, cause);
+        throw unreadable(`its ${body.length} bytes are no record of schema id ${schemaId}`, { cause });
       }
     },
     async load(schemaId, signal) {
-      writers.set(schemaId, await writerOf(type, () => schemaText(schemaId, signal)));
+      const writer = await writerOf(type, () => schemaText(schemaId, signal));
+      writers.set(schemaId, writer);
+      return writer !== null;
     },
   };
 }
@@ -62,6 +73,6 @@ async function writerOf(type: avsc.Type, text: () => Promise<string>): Promise<W
   }
 }
 
-function unreadable(why: string, cause?: unknown): ConnectorError {
-  return new ConnectorError('RECORD_UNREADABLE', `A record of instruments cannot be read: ${why}.`, { cause });
+function unreadable(why: string, options: ConstructorParameters<typeof ConnectorError>[2]): ConnectorError {
+  return new ConnectorError('RECORD_UNREADABLE', `A record of instruments cannot be read: ${why}.`, options);
 }

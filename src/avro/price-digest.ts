@@ -1,3 +1,5 @@
+import type avsc from 'avsc';
+import { ConnectorError } from '../errors.ts';
 import { avscType } from './avsc-type.ts';
 import { type AskedPrices, priceContentsSchema } from './price-decoder.ts';
 import { recordDigest } from './record-digest.ts';
@@ -14,7 +16,19 @@ export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): 
   return (value) => {
     const { schemaId: id, body } = readWireValue(value);
     if (id !== schemaId) return null;
-    const { offset } = contents.decode(body, 0);
-    return offset < 0 ? null : recordDigest(value.subarray(0, WIRE_HEADER_BYTES + offset));
+    return recordDigest(value.subarray(0, WIRE_HEADER_BYTES + endOf(contents, body)));
   };
+}
+
+/** Where the contents end. */
+function endOf(contents: avsc.Type, body: Buffer): number {
+  const unreadable = (cause?: unknown) =>
+    new ConnectorError('RECORD_UNREADABLE', `A value holds ${body.length} bytes that are no price.`, { cause });
+  try {
+    const { offset } = contents.decode(body, 0);
+    if (offset >= 0) return offset;
+  } catch (cause) {
+    throw unreadable(cause);
+  }
+  throw unreadable();
 }

@@ -25,6 +25,8 @@ export interface ProcessorEvents {
   partitionLost(event: InputPartition & { readonly why: string }): void;
   /** The writer of a partition is dead; a new one is opened, and offset and table are read again. */
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
+  /** Records that cannot be read were met: of instruments, as the table is filled or as they come, or of a series. */
+  recordsUnreadable(event: RecordsUnreadable): void;
   /** The answers of one batch are committed in one transaction. */
   batchPriced(event: BatchPriced): void;
   /** A bulk request was refused or its answer did not fit: its halves are asked for. */
@@ -71,6 +73,19 @@ export interface PartitionAssigned extends InputPartition {
   /** Instruments in the table, those without isin left out. */
   readonly instruments: number;
   readonly durationMs: number;
+}
+
+/**
+ * Why a record cannot be read: the registry has no schema of instruments under the id that it names, it is none of an
+ * instrument, or it is none of a series of prices.
+ */
+export const UNREADABLE_REASONS = ['schema', 'instrument', 'price'] as const;
+export type UnreadableReason = (typeof UNREADABLE_REASONS)[number];
+
+export interface RecordsUnreadable extends InputPartition {
+  readonly reason: UnreadableReason;
+  readonly records: number;
+  readonly firstOffset: string;
 }
 
 export interface BatchPriced extends InputPartition {
@@ -181,6 +196,7 @@ export function logProcessorEvents(log: Log): ProcessorEvents {
     partitionAssigned: line('info', 'partition assigned'),
     partitionLost: line('info', 'partition lost'),
     partitionWriterLost: line('warn', 'writer of a partition lost, opening again'),
+    recordsUnreadable: line('warn', 'records that cannot be read'),
     batchPriced: ({ prices: _, ...event }) => line(event.inputs > 0 ? 'info' : 'debug', 'batch priced')(event),
     batchBisected: line('warn', 'bulk request refused, asking for its halves'),
     batchLimitLearnt: line('info', 'largest bulk request learnt'),

@@ -49,6 +49,8 @@ export function createProcessorMetrics(meters: Meters): {
         meters.add('spconnect_prices_writer_lost_total', { code: codeOf(err) }, 1);
         countRegistryFailure(meters, err);
       },
+      recordsUnreadable: ({ reason, records }) =>
+        meters.add('spconnect_prices_unreadable_records_total', { reason }, records),
       batchPriced: (batch) => batchPriced(meters, batch),
       batchBisected: ({ kind, code }) => meters.add('spconnect_prices_bisected_total', { price: kind, code }, 1),
       batchLimitLearnt: ({ kind, maxItems }) => meters.set('spconnect_prices_batch_limit', { price: kind }, maxItems),

@@ -31,6 +31,8 @@ export function readInstrument(
     return { id: key, news: { kind: 'live', isin } };
   } catch (error) {
     if (!(error instanceof ConnectorError)) throw error;
-    return { id: key, news: { kind: 'unreadable', key, value, reason: error.message } };
+    const { missingSchemaId } = error.fields;
+    const news: InstrumentNews = { kind: 'unreadable', key, value, reason: error.message };
+    return { id: key, news: typeof missingSchemaId === 'number' ? { ...news, missingSchemaId } : news };
   }
 }

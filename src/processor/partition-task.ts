@@ -18,6 +18,7 @@ import { PartitionCore } from './core/partition-core.ts';
 import { readInstrument } from './instrument-news.ts';
 import { type PriceTargets, priceRecords } from './price-records.ts';
 import { readTable } from './read-table.ts';
+import { UnreadableRecords } from './unreadable-records.ts';
 import type { WindowDigests } from './window-digests.ts';
 
 const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
@@ -68,6 +69,7 @@ export class PartitionTask implements PartitionReader {
   /** Where the group reads on; everything below has been given to a core. */
   #position: bigint | null = null;
   #lag = 0;
+  #unreadable = new UnreadableRecords();
 
   constructor(options: PartitionTaskOptions) {
     this.#options = options;
@@ -81,6 +83,11 @@ export class PartitionTask implements PartitionReader {
   /** Records of the partition that were not read yet, as far as the last fetch tells. */
   get lag(): number {
     return this.#lag;
+  }
+
+  /** Instruments whose newest record cannot be read. */
+  get unreadable(): number {
+    return this.#unreadable.instruments;
   }
 
   position(): bigint {
@@ -99,6 +106,7 @@ export class PartitionTask implements PartitionReader {
       for (let failures = 1; ; failures++) {
         try {
           const lap = await this.#begin();
+          this.#readAgainOnceSchemasAreFound(lap);
           await this.#work(lap, () => {
             failures = 0;
           });
@@ -129,6 +137,7 @@ export class PartitionTask implements PartitionReader {
       core.read(record.offset, id, news, this.#options.clock.monotonicMs());
       this.#position = record.offset + 1n;
     }
+    this.#unreadable.tell(this.#options.partition, this.#options.events);
     const { core } = await this.#lapWithRoom();
     core.passed(nextOffset);
     this.#position = nextOffset;
@@ -141,7 +150,8 @@ export class PartitionTask implements PartitionReader {
     const startedMs = clock.monotonicMs();
     const offset = (await writer.open(committedOffset, signal)) ?? 0n;
     const until = this.#position !== null && this.#position > offset ? this.#position : offset;
-    const { instruments, again } = await readTable({ reader, partition, isins, offset, until, signal });
+    const { instruments, again, unreadable } = await readTable({ reader, partition, isins, offset, until, signal });
+    this.#unreadable = unreadable;
     const windows = await this.#options.readWindows(signal);
     const nowMs = clock.monotonicMs();
     const core = new PartitionCore(this.#options.core, { offset, instruments }, nowMs);
@@ -149,6 +159,7 @@ export class PartitionTask implements PartitionReader {
       const { id, news } = await this.#read(record);
       core.read(record.offset, id, news, nowMs);
     }
+    unreadable.tell(partition, this.#options.events);
     core.passed(until);
     this.#position = until;
     const lap = { core, windows, over: new AbortController() };
@@ -211,6 +222,21 @@ export class PartitionTask implements PartitionReader {
     for (const event of failing) events.instrumentFailing(event);
   }
 
+  /** Instruments whose schema was missing are in no table: with the schema, the lap ends and the next one reads them. */
+  #readAgainOnceSchemasAreFound({ over }: Lap): void {
+    const { isins, clock, random } = this.#options;
+    const signal = AbortSignal.any([this.#options.signal, over.signal]);
+    const load = (schemaId: number, asked: AbortSignal) => isins.load(schemaId, asked);
+    this.#unreadable.schemaFound({ load, clock, random, signal }).then(
+      (schemaId) => {
+        const what = `The registry has schema id ${schemaId} now, which was missing: the table is filled again.`;
+        over.abort(new ConnectorError('TABLE_INCOMPLETE', what, { fields: { schemaId } }));
+        this.#moved.beat();
+      },
+      () => {},
+    );
+  }
+
   async #lapWithRoom(): Promise<Lap> {
     const { maxUnanswered, signal } = this.#options;
     while (this.#lap === null || this.#lap.core.unanswered >= maxUnanswered) {
@@ -225,7 +251,10 @@ export class PartitionTask implements PartitionReader {
     const { isins, clock, random, events, signal } = this.#options;
     for (let failures = 1; ; failures++) {
       const read = readInstrument(record, isins);
-      if (!('unknownSchemaId' in read)) return read;
+      if (!('unknownSchemaId' in read)) {
+        this.#unreadable.read(read, record.offset);
+        return read;
+      }
       try {
         await untilAborted(isins.load(read.unknownSchemaId, signal), signal);
       } catch (error) {

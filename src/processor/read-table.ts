@@ -3,6 +3,7 @@ import type { TopicPartition } from '../kafka/group-reader.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import { readInstrument } from './instrument-news.ts';
+import { UnreadableRecords } from './unreadable-records.ts';
 
 /** More schemas than any topic of instruments has. */
 const MAXIMUM_SCHEMAS = 1_000;
@@ -13,6 +14,8 @@ export interface PartitionTable {
   readonly instruments: ReadonlyMap<string, string>;
   /** The records from there on, up to `until`. */
   readonly again: readonly CommittedRecord[];
+  /** Those below the committed offset. */
+  readonly unreadable: UnreadableRecords;
 }
 
 /**
@@ -39,7 +42,8 @@ export async function readTable(options: {
 async function tryToRead({ reader, partition, isins, offset, until, signal }: Parameters<typeof readTable>[0]) {
   const instruments = new Map<string, string>();
   const again: CommittedRecord[] = [];
-  if (offset === 0n && until === 0n) return { instruments, again };
+  const unreadable = new UnreadableRecords();
+  if (offset === 0n && until === 0n) return { instruments, again, unreadable };
   try {
     await reader.readToEnd({
       topic: partition.topic,
@@ -52,13 +56,14 @@ async function tryToRead({ reader, partition, isins, offset, until, signal }: Pa
         }
         const read = readInstrument(record, isins);
         if ('unknownSchemaId' in read) throw new UnknownSchema(read.unknownSchemaId);
+        unreadable.read(read, record.offset);
         const isin = read.news.kind === 'live' ? read.news.isin : null;
         if (isin === null) instruments.delete(read.id);
         else instruments.set(read.id, isin);
       },
       signal,
     });
-    return { instruments, again };
+    return { instruments, again, unreadable };
   } catch (error) {
     if (error instanceof UnknownSchema) return { unknownSchemaId: error.schemaId };
     throw error;

@@ -1,3 +1,4 @@
+import { ConnectorError } from '../errors.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import { WindowDigests } from './window-digests.ts';
 
@@ -12,26 +13,40 @@ export async function readWindows(options: {
   readonly reader: LogReader;
   readonly topic: string;
   readonly partition: number;
-  /** Null for a value that is taken for another content, whatever it holds. */
+  /** Null for a value that is taken for another content, whatever it holds; throws ConnectorError for what is no price. */
   readonly digestOf: (value: Buffer) => bigint | null;
   /** When the oldest window opened that may be answered again. */
   readonly fromMs: number;
+  /** Told of the records that are none of a series: somebody else wrote them, and we go on without them. */
+  readonly onUnreadable: (met: { readonly records: number; readonly firstOffset: bigint }) => void;
   readonly signal: AbortSignal;
 }): Promise<WindowDigests> {
-  const { reader, topic, partition, digestOf, fromMs, signal } = options;
+  const { reader, topic, partition, digestOf, fromMs, onUnreadable, signal } = options;
   const sinceMs = fromMs - CLOCKS_DIFFER_MS;
   const newest = new Map<string, Map<string, bigint>>();
+  const unreadable = { records: 0, firstOffset: 0n };
+  /** Null for a value that is no price, too: its window is written once more, over it. */
+  const readDigest = (value: Buffer, offset: bigint): bigint | null => {
+    try {
+      return digestOf(value);
+    } catch (error) {
+      if (!(error instanceof ConnectorError)) throw error;
+      if (unreadable.records === 0) unreadable.firstOffset = offset;
+      unreadable.records += 1;
+      return null;
+    }
+  };
   await reader.readToEnd({
     topic,
     partitions: [partition],
     sinceMs,
-    onRecord({ key, value, timestampMs }) {
+    onRecord({ key, value, offset, timestampMs }) {
       if (key === null || value === null || timestampMs < sinceMs) return;
       const name = key.toString('utf8');
       // Of a day's windows most are over: 100,000 instruments would need a gigabyte for what nobody answers any more.
       if (Date.parse(name.slice(name.lastIndexOf('/') + 1)) < fromMs) return;
       const id = name.slice(0, Math.max(0, name.indexOf('/')));
-      const digest = digestOf(value);
+      const digest = readDigest(value, offset);
       const windows = newest.get(id) ?? new Map<string, bigint>();
       newest.set(id, windows);
       if (digest === null) windows.delete(name);
@@ -39,6 +54,7 @@ export async function readWindows(options: {
     },
     signal,
   });
+  if (unreadable.records > 0) onUnreadable(unreadable);
   const digests = new WindowDigests();
   for (const [id, windows] of newest) {
     newest.delete(id);

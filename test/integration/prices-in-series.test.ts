@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
+import type { KafkaCluster } from '../../src/kafka/cluster.ts';
+import { keyedRecord } from '../../src/kafka/target-topic.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
 import { fencePrices, onceRight } from '../support/prices-on-topics.ts';
@@ -8,9 +10,26 @@ import { type RunningConnector, startConnector } from '../support/running-connec
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 
 const INSTRUMENTS = 30;
+const PATIENCE_MS = 300_000;
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
 /** The two moments of ours at the end of each value: a branch and six bytes each. */
 const MOMENTS_BYTES = 14;
+
+const SERIES = ['daily-prices', 'intraday-prices'];
+const FOREIGN = 'foreign';
+
+/** As another program would, that takes our topics for its own. */
+async function writeForeignBytes(kafka: KafkaCluster, prefix: string): Promise<void> {
+  const writer = kafka.transactionalWriter(`${prefix}-foreign`);
+  await writer.open(async () => {}, AbortSignal.timeout(PATIENCE_MS));
+  const value = Buffer.from('{"price":12}');
+  await writer.commit(
+    SERIES.map((topic) =>
+      keyedRecord({ name: `${prefix}.${topic}`, partitions: PARTITIONS.length }, FOREIGN, value, {}),
+    ),
+  );
+  await writer.close();
+}
 
 function answersOf(connector: RunningConnector, kind: string): number {
   const batches = connector.seen.filter(({ name, fields }) => name === 'batchPriced' && fields.kind === kind);
@@ -38,12 +57,19 @@ prices:
       const answers = [answersOf(connector, 'daily'), answersOf(connector, 'intraday')];
       return Math.min(...answers) < INSTRUMENTS * 3 ? `${answers} answers in the ${run} run` : null;
     });
+    const unreadable = connector.seen.filter(({ name }) => name === 'recordsUnreadable');
     await connector.stop();
     await fencePrices(kafka, prefix);
+    if (run === 'first') await writeForeignBytes(kafka, prefix);
+    assert.deepEqual(
+      unreadable.map(({ fields }) => [fields.topic, fields.reason, fields.records]).sort(),
+      run === 'first' ? [] : SERIES.map((topic) => [`${prefix}.${topic}`, 'price', 1]),
+    );
   }
 
-  for (const topic of ['daily-prices', 'intraday-prices']) {
-    const records = await readCommitted(kafka, `${prefix}.${topic}`, PARTITIONS);
+  for (const topic of SERIES) {
+    const all = await readCommitted(kafka, `${prefix}.${topic}`, PARTITIONS);
+    const records = all.filter(({ key }) => String(key) !== FOREIGN);
     const contents = new Map<string, string[]>();
     for (const { key, value, partition } of records) {
       const content = value?.subarray(WIRE_HEADER_BYTES, value.length - MOMENTS_BYTES).toString('base64') ?? '';

@@ -1,4 +1,4 @@
-import { TOMBSTONE_REASONS } from '../processor-events.ts';
+import { TOMBSTONE_REASONS, UNREADABLE_REASONS } from '../processor-events.ts';
 import { type MetricDefinitions, SECONDS } from './definition.ts';
 
 /** The price processor. */
@@ -61,6 +61,13 @@ export const PRICE_METRICS = {
     help: 'Instruments without a price that went to the dead letters.',
     labels: ['price'],
     meaning: 'The dead letter says why.',
+  },
+  spconnect_prices_unreadable_records_total: {
+    type: 'counter',
+    help: 'Records that cannot be read: of no known schema, of no instrument, or of no series of prices.',
+    labels: ['reason'],
+    values: { reason: UNREADABLE_REASONS },
+    meaning: 'Schema: the registry has lost it, or was replaced. Otherwise another program writes to our topics.',
   },
   spconnect_prices_tombstones_total: {
     type: 'counter',

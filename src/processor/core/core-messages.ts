@@ -24,7 +24,14 @@ export interface CoreSettings {
 export type InstrumentNews =
   | { readonly kind: 'live'; readonly isin: string | null }
   | { readonly kind: 'gone' }
-  | { readonly kind: 'unreadable'; readonly key: string | null; readonly value: Buffer; readonly reason: string };
+  | {
+      readonly kind: 'unreadable';
+      readonly key: string | null;
+      readonly value: Buffer;
+      readonly reason: string;
+      /** The schema that the registry had not when it was asked, where that is why. */
+      readonly missingSchemaId?: number;
+    };
 
 /** What to do next. */
 export type CoreStep =

@@ -34,5 +34,12 @@ test('the digest of a written price is that of the answer that it came from, whe
 
 test('a price of another version of the schema is taken for another content', () => {
   assert.equal(createPriceDigest('daily', 5)(Buffer.from([0, 0, 0, 0, 6, 1, 2, 3])), null);
-  assert.throws(() => createPriceDigest('daily', 5)(Buffer.from('text')));
+});
+
+test('what is no price is that, whatever its bytes are', () => {
+  const digestOf = createPriceDigest('daily', 5);
+  const header = [0, 0, 0, 0, 5];
+  for (const bytes of [[], [0x7b, 0x7d], [...header, 255, 255, 255, 255, 255, 255], [...header, 0, 9, 9, 9, 9, 9]]) {
+    assert.throws(() => digestOf(Buffer.from(bytes)), { code: 'RECORD_UNREADABLE' }, String(bytes));
+  }
 });

@@ -108,6 +108,7 @@ const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (told: ProcessorEve
     told({ ...partition, partition: 4, transactionalId, offset: '0', instruments: 9, durationMs: 20 });
   },
   partitionLost: (told) => told({ ...partition, partition: 4, why: 'rebalance' }),
+  recordsUnreadable: (told) => told({ ...partition, reason: 'schema', records: 2, firstOffset: UNBOUNDED.cursor }),
   batchPriced: (told) =>
     told({
       ...partition,

@@ -43,6 +43,7 @@ test('each event of the price processor is one line with a fixed message, its fi
   events.partitionAssigned({ ...partition, transactionalId: 't', offset: '7', instruments: 5, durationMs: 12 });
   events.partitionLost({ ...partition, why: 'another member reads it' });
   events.partitionWriterLost({ ...partition, err });
+  events.recordsUnreadable({ ...partition, reason: 'schema', records: 2, firstOffset: '5' });
   events.batchPriced(batch);
   events.batchPriced({ ...batch, inputs: 1 });
   events.batchBisected({ kind: 'overview', items: 500, code: 'PROVIDER_REFUSED', status: 400 });
@@ -58,6 +59,7 @@ test('each event of the price processor is one line with a fixed message, its fi
       'info partition assigned',
       'info partition lost',
       'warn writer of a partition lost, opening again',
+      'warn records that cannot be read',
       'debug batch priced',
       'info batch priced',
       'warn bulk request refused, asking for its halves',
@@ -68,7 +70,7 @@ test('each event of the price processor is one line with a fixed message, its fi
       'error price processor failed, an operator is needed',
     ],
   );
-  const { level: _, time: __, msg: ___, ...fields } = parsed()[4];
+  const { level: _, time: __, msg: ___, ...fields } = parsed()[5];
   const { prices: ____, ...logged } = batch;
   assert.deepEqual(fields, { ...logged, askMs: 5, commitMs: 8 });
 });

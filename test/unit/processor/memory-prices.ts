@@ -32,7 +32,7 @@ export const TEXT_ISINS: IsinReader = {
       throw new ConnectorError('RECORD_UNREADABLE', 'it is no instrument');
     return value.length === 0 ? null : String(value);
   },
-  async load() {},
+  load: async () => true,
 };
 
 /** A provider that answers at once; the value of a price is its isin. */
@@ -54,6 +54,8 @@ export function memberOf(options: {
   readonly random: () => number;
   /** In place of the broker's own. */
   readonly reader?: LogReader;
+  /** In place of one for texts. */
+  readonly isins?: IsinReader;
   readonly onStep?: NonNullable<MemoryClusterOptions['onStep']>;
 }) {
   const { broker, clock, prices, random, onStep } = options;
@@ -90,7 +92,7 @@ export function memberOf(options: {
         confirmed,
         committedOffset: (opening) => cluster.consumerOffset(GROUP, partition, opening),
         reader: options.reader ?? cluster.logReader,
-        isins: TEXT_ISINS,
+        isins: options.isins ?? TEXT_ISINS,
         readWindows: async () => new Map(),
         caller,
         core,

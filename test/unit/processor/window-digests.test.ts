@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
 import type { PriceRecord } from '../../../src/processor/bulk-prices.ts';
 import { readWindows } from '../../../src/processor/read-windows.ts';
 import { WindowDigests } from '../../../src/processor/window-digests.ts';
@@ -50,10 +51,38 @@ test('after a start, the newest record of each window within the look-back count
     partition: 4,
     digestOf: (value) => (/^[0-9]+$/.test(String(value)) ? BigInt(String(value)) : null),
     fromMs: nowMs - 3 * DAY_MS,
+    onUnreadable: () => assert.fail('all can be read'),
     signal: new AbortController().signal,
   });
   assert.deepEqual(changed(digests, '7', 12n, 13n, 14n), [12n]);
   assert.deepEqual(changed(digests, '8', 15n, 16n), [16n], 'what is older is not remembered');
   assert.deepEqual(changed(digests, '9', 1n), [1n]);
   assert.deepEqual(changed(digests, '9', 17n, 18n), [17n], 'nor is a window that is no more asked for');
+});
+
+test('foreign bytes on the topic of a series are counted, and nothing else is lost by them', async () => {
+  const values = ['12', 'foreign', '13', 'foreign'];
+  const keys = ['7/Close/1970-04-10', '7/Close/1970-04-10', '7/Close/1970-04-09', 'not a key of ours'];
+  const met: unknown[] = [];
+  const digests = await readWindows({
+    reader: {
+      async readToEnd({ topic, onRecord }) {
+        for (const [at, value] of values.entries()) {
+          const own = { key: Buffer.from(keys[at] ?? ''), value: Buffer.from(value), offset: BigInt(at) };
+          onRecord({ topic, partition: 4, headers: {}, ...own, timestampMs: 100 * DAY_MS });
+        }
+      },
+    },
+    topic: 'daily',
+    partition: 4,
+    digestOf(value) {
+      if (String(value) === 'foreign') throw new ConnectorError('RECORD_UNREADABLE', 'it is no price');
+      return BigInt(String(value));
+    },
+    fromMs: 97 * DAY_MS,
+    onUnreadable: (each) => met.push(each),
+    signal: new AbortController().signal,
+  });
+  assert.deepEqual(met, [{ records: 2, firstOffset: 1n }]);
+  assert.deepEqual(changed(digests, '7', 12n, 13n), [12n], 'the window that was overwritten is written again');
 });
