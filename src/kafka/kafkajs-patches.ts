@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
+import { systemClock } from '../support/clock.ts';
+import { type CreateRequest, framedInPlace } from './kafkajs/request-frame.ts';
+import { type CreateSendMessages, type SendingParts, sendOnce } from './kafkajs/send-messages.ts';
 
 /*
- * kafkajs 2.2.4 is the last release of an unmaintained client, and four of its functions lose data, burn the processor or
- * give up where nothing is wrong. They are replaced before kafkajs is used. Each replacement was written against one exact
+ * kafkajs 2.2.4 is the last release of an unmaintained client, and six of its functions lose data, repeat it, burn the
+ * processor or give up where nothing is wrong. They are replaced before kafkajs is used. Each replacement was written against one exact
  * source text; when that text differs, nobody knows what the replacement does, so loading refuses instead of guessing.
  */
 
@@ -67,8 +70,17 @@ export const PATCHED_FUNCTIONS = {
     module: 'src/protocol/requests/metadata/index.js',
     sourceSha256: '32529e32a3c135dfba608a4e37fd60a27a7b5d38621b1986ae571a1beb64cddc',
   },
+  createSendMessages: {
+    module: 'src/producer/sendMessages.js',
+    sourceSha256: '3ee877abaa2b09ea8cb91be9a3673501c918985228257820669935ea74741f4d',
+  },
+  createRequest: {
+    module: 'src/protocol/request.js',
+    sourceSha256: '989e20fd47854b087d0a699b8312176511e37cc8440b7146b34fa3d494d5a9b4',
+  },
 } as const;
 
+const PRODUCE_RESPONSE = 'src/protocol/requests/produce/v7/response.js';
 const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
 
 /** Patch A: without requests in the queue there is nothing to look after; the original wakes up every millisecond. */
@@ -133,8 +145,13 @@ export function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
   };
 }
 
+/*
+ * Patch E: `sendMessages` tries again by broker and can double a record; it also takes ten times the CPU that it needs.
+ * The replacement sends once, and its requests are framed in place (patch F); see kafkajs/send-messages.ts.
+ */
+
 /**
- * kafkajs with its four patches. A kafkajs that somebody loaded before is left to them and loaded anew, because its
+ * kafkajs with its six patches. A kafkajs that somebody loaded before is left to them and loaded anew, because its
  * modules already hold the unpatched functions.
  *
  * @throws Error when a function to be patched is not the one that its patch was written for.
@@ -147,6 +164,8 @@ export function loadKafkajs(): Kafkajs {
     decoder: join(root, PATCHED_FUNCTIONS.decodeRecordBatch.module),
     filter: join(root, PATCHED_FUNCTIONS.filterAbortedMessages.module),
     metadata: join(root, PATCHED_FUNCTIONS.metadataProtocol.module),
+    send: join(root, PATCHED_FUNCTIONS.createSendMessages.module),
+    request: join(root, PATCHED_FUNCTIONS.createRequest.module),
   };
   const loaded: unknown = require.cache[paths.filter]?.exports;
   if (loaded !== withoutAborted) {
@@ -159,10 +178,17 @@ export function loadKafkajs(): Kafkajs {
     verifySource('decodeRecordBatch', decode);
     verifySource('filterAbortedMessages', require(paths.filter));
     verifySource('metadataProtocol', metadata.protocol);
+    const send: CreateSendMessages = require(paths.send);
+    const request: CreateRequest = require(paths.request);
+    verifySource('createSendMessages', send);
+    verifySource('createRequest', request);
+    const response: SendingParts['response'] = require(join(root, PRODUCE_RESPONSE));
     queue.prototype.scheduleCheckPendingRequests = scheduleOnlyWhenPending(schedule);
     metadata.protocol = allWithoutErrors(metadata.protocol);
     replaceExports(require, paths.decoder, markBatchEnd(decode));
     replaceExports(require, paths.filter, withoutAborted);
+    replaceExports(require, paths.send, sendOnce({ clock: systemClock, response }));
+    replaceExports(require, paths.request, framedInPlace(request));
   }
   return require('kafkajs');
 }

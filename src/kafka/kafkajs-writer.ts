@@ -9,7 +9,8 @@ import { isFenced, kafkaReason } from './kafkajs-errors.ts';
 import { touchAll } from './kafkajs-settling.ts';
 import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
 import type { OutgoingRecord } from './record.ts';
-import { planSends } from './send-plan.ts';
+import { planRounds } from './send-plan.ts';
+import { sendRound } from './send-round.ts';
 import type { ConsumerOffset, TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
@@ -35,9 +36,9 @@ export interface KafkajsWriterOptions extends WriterOptions {
  * Opening: a new producer under the same transactional id, whose first request makes the broker fence the earlier
  * holder and end what it left open; only then is the position read, so that nothing can be committed behind it.
  *
- * Committing: one partition per send, one send after the other, the offset record last, then a consumer offset, and the
- * commit only when every send was acknowledged for its partition (kafkajs resolves without sending when it does not know
- * the partition). What protects from a process that is no longer the owner is the fence; that it asks whether it is
+ * Committing: in rounds of one request to each broker, each sent once (kafkajs/send-messages.ts), the offset record in
+ * the last; then a consumer offset, and the commit only when every partition has acknowledged every round (kafkajs
+ * resolves without sending when it does not know the partition). What protects from a process that is no longer the owner is the fence; that it asks whether it is
  * before it begins and commits only shortens the time until it knows.
  */
 export class KafkajsWriter implements TransactionalWriter {
@@ -214,13 +215,9 @@ export class KafkajsWriter implements TransactionalWriter {
     await this.#confirmed(Number.NEGATIVE_INFINITY, this.#stopped);
     this.#mustBeLive(producer);
     const transaction = await producer.transaction();
-    for (const { topic, partition, records: sent } of planSends(records, tuning)) {
+    for (const round of planRounds(records, tuning)) {
       this.#mustBeLive(producer);
-      const messages = sent.map(({ key, value, headers }) => ({ key, value, headers, partition }));
-      const [answer] = await transaction.send({ topic, messages, acks: -1, compression });
-      if (answer?.partition !== partition || answer.errorCode !== 0) {
-        throw new Error(`partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`);
-      }
+      await sendRound(transaction, round, compression);
     }
     if (consumerOffset) {
       await sendConsumerOffset(this.#options, transaction, consumerOffset, () => this.#mustBeLive(producer));

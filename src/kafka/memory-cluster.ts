@@ -6,7 +6,7 @@ import { createMemoryGroupReader } from './memory-group-reader.ts';
 import { createMemoryTail } from './memory-tail.ts';
 import { OpenWriters } from './open-writers.ts';
 import type { OutgoingRecord } from './record.ts';
-import { planSends } from './send-plan.ts';
+import { planRounds } from './send-plan.ts';
 import { compareTopic } from './topic-comparison.ts';
 import type { ConsumerOffset, TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 import { DEFAULT_TUNING } from './tuning.ts';
@@ -162,7 +162,7 @@ class MemoryWriter implements TransactionalWriter {
   ): Promise<void> {
     const { broker } = this.#options;
     await this.#confirmed(this.#stopped);
-    for (const send of planSends(records, DEFAULT_TUNING)) {
+    for (const send of planRounds(records, DEFAULT_TUNING).flat()) {
       await this.#step('sending');
       broker.append(this.#transactionalId, epoch, send.records);
       await this.#step('sent');

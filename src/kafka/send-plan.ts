@@ -1,15 +1,19 @@
 import type { OutgoingRecord } from './record.ts';
 
-/** What goes to one partition in one send, and so becomes one record batch. */
+/** What goes to one partition at once, and so becomes one record batch. */
 export interface PlannedSend {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly OutgoingRecord[];
+  /** Before compression; never less than the real size. */
+  readonly bytes: number;
 }
 
 export interface SendLimits {
   readonly maxSendBytes: number;
   readonly maxSendRecords: number;
+  /** Of all batches of a round, unless it holds one single batch. */
+  readonly maxRoundBytes: number;
 }
 
 /** Length, attributes, deltas and the lengths of key, value and headers of one record in a batch, at most. */
@@ -18,11 +22,17 @@ const RECORD_OVERHEAD_BYTES = 32;
 const HEADER_OVERHEAD_BYTES = 10;
 
 /**
- * The sends of one transaction: one partition each, since kafkajs can double a record when it sends to several brokers
- * at once; each within the limits, unless it holds one single record. The topic-partition named last comes last, so that
- * the offset record follows everything that it stands for.
+ * The rounds of sends of one transaction. A round goes out at once: one request to each broker, and in it one batch for
+ * each partition. A batch is within the limits, unless it holds one single record; what is more goes into later rounds,
+ * so the order within a partition is kept. The topic-partition named last comes in the last round, so that the offset
+ * record never arrives before what it stands for.
  */
-export function planSends(records: readonly OutgoingRecord[], limits: SendLimits): readonly PlannedSend[] {
+export function planRounds(
+  records: readonly OutgoingRecord[],
+  limits: SendLimits,
+): readonly (readonly PlannedSend[])[] {
+  const last = records.at(-1);
+  if (last === undefined) return [];
   const byPartition = new Map<string, OutgoingRecord[]>();
   for (const record of records) {
     const key = partitionKey(record);
@@ -30,17 +40,57 @@ export function planSends(records: readonly OutgoingRecord[], limits: SendLimits
     if (group) group.push(record);
     else byPartition.set(key, [record]);
   }
-  const last = records.at(-1);
-  if (last === undefined) return [];
-  const lastGroup = byPartition.get(partitionKey(last)) ?? [];
-  byPartition.delete(partitionKey(last));
-  return [...byPartition.values(), lastGroup].flatMap((group) => cut(group, limits));
+  const lastKey = partitionKey(last);
+  const lastSends = cut(byPartition.get(lastKey) ?? [], limits);
+  byPartition.delete(lastKey);
+  const rounds = inRounds(
+    [...byPartition.values()].map((group) => cut(group, limits)),
+    limits,
+  );
+  const lastRound = rounds.at(-1);
+  const [first, ...more] = lastSends;
+  if (first === undefined) return rounds;
+  if (lastRound && bytesOf(lastRound) + first.bytes <= limits.maxRoundBytes) lastRound.push(first);
+  else rounds.push([first]);
+  return [...rounds, ...more.map((send) => [send])];
+}
+
+/** Each round takes the next send of every partition, as many as fit. */
+function inRounds(queues: readonly PlannedSend[][], { maxRoundBytes }: SendLimits): PlannedSend[][] {
+  const rounds: PlannedSend[][] = [];
+  let waiting = queues;
+  while (waiting.length > 0) {
+    const round: PlannedSend[] = [];
+    let bytes = 0;
+    for (const queue of waiting) {
+      const [next] = queue;
+      if (next === undefined || (round.length > 0 && bytes + next.bytes > maxRoundBytes)) continue;
+      queue.shift();
+      round.push(next);
+      bytes += next.bytes;
+    }
+    rounds.push(round);
+    waiting = waiting.filter(({ length }) => length > 0);
+  }
+  return rounds;
+}
+
+function bytesOf(sends: readonly PlannedSend[]): number {
+  return sends.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** What a record takes up in a batch before compression, in bytes; never less than the real size. */
 export function recordBytes(record: OutgoingRecord): number {
-  let bytes = RECORD_OVERHEAD_BYTES + (record.key?.length ?? 0) + (record.value?.length ?? 0);
-  for (const [name, value] of Object.entries(record.headers)) {
+  return contentBytes(record) + headerBytes(record.headers);
+}
+
+function contentBytes({ key, value }: OutgoingRecord): number {
+  return RECORD_OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0);
+}
+
+function headerBytes(headers: OutgoingRecord['headers']): number {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(headers)) {
     bytes += HEADER_OVERHEAD_BYTES + Buffer.byteLength(name) + Buffer.byteLength(value);
   }
   return bytes;
@@ -50,19 +100,26 @@ function cut(group: readonly OutgoingRecord[], limits: SendLimits): PlannedSend[
   const sends: PlannedSend[] = [];
   let chunk: OutgoingRecord[] = [];
   let chunkBytes = 0;
+  const end = () => {
+    const [first] = chunk;
+    if (first) sends.push({ topic: first.topic, partition: first.partition, records: chunk, bytes: chunkBytes });
+    chunk = [];
+    chunkBytes = 0;
+  };
+  // The records of a page share one object of headers, whose size is taken once.
+  let headers: OutgoingRecord['headers'] | undefined;
+  let sharedBytes = 0;
   for (const record of group) {
-    const bytes = recordBytes(record);
-    const full = chunkBytes + bytes > limits.maxSendBytes || chunk.length === limits.maxSendRecords;
-    if (full && chunk.length > 0) {
-      sends.push({ topic: record.topic, partition: record.partition, records: chunk });
-      chunk = [];
-      chunkBytes = 0;
+    if (record.headers !== headers) {
+      headers = record.headers;
+      sharedBytes = headerBytes(headers);
     }
+    const bytes = contentBytes(record) + sharedBytes;
+    if (chunkBytes + bytes > limits.maxSendBytes || chunk.length === limits.maxSendRecords) end();
     chunk.push(record);
     chunkBytes += bytes;
   }
-  const first = chunk[0];
-  if (first) sends.push({ topic: first.topic, partition: first.partition, records: chunk });
+  end();
   return sends;
 }
 

@@ -16,8 +16,10 @@ export interface KafkaTuning {
   readonly disconnectMs: number;
   /** Payload of one send, which becomes one record batch. Below the usual max.message.bytes of 1 MiB, uncompressed. */
   readonly maxSendBytes: number;
-  /** Records of one send; kafkajs copies its list once per record. */
+  /** Records of one send, which becomes one record batch. */
   readonly maxSendRecords: number;
+  /** Payload of one round of sends, which becomes one request to each broker. Brokers take 100 MiB by default. */
+  readonly maxRoundBytes: number;
   /** A reader that hears nothing new for this long has failed. */
   readonly readStallMs: number;
   readonly sessionTimeoutMs: number;
@@ -55,7 +57,8 @@ export const DEFAULT_TUNING: KafkaTuning = {
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
   disconnectMs: 3_000,
   maxSendBytes: 900_000,
-  maxSendRecords: 2_000,
+  maxSendRecords: 10_000,
+  maxRoundBytes: 8_000_000,
   readStallMs: 30_000,
   sessionTimeoutMs: 30_000,
   groupSessionTimeoutMs: 6_000,

@@ -7,6 +7,11 @@ export interface ProducerScript {
   readonly commit?: () => Promise<void>;
 }
 
+interface SentMessages {
+  readonly topic: string;
+  readonly messages: readonly { readonly partition: number; readonly value: unknown }[];
+}
+
 /** A stand-in for kafkajs that writes down everything that is asked of it, one script per producer in turn. */
 export function fakeKafka(scripts: readonly ProducerScript[]) {
   const steps: string[] = [];
@@ -40,6 +45,17 @@ export function fakeKafka(scripts: readonly ProducerScript[]) {
             step(`send ${topic} ${messages.map(({ value }) => String(value)).join(',')}`);
             await script.send?.(sends);
             return [{ topicName: topic, partition: messages[0]?.partition, errorCode: 0 }];
+          },
+          async sendBatch({ topicMessages }: { topicMessages: SentMessages[] }) {
+            sends += 1;
+            const texts = topicMessages.map(
+              ({ topic, messages }) => `${topic} ${messages.map(({ value }) => String(value)).join(',')}`,
+            );
+            step(`send ${texts.join(' | ')}`);
+            await script.send?.(sends);
+            return topicMessages.flatMap(({ topic, messages }) =>
+              messages.map(({ partition }) => ({ topicName: topic, partition, errorCode: 0 })),
+            );
           },
           async commit() {
             step('commit');

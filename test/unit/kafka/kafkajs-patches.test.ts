@@ -20,6 +20,8 @@ const original = {
   decodeRecordBatch: inKafkajs(PATCHED_FUNCTIONS.decodeRecordBatch.module),
   filterAbortedMessages: inKafkajs(PATCHED_FUNCTIONS.filterAbortedMessages.module),
   metadataProtocol: inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol,
+  createSendMessages: inKafkajs(PATCHED_FUNCTIONS.createSendMessages.module),
+  createRequest: inKafkajs(PATCHED_FUNCTIONS.createRequest.module),
 };
 const loadedBefore = require('kafkajs');
 
@@ -28,6 +30,8 @@ for (const name of [
   'decodeRecordBatch',
   'filterAbortedMessages',
   'metadataProtocol',
+  'createSendMessages',
+  'createRequest',
 ] as const) {
   test(`the installed kafkajs has the ${name} that its patch was written for`, () => {
     verifySource(name, original[name]);
@@ -42,7 +46,7 @@ test('a function with another source is refused, naming it and what to do', () =
   );
 });
 
-test('a kafkajs that was loaded before is loaded anew with all four patches, and only once', () => {
+test('a kafkajs that was loaded before is loaded anew with all six patches, and only once', () => {
   const kafkajs = loadKafkajs();
   assert.notEqual(kafkajs, loadedBefore);
   assert.equal(loadKafkajs(), kafkajs);
@@ -52,6 +56,9 @@ test('a kafkajs that was loaded before is loaded anew with all four patches, and
   assert.notEqual(String(inKafkajs(decodeRecordBatch.module)), String(original.decodeRecordBatch));
   assert.equal(inKafkajs(filterAbortedMessages.module), withoutAborted);
   assert.notEqual(inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol, original.metadataProtocol);
+  for (const name of ['createSendMessages', 'createRequest'] as const) {
+    assert.notEqual(String(inKafkajs(PATCHED_FUNCTIONS[name].module)), String(original[name]));
+  }
 });
 
 test('an idle request queue schedules nothing, a waiting one does', () => {

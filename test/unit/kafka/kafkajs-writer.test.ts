@@ -6,6 +6,8 @@ import { settle } from './stepped-clock.ts';
 import { fail, never, record, writerOver } from './writer-over.ts';
 
 const { signal } = new AbortController();
+/** So large that it has a round of its own. */
+const large = (value: string) => ({ ...record('rows', value), key: Buffer.alloc(DEFAULT_TUNING.maxSendBytes) });
 
 test('opening fences with a new producer and only then reads the position', async () => {
   const { writer, steps, configs } = writerOver([]);
@@ -25,7 +27,7 @@ test('opening fences with a new producer and only then reads the position', asyn
   });
 });
 
-test('a commit sends one partition after the other, the one named last at the end, and commits once', async () => {
+test('a commit sends to all partitions at once, the one named last at the end, and commits once', async () => {
   const { writer, steps } = writerOver([]);
   await writer.open(async () => {}, signal);
   steps.length = 0;
@@ -36,13 +38,7 @@ test('a commit sends one partition after the other, the one named last at the en
     record('rows', 'c', 0),
     record('offsets', 'late', 3),
   ]);
-  assert.deepEqual(steps, [
-    '1 transaction',
-    '1 send rows a,c',
-    '1 send rows b',
-    '1 send offsets early,late',
-    '1 commit',
-  ]);
+  assert.deepEqual(steps, ['1 transaction', '1 send rows a,c | rows b | offsets early,late', '1 commit']);
 });
 
 for (const [what, script] of [
@@ -69,7 +65,7 @@ for (const [what, script] of [
 test('a failed send is followed by no further send and by no commit', async () => {
   const { writer, steps } = writerOver([{ send: (call) => (call === 2 ? fail('no')() : Promise.resolve()) }]);
   await writer.open(async () => {}, signal);
-  await assert.rejects(writer.commit([record('rows', 'a'), record('rows', 'b', 1), record('rows', 'c', 2)]));
+  await assert.rejects(writer.commit(['a', 'b', 'c'].map((value) => large(value))));
   await settle();
   assert.deepEqual(steps.slice(4), ['1 send rows a', '1 send rows b', '1 disconnect']);
 });
@@ -78,7 +74,7 @@ test('a request without an answer ends the commit at once, and a late answer doe
   const late = Promise.withResolvers<void>();
   const { writer, steps, timeOutRequests } = writerOver([{ send: () => late.promise }]);
   await writer.open(async () => {}, signal);
-  const committing = writer.commit([record('rows', 'a'), record('rows', 'b', 1)]);
+  const committing = writer.commit([large('a'), large('b')]);
   await settle();
   timeOutRequests();
   await assert.rejects(committing, /no answer within 10000 ms/);
@@ -139,7 +135,7 @@ test('opening during a commit makes that commit fail, and it sends nothing more'
   const late = Promise.withResolvers<void>();
   const { writer, steps } = writerOver([{ send: () => late.promise }]);
   await writer.open(async () => {}, signal);
-  const committing = writer.commit([record('rows', 'a'), record('rows', 'b', 1)]);
+  const committing = writer.commit([large('a'), large('b')]);
   await settle();
   await writer.open(async () => {}, signal);
   late.resolve();

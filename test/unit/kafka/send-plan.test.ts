@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
-import { planSends, recordBytes } from '../../../src/kafka/send-plan.ts';
+import { planRounds, recordBytes } from '../../../src/kafka/send-plan.ts';
 import { DEFAULT_TUNING } from '../../../src/kafka/tuning.ts';
 
 const record = (topic: string, partition: number, bytes = 1): OutgoingRecord => ({
@@ -12,30 +12,43 @@ const record = (topic: string, partition: number, bytes = 1): OutgoingRecord => 
   value: Buffer.alloc(bytes),
   headers: {},
 });
-const shape = (records: OutgoingRecord[], maxSendBytes = 1_000, maxSendRecords = 100) =>
-  planSends(records, { maxSendBytes, maxSendRecords }).map(
-    (send) => `${send.topic}/${send.partition}:${send.records.length}`,
+const LIMITS = { maxSendBytes: 1_000, maxSendRecords: 100, maxRoundBytes: 3_000 };
+const shape = (records: OutgoingRecord[], limits: Partial<typeof LIMITS> = {}) =>
+  planRounds(records, { ...LIMITS, ...limits }).map((round) =>
+    round.map((send) => `${send.topic}/${send.partition}:${send.records.length}`),
   );
 
 test('without records there is nothing to send', () => {
   assert.deepEqual(shape([]), []);
 });
 
-test('each send has one partition, and the partition named last comes last with all its records', () => {
+test('one round has one send for each partition, the partition named last at its end with all its records', () => {
   assert.deepEqual(shape([record('o', 1), record('a', 0), record('b', 0), record('a', 0), record('o', 1)]), [
-    'a/0:2',
-    'b/0:1',
-    'o/1:2',
+    ['a/0:2', 'b/0:1', 'o/1:2'],
   ]);
 });
 
-test('a partition is cut into sends by bytes and by number', () => {
-  assert.deepEqual(shape(Array(5).fill(record('a', 0, 400))), ['a/0:2', 'a/0:2', 'a/0:1']);
-  assert.deepEqual(shape(Array(5).fill(record('a', 0)), 1_000, 2), ['a/0:2', 'a/0:2', 'a/0:1']);
+test('a partition is cut into sends by bytes and by number, one in each round', () => {
+  assert.deepEqual(shape(Array(5).fill(record('a', 0, 400))), [['a/0:2'], ['a/0:2'], ['a/0:1']]);
+  assert.deepEqual(shape(Array(5).fill(record('a', 0)), { maxSendRecords: 2 }), [['a/0:2'], ['a/0:2'], ['a/0:1']]);
 });
 
-test('a record larger than a send goes alone', () => {
-  assert.deepEqual(shape([record('a', 0), record('a', 0, 5_000), record('a', 0)]), ['a/0:1', 'a/0:1', 'a/0:1']);
+test('the partition named last is sent in the last round, with what is left of the others', () => {
+  const records = [...Array(3).fill(record('a', 0, 400)), record('b', 0), record('o', 1)];
+  assert.deepEqual(shape(records), [
+    ['a/0:2', 'b/0:1'],
+    ['a/0:1', 'o/1:1'],
+  ]);
+});
+
+test('a round is cut by bytes', () => {
+  const records = ['a', 'b', 'c', 'd'].map((topic) => record(topic, 0, 900));
+  assert.deepEqual(shape(records), [['a/0:1', 'b/0:1', 'c/0:1'], ['d/0:1']]);
+});
+
+test('a record larger than a send, or than a round, goes alone', () => {
+  assert.deepEqual(shape([record('a', 0), record('a', 0, 5_000), record('a', 0)]), [['a/0:1'], ['a/0:1'], ['a/0:1']]);
+  assert.deepEqual(shape([record('b', 0), record('a', 0, 5_000), record('o', 0)]), [['b/0:1'], ['a/0:1'], ['o/0:1']]);
 });
 
 test('key, value and headers all count', () => {
@@ -49,11 +62,21 @@ test('every record is sent exactly once, in order within its partition, whatever
   fc.assert(
     fc.property(fc.array(anyRecord, { maxLength: 40 }), (wanted) => {
       const records = wanted.map(({ topic, partition, bytes }) => record(topic, partition, bytes));
-      const sends = planSends(records, { maxSendBytes: 1_000, maxSendRecords: 5 });
-      for (const { topic, partition, records: sent } of sends) {
+      const rounds = planRounds(records, { maxSendBytes: 1_000, maxSendRecords: 5, maxRoundBytes: 2_000 });
+      const sends = rounds.flat();
+      for (const round of rounds) {
+        const partitions = round.map(({ topic, partition }) => `${topic}/${partition}`);
+        assert.equal(new Set(partitions).size, round.length, 'one batch for each partition');
+        assert.ok(round.length === 1 || round.reduce((sum, { bytes }) => sum + bytes, 0) <= 2_000);
+      }
+      for (const { topic, partition, records: sent, bytes } of sends) {
         assert.ok(sent.length > 0 && sent.length <= 5);
         assert.ok(sent.every((r) => r.topic === topic && r.partition === partition));
-        assert.ok(sent.length === 1 || sent.reduce((sum, r) => sum + recordBytes(r), 0) <= 1_000);
+        assert.equal(
+          bytes,
+          sent.reduce((sum, r) => sum + recordBytes(r), 0),
+        );
+        assert.ok(sent.length === 1 || bytes <= 1_000);
       }
       for (const topic of ['a', 'b']) {
         for (const partition of [0, 1, 2]) {

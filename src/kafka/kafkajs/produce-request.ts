@@ -1,0 +1,139 @@
+import { COMPRESSIONS } from './batch-compression.ts';
+import type { BufferPool } from './buffer-pool.ts';
+import {
+  BATCH_HEAD_BYTES,
+  type BatchRecord,
+  type RecordBatchWriter,
+  roomForRecords,
+  writeBatchHead,
+} from './record-batch.ts';
+import { FRAME_ROOM_BYTES, FramedRequest } from './request-frame.ts';
+
+/*
+ * A Produce request (version 7) in one buffer, with room in front for the frame that every request has:
+ *
+ *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
+ *
+ * First all records are written where they would stand uncompressed. Then they are packed, all batches at once and off
+ * the event loop. Last, requests and batches are put together from the front: what is packed is never longer, so nothing
+ * is written over that is still to be read.
+ */
+
+const ACKS_FROM_ALL = -1;
+
+/** The records for one partition, which become one batch. */
+export interface PartitionRecords {
+  readonly partition: number;
+  /** The sequence number of the first record. */
+  readonly firstSequence: number;
+  readonly records: readonly BatchRecord[];
+}
+
+export interface TopicRecords {
+  readonly topic: string;
+  readonly partitions: readonly PartitionRecords[];
+}
+
+export interface ProduceRequest {
+  readonly transactionalId: string;
+  readonly producerId: bigint;
+  readonly producerEpoch: number;
+  /** How long the broker may wait for its replicas. */
+  readonly timeoutMs: number;
+  readonly codec: number;
+  readonly timestampMs: number;
+  readonly topics: readonly TopicRecords[];
+}
+
+/** Where the records of one partition stand before they are packed, and what became of them. */
+interface WrittenRecords {
+  readonly start: number;
+  readonly end: number;
+  packed?: Buffer;
+}
+
+/**
+ * Encodes the request into a buffer of the pool. Give the buffer back (`pool.giveBack`) once the request was answered,
+ * and never after a failure.
+ */
+export async function encodeProduceRequest(
+  request: ProduceRequest,
+  writer: RecordBatchWriter,
+  pool: BufferPool,
+): Promise<FramedRequest> {
+  const buffer = pool.take(roomFor(request));
+  const written = writeAllRecords(buffer, request, writer);
+  const compress = COMPRESSIONS.get(request.codec);
+  if (compress !== undefined) {
+    await Promise.all(
+      written.map(async (records) => {
+        records.packed = await compress(buffer.subarray(records.start, records.end));
+      }),
+    );
+  }
+  return new FramedRequest(buffer, putTogether(buffer, request, written));
+}
+
+function roomFor({ transactionalId, topics }: ProduceRequest): number {
+  let bytes = FRAME_ROOM_BYTES + stringSize(transactionalId) + 10;
+  for (const { topic, partitions } of topics) {
+    bytes += stringSize(topic) + 4;
+    for (const { records } of partitions) bytes += 8 + BATCH_HEAD_BYTES + roomForRecords(records);
+  }
+  return bytes;
+}
+
+function writeAllRecords(buffer: Buffer, request: ProduceRequest, writer: RecordBatchWriter): WrittenRecords[] {
+  const written: WrittenRecords[] = [];
+  let at = FRAME_ROOM_BYTES + stringSize(request.transactionalId) + 10;
+  for (const { topic, partitions } of request.topics) {
+    at += stringSize(topic) + 4;
+    for (const { records } of partitions) {
+      const start = at + 8 + BATCH_HEAD_BYTES;
+      at = writer.writeRecords(buffer, start, records);
+      written.push({ start, end: at });
+    }
+  }
+  return written;
+}
+
+/** Writes everything around the records, and the records where they belong. Returns where the request ends. */
+function putTogether(buffer: Buffer, request: ProduceRequest, written: readonly WrittenRecords[]): number {
+  const batches = written.values();
+  let at = writeString(buffer, FRAME_ROOM_BYTES, request.transactionalId);
+  at = buffer.writeInt16BE(ACKS_FROM_ALL, at);
+  at = buffer.writeInt32BE(request.timeoutMs, at);
+  at = buffer.writeInt32BE(request.topics.length, at);
+  for (const { topic, partitions } of request.topics) {
+    at = writeString(buffer, at, topic);
+    at = buffer.writeInt32BE(partitions.length, at);
+    for (const { partition, firstSequence, records } of partitions) {
+      const start = buffer.writeInt32BE(partition, at) + 4;
+      const found = batches.next().value as WrittenRecords;
+      const codec = found.packed !== undefined && found.packed.length < found.end - found.start ? request.codec : 0;
+      at = placeRecords(buffer, start + BATCH_HEAD_BYTES, found, codec !== 0);
+      writeBatchHead(buffer, start, at, records.length, { ...request, codec, firstSequence });
+      buffer.writeInt32BE(at - start, start - 4);
+    }
+  }
+  return at;
+}
+
+/** Records that do not get smaller go as they are. */
+function placeRecords(buffer: Buffer, target: number, { start, end, packed }: WrittenRecords, usePacked: boolean) {
+  if (usePacked && packed) {
+    buffer.set(packed, target);
+    return target + packed.length;
+  }
+  if (target !== start) buffer.copyWithin(target, start, end);
+  return target + end - start;
+}
+
+function stringSize(text: string): number {
+  return 2 + Buffer.byteLength(text);
+}
+
+function writeString(buffer: Buffer, start: number, text: string): number {
+  const bytes = buffer.write(text, start + 2);
+  return buffer.writeInt16BE(bytes, start) + bytes;
+}

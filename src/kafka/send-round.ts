@@ -1,0 +1,25 @@
+import type { CompressionTypes, Message, Transaction } from 'kafkajs';
+import type { PlannedSend } from './send-plan.ts';
+
+/**
+ * Sends one batch to each partition, all at once.
+ *
+ * @throws Error when a partition did not acknowledge its batch, and whatever the client throws. Whether anything was
+ *   written is unknown then.
+ */
+export async function sendRound(
+  transaction: Transaction,
+  round: readonly PlannedSend[],
+  compression: CompressionTypes,
+): Promise<void> {
+  const topicMessages = round.map(({ topic, records }) => ({ topic, messages: records as unknown as Message[] }));
+  const answers = await transaction.sendBatch({ topicMessages, acks: -1, compression });
+  const acknowledged = new Set<string>();
+  for (const { topicName, partition, errorCode } of answers) {
+    if (errorCode === 0) acknowledged.add(`${topicName}/${partition}`);
+  }
+  for (const { topic, partition } of round) {
+    if (acknowledged.has(`${topic}/${partition}`)) continue;
+    throw new Error(`partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`);
+  }
+}
