@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { systemClock } from '../support/clock.ts';
 import { type CreateRequest, framedInPlace } from './kafkajs/request-frame.ts';
-import { type CreateSendMessages, type SendingParts, sendOnce } from './kafkajs/send-messages.ts';
+import { type SendingParts, sendOnce } from './kafkajs/send-messages.ts';
 
 /*
  * kafkajs 2.2.4 is the last release of an unmaintained client, and six of its functions lose data, repeat it, burn the
@@ -50,6 +50,12 @@ type FilterAborted = (fetched: {
   abortedTransactions?: readonly AbortedTransaction[];
 }) => readonly RawMessage[];
 type DecodeBatch = (decoder: unknown) => Promise<RecordBatch>;
+interface ProduceResponse {
+  readonly decode: SendingParts['decodeResponse'];
+}
+interface ProtocolErrors {
+  readonly createErrorFromCode: SendingParts['errorFromCode'];
+}
 type ScheduleCheck = (this: RequestQueue) => void;
 
 /** What is patched: the module inside kafkajs, and the SHA-256 of the function's source text in 2.2.4. */
@@ -81,6 +87,7 @@ export const PATCHED_FUNCTIONS = {
 } as const;
 
 const PRODUCE_RESPONSE = 'src/protocol/requests/produce/v7/response.js';
+const PROTOCOL_ERRORS = 'src/protocol/error.js';
 const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
 
 /** Patch A: without requests in the queue there is nothing to look after; the original wakes up every millisecond. */
@@ -178,16 +185,16 @@ export function loadKafkajs(): Kafkajs {
     verifySource('decodeRecordBatch', decode);
     verifySource('filterAbortedMessages', require(paths.filter));
     verifySource('metadataProtocol', metadata.protocol);
-    const send: CreateSendMessages = require(paths.send);
     const request: CreateRequest = require(paths.request);
-    verifySource('createSendMessages', send);
+    verifySource('createSendMessages', require(paths.send));
     verifySource('createRequest', request);
-    const response: SendingParts['response'] = require(join(root, PRODUCE_RESPONSE));
+    const { decode: decodeResponse }: ProduceResponse = require(join(root, PRODUCE_RESPONSE));
+    const { createErrorFromCode: errorFromCode }: ProtocolErrors = require(join(root, PROTOCOL_ERRORS));
     queue.prototype.scheduleCheckPendingRequests = scheduleOnlyWhenPending(schedule);
     metadata.protocol = allWithoutErrors(metadata.protocol);
     replaceExports(require, paths.decoder, markBatchEnd(decode));
     replaceExports(require, paths.filter, withoutAborted);
-    replaceExports(require, paths.send, sendOnce({ clock: systemClock, response }));
+    replaceExports(require, paths.send, sendOnce({ clock: systemClock, decodeResponse, errorFromCode }));
     replaceExports(require, paths.request, framedInPlace(request));
   }
   return require('kafkajs');

@@ -84,7 +84,9 @@ testOnBroker('H2: raw kafkajs commits half a transaction after a failed send', a
 
 testOnBroker('H2: our writer commits nothing of a transaction whose second send failed', async (t, raw) => {
   const topic = await raw.createTopic({ partitions: 2 });
-  const writer = openOurCluster(t, raw).transactionalWriter(uniqueName('ours'));
+  const oneBatchARound = { maxRoundBytes: 1 };
+  const ours = openOurCluster(t, { ...raw, tuning: oneBatchARound });
+  const writer = ours.transactionalWriter(uniqueName('ours'));
   await writer.open(noPosition, t.signal);
   const rule = raw.proxy.addRule({ on: 'Produce', fault: 'cutRequest', skip: 1, times: ALWAYS });
   const halves = [textRecord(topic, 'first half', 0), textRecord(topic, 'second half', 1)];

@@ -3,10 +3,10 @@ import { type TestContext, test } from 'node:test';
 import type { Kafka, Producer, Transaction } from 'kafkajs';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import { connectKafka, type KafkaOptions } from '../../src/kafka/kafkajs-cluster.ts';
-import { loadKafkajs } from '../../src/kafka/kafkajs-patches.ts';
 import type { CommittedRecord, OutgoingRecord } from '../../src/kafka/record.ts';
 import type { TopicSpecification } from '../../src/kafka/topic.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { loadRawKafkajs } from './raw-kafkajs.ts';
 import { stackOrSkip } from './stack.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -34,7 +34,7 @@ export async function kafkaOrSkip(t: TestContext): Promise<TestKafka | undefined
   if (stack === undefined) return undefined;
   const { brokers } = stack;
   const plain = () => {
-    const { Kafka, logLevel } = loadKafkajs();
+    const { Kafka, logLevel } = loadRawKafkajs();
     const retry = { initialRetryTime: 50, retries: 5 };
     return new Kafka({ brokers, clientId: `test-${randomUUID()}`, logLevel: logLevel.NOTHING, retry });
   };
@@ -89,7 +89,7 @@ export interface TransactionHooks {
   readonly send?: (
     send: () => ReturnType<Transaction['send']>,
     call: number,
-    topic: string,
+    topics: readonly string[],
   ) => ReturnType<Transaction['send']>;
   readonly commit?: (commit: () => Promise<void>) => Promise<void>;
 }
@@ -98,15 +98,18 @@ export interface TransactionHooks {
 export function hookTransactions(hooks: TransactionHooks): (kafka: Kafka) => Kafka {
   return (kafka) => {
     let sends = 0;
+    const hook = (send: () => ReturnType<Transaction['send']>, topics: readonly string[]) =>
+      hooks.send ? hooks.send(send, ++sends, topics) : send();
     const hooked = (producer: Producer): Producer => ({
       ...producer,
       async transaction() {
         const transaction = await producer.transaction();
-        const { send, commit } = hooks;
+        const { commit } = hooks;
         return {
           ...transaction,
-          send: (record) =>
-            send ? send(() => transaction.send(record), ++sends, record.topic) : transaction.send(record),
+          send: (record) => hook(() => transaction.send(record), [record.topic]),
+          sendBatch: (batch) =>
+            hook(() => transaction.sendBatch(batch), batch.topicMessages?.map(({ topic }) => topic) ?? []),
           commit: () => (commit ? commit(() => transaction.commit()) : transaction.commit()),
         };
       },

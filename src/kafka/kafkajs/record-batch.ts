@@ -101,6 +101,8 @@ function sizeOf(bytes: Buffer | null): number {
 
 function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number {
   if (bytes === null) return writeVarint(buffer, start, -1);
+  // A string has a length too, and would silently become zeroes.
+  if (!Buffer.isBuffer(bytes)) throw new TypeError(`Expected a Buffer for a key or value, got a ${typeof bytes}`);
   const at = writeVarint(buffer, start, bytes.length);
   buffer.set(bytes, at);
   return at + bytes.length;

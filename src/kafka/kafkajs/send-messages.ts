@@ -1,16 +1,19 @@
+import { backOffMs } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
 import { BufferPool } from './buffer-pool.ts';
-import { encodeProduceRequest, type TopicRecords } from './produce-request.ts';
+import type { Broker, Cluster, EosManager, PartitionAnswer, Retrier, SendMessages } from './kafkajs-internals.ts';
+import { encodeProduceRequest, type PartitionRecords, type TopicRecords } from './produce-request.ts';
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
-import type { FramedRequest } from './request-frame.ts';
 
 /*
  * How a transaction's records are sent, in place of kafkajs' own way:
  *
  * 1. All partitions are added to the transaction by one request. Nothing was sent before, so this may be tried again.
- * 2. One Produce request goes to each leader. It is never tried again. kafkajs tries again by broker: when the leaders have
- *    changed meanwhile, or one broker is late and another is cut off, it sends records twice within one transaction.
- *    Whatever rejects here makes the writer leave its producer behind and read what was committed.
+ * 2. One Produce request goes to each leader. When a request fails, the sending fails: nobody knows what the broker has
+ *    taken, and the writer leaves its producer behind and reads what was committed. kafkajs tries such a request again,
+ *    for all partitions of the broker and by what the metadata says then, and doubles records within one transaction.
+ * 3. Only a partition whose broker has *answered* that it does not lead it gets its batch again, with the same sequence
+ *    number, once all requests were answered: such an answer says that nothing was taken.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
@@ -18,200 +21,186 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 /** The broker still ends the transaction before, which takes it milliseconds; kafkajs waits 50 and more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
 
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
+const NOT_LEADER = 6;
+/** The leader has moved, or does not know yet that it is the leader. */
+const NOT_TAKEN: ReadonlySet<number> = new Set([UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER]);
+const LEADER_TRIES = 6;
+const LEADER_WAIT = { initialMs: 50, maximumMs: 2_000 };
+
 interface Message extends BatchRecord {
   readonly partition: number;
 }
 
-interface TopicMessages {
+/** What is sent to one partition. Its sequence number stays when it is sent again. */
+interface PartitionBatch extends PartitionRecords {
   readonly topic: string;
-  readonly messages: readonly Message[];
 }
-
-interface TopicPartitions {
-  readonly topic: string;
-  readonly partitions: readonly { readonly partition: number }[];
-}
-
-interface ProduceAnswer {
-  readonly topics: readonly {
-    readonly topicName: string;
-    readonly partitions: readonly { readonly partition: number; readonly errorCode: number }[];
-  }[];
-}
-
-interface RequestProtocol {
-  readonly encode: () => Promise<unknown>;
-}
-
-interface ResponseProtocol {
-  readonly decode: (data: unknown) => Promise<unknown>;
-  readonly parse: (decoded: unknown) => Promise<unknown>;
-}
-
-interface Broker {
-  readonly connectionPool: {
-    send(of: { request: RequestProtocol; response: ResponseProtocol }): Promise<ProduceAnswer>;
-  };
-  disconnect(): Promise<void>;
-}
-
-interface Cluster {
-  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
-  refreshMetadataIfNecessary(): Promise<void>;
-  refreshMetadata(): Promise<void>;
-  /** By the leader's node id: the partitions that it leads. Partitions that the metadata lacks are left out. */
-  findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
-  findBroker(of: { nodeId: string }): Promise<Broker>;
-}
-
-interface EosManager {
-  isTransactional(): boolean;
-  addPartitionsToTransaction(topics: readonly TopicPartitions[]): Promise<void>;
-  getTransactionalId(): string;
-  getProducerId(): unknown;
-  getProducerEpoch(): number;
-  getSequence(topic: string, partition: number): number;
-  updateSequence(topic: string, partition: number, increment: number): void;
-}
-
-type Retrier = <Result>(attempt: (bail: (error: unknown) => void) => Promise<Result>) => Promise<Result>;
-
-interface SenderParts {
-  readonly cluster: Cluster;
-  readonly eosManager: EosManager;
-  readonly retrier: Retrier;
-}
-
-type SendMessages = (of: {
-  readonly timeout?: number;
-  readonly compression?: number;
-  readonly topicMessages: readonly TopicMessages[];
-}) => Promise<readonly object[]>;
-
-export type CreateSendMessages = (parts: SenderParts) => SendMessages;
 
 /** What the patched kafkajs sends with: shared by all producers of the process. */
 export interface SendingParts {
   readonly clock: Clock;
   /** kafkajs' reading of the response to a Produce request of version 7. */
-  readonly response: ResponseProtocol;
+  readonly decodeResponse: (data: unknown) => Promise<unknown>;
+  /** kafkajs' error for an error code of the protocol. */
+  readonly errorFromCode: (code: number) => Error;
 }
 
+type CreateSendMessages = (of: {
+  readonly cluster: Cluster;
+  readonly eosManager: EosManager;
+  readonly retrier: Retrier;
+}) => SendMessages;
+
 /**
- * kafkajs' `sendMessages` for transactional producers.
+ * kafkajs' `sendMessages`, for transactional producers.
  *
- * @returns per partition of the request: topicName, partition, errorCode, baseOffset. A partition that the cluster does
- *   not know is missing there.
+ * @returns per partition: topicName, partition, errorCode 0. A partition that the cluster does not know is missing there.
  */
-export function sendOnce({ clock, response }: SendingParts): CreateSendMessages {
+export function sendOnce(parts: SendingParts): CreateSendMessages {
   const pool = new BufferPool();
   const writer = new RecordBatchWriter();
   return function createSendMessages({ cluster, eosManager, retrier }) {
     return async ({ timeout: timeoutMs = DEFAULT_TIMEOUT_MS, compression: codec = 0, topicMessages }) => {
       if (!eosManager.isTransactional()) throw new Error('Records are sent in transactions only');
-      const topics = byPartition(topicMessages);
-      const leaders = await retrier((bail) =>
-        prepare(topics, { cluster, eosManager, clock }).catch(async (error: { retriable?: boolean }) => {
-          if (error.retriable !== true) return bail(error) as never;
+      const batches = batchesOf(topicMessages);
+      await retrier(async (bail) => {
+        try {
+          await prepare(batches, cluster, eosManager, parts.clock);
+        } catch (error) {
+          if ((error as { retriable?: boolean }).retriable !== true) return bail(error);
           await cluster.refreshMetadata();
           throw error;
-        }),
-      );
-      const send = async ([nodeId, led]: [string, TopicRecords[]]) => {
+        }
+      });
+      const send = async (nodeId: string, led: readonly PartitionBatch[]) => {
         const broker = await cluster.findBroker({ nodeId });
-        const encoded = await encodeProduceRequest(
-          {
-            transactionalId: eosManager.getTransactionalId(),
-            producerId: BigInt(String(eosManager.getProducerId())),
-            producerEpoch: eosManager.getProducerEpoch(),
-            timeoutMs,
-            codec,
-            timestampMs: clock.wallMs(),
-            topics: led.map((of) => withSequences(of, eosManager)),
-          },
-          writer,
-          pool,
-        );
-        const answer = await produce(broker, encoded, response);
+        const request = {
+          transactionalId: eosManager.getTransactionalId(),
+          producerId: BigInt(String(eosManager.getProducerId())),
+          producerEpoch: eosManager.getProducerEpoch(),
+          timestampMs: parts.clock.wallMs(),
+          timeoutMs,
+          codec,
+          topics: byTopic(led),
+        };
+        const encoded = await encodeProduceRequest(request, writer, pool);
+        const answers = await produce(broker, encoded, parts);
         pool.giveBack(encoded.buffer);
-        return answer.topics.flatMap(({ topicName, partitions }) => partitions.map((of) => ({ topicName, ...of })));
+        return answers;
       };
-      return (await Promise.all([...leaders].map(send))).flat();
+      return sendToLeaders(withSequences(batches, eosManager), { cluster, send, parts });
     };
   };
 }
 
 /** The records by partition, in their order. */
-function byPartition(topicMessages: readonly TopicMessages[]): Map<string, Map<number, Message[]>> {
-  const topics = new Map<string, Map<number, Message[]>>();
+function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']): PartitionBatch[] {
+  const batches = new Map<string, PartitionBatch & { readonly records: Message[] }>();
   for (const { topic, messages } of topicMessages) {
-    const partitions = topics.get(topic) ?? new Map<number, Message[]>();
-    topics.set(topic, partitions);
     for (const message of messages) {
-      const list = partitions.get(message.partition);
-      if (list) list.push(message);
-      else partitions.set(message.partition, [message]);
+      const { partition } = message;
+      if (!Number.isInteger(partition)) throw new Error(`A record for topic ${topic} names no partition`);
+      const key = `${topic}/${partition}`;
+      const batch = batches.get(key);
+      if (batch) batch.records.push(message);
+      else batches.set(key, { topic, partition, firstSequence: 0, records: [message] });
     }
   }
-  return topics;
+  return [...batches.values()];
 }
 
-/** Finds the leaders and adds all partitions to the transaction. Sends no record, so it may be tried again. */
+/** Learns of the topics and adds all partitions to the transaction. Sends no record, so it may be tried again. */
 async function prepare(
-  topics: ReadonlyMap<string, ReadonlyMap<number, readonly Message[]>>,
-  { cluster, eosManager, clock }: Pick<SenderParts, 'cluster' | 'eosManager'> & { readonly clock: Clock },
-): Promise<Map<string, TopicRecords[]>> {
-  await cluster.addMultipleTargetTopics([...topics.keys()]);
+  batches: readonly PartitionBatch[],
+  cluster: Cluster,
+  eosManager: EosManager,
+  clock: Clock,
+): Promise<void> {
+  await cluster.addMultipleTargetTopics([...new Set(batches.map(({ topic }) => topic))]);
   await cluster.refreshMetadataIfNecessary();
-  const leaders = new Map<string, TopicRecords[]>();
-  const added: TopicPartitions[] = [];
-  for (const [topic, partitions] of topics) {
-    for (const [nodeId, led] of Object.entries(cluster.findLeaderForPartitions(topic, [...partitions.keys()]))) {
-      const ofLeader = leaders.get(nodeId) ?? [];
-      leaders.set(nodeId, ofLeader);
-      const records = led.map((partition) => ({
-        partition,
-        firstSequence: 0,
-        records: partitions.get(partition) ?? [],
-      }));
-      ofLeader.push({ topic, partitions: records });
-      added.push({ topic, partitions: records });
-    }
-  }
-  if (added.length > 0) await addPartitions(added, eosManager, clock);
-  return leaders;
-}
-
-/** Waits while the broker still ends the transaction before: normal right after a commit. */
-async function addPartitions(added: readonly TopicPartitions[], eosManager: EosManager, clock: Clock): Promise<void> {
+  const known = [...byLeader(batches, cluster).values()].flat();
+  if (known.length === 0) return;
   const beganAtMs = clock.monotonicMs();
   for (let waitMs = CONCURRENT_WAIT.initialMs; ; waitMs = Math.min(waitMs * 2, CONCURRENT_WAIT.maximumMs)) {
     try {
-      return await eosManager.addPartitionsToTransaction(added);
+      return await eosManager.addPartitionsToTransaction(byTopic(known));
     } catch (error) {
       const { type } = error as { type?: string };
-      const waited = clock.monotonicMs() - beganAtMs;
-      if (type !== 'CONCURRENT_TRANSACTIONS' || waited > CONCURRENT_WAIT.limitMs) throw error;
+      const waitedMs = clock.monotonicMs() - beganAtMs;
+      if (type !== 'CONCURRENT_TRANSACTIONS' || waitedMs > CONCURRENT_WAIT.limitMs) throw error;
       await clock.sleep(waitMs);
     }
   }
 }
 
-/** Takes the sequence numbers. They are never given back: after a failure this producer sends nothing any more. */
-function withSequences({ topic, partitions }: TopicRecords, eosManager: EosManager): TopicRecords {
-  return {
-    topic,
-    partitions: partitions.map(({ partition, records }) => {
-      const firstSequence = eosManager.getSequence(topic, partition);
-      eosManager.updateSequence(topic, partition, records.length);
-      return { partition, firstSequence, records };
-    }),
-  };
+interface Sending {
+  readonly cluster: Cluster;
+  readonly send: (nodeId: string, led: readonly PartitionBatch[]) => Promise<readonly PartitionAnswer[]>;
+  readonly parts: SendingParts;
 }
 
-async function produce(broker: Broker, encoded: FramedRequest, response: ResponseProtocol): Promise<ProduceAnswer> {
+async function sendToLeaders(
+  batches: readonly PartitionBatch[],
+  { cluster, send, parts }: Sending,
+): Promise<PartitionAnswer[]> {
+  const taken: PartitionAnswer[] = [];
+  let waiting = batches;
+  for (let tries = 1; ; tries++) {
+    const answers = await Promise.all([...byLeader(waiting, cluster)].map(([nodeId, led]) => send(nodeId, led)));
+    const refused = new Set<string>();
+    for (const answer of answers.flat()) {
+      const { topicName, partition, errorCode } = answer;
+      if (errorCode === 0) taken.push(answer);
+      else if (NOT_TAKEN.has(errorCode) && tries < LEADER_TRIES) refused.add(`${topicName}/${partition}`);
+      else throw Object.assign(parts.errorFromCode(errorCode), { topic: topicName, partition });
+    }
+    if (refused.size === 0) return taken;
+    waiting = waiting.filter(({ topic, partition }) => refused.has(`${topic}/${partition}`));
+    await parts.clock.sleep(backOffMs(tries, LEADER_WAIT, () => 1));
+    await cluster.refreshMetadata();
+  }
+}
+
+/** By the leader's node id. Partitions that the cluster does not know are left out. */
+function byLeader(batches: readonly PartitionBatch[], cluster: Cluster): Map<string, PartitionBatch[]> {
+  const leaders = new Map<string, PartitionBatch[]>();
+  for (const batch of batches) {
+    const [nodeId] = Object.keys(cluster.findLeaderForPartitions(batch.topic, [batch.partition]));
+    if (nodeId === undefined) continue;
+    const led = leaders.get(nodeId);
+    if (led) led.push(batch);
+    else leaders.set(nodeId, [batch]);
+  }
+  return leaders;
+}
+
+function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
+  const topics = new Map<string, { topic: string; partitions: PartitionBatch[] }>();
+  for (const batch of batches) {
+    const found = topics.get(batch.topic);
+    if (found) found.partitions.push(batch);
+    else topics.set(batch.topic, { topic: batch.topic, partitions: [batch] });
+  }
+  return [...topics.values()];
+}
+
+/** Takes the sequence numbers. They are never given back: after a failure this producer sends nothing any more. */
+function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
+  return batches.map(({ topic, partition, records }) => {
+    const firstSequence = eosManager.getSequence(topic, partition);
+    eosManager.updateSequence(topic, partition, records.length);
+    return { topic, partition, firstSequence, records };
+  });
+}
+
+async function produce(broker: Broker, encoded: unknown, parts: SendingParts): Promise<readonly PartitionAnswer[]> {
+  const request = { ...PRODUCE, encode: async () => encoded };
+  // What the broker says of each partition is looked at by the sender.
+  const response = { decode: parts.decodeResponse, parse: async (decoded: unknown) => decoded };
   try {
-    return await broker.connectionPool.send({ request: { ...PRODUCE, encode: async () => encoded }, response });
+    const { topics } = await broker.connectionPool.send({ request, response });
+    return topics.flatMap(({ topicName, partitions }) => partitions.map((of) => ({ ...of, topicName })));
   } catch (error) {
     if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
     throw error;

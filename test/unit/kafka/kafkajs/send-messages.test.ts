@@ -25,6 +25,8 @@ interface Script {
   /** By call, what adding partitions throws. */
   readonly add?: readonly (object | undefined)[];
   /** By node id. */
+  /** By node id and call: the error codes of partitions. */
+  readonly codes?: Readonly<Record<string, Record<number, number>[]>>;
   readonly produce?: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
@@ -33,16 +35,17 @@ function sender(script: Script = {}) {
   const steps: string[] = [];
   const sequences: Record<string, number> = {};
   let adds = 0;
+  const leaders: Record<string, readonly number[]> = { 1: [0, 2], 2: [1] };
+  const led = (nodeId: string) => leaders[nodeId] ?? [];
   const broker = (nodeId: string) => ({
     connectionPool: {
       async send({ request }: { request: { encode: () => Promise<unknown> } }) {
         assert.ok((await request.encode()) instanceof FramedRequest);
         steps.push(`produce to ${nodeId}`);
         await script.produce?.[nodeId]?.();
-        const partitions = nodeId === '1' ? [0, 2] : [1];
-        return {
-          topics: [{ topicName: 't', partitions: partitions.map((partition) => ({ partition, errorCode: 0 })) }],
-        };
+        const codes = script.codes?.[nodeId]?.shift() ?? {};
+        const partitions = led(nodeId).map((partition) => ({ partition, errorCode: codes[partition] ?? 0 }));
+        return { topics: [{ topicName: 't', partitions }] };
       },
     },
     async disconnect() {
@@ -56,10 +59,8 @@ function sender(script: Script = {}) {
       steps.push('metadata');
     },
     findLeaderForPartitions(_topic: string, partitions: readonly number[]) {
-      const led = (of: readonly number[]) => partitions.filter((partition) => of.includes(partition));
-      return Object.fromEntries(
-        Object.entries({ 1: led([0, 2]), 2: led([1]) }).filter(([, found]) => found.length > 0),
-      );
+      const found = Object.keys(leaders).map((nodeId) => [nodeId, partitions.filter((of) => led(nodeId).includes(of))]);
+      return Object.fromEntries(found.filter(([, of]) => of?.length));
     },
     findBroker: async ({ nodeId }: { nodeId: string }) => broker(nodeId),
   };
@@ -79,8 +80,8 @@ function sender(script: Script = {}) {
     },
   };
   const clock = skippingClock();
-  const response = { decode: async () => ({}), parse: async () => ({}) };
-  const send = sendOnce({ clock, response })({ cluster, eosManager, retrier });
+  const parts = { decodeResponse: async () => ({}), errorFromCode: (code: number) => new Error(`code ${code}`) };
+  const send = sendOnce({ clock, ...parts })({ cluster, eosManager, retrier });
   const messages = (...partitions: number[]) => partitions.map((partition) => ({ key: null, value: null, partition }));
   return {
     steps,
@@ -93,9 +94,15 @@ function sender(script: Script = {}) {
 test('all partitions are added at once, and each leader gets one request', async () => {
   const { send, steps, sequences } = sender();
   const answers = await send(0, 1, 2, 0);
-  assert.deepEqual(steps, ['add 0,2 1', 'produce to 1', 'produce to 2']);
+  assert.deepEqual(steps, ['add 0,2,1', 'produce to 1', 'produce to 2']);
   assert.deepEqual(sequences, { 0: 2, 1: 1, 2: 1 });
   assert.equal(answers.length, 3);
+});
+
+test('a record without a partition is refused', async () => {
+  const { send, steps } = sender();
+  await assert.rejects(send(undefined as unknown as number), /topic t.*names no partition/);
+  assert.deepEqual(steps, []);
 });
 
 test('outside a transaction nothing is sent', async () => {
@@ -110,11 +117,35 @@ test('a partition that the cluster does not know is missing in the answer', asyn
   assert.deepEqual(steps, []);
 });
 
+const NOT_LEADER = 6;
+const OUT_OF_ORDER = 45;
+
+test('a batch that its broker does not lead is sent again alone, with new metadata and its sequence number', async () => {
+  const { send, steps, sequences, clock } = sender({ codes: { 1: [{ 2: NOT_LEADER }] } });
+  const answers = await send(0, 1, 2);
+  assert.deepEqual(steps, ['add 0,2,1', 'produce to 1', 'produce to 2', 'metadata', 'produce to 1']);
+  assert.deepEqual(sequences, { 0: 1, 1: 1, 2: 1 });
+  assert.deepEqual(clock.sleepsMs, [50]);
+  assert.deepEqual(new Set(answers.map(({ partition }) => partition)), new Set([0, 1, 2]));
+});
+
+test('a leader that is never found ends the sending', async () => {
+  const { send, steps } = sender({ codes: { 2: Array(10).fill({ 1: NOT_LEADER }) } });
+  await assert.rejects(send(1), /code 6/);
+  assert.equal(steps.filter((step) => step === 'produce to 2').length, 6);
+});
+
+test('any other refusal of a partition ends the sending, and names the partition', async () => {
+  const { send, steps } = sender({ codes: { 2: [{ 1: OUT_OF_ORDER }] } });
+  await assert.rejects(send(0, 1), { message: 'code 45', topic: 't', partition: 1 });
+  assert.deepEqual(steps, ['add 0,1', 'produce to 1', 'produce to 2']);
+});
+
 test('a failed request is never sent again, even when its error says that it may be', async () => {
   const error = Object.assign(new Error('NOT_LEADER_FOR_PARTITION'), { retriable: true });
   const { send, steps } = sender({ produce: { 2: () => Promise.reject(error) } });
   await assert.rejects(send(0, 1), error);
-  assert.deepEqual(steps, ['add 0 1', 'produce to 1', 'produce to 2']);
+  assert.deepEqual(steps, ['add 0,1', 'produce to 1', 'produce to 2']);
 });
 
 test('a closed connection is left, so that nothing waits behind it', async () => {

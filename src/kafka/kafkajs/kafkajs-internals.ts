@@ -1,0 +1,62 @@
+import type { BatchRecord } from './record-batch.ts';
+
+/* What the replaced functions use of kafkajs 2.2.4's own parts. None of it is public there. */
+
+export interface PartitionAnswer {
+  readonly topicName: string;
+  readonly partition: number;
+  readonly errorCode: number;
+}
+
+interface ProduceAnswer {
+  readonly topics: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly Omit<PartitionAnswer, 'topicName'>[];
+  }[];
+}
+
+export interface Broker {
+  readonly connectionPool: {
+    send(of: {
+      readonly request: { readonly encode: () => Promise<unknown> };
+      readonly response: {
+        readonly decode: (data: unknown) => Promise<unknown>;
+        readonly parse: (decoded: unknown) => Promise<unknown>;
+      };
+    }): Promise<ProduceAnswer>;
+  };
+  disconnect(): Promise<void>;
+}
+
+export interface Cluster {
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  /** By the leader's node id: the partitions that it leads. Partitions that the metadata lacks are left out. */
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
+  findBroker(of: { nodeId: string }): Promise<Broker>;
+}
+
+export interface EosManager {
+  isTransactional(): boolean;
+  addPartitionsToTransaction(
+    topics: readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number }[] }[],
+  ): Promise<void>;
+  getTransactionalId(): string;
+  getProducerId(): unknown;
+  getProducerEpoch(): number;
+  getSequence(topic: string, partition: number): number;
+  updateSequence(topic: string, partition: number, increment: number): void;
+}
+
+/** Tries again what rejects, unless it was given up by `bail`. */
+export type Retrier = <Result>(attempt: (bail: (error: unknown) => void) => Promise<Result>) => Promise<Result>;
+
+export type SendMessages = (of: {
+  readonly timeout?: number;
+  readonly compression?: number;
+  readonly topicMessages: readonly {
+    readonly topic: string;
+    readonly messages: readonly (BatchRecord & { readonly partition: number })[];
+  }[];
+}) => Promise<readonly PartitionAnswer[]>;
