@@ -1,5 +1,6 @@
 import { ConnectorError } from '../errors.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
+import type { WriterOptions } from '../kafka/transactional-writer.ts';
 import { backOffMs } from '../support/back-off.ts';
 import { systemRandom } from '../support/system-random.ts';
 import type { Installation } from './installation.ts';
@@ -9,6 +10,8 @@ const BACK_OFF = { initialMs: 200, maximumMs: 5_000 };
 
 /** What was found, and what is to be written because of it. */
 interface Turn<Found> {
+  /** What opening settles before anything is read; see `WriterOptions.settles`. */
+  readonly settles?: WriterOptions['settles'];
   /** Reads what is committed; runs after everybody else with this transactional id was fenced. */
   read(signal: AbortSignal): Promise<Found>;
   /** The records that follow from it; none ends the turn without a transaction. */
@@ -29,7 +32,7 @@ export async function commitInTurn<Found>(
   turn: Turn<Found>,
 ): Promise<Found> {
   for (let turns = 1; ; turns++) {
-    const writer = kafka.transactionalWriter(transactionalId);
+    const writer = kafka.transactionalWriter(transactionalId, turn.settles && { settles: turn.settles });
     try {
       const found = await writer.open(turn.read, signal);
       const records = turn.records(found);

@@ -7,9 +7,9 @@ import {
   type SourceOffset,
   type StoredOffset,
 } from '../kafka/offset-store.ts';
+import { operatorMark } from '../kafka/operator-marks.ts';
+import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
-import { planSources } from './planned-sources.ts';
-import { settledPartitions } from './settled-partitions.ts';
 import { readSettledWanted, readWanted } from './state-operation.ts';
 
 /** The offset of one source, configured or not. */
@@ -68,7 +68,9 @@ export function resetOffset(at: Installation, request: OffsetRequest): Promise<O
 /**
  * Changes the committed offset of a source that is stopped. It is written through the partition's own transactional id,
  * so a running connector is fenced, even one that has not heard of the stop yet: it opens its writer anew, and starts the
- * other sources on the partition from where they are.
+ * other sources on the partition from where they are. The transaction says that it was an operator's. When the connector
+ * takes the writer back before the change is written, or Kafka does not answer, the change is decided again from what is
+ * committed then.
  *
  * @param change gives the new offset from what is stored: null deletes it, undefined leaves it
  * @throws ConnectorError SOURCE_NOT_STOPPED, as the transactional writer does, and what `change` throws.
@@ -92,25 +94,31 @@ export async function changeOffset(
   const isStopped = (await readWanted(at, source.name)).state === 'stopped';
   if (!execute) return { before: listed(await read(signal), true), besides, isStopped, done: false };
   if (!isStopped && (await readSettledWanted(at, source.name)).state !== 'stopped') throw notStopped(source.name);
-  const settles = settledPartitions({ topic, partition }, planSources(settings).writtenBy([source.name, ...besides]));
-  const writer = kafka.transactionalWriter(`${settings.prefix}-sources-${partition}`, { settles });
-  try {
-    const stored = await writer.open(read, signal);
-    const offset = change(stored);
-    if (offset !== undefined) await writer.commit([offsetRecord({ topic, key, offset })]);
-    return { before: listed(stored, true), besides, isStopped: true, done: offset !== undefined };
-  } catch (error) {
+  let before: StoredOffset | undefined;
+  let fencings = 0;
+  const changing = commitInTurn(at, `${settings.prefix}-sources-${partition}`, {
+    // Of what hangs where, only this partition matters here: the connector's own opening ends the rest.
+    settles: [{ topic, partition }],
+    read,
+    records(found) {
+      fencings += 1;
+      const offset = change(found);
+      // In a later turn it may be found changed: by the turn before, whose commit was not answered.
+      if (offset !== undefined) before = found;
+      const changed = offset === undefined ? [] : [offsetRecord({ topic, key, offset })];
+      return [operatorMark({ topic, partition, fencings }), ...changed];
+    },
+  });
+  const found = await changing.catch((error: unknown) => {
     if (!(error instanceof ConnectorError) || error.action !== 'reopenWriter') throw error;
-    // Not tried again from here: each try takes the writer from a connector, which stands that only a few times.
     throw new ConnectorError(
       error.code,
-      `Whether the offset of source ${source.name} was changed is unknown: its writer was taken by another process at ` +
-        'that moment, or Kafka did not answer. Look at `spconnect offsets list`, and ask again where it was not.',
+      `Whether the offset of source ${source.name} was changed is unknown: its writer was taken by another process ` +
+        `${fencings} times, or Kafka did not answer. Look at \`spconnect offsets list\`, and ask again where it was not.`,
       { cause: error },
     );
-  } finally {
-    await writer.close();
-  }
+  });
+  return { before: listed(before ?? found, true), besides, isStopped: true, done: before !== undefined };
 }
 
 function notStopped(source: string): ConnectorError {

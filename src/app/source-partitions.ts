@@ -1,6 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import { runOffsetPartition, type Source } from '../connector/offset-partition.ts';
 import { readOffsets } from '../kafka/offset-store.ts';
+import { OperatorMarks } from '../kafka/operator-marks.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
@@ -46,13 +47,14 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
       const { partition } = owned;
       const written = parts.writtenBy(owned.sources.map(({ name }) => name));
       const settles = settledPartitions({ topic: topics.offsets.name, partition }, written);
+      const marks = new OperatorMarks();
       const transactionalId = `${settings.prefix}-sources-${partition}`;
       return runOffsetPartition({
         ...owned,
         transactionalId,
-        writer: kafka.transactionalWriter(transactionalId, { confirmed, settles }),
+        writer: kafka.transactionalWriter(transactionalId, { confirmed, settles, excused: () => marks.drain() }),
         async readOffsets(readSignal) {
-          const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal);
+          const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal, marks);
           return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];
         },
         targets: states.targets,

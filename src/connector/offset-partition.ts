@@ -11,6 +11,9 @@ import type { SourceTask } from './source-task.ts';
 import { runSource } from './source-worker.ts';
 
 const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
+/** Whoever has fenced us is let finish, as an operator's command that changes an offset; each time in a row for longer. */
+const FENCED_WAIT_MS = 1_000;
+const MOST_FENCED_WAITS = 10;
 
 /** A configured source, as the owner of its offset partition needs it. */
 export interface Source {
@@ -49,6 +52,7 @@ export interface OffsetPartitionOptions {
 export async function runOffsetPartition(options: OffsetPartitionOptions): Promise<readonly string[]> {
   const { writer, clock, events, signal, sources } = options;
   const standings = createSourceStandings(options);
+  let fencings = 0;
   try {
     for (let failures = 1; options.waitsForOperator || !standings.allFailed(); failures++) {
       await standings.untilAnyIsDue(signal);
@@ -59,6 +63,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
         events.writerOpened({ partition, transactionalId, durationMs: clock.monotonicMs() - startedMs });
         await runLap(options, standings, offsets, () => {
           failures = 0;
+          fencings = 0;
         });
       } catch (error) {
         signal.throwIfAborted();
@@ -69,7 +74,9 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
         }
         if (!isRecoverable(error)) throw error;
         events.writerLost({ partition: options.partition, err: error });
-        await clock.sleep(backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, options.random), signal);
+        fencings = error.code === 'WRITER_FENCED' ? Math.min(fencings + 1, MOST_FENCED_WAITS) : 0;
+        const waitMs = backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, options.random);
+        await clock.sleep(Math.max(waitMs, fencings * FENCED_WAIT_MS), signal);
       }
     }
   } finally {

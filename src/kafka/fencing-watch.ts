@@ -5,7 +5,8 @@ const WINDOW_MS = 5 * 60_000;
 
 /**
  * Counts how often a transactional id was taken from us. Once or twice is a replica taking over; three times in five
- * minutes is somebody else with the same ids, and opening again would fence each other for ever.
+ * minutes is somebody else with the same ids, and opening again would fence each other for ever. An operator's command
+ * takes it too, says so, and is not counted.
  */
 export class FencingWatch {
   readonly #transactionalId: string;
@@ -17,6 +18,11 @@ export class FencingWatch {
 
   record(nowMs: number): void {
     this.#fencedAtMs = [...this.#fencedAtMs, nowMs].slice(-MAX_FENCINGS);
+  }
+
+  /** So many of the latest were an operator's. */
+  excuse(fencings: number): void {
+    this.#fencedAtMs = this.#fencedAtMs.slice(0, Math.max(0, this.#fencedAtMs.length - fencings));
   }
 
   /**

@@ -23,6 +23,11 @@ export function isLeaderless(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && LEADERLESS_TYPES.includes(cause.type));
 }
 
+/** The topic is not there, or this broker has not heard of it yet. */
+export function isUnknownTopic(error: unknown): boolean {
+  return causes(error).some((cause) => 'type' in cause && cause.type === 'UNKNOWN_TOPIC_OR_PARTITION');
+}
+
 /** The coordinator still ends the producer's earlier transaction; what was asked for has had no effect. */
 export function isConcurrent(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && cause.type === 'CONCURRENT_TRANSACTIONS');

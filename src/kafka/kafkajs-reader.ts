@@ -1,7 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { isLeaderless, kafkaReason } from './kafkajs-errors.ts';
+import { isLeaderless, isUnknownTopic, kafkaReason } from './kafkajs-errors.ts';
 import type { Bounds, LogClient, OpenLogClient } from './log-client.ts';
 import type { LogReader, ReadToEnd } from './log-reader.ts';
 import { ReadRefused, readOn } from './log-reading.ts';
@@ -11,6 +11,8 @@ import type { KafkaTuning } from './tuning.ts';
 
 /** Before the next connection while a partition has no leader. */
 const LEADER_POLL_MS = 50;
+/** A topic that was created a moment ago is not known to every broker yet. */
+const UNKNOWN_TOPIC_PATIENCE_MS = 5_000;
 
 export interface KafkajsReaderOptions {
   readonly openClient: OpenLogClient;
@@ -24,7 +26,8 @@ export interface KafkajsReaderOptions {
  * The end is the broker's last stable offset, asked for after the call began. It is reached when the reading has passed
  * it, control records, aborted records and batches emptied by compaction included; the last visible record may lie far
  * before the end. A connection that fails is replaced if it has brought the reading forward, which goes on where it was;
- * one that brought nothing fails the reading, unless a partition merely has no leader for a moment.
+ * one that brought nothing fails the reading, unless a partition merely has no leader for a moment, or the topic
+ * is not known yet.
  */
 export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & { close(): Promise<void> } {
   const closing = new AbortController();
@@ -63,6 +66,7 @@ class Reading {
   readonly #options: KafkajsReaderOptions;
   readonly #stalled: StallWatch;
   readonly #positions = new Map<number, bigint>();
+  readonly #beganMs: number;
   /** As they were when the first connection asked. */
   #ends: ReadonlyMap<number, Bounds> | undefined;
 
@@ -70,6 +74,7 @@ class Reading {
     this.#request = request;
     this.#options = options;
     this.#stalled = stalled;
+    this.#beganMs = options.clock.monotonicMs();
   }
 
   /** Reads through one connection; true when the end was reached, false when another connection shall go on. */
@@ -85,10 +90,16 @@ class Reading {
       return true;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ReadRefused || !(isLeaderless(error) || this.#progress() > before)) throw error;
+      if (error instanceof ReadRefused || !(this.#passes(error) || this.#progress() > before)) throw error;
       await this.#options.clock.sleep(LEADER_POLL_MS, signal);
       return false;
     }
+  }
+
+  /** Whether time alone mends what went wrong. */
+  #passes(error: unknown): boolean {
+    const sinceMs = this.#options.clock.monotonicMs() - this.#beganMs;
+    return isLeaderless(error) || (isUnknownTopic(error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
   }
 
   async #begin(client: LogClient): Promise<void> {

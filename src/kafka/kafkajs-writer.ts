@@ -144,14 +144,16 @@ export class KafkajsWriter implements TransactionalWriter {
   ): Promise<Position> {
     await untilAborted(this.#confirmed(this.#failedAtMs, signal), signal);
     signal.throwIfAborted();
-    // Only now: a fencing by a rightful owner, of which we had not heard, is none that counts.
-    this.#fencings.refuseWhenShared(this.#options.clock.monotonicMs());
     const producer = this.#newProducer();
     const fenced = this.#fence(producer);
     try {
       await untilAborted(this.#unlessUnanswered(producer, fenced), signal);
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
+      // Only now: a fencing by a rightful owner, of which we had not heard, is none that counts, and by whom the others
+      // were stands beside the position.
+      this.#fencings.excuse(this.#options.excused?.() ?? 0);
+      this.#fencings.refuseWhenShared(this.#options.clock.monotonicMs());
       this.#live = producer;
       return position;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { ConnectorError } from '../errors.ts';
 import type { LogReader } from './log-reader.ts';
+import { isOperatorMark, type OperatorMarks } from './operator-marks.ts';
 import { partitionFor } from './partitioner.ts';
 import type { CommittedRecord, OutgoingRecord } from './record.ts';
 import { OFFSETS_PARTITIONS } from './topic-plan.ts';
@@ -44,6 +45,7 @@ export function offsetRecord(options: {
  * whose newest value is no flat map of primitives, an OFFSET_UNREADABLE: it concerns that source and no other. To be
  * called from the `readPosition` of the partition's writer, since only the fence before it makes the answer final.
  *
+ * @param marks takes what operators have left on the partition.
  * @throws ConnectorError what `readToEnd` throws.
  */
 export async function readOffsets(
@@ -51,9 +53,10 @@ export async function readOffsets(
   topic: string,
   partition: number,
   signal: AbortSignal,
+  marks?: OperatorMarks,
 ): Promise<ReadonlyMap<string, SourceOffset | ConnectorError>> {
   const offsets = new Map<string, SourceOffset | ConnectorError>();
-  for (const [key, { newest, before }] of await readNewest(reader, topic, [partition], signal)) {
+  for (const [key, { newest, before }] of await readNewest(reader, topic, [partition], signal, marks)) {
     if (newest.value !== null) offsets.set(key, parseOffset(key, newest, newest.value));
     else offsets.set(key, { reset: true, before: before?.toString() ?? null });
   }
@@ -110,10 +113,12 @@ async function readNewest(
   topic: string,
   partitions: readonly number[],
   signal: AbortSignal,
+  marks?: OperatorMarks,
 ): Promise<ReadonlyMap<string, { readonly newest: CommittedRecord; readonly before: Buffer | null }>> {
   const found = new Map<string, { readonly newest: CommittedRecord; readonly before: Buffer | null }>();
   const onRecord = (newest: CommittedRecord) => {
     if (newest.key === null) return;
+    if (isOperatorMark(newest)) return marks?.take(newest);
     const key = newest.key.toString();
     const earlier = found.get(key);
     const before = newest.value === null ? (earlier?.newest.value ?? earlier?.before ?? null) : null;

@@ -53,6 +53,11 @@ export interface WriterOptions {
    */
   readonly confirmed?: OwnershipProof['since'];
   /**
+   * How many fencings, since it was last asked, are known to have been an operator's; asked whenever the position was
+   * read. Those do not count as another installation with the same ids.
+   */
+  readonly excused?: () => number;
+  /**
    * Every partition that this transactional id writes to. With it, opening also ends what a killed coordinator has
    * forgotten (kafkajs-settling.ts).
    */

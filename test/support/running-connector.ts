@@ -4,7 +4,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
 import type { ProcessorEvents } from '../../src/observability/processor-events.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { connectorEnvironment, quickSettings, settingsText } from './connector-process.ts';
+import { connectorEnvironment, type OwnSettings, quickSettings, settingsText } from './connector-process.ts';
 import type { RecordedEvent } from './recorded-events.ts';
 import type { TestStack } from './stack.ts';
 
@@ -27,7 +27,8 @@ export async function startConnector(
     readonly stack: TestStack;
     readonly simulator: Simulator;
     readonly prefix: string;
-    readonly source?: Readonly<Record<string, string | number>>;
+    /** One source unless a list is given. */
+    readonly source?: OwnSettings | readonly OwnSettings[];
     readonly more?: string;
     /** Further settings of Kafka, beginning with a comma. */
     readonly kafka?: string;
@@ -37,8 +38,8 @@ export async function startConnector(
   },
 ): Promise<RunningConnector> {
   const { stack, simulator, prefix } = options;
-  const quick = quickSettings(options.source?.type);
-  const text = settingsText({ ...quick, ...options.source }, options.more, options.kafka);
+  const sources = [options.source ?? {}].flat().map((own) => ({ ...quickSettings(own.type), ...own }));
+  const text = settingsText(sources, options.more, options.kafka);
   const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...options.env });
   const settings = await loadSettings({ text, env });
   const seen: RecordedEvent[] = [];

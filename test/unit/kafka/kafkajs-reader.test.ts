@@ -46,6 +46,16 @@ test('a leader that never comes is an error at the deadline, not an empty answer
   await assert.rejects(reading, { code: 'KAFKA_UNREACHABLE' });
 });
 
+test('a topic that is not known yet is waited for, and one that stays unknown is an error within seconds', async () => {
+  const unknown = { bounds: () => Promise.reject(leaderless('UNKNOWN_TOPIC_OR_PARTITION')) };
+  const created = readingOver([unknown, unknown, { bounds: bounds(0, 0) }]);
+  await created.clock.advance(1_000);
+  await created.reading;
+  const missing = readingOver([unknown]);
+  await missing.clock.advance(6_000);
+  await assert.rejects(missing.reading, { code: 'KAFKA_UNREACHABLE', message: /not the leader/ });
+});
+
 test('reading ends only when the end was passed, also by a fetch without visible records', async () => {
   const half = Promise.withResolvers<void>();
   const { reading, seen, clock } = readingOver([

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isOperatorMark, OperatorMarks, operatorMark } from '../../../src/kafka/operator-marks.ts';
+
+const mark = (offset: number, fencings: number) => {
+  return { ...operatorMark({ topic: 'offsets', partition: 3, fencings }), offset: BigInt(offset) };
+};
+
+test('a mark counts once, however often its partition is read from the beginning', () => {
+  const marks = new OperatorMarks();
+  marks.take(mark(4, 1));
+  marks.take(mark(9, 2));
+  assert.equal(marks.drain(), 3);
+  assert.equal(marks.drain(), 0);
+  marks.take(mark(4, 1));
+  marks.take(mark(9, 2));
+  marks.take(mark(12, 1));
+  assert.equal(marks.drain(), 1);
+});
+
+test('a mark whose number cannot be read stands for one fencing', () => {
+  const marks = new OperatorMarks();
+  marks.take({ ...mark(1, 1), headers: { 'spc-fencings': 'many' } });
+  marks.take({ ...mark(2, 1), headers: {} });
+  assert.equal(marks.drain(), 2);
+});
+
+test('a mark is known by its key, and is no offset of a source', () => {
+  assert.equal(isOperatorMark(mark(1, 1)), true);
+  assert.equal(isOperatorMark({ key: Buffer.from('["instruments",{"endpoint":"instruments"}]') }), false);
+  assert.equal(isOperatorMark({ key: null }), false);
+  assert.equal(mark(1, 1).value, null);
+});
