@@ -1,7 +1,10 @@
 # The connector as an image: compiled, production dependencies alone, and nobody's rights.
 #
 #   docker build --tag structured-products-connect .
-#   docker run --read-only --cap-drop ALL --env-file .env structured-products-connect
+#   docker run --read-only --cap-drop ALL --init --env-file .env --volume ./secrets:/run/secrets:ro structured-products-connect
+#
+# .env is .env.example, filled in, with KAFKA_BROKERS and SCHEMA_REGISTRY_URL. For the status page from outside, besides:
+# --env ADMIN_HOST=0.0.0.0 --publish 127.0.0.1:8083:8083
 
 FROM node:24.21.0-slim AS build
 WORKDIR /build
@@ -10,6 +13,12 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json .tsconfig-build.json ./
 COPY src src
 RUN npm run build
+COPY LICENSE ./
+COPY schemas schemas
+COPY config/connector.yaml config/connector.schema.json config/
+COPY config/simulator config/simulator
+# Files come with the rights of the clone, which after a strict umask are its owner's alone.
+RUN mkdir app && cp -R package.json LICENSE config schemas dist app/ && chmod -R a+rX,go-w app
 
 FROM node:24.21.0-slim AS dependencies
 WORKDIR /build
@@ -26,11 +35,8 @@ ENV NODE_ENV=production
 # Buffers are given back to the system when they are freed: glibc would keep them for later. As in `npm start`.
 ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536
 WORKDIR /app
-COPY package.json LICENSE ./
 COPY --from=dependencies /build/node_modules node_modules
-COPY config/connector.yaml config/connector.schema.json config/
-COPY schemas schemas
-COPY --from=build /build/dist dist
+COPY --from=build /build/app ./
 # A number, so that Kubernetes can see that it is not root; no account is needed, as nothing is written.
 USER 65532:65532
 EXPOSE 8083

@@ -5,6 +5,7 @@ import { type Position, type Problem, printPath, type SettingPath } from './prob
 import { createSecretReader } from './secret.ts';
 import { createSettingsSchema, type Settings } from './settings.ts';
 import type { Environment } from './substitute.ts';
+import { whyUnreadable } from './unreadable.ts';
 import { readSettingsTree, type SettingsTree } from './yaml-tree.ts';
 
 export const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
@@ -52,8 +53,8 @@ async function readSettingsFile(file: string, readFile: (path: string) => Promis
   try {
     return await readFile(file);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-    throw new ConnectorError('SETTINGS_INVALID', `The settings file ${file} cannot be read${code}.`, { cause });
+    const text = `The settings file ${file} cannot be read${whyUnreadable(cause)}.`;
+    throw new ConnectorError('SETTINGS_INVALID', text, { cause });
   }
 }
 

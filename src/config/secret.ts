@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { whyUnreadable } from './unreadable.ts';
 
 /**
  * A secret, or the content of a file: call it to get the text. One that stands in a file is read again at each call, so
@@ -77,8 +78,7 @@ function shownPath(path: string): string {
 
 /** The system's code, never its message: only what we wrote ourselves is sure to hold no secret. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'cannot be read';
-  return 'code' in error ? `cannot be read (${String(error.code)})` : error.message;
+  return error instanceof Error && !('code' in error) ? error.message : `cannot be read${whyUnreadable(error)}`;
 }
 
 function redacted(read: () => Promise<string>, shown: string): Secret {

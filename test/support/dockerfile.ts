@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, stat } from 'node:fs/promises';
+import { chmod, cp, mkdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -56,7 +56,7 @@ export async function buildInFolders(
       const stage = / AS (\w+)$/.exec(text)?.[1] ?? 'final';
       const root = join(folder, stage);
       roots.set(stage, root);
-      await mkdir(root);
+      await makeFolder(root);
       image = { root, workdir: '/', env: {}, user: '0:0', command: [], healthCheck: [] };
     } else if (image === undefined) throw new Error(`${name} stands before FROM.`);
     else image = await follow({ name, text }, image, { context, roots, env });
@@ -77,14 +77,18 @@ async function follow(
   const here = join(image.root, image.workdir);
   switch (name) {
     case 'WORKDIR':
-      await mkdir(join(image.root, text), { recursive: true });
+      await makeFolder(join(image.root, text));
       return { ...image, workdir: text };
     case 'ENV':
       return { ...image, env: { ...image.env, ...Object.fromEntries(text.split(' ').map((pair) => pair.split('='))) } };
     case 'USER':
       return { ...image, user: text };
     case 'RUN':
-      await promisify(execFile)('sh', ['-c', text], { cwd: here, env: build.env, timeout: RUN_LIMIT_MS });
+      await promisify(execFile)('sh', ['-c', `umask 022; ${text}`], {
+        cwd: here,
+        env: build.env,
+        timeout: RUN_LIMIT_MS,
+      });
       return image;
     case 'COPY': {
       const [, stage, paths = ''] = /^(?:--from=(\w+) )?(.*)$/.exec(text) ?? [];
@@ -105,6 +109,12 @@ async function follow(
     default:
       throw new Error(`${name} is not understood.`);
   }
+}
+
+/** As the engine makes it, whatever the umask here. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true });
+  await chmod(path, 0o755);
 }
 
 /** A file goes into a destination with a slash at its end, or becomes it; of a folder, the content is copied. */

@@ -38,7 +38,8 @@ export async function createImageSandbox(image: FolderImage): Promise<ImageSandb
   const nodeFolder = join(image.root, NODE_FOLDER);
   await mkdir(nodeFolder, { recursive: true });
   await copyFile(process.execPath, join(nodeFolder, 'node'));
-  execFileSync('chmod', ['-R', 'u+rwX,go+rX,go-w', image.root]);
+  // These are ours. What the image brings has the rights that it would have in a container.
+  execFileSync('chmod', ['-R', 'a+rX', join(image.root, 'opt')]);
   const confinement = mayEnter(image) ? 'as a container' : 'as a plain process';
   return {
     confinement,

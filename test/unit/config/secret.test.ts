@@ -87,6 +87,14 @@ test('what cannot be a secret is refused without being quoted', async (t) => {
   assert.deepEqual(told, []);
 });
 
+test('a file that we may not read is named, with the right that is missing and whose it is', async () => {
+  const denied = async () => assert.fail(Object.assign(new Error(CANARY), { code: 'EACCES' }));
+  const secrets = createSecretReader({ readFile: denied, onSecret: () => {} });
+  const user = process.getuid?.() ?? 'of this process';
+  const text = `/run/secret cannot be read (EACCES): user ${user} lacks the right to read it, or to enter a folder on the way to it`;
+  await assert.rejects(secrets.fromFile('/run/secret', 'secret'), new Error(text));
+});
+
 test('a certificate keeps its lines and is no secret', async (t) => {
   const { secrets, told } = reader();
   const path = await secretFile(t, 'BEGIN\nabc\n');
