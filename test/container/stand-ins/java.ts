@@ -22,32 +22,17 @@ result=$(kafka setup --default-configs-dir /etc/kafka/docker --mounted-configs-d
 exec /opt/java/bin/java \${KAFKA_HEAP_OPTS:--Xmx512m} -cp '/opt/kafka/libs/*' kafka.Kafka /opt/kafka/config/server.properties
 `;
 
-/** The tool itself is in no jar that a broker needs; this asks the broker the same question, and for its answer's id. */
-const API_VERSIONS = `#!/bin/bash
-[[ $1 == --bootstrap-server ]] || exit 2
-exec 3<>"/dev/tcp/\${2%:*}/\${2#*:}" || exit 1
-printf '\\0\\0\\0\\012\\0\\022\\0\\0\\0\\0\\0\\052\\377\\377' >&3
-[[ $(head -c 8 <&3 | tail -c 4 | od -An -tx1 | tr -d ' ') == 0000002a ]]
-`;
-
 export const kafka: StandIn = {
-  what: `Kafka ${KAFKA_VERSION} from its Maven artifacts, started and set up by the image's own program; only the tool of its health check is imitated`,
+  what: `Kafka ${KAFKA_VERSION} from its Maven artifacts, started and set up by the image's own program`,
   changes: ['USER appuser', 'EXPOSE 9092', 'VOLUME /var/lib/kafka/data', 'CMD ["/etc/kafka/docker/run"]'],
   async fill(root, context) {
     await addJava(root, context);
     await putFolder(await kafkaJars(context), join(root, 'opt/kafka/libs'));
-    for (const folder of [
-      'opt/kafka/config',
-      'mnt/shared/config',
-      'var/lib/kafka/data',
-      'opt/kafka/bin',
-      'etc/kafka/docker',
-    ]) {
+    for (const folder of ['opt/kafka/config', 'mnt/shared/config', 'var/lib/kafka/data', 'etc/kafka/docker']) {
       await makeWritable(root, folder);
     }
     const put = (path: string, text: string) => writeFile(join(root, path), text, { mode: 0o755 });
     await put('etc/kafka/docker/run', RUN_KAFKA);
-    await put('opt/kafka/bin/kafka-broker-api-versions.sh', API_VERSIONS);
     await put('etc/kafka/docker/server.properties', 'process.roles=broker,controller\n');
     for (const name of ['log4j2.yaml', 'tools-log4j2.yaml']) await put(`etc/kafka/docker/${name}`, '{}\n');
   },

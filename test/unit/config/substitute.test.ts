@@ -44,6 +44,16 @@ test('a variable beside its own file is refused, as one of them would be ignored
   assert.deepEqual(problems, ['PASSWORD and PASSWORD_FILE are both set; unset one of them']);
 });
 
+test('quotes that an env-file left around a value are named, as nothing would work with them', () => {
+  const said = (name: string) => [
+    `${name} has quotes around its value, as docker run --env-file leaves them; take them away`,
+  ];
+  assert.deepEqual(substitute('${A}', { A: '"kafka:9092"' }).problems, said('A'));
+  assert.deepEqual(substitute('http://${A:-b}/', { A: "'kafka'" }).problems, said('A'));
+  assert.deepEqual(substitute('${A}', { A_FILE: '"/run/a"' }).problems, said('A_FILE'));
+  for (const A of ['"', 'it\'s "so"', '"a" or b', '"a\'']) assert.deepEqual(substitute('${A}', { A }).problems, []);
+});
+
 test('a million characters take no time', () => {
   const startedMs = performance.now();
   for (const text of ['${'.repeat(500_000), '$'.repeat(1_000_000), `\${${'A'.repeat(999_990)}:-}`])
