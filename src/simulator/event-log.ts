@@ -29,6 +29,8 @@ export interface EventLog {
   append(entry: NewEntry): Offset;
   /** The newest offset that a reader can see. */
   newest(): Offset;
+  /** The newest offset of all, seen or not. */
+  last(): Offset;
   /** Visible, retained entries after an offset, oldest first. */
   after(offset: Offset): Iterable<LogEntry>;
   /** Whether entries after this offset have been dropped because their retention ran out. */
@@ -86,6 +88,7 @@ export function createEventLog(options: { clock: SimulatorClock; retentionMs: nu
       if (lagMs === 0) return last;
       return entries.findLast(isVisible)?.offset ?? start;
     },
+    last: () => last,
     *after(offset) {
       expire();
       for (let index = Math.max(firstRetained, indexAfter(offset)); index < entries.length; index++) {

@@ -33,6 +33,10 @@ export interface SimulatorOptions {
   readonly listLagVaries?: boolean;
   /** How far the event log lags behind the list. */
   readonly eventLagMs?: number;
+  /** Whether the list names the newest offset of the whole log as its start, of events too that are not shown yet. */
+  readonly startsAhead?: boolean;
+  /** Whether the offset stays over what is filtered out; else it moves. */
+  readonly staysOverFiltered?: boolean;
   readonly retentionMs?: number;
   /**
    * What an expired `since` gets: `empty` echoes it for ever; `emptyNewest` does too, but names the newest offset as
@@ -96,6 +100,8 @@ export const DEFAULTS: Settings = {
   listLagMs: 0,
   listLagVaries: false,
   eventLagMs: 0,
+  startsAhead: false,
+  staysOverFiltered: false,
   retentionMs: 7 * DAY_MS,
   expiredSince: 410,
   minIdMode: 'next',

@@ -68,7 +68,7 @@ export function createReferenceData(parts: {
       const scope = mine ? '/my' : '';
       const country = legalCountry === null ? {} : { legalCountry };
       const next = { ...country, minId: String(nextMinId(page, (page.at(-1)?.id ?? 0n) + 1n)), limit: String(limit) };
-      const start = { ...country, since: offsetText(log.newest()) };
+      const start = { ...country, since: offsetText(settings.startsAhead ? log.last() : log.newest()) };
       return {
         listKey: 'instruments',
         rows: page.map(({ id, version }) => ({ id, text: text.write(id, version, LIST_FORM) })),
@@ -114,12 +114,13 @@ export function createReferenceData(parts: {
       let [cursor, scanned] = [since, 0];
       for (const entry of log.after(from)) {
         if (rows.length === maxEvents || (settings.eventScanLimit > 0 && scanned === settings.eventScanLimit)) break;
-        cursor = offsetText(entry.offset);
+        if (!settings.staysOverFiltered) cursor = offsetText(entry.offset);
         scanned += 1;
         if (entry.hidden || (eventType !== null && entry.type !== eventType)) continue;
         if (entry.raw === null && mine && !text.isMine(entry.id)) continue;
         if (entry.raw === null && legalCountry !== null && text.legalCountry(entry.id, entry.version) !== legalCountry)
           continue;
+        cursor = offsetText(entry.offset);
         rows.push({ id: entry.id, text: eventText.write(entry) });
       }
       return envelope(settings.nextIdOf === 'log' ? newest : cursor, cursor, rows);

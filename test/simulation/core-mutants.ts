@@ -169,6 +169,12 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     wrong: `return ${NEVER}ageMs >= STANDING_MS;`,
   },
   {
+    mistake: 'a fresh offset takes the place of ours after gapProof',
+    file: 'follow-events.ts',
+    right: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs };',
+    wrong: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs) };',
+  },
+  {
     mistake: 'a wrong date hides a gap',
     file: 'answer-time.ts',
     right: 'mostMs: Math.max(0, byUs, byProvider)',

@@ -23,6 +23,7 @@ export const MODEL_SETTINGS: CoreSettings = {
   drainLimitMs: 30_000,
   emptyCommitIntervalMs: 1_200_000,
   gapProofMs: 300_000,
+  offsetHoldMs: 86_400_000,
   tombstones: true,
   maxShrink: 0.05,
   shrinkAlwaysAllowed: 2,

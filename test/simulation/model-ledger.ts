@@ -28,6 +28,8 @@ export const MODEL_RETENTION_MS = 7 * 86_400_000;
 /** What the provider truly did. The oracle compares with this, and with nothing that the provider answered. */
 export class ModelLedger {
   readonly events: ModelEvent[] = [];
+  /** Whether events come later than the rows that they changed: then a state may step back until they have come. */
+  streamLags = false;
   readonly #states = new Map<bigint, ModelState[]>();
   /** Where each log began, and when. */
   readonly starts: { readonly offset: string; readonly atMs: number }[] = [];

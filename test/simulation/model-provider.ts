@@ -14,6 +14,8 @@ export interface ProviderTraits {
   readonly scanLimit: number;
   /** Whether the cursor moves over hidden positions; where it does not, an answer looks at all of the log. */
   readonly movesOverHidden: boolean;
+  /** How far the event log lags behind the list, whose start of the stream is that of the whole log. */
+  readonly streamLagMs: number;
   /** How far the list lags behind the event log, from 0 to this, differently each time. */
   readonly listLagMs: number;
   readonly expired: 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410;
@@ -73,6 +75,7 @@ export class ModelProvider {
 
   constructor(traits: ProviderTraits) {
     this.traits = traits;
+    this.ledger.streamLags = traits.streamLagMs > 0;
     this.#random = seededRandom(traits.seed);
     this.ledger.starts.push({ offset: `${WALL_MS}-0`, atMs: 0 });
     for (let index = 0; index < traits.instruments; index++) {
@@ -120,8 +123,16 @@ export class ModelProvider {
   /** Whether no event that is served now lies behind an offset. */
   isRead(since: string, atMs: number): boolean {
     return !this.#log.some(
-      (event) => !event.hidden && isBehind(event.offset, since) && !this.ledger.isDropped(event, atMs),
+      (event) =>
+        !event.hidden &&
+        isBehind(event.offset, since) &&
+        !this.ledger.isDropped(event, atMs) &&
+        this.#isShown(event, atMs),
     );
+  }
+
+  #isShown({ publishedMs }: ModelEvent, atMs: number): boolean {
+    return publishedMs + this.traits.streamLagMs <= atMs;
   }
 
   isExpired(since: string, atMs: number): boolean {
@@ -130,7 +141,8 @@ export class ModelProvider {
 
   events(since: string, atMs: number, isTrial: boolean): ModelStreamAnswer | { readonly status: number } | null {
     const fault = isTrial ? undefined : this.faults.events.shift();
-    const newest = this.newest();
+    const shown = this.#log.findLast((event) => this.#isShown(event, atMs));
+    const newest = shown?.offset ?? this.ledger.starts.at(-1)?.offset ?? '';
     // Of its answer it names the newest; an offset that lies behind all of the log shows the log's own all the same.
     const isOfLog = this.traits.nextIdOf === 'log' || isBehind(since, newest);
     const quiet = { events: [], next: since, nextId: isOfLog ? newest : since };
@@ -147,6 +159,7 @@ export class ModelProvider {
     let [next, scanned] = [since, 0];
     for (const event of this.#log) {
       if (!isBehind(event.offset, since) || this.ledger.isDropped(event, atMs)) continue;
+      if (!this.#isShown(event, atMs)) break;
       if (events.length === maxEvents || (scanLimit > 0 && scanned === scanLimit)) break;
       if (movesOverHidden || !event.hidden) next = event.offset;
       scanned += 1;

@@ -14,6 +14,7 @@ const scenario: Scenario = {
     limit: 2,
     maxEvents: 3,
     nextIdOf: 'log',
+    streamLagMs: 0,
     scanLimit: 0,
     movesOverHidden: true,
     listLagMs: 0,

@@ -43,6 +43,7 @@ const traits: fc.Arbitrary<ProviderTraits> = fc.record({
   nextIdOf: fc.constantFrom('log', 'answer'),
   scanLimit: fc.constantFrom(0, 0, 1, 2),
   movesOverHidden: fc.constantFrom(true, true, false),
+  streamLagMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 10 * 60_000, 3 * HOUR_MS, 20 * HOUR_MS),
   listLagMs: fc.constantFrom(0, 2_000, 4_900),
   walkIntervalMs: fc.constantFrom(HOUR_MS, 24 * HOUR_MS, 720 * HOUR_MS),
   expired: fc.constantFrom<ProviderTraits['expired'][]>('empty', 'emptyNewest', 'oldest', 400, 404, 410),

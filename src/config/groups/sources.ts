@@ -24,6 +24,11 @@ const maxEvents = setting(wholeNumber(1, 10_000), 'Events asked for per answer; 
 const following = {
   emptyCommitInterval: setting(duration('1s', '1d'), 'The offset of a quiet stream is committed this often.', '60s'),
   gapProof: setting(duration('1s', '1d'), 'How long a refused offset is asked for again before it is given up.', '5m'),
+  offsetHold: setting(
+    duration('12h', '4d'),
+    'How long a fresh offset waits beside one that stands still: longer than the event log ever lags.',
+    '24h',
+  ),
 };
 const pollInterval = (usual: string) =>
   setting(duration('100ms', '1d'), 'Pause between two answers of a stream that has no more.', usual);
@@ -52,14 +57,11 @@ const instrumentsSource = group({
   topics: ownTopics(
     group({ instruments: ownTopic('instruments'), 'instrument-events': ownTopic('instrument-events') }),
   ),
-}).transform(({ walkInterval, pollInterval, handoffMargin, drainLimit, emptyCommitInterval, gapProof, ...rest }) => ({
-  ...rest,
+}).transform(({ walkInterval, handoffMargin, drainLimit, ...rest }) => ({
+  ...inMilliseconds(rest),
   walkIntervalMs: walkInterval,
-  pollIntervalMs: pollInterval,
   handoffMarginMs: handoffMargin,
   drainLimitMs: drainLimit,
-  emptyCommitIntervalMs: emptyCommitInterval,
-  gapProofMs: gapProof,
 }));
 
 const eventsSource = group({
@@ -85,10 +87,18 @@ interface Followed {
   readonly pollInterval: number;
   readonly emptyCommitInterval: number;
   readonly gapProof: number;
+  readonly offsetHold: number;
 }
 
-function inMilliseconds<Given extends Followed>({ pollInterval, emptyCommitInterval, gapProof, ...rest }: Given) {
-  return { ...rest, pollIntervalMs: pollInterval, emptyCommitIntervalMs: emptyCommitInterval, gapProofMs: gapProof };
+function inMilliseconds<Given extends Followed>(given: Given) {
+  const { pollInterval, emptyCommitInterval, gapProof, offsetHold, ...rest } = given;
+  return {
+    ...rest,
+    pollIntervalMs: pollInterval,
+    emptyCommitIntervalMs: emptyCommitInterval,
+    gapProofMs: gapProof,
+    offsetHoldMs: offsetHold,
+  };
 }
 
 /** Each type of source adds its group here. */

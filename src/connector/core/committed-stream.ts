@@ -1,6 +1,7 @@
 import { ConnectorError } from '../../errors.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { AnswerTime } from './answer-time.ts';
+import type { HeldOffset } from './held-offset.ts';
 
 /** What the committed offset of every source says of its stream. */
 export interface CommittedStream {
@@ -12,6 +13,8 @@ export interface CommittedStream {
   readonly standingMs: number;
   /** When the stream had last answered before the gap that is suspected now; null when none is. */
   readonly gapSuspectedFromMs: number | null;
+  /** A fresh offset that waits beside ours, which stands still; null where none does. */
+  readonly held: HeldOffset | null;
   /** When gaps were healed within the last day. */
   readonly gapsHealedAtMs: readonly number[];
 }
@@ -21,7 +24,7 @@ export function writeCommittedStream(
   stream: CommittedStream & { readonly since: string | null },
   version: number,
 ): SourceOffset {
-  const { filter, since, serverDate, standingMs, gapSuspectedFromMs, gapsHealedAtMs } = stream;
+  const { filter, since, serverDate, standingMs, gapSuspectedFromMs, held, gapsHealedAtMs } = stream;
   return {
     version,
     filter,
@@ -31,6 +34,8 @@ export function writeCommittedStream(
     ownDate: isoDate(serverDate.ownMs),
     standingMs,
     gapSuspectedFrom: gapSuspectedFromMs === null ? null : isoDate(gapSuspectedFromMs),
+    heldSince: held === null ? null : held.since,
+    heldMs: held === null ? null : held.heldMs,
     gapsHealedAt: gapsHealedAtMs.length === 0 ? null : gapsHealedAtMs.map(isoDate).join(' '),
   };
 }
@@ -85,6 +90,7 @@ export function offsetFields(
     stream(dateKey = 'serverDate') {
       const date = read(dateKey, isDate);
       const suspectedFrom = readOr('gapSuspectedFrom', isDate, null);
+      const heldSince = readOr('heldSince', isText, null);
       const healedAt = readOr('gapsHealedAt', isDates, null);
       return {
         filter,
@@ -96,6 +102,7 @@ export function offsetFields(
         },
         standingMs: readOr('standingMs', isCount, 0),
         gapSuspectedFromMs: suspectedFrom === null ? null : Date.parse(suspectedFrom),
+        held: heldSince === null ? null : { since: heldSince, heldMs: readOr('heldMs', isCount, 0) },
         gapsHealedAtMs: healedAt === null ? [] : healedAt.split(' ').map((one) => Date.parse(one)),
       };
     },

@@ -9,6 +9,8 @@ export interface CoreSettings {
   readonly drainLimitMs: number;
   readonly emptyCommitIntervalMs: number;
   readonly gapProofMs: number;
+  /** How long a fresh offset is held beside one that stands still before it takes its place. */
+  readonly offsetHoldMs: number;
   /** Whether instruments that are gone are deleted from the topic. */
   readonly tombstones: boolean;
   /** The share of the topic that one walk may delete unasked. */

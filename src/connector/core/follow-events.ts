@@ -70,8 +70,8 @@ export function takeTrial(state: CoreState, taken: boolean, at: CoreContext): Ou
   return { state: { ...state, stream: { ...state.stream, proof, dueMs } }, commits: false };
 }
 
-function gapContext({ settings: { pollIntervalMs, gapProofMs }, nowMs }: CoreContext) {
-  return { nowMs, pollIntervalMs, gapProofMs };
+function gapContext({ settings: { pollIntervalMs, gapProofMs, offsetHoldMs }, nowMs }: CoreContext) {
+  return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs };
 }
 
 function reasonToWalk(
@@ -113,6 +113,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
       serverDate: time,
       standingMs: 0,
       gapSuspectedFromMs: null,
+      held: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
     },
     stream: {
@@ -124,6 +125,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
       dueMs: nowMs,
       takenMs: nowMs,
       servedMs: nowMs,
+      heldFromMs: null,
     },
   };
 }

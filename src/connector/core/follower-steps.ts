@@ -2,7 +2,14 @@ import type { AnswerTime } from './answer-time.ts';
 import type { FollowerAnswer, FollowerDecision, FollowerNotification } from './follower-messages.ts';
 import type { FollowerOffset } from './follower-offset.ts';
 import { healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
-import { confirmOffset, followStream, type OffsetAnswer, type Stream, streamAtStart } from './stream.ts';
+import {
+  confirmOffset,
+  followStream,
+  type OffsetAnswer,
+  type Stream,
+  type StreamPosition,
+  streamAtStart,
+} from './stream.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 
 /** The settings of a source that only follows a stream, as far as its decisions need them. Times in milliseconds. */
@@ -17,6 +24,8 @@ export interface FollowerSettings {
   readonly pollIntervalMs: number;
   readonly emptyCommitIntervalMs: number;
   readonly gapProofMs: number;
+  /** How long a fresh offset is held beside one that stands still before it takes its place. */
+  readonly offsetHoldMs: number;
 }
 
 /** All that moves on with a commit. */
@@ -51,6 +60,7 @@ export function beginAt(since: string | null, time: AnswerTime, { settings, nowM
       serverDate: time,
       standingMs: 0,
       gapSuspectedFromMs: null,
+      held: null,
       gapsHealedAtMs: [],
     },
     stream: streamAtStart(nowMs),
@@ -65,10 +75,15 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
     throw new Error(`Status ${answer.status} says nothing about an offset, and was handed over as its refusal.`);
   }
   const items = answer.kind === 'stream' ? answer.items : 0;
-  const position = { ...offset, since: shown(offset.since, at) };
+  const { held } = offset;
+  const position = {
+    ...offset,
+    since: shown(offset.since, at),
+    held: held && { ...held, since: shown(held.since, at) },
+  };
   const step = followStream(state.stream, position, asOffsetAnswer(answer, at), { ...gapContext(at), events: items });
   const taken = answer.kind === 'stream' && step.reading !== null ? answer : null;
-  const followed = { ...offset, ...step.position, since: unshown(step.position.since, at.settings) };
+  const followed = { ...offset, ...step.position, ...unshownPosition(step.position, at.settings) };
   let after: FollowerState = { ...state, stream: step.stream, offset: followed };
   const notifications: FollowerNotification[] = [];
   if (step.suspects) {
@@ -164,6 +179,7 @@ function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): F
       serverDate: time,
       standingMs: 0,
       gapSuspectedFromMs: null,
+      held: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
     },
     stream: {
@@ -175,6 +191,7 @@ function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): F
       dueMs: at.nowMs,
       takenMs: at.nowMs,
       servedMs: at.nowMs,
+      heldFromMs: null,
     },
   };
 }
@@ -193,8 +210,8 @@ function isEmptyCommitDue(before: FollowerState, time: AnswerTime, { settings, n
   return stream.takenMs === null && silentMs >= settings.emptyCommitIntervalMs;
 }
 
-function gapContext({ settings: { pollIntervalMs, gapProofMs }, nowMs }: FollowerContext) {
-  return { nowMs, pollIntervalMs, gapProofMs };
+function gapContext({ settings: { pollIntervalMs, gapProofMs, offsetHoldMs }, nowMs }: FollowerContext) {
+  return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs };
 }
 
 function asOffsetAnswer(answer: Streamed, at: FollowerContext): OffsetAnswer {
@@ -211,6 +228,13 @@ function asOffsetAnswer(answer: Streamed, at: FollowerContext): OffsetAnswer {
 function shown(since: string | null, { settings }: FollowerContext): string {
   if (since === null) return '';
   return settings.begins === 'withoutOffset' ? `=${since}` : since;
+}
+
+function unshownPosition({ since, held }: StreamPosition, settings: FollowerSettings) {
+  return {
+    since: unshown(since, settings),
+    held: held && { ...held, since: unshown(held.since, settings) ?? '' },
+  };
 }
 
 /** An offset as the provider knows it, of one that was shown. */

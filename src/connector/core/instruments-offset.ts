@@ -101,6 +101,7 @@ export function firstOffset(
     walkAllowShrink: null,
     counts: NO_COUNTS,
     gapSuspectedFromMs: null,
+    held: null,
     gapsHealedAtMs: [],
   };
   return beginWalk(nothing, time, { walkRequest, walkAllowShrink: null });

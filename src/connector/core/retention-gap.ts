@@ -9,8 +9,9 @@ import { compareStreamOffsets } from './stream-offset.ts';
  * same sign again. E is older than the last of these, so whatever our offset could still have served is not lost.
  *
  * An offset that stands still, since all is filtered out, grows as old as one of which nothing was asked, and a provider
- * may answer it with nothing for ever once it has expired. So it is replaced long before that, by one such round: E is
- * kept for the time of a proof, in which our offset still answers nothing; then nothing lies between the two.
+ * may answer it with nothing for ever once it has expired. So it is replaced long before that: after one such round E is
+ * held beside ours for a day, in which ours is asked as ever. It still answers nothing then: so nothing lies between the
+ * two, unless the event log lags the list, which gave E, by more than that day.
  */
 
 const HOUR_MS = 3_600_000;
@@ -156,7 +157,7 @@ const TABLE: Table = {
   wantsAgain: {
     healthy: forget,
     sign: ifSame((proof, _, { nowMs, gapProofMs }) => {
-      if (proof.sign === 'standing') return nowMs - proof.startMs < gapProofMs ? proof : { ...proof, phase: 'proven' };
+      if (proof.sign === 'standing') return { ...proof, phase: 'proven' };
       const rounds = proof.rounds + 1;
       const firstMs = proof.rounds === 0 ? nowMs : proof.firstMs;
       const isProven = rounds >= ROUNDS_OF_PROOF && nowMs - firstMs >= gapProofMs;

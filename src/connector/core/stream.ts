@@ -1,4 +1,5 @@
 import { type AnswerTime, timeBetween } from './answer-time.ts';
+import { type HeldOffset, heldForMs, holdOffset } from './held-offset.ts';
 import {
   type GapInput,
   type GapProof,
@@ -27,6 +28,8 @@ export interface Stream {
   readonly takenMs: number | null;
   /** When our offset was last known to be one that is served: it moved, or was a fresh start. Null before the first answer. */
   readonly servedMs: number | null;
+  /** When the fresh offset came that is held beside ours; null where none is, or before the first answer. */
+  readonly heldFromMs: number | null;
   /** When it is to be asked next. */
   readonly dueMs: number;
   /** How many answers in a row were discarded or refused. */
@@ -58,6 +61,8 @@ export interface StreamPosition {
   readonly standingMs: number;
   /** When the stream had last answered before the gap that is suspected; null when none is. */
   readonly gapSuspectedFromMs: number | null;
+  /** Null where our offset moves, or has not stood still for long. */
+  readonly held: HeldOffset | null;
 }
 
 /** What was answered to our offset: an answer, or a refusal. */
@@ -80,7 +85,10 @@ export interface StreamStep {
   readonly suspects: boolean;
   /** How long ago our offset was known to be one that is served. */
   readonly ageMs: number;
-  /** Whether a fresh offset takes the place of one that stood still; lives that are too short to commit it would add up. */
+  /**
+   * Whether a fresh offset is held from now on, or takes the place of ours, which stood still; lives that are too short
+   * to commit it would add up.
+   */
   readonly renews: boolean;
 }
 
@@ -96,6 +104,7 @@ export function streamAtStart(nowMs: number): Stream {
     answeredMs: null,
     takenMs: null,
     servedMs: null,
+    heldFromMs: null,
     dueMs: nowMs,
     discarded: 0,
     caughtUp: false,
@@ -115,6 +124,7 @@ export function followStream(
     readonly nowMs: number;
     readonly pollIntervalMs: number;
     readonly gapProofMs: number;
+    readonly offsetHoldMs: number;
     /** How many the answer holds. */
     readonly events: number;
   },
@@ -129,11 +139,14 @@ export function followStream(
   // An offset that moves on is served: whatever was suspected, the provider still knows it.
   const gapSuspectedFromMs = reading === 'moved' ? null : suspectedFrom;
   const isSuspected = gapSuspectedFromMs !== null;
-  const input = gapInput(reading, since, answer, { isSuspected, ageMs });
+  const heldMs = heldForMs(position, stream.heldFromMs, { time: answer.time, nowMs });
+  const input = gapInput(reading, since, answer, { isSuspected, ageMs, isHeld: heldMs !== null });
   const weighed = weighGap(stream.proof, input, at);
-  const renewed = weighed.phase === 'proven' && weighed.sign === 'standing' ? weighed.start : null;
-  const proof = renewed === null ? weighed : NO_PROOF;
-  const isFresh = reading === 'moved' || renewed !== null;
+  const answered = reading === 'moved' ? 'moved' : input.kind === 'healthy' ? 'nothing' : 'doubt';
+  const { held, begins, replacement } = holdOffset(position.held, weighed, answered, { ...at, heldMs });
+  const proof = begins ? NO_PROOF : weighed;
+  // One that takes our place is as old as it was held.
+  const servedAgoMs = reading === 'moved' ? 0 : (replacement?.heldMs ?? ageMs);
   const discarded = taken === null ? stream.discarded + 1 : 0;
   const goesOn = taken !== null && answer.kind === 'events' && namesMore(answer);
   const namesEnd = stream.namesEnd || goesOn;
@@ -144,7 +157,8 @@ export function followStream(
     stream: {
       answeredMs: nowMs,
       takenMs: taken === null ? stream.takenMs : nowMs,
-      servedMs: isFresh ? nowMs : nowMs - ageMs,
+      servedMs: nowMs - servedAgoMs,
+      heldFromMs: held === null ? null : nowMs - held.heldMs,
       dueMs: nowMs + Math.min(at.pollIntervalMs, pauseMs(discarded, run)),
       discarded,
       caughtUp: isAtEnd && !isOffsetInDoubt(proof),
@@ -157,16 +171,17 @@ export function followStream(
       taken === null || answer.kind === 'refused'
         ? { ...position, gapSuspectedFromMs }
         : {
-            since: renewed ?? answer.next,
+            since: replacement?.since ?? answer.next,
             serverDate: answer.time,
-            standingMs: isFresh ? 0 : ageMs,
+            standingMs: servedAgoMs,
             gapSuspectedFromMs,
+            held,
           },
     reading: taken,
     discarded: input.kind === 'sign' && input.sign !== 'standing' ? input.sign : null,
     suspects,
     ageMs,
-    renews: renewed !== null,
+    renews: begins || replacement !== null,
   };
 }
 
@@ -174,13 +189,13 @@ function gapInput(
   reading: StreamReading | 'refused',
   since: string,
   answer: OffsetAnswer,
-  { isSuspected, ageMs }: { readonly isSuspected: boolean; readonly ageMs: number },
+  { isSuspected, ageMs, isHeld }: { readonly isSuspected: boolean; readonly ageMs: number; readonly isHeld: boolean },
 ): GapInput {
   if (reading === 'moved') return { kind: 'healthy' };
   if (reading !== 'quiet') return { kind: 'sign', sign: reading };
   if (answer.kind === 'events' && isNewestLower(since, answer)) return { kind: 'sign', sign: 'lower' };
   if (isSuspected) return { kind: 'sign', sign: 'quiet' };
-  return isStanding(ageMs) ? { kind: 'sign', sign: 'standing' } : { kind: 'healthy' };
+  return isStanding(ageMs) && !isHeld ? { kind: 'sign', sign: 'standing' } : { kind: 'healthy' };
 }
 
 /**
@@ -204,14 +219,14 @@ export function isReadingOn({ run }: Stream): boolean {
 }
 
 /** The offset and its stream after a fresh start that turned out to be our offset: it is served, and there is no gap. */
-export function confirmOffset<Offset extends Pick<StreamPosition, 'standingMs' | 'gapSuspectedFromMs'>>(
+export function confirmOffset<Offset extends Pick<StreamPosition, 'standingMs' | 'gapSuspectedFromMs' | 'held'>>(
   stream: Stream,
   offset: Offset,
   nowMs: number,
 ): { readonly stream: Stream; readonly offset: Offset } {
   return {
-    stream: { ...stream, servedMs: nowMs },
-    offset: { ...offset, standingMs: 0, gapSuspectedFromMs: null },
+    stream: { ...stream, servedMs: nowMs, heldFromMs: null },
+    offset: { ...offset, standingMs: 0, gapSuspectedFromMs: null, held: null },
   };
 }
 

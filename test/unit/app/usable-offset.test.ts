@@ -20,7 +20,15 @@ sources:
 });
 const time = { dateMs: 0, from: 'provider', ownMs: 0 } as const;
 const follower = (filter: string, since: string | null) =>
-  writeFollowerOffset({ filter, since, serverDate: time, standingMs: 0, gapSuspectedFromMs: null, gapsHealedAtMs: [] });
+  writeFollowerOffset({
+    filter,
+    since,
+    serverDate: time,
+    standingMs: 0,
+    gapSuspectedFromMs: null,
+    held: null,
+    gapsHealedAtMs: [],
+  });
 
 function source(name: string) {
   const found = sources.find((one) => one.name === name);

@@ -29,6 +29,7 @@ function rightLog(pages: number): WalkLog {
       walkAllowShrink: null,
       counts: { ...NO_COUNTS, pages: page, rows: page * PAGE, added: page * PAGE },
       gapSuspectedFromMs: null,
+      held: null,
       gapsHealedAtMs: [],
     };
   });

@@ -18,6 +18,7 @@ export const SETTINGS: CoreSettings = {
   drainLimitMs: 30_000,
   emptyCommitIntervalMs: 60_000,
   gapProofMs: 300_000,
+  offsetHoldMs: DAY_MS,
   tombstones: true,
   maxShrink: 0.05,
   shrinkAlwaysAllowed: 20,

@@ -15,6 +15,7 @@ export const EVENTS: FollowerSettings = {
   pollIntervalMs: POLL_MS,
   emptyCommitIntervalMs: 60_000,
   gapProofMs: 300_000,
+  offsetHoldMs: DAY_MS,
 };
 export const CHECKS: FollowerSettings = { ...EVENTS, filter: 'all', begins: 'withoutOffset' };
 
@@ -25,6 +26,7 @@ export const offsetAt = (settings: FollowerSettings, since: string | null, dateM
   serverDate: provider(dateMs),
   standingMs: 0,
   gapSuspectedFromMs: null,
+  held: null,
   gapsHealedAtMs: [],
 });
 

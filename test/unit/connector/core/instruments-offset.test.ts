@@ -23,6 +23,7 @@ const offset: InstrumentsOffset = {
   walkAllowShrink: 40,
   counts: { ...NO_COUNTS, pages: 2, rows: 2_000, corrected: 7, reEncoded: 1 },
   gapSuspectedFromMs: 1_699_000_000_000,
+  held: { since: '9-9', heldMs: 3_600_000 },
   gapsHealedAtMs: [1_699_999_100_000, 1_699_999_200_000],
 };
 
@@ -31,7 +32,7 @@ const read = (raw: Parameters<typeof readInstrumentsOffset>[0]) => readInstrumen
 test('an offset comes back as it was written, through JSON too', () => {
   assert.deepEqual(read(JSON.parse(JSON.stringify(writeInstrumentsOffset(offset)))), offset);
   const plain = { ...offset, walkCursor: null, walkRequest: null, walkAllowShrink: null, gapSuspectedFromMs: null };
-  const without = { ...plain, gapsHealedAtMs: [] };
+  const without = { ...plain, held: null, gapsHealedAtMs: [] };
   assert.deepEqual(read(JSON.parse(JSON.stringify(writeInstrumentsOffset(without)))), without);
 });
 

@@ -15,6 +15,7 @@ const SETTINGS = {
   drainLimitMs: 1_000,
   emptyCommitIntervalMs: HOUR_MS,
   gapProofMs: 60_000,
+  offsetHoldMs: 86_400_000,
   tombstones: true,
   maxShrink: 0.05,
   shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED,

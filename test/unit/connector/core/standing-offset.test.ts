@@ -15,7 +15,7 @@ function standing(settings: typeof EVENTS): Scene {
   return scene;
 }
 
-test('an offset that stands still is replaced by a fresh one behind which it had answered nothing for long', () => {
+test('an offset that stands still is replaced by a fresh one that was held for a day, in which it answered nothing', () => {
   const source = drive({});
   source.stream();
   source.ms += 6 * HOUR_MS;
@@ -25,13 +25,15 @@ test('an offset that stands still is replaced by a fresh one behind which it had
   assert.deepEqual(source.next(), { kind: 'trial', since: '80-0' });
   source.answer({ kind: 'trial', taken: true });
   // The newest events may reach us later than a fresh start does, so ours is asked until that can no longer be.
-  for (let waitedMs = 0; waitedMs < SETTINGS.gapProofMs; waitedMs += SETTINGS.pollIntervalMs) {
+  const pollMs = HOUR_MS / 2;
+  for (let waitedMs = 0; waitedMs < SETTINGS.offsetHoldMs; waitedMs += pollMs) {
     assert.equal(source.core.offset?.since, '5-5');
-    source.ms += SETTINGS.pollIntervalMs;
+    source.ms += pollMs;
     source.stream();
   }
   const { offset } = source.core;
-  assert.deepEqual([offset?.since, offset?.standingMs, offset?.gapsHealedAtMs], ['80-0', 0, []]);
+  // It is as old as it was held, and so another one is asked for at once.
+  assert.deepEqual([offset?.since, offset?.standingMs, offset?.gapsHealedAtMs], ['80-0', SETTINGS.offsetHoldMs, []]);
 });
 
 test('it is committed at once, and nobody is told, since nothing is lost', () => {
@@ -40,9 +42,11 @@ test('it is committed at once, and nobody is told, since nothing is lost', () =>
   scene.take({ kind: 'trial', taken: true });
   // An answer of ours comes as ever; nothing is asked twice.
   assert.equal(scene.next().kind, 'wait');
-  scene.pass(EVENTS.gapProofMs - 1).take(QUIET);
+  const beside = scene.pass(POLL_MS).take(QUIET);
+  assert.deepEqual([beside.offset?.since, beside.offset?.held], ['5-0', { since: '80-0', heldMs: POLL_MS }]);
+  scene.pass(EVENTS.offsetHoldMs - POLL_MS - 1).take(QUIET);
   const { offset, notifications, writes } = scene.pass(1).take(QUIET);
-  assert.deepEqual([offset?.since, notifications, writes], ['80-0', [], false]);
+  assert.deepEqual([offset?.since, offset?.held, notifications, writes], ['80-0', null, [], false]);
   assert.deepEqual(scene.pass(POLL_MS).next(), { kind: 'stream', since: '80-0' });
 });
 
@@ -50,9 +54,41 @@ test('an offset that moves meanwhile stays ours', () => {
   const scene = standing(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
   scene.take({ kind: 'trial', taken: true });
-  scene.pass(POLL_MS).take({ items: 1, next: '79-0' });
-  scene.pass(EVENTS.gapProofMs).take({ next: '79-0' });
+  scene.pass(POLL_MS).take(QUIET);
+  // The event log lags: what lies between the two comes hours later.
+  scene.pass(20 * HOUR_MS).take({ items: 1, next: '79-0' });
+  assert.equal(scene.core.offset?.held, null);
+  scene.pass(EVENTS.offsetHoldMs).take({ next: '79-0' });
   assert.equal(scene.core.offset?.since, '79-0');
+});
+
+test('how long a fresh offset was held survives a restart, by the clock that says less', () => {
+  const scene = standing(EVENTS);
+  scene.take({ kind: 'start', since: '80-0' });
+  scene.take({ kind: 'trial', taken: true });
+  scene.pass(POLL_MS).take(QUIET);
+  const { offset: committed } = scene.pass(10 * HOUR_MS).take(QUIET);
+  assert.equal(committed?.held?.heldMs, 10 * HOUR_MS + POLL_MS);
+  const sinceAfter = (byProviderMs: number, byUsMs: number) => {
+    const again = new Scene(EVENTS, committed, scene.dateMs + byUsMs);
+    const time = { dateMs: scene.dateMs + byProviderMs, from: 'provider', ownMs: scene.dateMs + byUsMs } as const;
+    again.take({ ...QUIET, time });
+    return again.core.offset?.since;
+  };
+  assert.equal(sinceAfter(14 * HOUR_MS, 14 * HOUR_MS), '80-0');
+  assert.equal(sinceAfter(13 * HOUR_MS, 14 * HOUR_MS), '5-0');
+  assert.equal(sinceAfter(14 * HOUR_MS, 13 * HOUR_MS), '5-0');
+});
+
+test('a doubt about our offset puts the fresh one off, and an answer without one lets it take the place', () => {
+  const scene = standing(EVENTS);
+  scene.take({ kind: 'start', since: '80-0' });
+  scene.take({ kind: 'trial', taken: true });
+  scene.pass(POLL_MS).take(QUIET);
+  scene.pass(EVENTS.offsetHoldMs).take({ next: '5-0', nextId: '4-0' });
+  assert.equal(scene.core.offset?.since, '5-0');
+  scene.pass(POLL_MS).take(QUIET);
+  assert.equal(scene.core.offset?.since, '80-0');
 });
 
 test('a fresh start that is ours is as good; one that lies before ours, or is refused, is asked for again in an hour', () => {
@@ -81,12 +117,15 @@ test('pre-trade checks go on from the newest offset that is named, never from on
   scene.take({ kind: 'start', since: '1-0', newest: '80-0' });
   assert.deepEqual(scene.next(), { kind: 'trial', since: '80-0' });
   scene.take({ kind: 'trial', taken: true });
-  const { offset, notifications } = scene.pass(CHECKS.gapProofMs).take(QUIET);
+  scene.pass(POLL_MS).take(QUIET);
+  assert.deepEqual(scene.core.offset?.held, { since: '80-0', heldMs: POLL_MS });
+  const { offset, notifications } = scene.pass(CHECKS.offsetHoldMs).take(QUIET);
   assert.deepEqual([offset?.since, notifications], ['80-0', []]);
 
   const unnamed = standing(CHECKS);
   unnamed.take({ kind: 'start', since: '1-0' });
-  unnamed.pass(CHECKS.gapProofMs).take(QUIET);
+  unnamed.pass(POLL_MS).take(QUIET);
+  unnamed.pass(CHECKS.offsetHoldMs).take(QUIET);
   assert.equal(unnamed.core.offset?.since, '5-0');
 
   const ours = standing(CHECKS);

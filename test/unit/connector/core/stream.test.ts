@@ -65,6 +65,7 @@ const position = (gapSuspectedFromMs: number | null = null) => ({
   serverDate: answerTime(DAY_MS, DAY_MS),
   standingMs: 0,
   gapSuspectedFromMs,
+  held: null,
 });
 
 function follow(given: StreamAnswer | 'refused', options: { events?: number; awayMs?: number; from?: number } = {}) {
@@ -74,6 +75,7 @@ function follow(given: StreamAnswer | 'refused', options: { events?: number; awa
     nowMs: 1_000,
     pollIntervalMs: 30_000,
     gapProofMs: 300_000,
+    offsetHoldMs: DAY_MS,
     events: options.events ?? 0,
   });
 }
@@ -111,7 +113,13 @@ function readOn(counts: readonly number[], newest: (at: number) => string | null
   return counts.map((events, at) => {
     const next = events === 0 ? place.since : `6-${at}`;
     const told: OffsetAnswer = { kind: 'events', time, next, nextId: newest(at) ?? next };
-    const step = followStream(stream, place, told, { nowMs: 0, pollIntervalMs: 30_000, gapProofMs: 300_000, events });
+    const step = followStream(stream, place, told, {
+      nowMs: 0,
+      pollIntervalMs: 30_000,
+      gapProofMs: 300_000,
+      offsetHoldMs: DAY_MS,
+      events,
+    });
     [stream, place] = [step.stream, step.position];
     return [step.stream.dueMs, step.stream.caughtUp] as const;
   });
@@ -146,7 +154,7 @@ test('answers that are not taken are asked for ever more seldom, down to the int
   for (let n = 0; n < 6; n++) {
     pauses.push(stream.dueMs - 1_000);
     const time = answerTime(DAY_MS, DAY_MS);
-    const at = { nowMs: 1_000, pollIntervalMs: 30_000, gapProofMs: 300_000, events: 0 };
+    const at = { nowMs: 1_000, pollIntervalMs: 30_000, gapProofMs: 300_000, offsetHoldMs: DAY_MS, events: 0 };
     stream = followStream(stream, position(), { kind: 'refused', time }, at).stream;
   }
   assert.deepEqual(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000]);
@@ -195,7 +203,7 @@ function quietLife(committed: StreamPosition) {
   let place = committed;
   return (nowMs: number, providerMs: number, ownMs: number) => {
     const told: OffsetAnswer = { kind: 'events', time: answerTime(providerMs, ownMs), ...answer('5-5', '9-9') };
-    const at = { nowMs, pollIntervalMs: 30_000, gapProofMs: 300_000, events: 0 };
+    const at = { nowMs, pollIntervalMs: 30_000, gapProofMs: 300_000, offsetHoldMs: DAY_MS, events: 0 };
     const step = followStream(stream, place, told, at);
     [stream, place] = [step.stream, step.position];
     return step;

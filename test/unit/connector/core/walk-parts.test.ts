@@ -128,6 +128,7 @@ const settings: CoreSettings = {
   drainLimitMs: 1,
   emptyCommitIntervalMs: 1,
   gapProofMs: 1,
+  offsetHoldMs: 1,
   tombstones: true,
   maxShrink: 0.05,
   shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED,

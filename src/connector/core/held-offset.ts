@@ -1,0 +1,53 @@
+import { type AnswerTime, timeBetween } from './answer-time.ts';
+import type { GapProof } from './retention-gap.ts';
+
+/** A fresh offset of the stream that waits beside ours, which stands still. */
+export interface HeldOffset {
+  readonly since: string;
+  /** How long it had been held when the stream last answered. */
+  readonly heldMs: number;
+}
+
+/** What one more answer to our offset means for the one that is held beside it. */
+export interface Holding {
+  /** Null when none is, or no more. */
+  readonly held: HeldOffset | null;
+  /** It is held from now on. */
+  readonly begins: boolean;
+  /** The one that takes the place of ours; null when none does. */
+  readonly replacement: HeldOffset | null;
+}
+
+/**
+ * For how long it has been held, `heldFromMs` by the monotonic clock; null where none is. Across a restart as little as
+ * either clock says: one that takes our place too early loses events.
+ */
+export function heldForMs(
+  { held, serverDate }: { readonly held: HeldOffset | null; readonly serverDate: AnswerTime },
+  heldFromMs: number | null,
+  at: { readonly time: AnswerTime; readonly nowMs: number },
+): number | null {
+  if (held === null) return null;
+  const ms = heldFromMs === null ? held.heldMs + timeBetween(serverDate, at.time).leastMs : at.nowMs - heldFromMs;
+  return Math.round(ms);
+}
+
+/**
+ * A fresh offset is held once a round of proof found that ours still answers nothing. It takes our place after
+ * `offsetHoldMs` in which ours has answered nothing all the while: an event log that lags by less has shown by then
+ * whatever lies between the two. `answered`: what our offset was answered; `doubt` when anything speaks against it.
+ */
+export function holdOffset(
+  held: HeldOffset | null,
+  { phase, sign, start, startMs }: GapProof,
+  answered: 'moved' | 'nothing' | 'doubt',
+  at: { readonly heldMs: number | null; readonly nowMs: number; readonly offsetHoldMs: number },
+): Holding {
+  if (answered === 'moved') return { held: null, begins: false, replacement: null };
+  if (phase === 'proven' && sign === 'standing' && start !== null) {
+    return { held: { since: start, heldMs: Math.round(at.nowMs - startMs) }, begins: true, replacement: null };
+  }
+  const still = held === null || at.heldMs === null ? null : { ...held, heldMs: at.heldMs };
+  const isOver = answered === 'nothing' && still !== null && still.heldMs >= at.offsetHoldMs;
+  return { held: isOver ? null : still, begins: false, replacement: isOver ? still : null };
+}
