@@ -58,14 +58,14 @@ const OVERVIEW: readonly Panel[] = [
     description: 'About the refresh interval when all is well.',
     unit: 's',
     stat: { orange: 300, red: 3_600 },
-    queries: [[`max(spconnect_prices_age_p99_seconds{${J}})`, 'p99']],
+    queries: [[`max by (price) (spconnect_prices_age_p99_seconds{${J}})`, '{{price}}']],
   },
   {
     title: 'Prices overdue',
     description: 'Instruments that were not priced for one and a half refresh intervals.',
     unit: 'short',
     stat: { orange: 1, red: 100 },
-    queries: [[`sum(spconnect_prices_overdue{${J}})`, 'overdue']],
+    queries: [[`sum by (price) (spconnect_prices_overdue{${J}})`, '{{price}}']],
   },
 ];
 
@@ -238,20 +238,20 @@ const PROVIDER: readonly Panel[] = [
 
 const PRICES: readonly Panel[] = [
   {
-    title: 'Age of the newest snapshots',
+    title: 'Age of the newest prices',
     description: 'Over all instruments that were priced since the start.',
     unit: 's',
     queries: [
-      [`max(spconnect_prices_age_p50_seconds{${J}})`, 'p50'],
-      [`max(spconnect_prices_age_p99_seconds{${J}})`, 'p99'],
-      [`max(spconnect_prices_age_max_seconds{${J}})`, 'oldest'],
+      [`max by (price) (spconnect_prices_age_p50_seconds{${J}})`, '{{price}} p50'],
+      [`max by (price) (spconnect_prices_age_p99_seconds{${J}})`, '{{price}} p99'],
+      [`max by (price) (spconnect_prices_age_max_seconds{${J}})`, '{{price}} oldest'],
     ],
   },
   {
     title: 'Instruments by age',
     description: 'How many are at most this many seconds old.',
     unit: 'short',
-    queries: [[`sum by (at_most_seconds) (spconnect_prices_by_age{${J}})`, '{{at_most_seconds}} s']],
+    queries: [[`sum by (price, at_most_seconds) (spconnect_prices_by_age{${J}})`, '{{price}}: {{at_most_seconds}} s']],
   },
   {
     title: 'Without a fresh price',
@@ -259,8 +259,8 @@ const PRICES: readonly Panel[] = [
       'Overdue is ours or the provider’s slowness; failing is what the provider refuses; pulled is the market.',
     unit: 'short',
     queries: [
-      [`sum(spconnect_prices_overdue{${J}})`, 'overdue'],
-      [`sum by (problem) (spconnect_prices_failing{${J}})`, 'failing: {{problem}}'],
+      [`sum by (price) (spconnect_prices_overdue{${J}})`, '{{price}} overdue'],
+      [`sum by (price, problem) (spconnect_prices_failing{${J}})`, '{{price}} failing: {{problem}}'],
       [`sum(spconnect_prices_pulled{${J}})`, 'quoting inactive'],
     ],
   },
@@ -304,7 +304,8 @@ const PRICES: readonly Panel[] = [
     unit: 'short',
     queries: [
       [`sum(spconnect_prices_instruments{${J}})`, 'to be priced'],
-      [`sum(spconnect_prices_priced{${J}})`, 'priced'],
+      [`sum by (price) (spconnect_prices_priced{${J}})`, '{{price}} priced'],
+      [`sum(spconnect_prices_unreadable_instruments{${J}})`, 'cannot be read'],
     ],
   },
   {
@@ -321,6 +322,15 @@ const PRICES: readonly Panel[] = [
     queries: [
       [increase('spconnect_prices_writer_lost_total', 'code', J), 'writer lost: {{code}}'],
       [increase('spconnect_prices_attempts_failed_total', 'code', J), 'not joined: {{code}}'],
+    ],
+  },
+  {
+    title: 'Tombstones and unreadable records',
+    description: 'Prices that were taken away, by why; and records on our topics that were passed over.',
+    unit: 'short',
+    queries: [
+      [increase('spconnect_prices_tombstones_total', 'reason', J), 'taken away: {{reason}}'],
+      [increase('spconnect_prices_unreadable_records_total', 'reason', J), 'unreadable: {{reason}}'],
     ],
   },
   {

@@ -56,7 +56,9 @@ export interface PriceProcessorParts {
 export async function runPriceProcessor(parts: PriceProcessorParts): Promise<never> {
   const { settings, topics, report, kafka, registry, clock, random, events, signal } = parts;
   const { prefix, prices } = settings;
-  const kinds = askedKinds(prices);
+  const [first, ...others] = askedKinds(prices);
+  if (first === undefined) throw new TypeError('No kind of prices is asked for.');
+  const kinds = [first, ...others] as const;
   const topicOfKind = (kind: PriceKind) => topics[PRICE_TOPICS[kind]];
   if (parts.marketHttp === null) throw new TypeError('Without marketData.url there is nobody to ask for prices.');
   const { marketHttp } = parts;

@@ -2,7 +2,7 @@ import type { TargetState } from '../connector/source-state.ts';
 import type { SourceTarget } from '../connector/source-target.ts';
 import type { Freshness, ProcessorEvents } from '../observability/processor-events.ts';
 import type { Clock } from '../support/clock.ts';
-import type { ProcessorStatus, TaskState } from './status.ts';
+import type { ProcessorStatus, ShownFreshness, TaskState } from './status.ts';
 
 export interface StatusProcessorOptions {
   readonly name: string;
@@ -83,7 +83,6 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
     },
     status() {
       const wanted = target().state;
-      const { ages: _, ...fresh } = freshness?.() ?? { ages: null };
       return {
         ...known,
         name,
@@ -92,7 +91,7 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
         partitions: [...partitions.values()],
         assigned,
         writerTrouble: writerTroubles.values().next().value ?? null,
-        freshness: 'instruments' in fresh ? fresh : null,
+        freshness: freshness === null ? null : shownFreshness(freshness()),
         written: { ...written },
       };
     },
@@ -103,4 +102,8 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
 function taskOf(wanted: TargetState, task: TaskState): TaskState {
   if (wanted === 'running' || task === 'failed') return task;
   return wanted === 'paused' ? 'paused' : 'unassigned';
+}
+
+function shownFreshness({ ages: _, kinds, ...fresh }: Freshness): ShownFreshness {
+  return { ...fresh, kinds: kinds.map(({ ages: __, ...kind }) => kind) };
 }

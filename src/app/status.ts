@@ -1,6 +1,6 @@
 import type { TargetState } from '../connector/source-state.ts';
 import type { NOTIFICATION_KINDS } from '../observability/connector-events.ts';
-import type { Freshness } from '../observability/processor-events.ts';
+import type { Freshness, KindFreshness } from '../observability/processor-events.ts';
 
 /** How this process is, as JSON at `/status.json` and as the status page. Instants are ISO 8601, in UTC. */
 export interface Status {
@@ -97,6 +97,10 @@ export interface Written {
   readonly deadLetters: number;
 }
 
+/** Without the histograms. */
+type ShownKind = Omit<KindFreshness, 'ages'>;
+export type ShownFreshness = Omit<Freshness, 'ages' | 'kinds'> & { readonly kinds: readonly ShownKind[] };
+
 export interface ProcessorStatus {
   readonly name: string;
   readonly wanted: TargetState;
@@ -110,7 +114,7 @@ export interface ProcessorStatus {
   /** Why the writer of a partition was lost and is not open again yet; null when none is. */
   readonly writerTrouble: string | null;
   /** Null until the processor has started. */
-  readonly freshness: Omit<Freshness, 'ages'> | null;
+  readonly freshness: ShownFreshness | null;
   readonly lastBatchAt: string | null;
   readonly trouble: Trouble | null;
   readonly written: { readonly records: number; readonly deadLetters: number };

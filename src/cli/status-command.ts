@@ -82,9 +82,17 @@ function sourceRow(source: SourceStatus, now: string): string[] {
 
 function processorRow(processor: ProcessorStatus, now: string): string[] {
   const { name, lastBatchAt, freshness } = processor;
-  const far =
-    freshness === null ? '' : `${freshness.priced} of ${freshness.instruments} priced, ${freshness.overdue} overdue`;
+  const far = freshness === null ? '' : freshnessText(freshness);
   return [name, stateOf(processor), lastBatchAt === null ? 'none yet' : ago(lastBatchAt, now), far];
+}
+
+/** The first kind stands for what is priced; another one says its name. */
+function freshnessText({ instruments, unreadable, kinds }: NonNullable<ProcessorStatus['freshness']>): string {
+  const texts = kinds.map(({ kind, priced, overdue }, at) => {
+    const text = `${priced} of ${instruments} priced, ${overdue} overdue`;
+    return at === 0 ? text : `${kind}: ${text}`;
+  });
+  return [...texts, ...(unreadable > 0 ? [`${unreadable} unreadable`] : [])].join('; ');
 }
 
 function stateOf({ wanted, task }: Pick<SourceStatus, 'wanted' | 'task'>): string {

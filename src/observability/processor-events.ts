@@ -164,23 +164,31 @@ export interface InstrumentFailing {
  */
 export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch' | 'unusable' | 'none';
 
-/** How fresh the newest snapshots are, over all partitions that this process prices. */
-export interface Freshness {
-  /** Instruments with an isin, whose prices this process follows. */
-  readonly instruments: number;
-  /** Of them those that this process has priced since they were assigned to it; ages are theirs. */
+/** How fresh the prices of one kind are, over all partitions that this process prices. */
+export interface KindFreshness {
+  readonly kind: Kind;
+  /** Instruments that this process has priced since their partition was assigned to it; ages are theirs. */
   readonly priced: number;
   readonly ageP50Ms: number;
   readonly ageP99Ms: number;
   readonly ageMaxMs: number;
   /** How many ages are at most this many milliseconds; the bounds ascend, the last is infinite. */
   readonly ages: readonly { readonly atMostMs: number; readonly instruments: number }[];
-  /** Instruments, failing ones aside, whose snapshot (or, without one, their arrival) is older than one and a half intervals. */
+  /** Instruments, failing ones aside, whose price (or, without one, their arrival) is older than one and a half intervals. */
   readonly overdue: number;
   /** Instruments whose newest snapshot says that quoting is inactive. */
   readonly pulled: number;
   /** Instruments whose last tries failed, by problem. */
   readonly failing: Readonly<Record<string, number>>;
+}
+
+/** How fresh the prices are: of the first kind, which answers new instruments, and of each. */
+export interface Freshness extends KindFreshness {
+  readonly kinds: readonly KindFreshness[];
+  /** Instruments with an isin, whose prices this process follows. */
+  readonly instruments: number;
+  /** Instruments whose newest record cannot be read: they are not priced. */
+  readonly unreadable: number;
   /** Records of instruments that were read and are not answered yet. */
   readonly unansweredInputs: number;
   /** Records of instruments that were not read yet, as far as the last fetches tell. */

@@ -1,29 +1,56 @@
-import type { Freshness } from '../observability/processor-events.ts';
+import type { Freshness, KindFreshness } from '../observability/processor-events.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { PartitionTask } from './partition-task.ts';
 
-/** In intervals: an instrument without a newer snapshot is overdue. */
+/** In intervals: an instrument without a newer price is overdue. */
 const OVERDUE_INTERVALS = 1.5;
 const SECOND_MS = 1_000;
-const AGE_BOUNDS_MS = [1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600, 1_800, 3_600].map((s) => s * SECOND_MS);
+/** The longest refresh interval is a day. */
+const AGE_BOUNDS_MS = [1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600, 1_800, 3_600, 7_200, 86_400, 129_600].map(
+  (seconds) => seconds * SECOND_MS,
+);
 
-/** How fresh the prices of the first kind are, over all tasks. */
+export interface AskedKind {
+  readonly kind: PriceKind;
+  readonly refreshIntervalMs: number;
+}
+
+/** How fresh the prices of each kind are, over all tasks. */
 export function freshnessOf(
-  tasks: readonly Pick<PartitionTask, 'core' | 'lag'>[],
-  kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[],
+  tasks: readonly Pick<PartitionTask, 'core' | 'lag' | 'unreadable'>[],
+  kinds: readonly [AskedKind, ...AskedKind[]],
   nowMs: number,
 ): Freshness {
-  const overdueMs = (kinds[0]?.refreshIntervalMs ?? 0) * OVERDUE_INTERVALS;
   const cores = tasks.flatMap(({ core }) => core ?? []);
-  const instruments = cores.reduce((sum, core) => sum + core.instruments.size, 0);
-  const ages = new Float64Array(instruments);
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const [first, ...others] = kinds;
+  const ofFirst = kindFreshness(cores, first, 0, nowMs);
+  return {
+    ...ofFirst,
+    kinds: [ofFirst, ...others.map((kind, at) => kindFreshness(cores, kind, at + 1, nowMs))],
+    instruments: sum(cores.map(({ instruments }) => instruments.size)),
+    unreadable: sum(tasks.map(({ unreadable }) => unreadable)),
+    unansweredInputs: sum(cores.map(({ unanswered }) => unanswered)),
+    lag: sum(tasks.map(({ lag }) => lag)),
+  };
+}
+
+/** @param at the place of the kind in the settings, and so of its plan in each instrument */
+function kindFreshness(
+  cores: readonly NonNullable<PartitionTask['core']>[],
+  { kind, refreshIntervalMs }: AskedKind,
+  at: number,
+  nowMs: number,
+): KindFreshness {
+  const overdueMs = refreshIntervalMs * OVERDUE_INTERVALS;
+  const ages = new Float64Array(cores.reduce((sum, core) => sum + core.instruments.size, 0));
   const failing: Record<string, number> = {};
   let priced = 0;
   let overdue = 0;
   let pulled = 0;
   for (const core of cores) {
     for (const { plans, sinceMs } of core.instruments.values()) {
-      const [plan] = plans;
+      const plan = plans[at];
       if (plan === undefined) continue;
       if (plan.pricedAtMs !== null) ages[priced++] = nowMs - plan.pricedAtMs;
       if (plan.pulled) pulled += 1;
@@ -34,7 +61,7 @@ export function freshnessOf(
   const sorted = ages.subarray(0, priced).sort();
   const quantile = (share: number) => sorted[Math.max(0, Math.ceil(priced * share) - 1)] ?? 0;
   return {
-    instruments,
+    kind,
     priced,
     ageP50Ms: quantile(0.5),
     ageP99Ms: quantile(0.99),
@@ -46,8 +73,6 @@ export function freshnessOf(
     overdue,
     pulled,
     failing,
-    unansweredInputs: cores.reduce((sum, core) => sum + core.unanswered, 0),
-    lag: tasks.reduce((sum, { lag }) => sum + lag, 0),
   };
 }
 

@@ -5,8 +5,7 @@ import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import type { PriceKind } from './bulk-prices.ts';
-import { freshnessOf } from './freshness.ts';
+import { type AskedKind, freshnessOf } from './freshness.ts';
 import type { PartitionTask } from './partition-task.ts';
 
 const RUN_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
@@ -20,7 +19,8 @@ export interface PriceProcessorOptions {
   readonly members?: (count: number) => void;
   /** The topics of instruments whose prices are followed. */
   readonly topics: readonly string[];
-  readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
+  /** The first one answers new instruments. */
+  readonly kinds: readonly [AskedKind, ...AskedKind[]];
   /** Proves what no partition can do without, such as schemas: until then the partitions are left to other members. */
   readonly prove: (signal: AbortSignal) => Promise<void>;
   /** A task for a partition that is newly ours, until its signal aborts; the group confirms it until it is lost. */

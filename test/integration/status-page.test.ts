@@ -35,9 +35,10 @@ function makeEventful(scene: AdminScene): void {
   const failure = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
   board.events.attemptFailed({ source, failures: 4, waitMs: 30_000, err: failure });
   for (const kind of ['gapSuspected', 'shrinkRefused'] as const) board.events.notified({ source, kind });
-  const fresh = { instruments: 20_000, priced: 19_000, ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: [] };
-  const counts = { overdue: 12, pulled: 2, failing: { none: 5 }, unansweredInputs: 0, lag: 7 };
-  const freshness = () => ({ ...fresh, ...counts });
+  const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: [] };
+  const overview = { kind: 'overview', priced: 19_000, ...ages, overdue: 12, pulled: 2, failing: { none: 5 } } as const;
+  const kinds = [overview, { ...overview, kind: 'daily' }] as const;
+  const freshness = () => ({ ...overview, kinds, instruments: 20_000, unreadable: 1, unansweredInputs: 0, lag: 7 });
   board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
   board.processorEvents.processorJoined({ partitions: 1 });
   operator.wants('prices', { state: 'paused' });

@@ -67,14 +67,32 @@ ${deadLetters(written.deadLetters)}
 }
 
 function freshnessFacts(freshness: NonNullable<ProcessorStatus['freshness']>): Html {
-  const { instruments, priced, ageP50Ms, ageP99Ms, overdue, pulled, failing, lag } = freshness;
-  const isOverdue = overdue > 0 ? html`<span class="badge bad">${number(overdue)}</span>` : html`0`;
+  const { instruments, priced, kinds, unreadable, pulled, lag } = freshness;
   return html`${fact('Instruments', html`${number(instruments)}, of them priced ${number(priced)}`)}
-${fact('Age', html`half below ${length(ageP50Ms / 1_000)}, 99 % below ${length(ageP99Ms / 1_000)}`)}
-${fact('Overdue', isOverdue)}
-${fact('Failing', failingText(failing))}
+${unreadable > 0 ? fact('Unreadable', alarming(unreadable)) : null}
+${fact('Age', agesText(freshness))}
+${fact('Overdue', alarming(freshness.overdue))}
+${fact('Failing', failingText(freshness.failing))}
+${kinds.slice(1).map(otherKind)}
 ${fact('Quoting pulled', html`${number(pulled)}`)}
 ${fact('Input lag', html`${number(lag)} records`)}`;
+}
+
+type ShownKind = NonNullable<ProcessorStatus['freshness']>['kinds'][number];
+
+/** A kind beside the first one. */
+function otherKind(kind: ShownKind): Html {
+  const { priced, overdue, failing } = kind;
+  const counts = html`priced ${number(priced)}, overdue ${alarming(overdue)}, failing ${failingText(failing)}`;
+  return fact(`Prices ${kind.kind}`, html`${counts}; ${agesText(kind)}`);
+}
+
+function agesText({ ageP50Ms, ageP99Ms }: Pick<ShownKind, 'ageP50Ms' | 'ageP99Ms'>): Html {
+  return html`half below ${length(ageP50Ms / 1_000)}, 99 % below ${length(ageP99Ms / 1_000)}`;
+}
+
+function alarming(count: number): Html {
+  return count > 0 ? html`<span class="badge bad">${number(count)}</span>` : html`0`;
 }
 
 function failingText(failing: Readonly<Record<string, number>>): Html {

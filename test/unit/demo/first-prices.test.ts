@@ -4,7 +4,8 @@ import { firstPrices } from '../../../src/demo/first-prices.ts';
 import type { Freshness } from '../../../src/observability/processor-events.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
 
-const NOTHING = { ageP50Ms: 0, ageP99Ms: 0, ageMaxMs: 0, ages: [], overdue: 0, pulled: 0 };
+const AGES = { ageP50Ms: 0, ageP99Ms: 0, ageMaxMs: 0, ages: [] };
+const NOTHING = { ...AGES, kind: 'overview', kinds: [], overdue: 0, pulled: 0, unreadable: 0 } as const;
 
 function freshness(counts: Partial<Freshness>): Freshness {
   return { ...NOTHING, instruments: 0, priced: 0, failing: {}, unansweredInputs: 0, lag: 0, ...counts };

@@ -65,7 +65,15 @@ test('the line of freshness tells ages, what is overdue, the rates and what fail
   const clock = skippingClock();
   const board = createPriceBoard(clock);
   assert.equal(board.freshnessLine(), 'Prices: not yet');
-  const none = { ages: [], pulled: 0, unansweredInputs: 0, lag: 0 };
+  const none = {
+    kind: 'overview',
+    kinds: [],
+    ages: [],
+    pulled: 0,
+    unreadable: 0,
+    unansweredInputs: 0,
+    lag: 0,
+  } as const;
   const ages = { ageP50Ms: 1_000, ageP99Ms: 2_040, ageMaxMs: 3_000 };
   const now: Freshness = {
     ...none,

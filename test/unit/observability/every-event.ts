@@ -26,8 +26,8 @@ const counted = { ...dead, drift: 1, roundedNumbers: 1, duplicateKeys: 1 };
 const kind = 'overview';
 const partition = { topic, partition: 3 };
 
-export const FRESHNESS: Freshness = {
-  instruments: 9,
+const FRESH = {
+  kind,
   priced: 8,
   ageP50Ms: 1_500,
   ageP99Ms: 60_000,
@@ -39,6 +39,13 @@ export const FRESHNESS: Freshness = {
   overdue: 2,
   pulled: 1,
   failing: { 'status 404': 1, 'refused 400': 1, mismatch: 1, 'status 123456789': 2, 'canary-problem': 3 },
+} as const;
+
+export const FRESHNESS: Freshness = {
+  ...FRESH,
+  kinds: [FRESH, { ...FRESH, kind: 'daily', priced: 4, overdue: 5, failing: { mismatch: 6 } }],
+  instruments: 9,
+  unreadable: 3,
   unansweredInputs: 4,
   lag: 5,
 };

@@ -4,13 +4,14 @@ import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
 import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
 import { freshnessOf } from '../../../src/processor/freshness.ts';
 
-const KINDS = [{ kind: 'overview' as const, refreshIntervalMs: 60_000 }];
+const KINDS = [{ kind: 'overview', refreshIntervalMs: 60_000 }] as const;
+const BOTH_KINDS = [...KINDS, { kind: 'daily', refreshIntervalMs: 20_000 }] as const;
 const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
 
 /** A core that has priced instruments 0 to 9 at 1,000 ms; 3 fails, 4 is pulled, 10 has no isin, 11 is not asked for yet. */
-function core(): PartitionCore {
+function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
   const settings = {
-    kinds: KINDS,
+    kinds,
     lingerMs: 0,
     maxItems: () => 100,
     maxBackoffMs: 3_600_000,
@@ -42,17 +43,20 @@ function core(): PartitionCore {
 
 test('freshness tells ages, what is overdue, pulled and failing, and what waits', () => {
   const tasks = [
-    { core: core(), lag: 3 },
-    { core: null, lag: 4 },
+    { core: core(), lag: 3, unreadable: 2 },
+    { core: null, lag: 4, unreadable: 0 },
   ];
-  const young = freshnessOf(tasks, KINDS, 11_000);
+  const { kinds, ...young } = freshnessOf(tasks, KINDS, 11_000);
+  assert.equal(kinds.length, 1);
   assert.deepEqual(
     {
       ...young,
       ages: young.ages.filter(({ atMostMs }) => [5_000, 10_000, Number.POSITIVE_INFINITY].includes(atMostMs)),
     },
     {
+      kind: 'overview',
       instruments: 11,
+      unreadable: 2,
       priced: 9,
       ageP50Ms: 10_000,
       ageP99Ms: 10_000,
@@ -76,4 +80,14 @@ test('freshness tells ages, what is overdue, pulled and failing, and what waits'
 test('without a partition there is nothing to tell', () => {
   const { instruments, priced, ageMaxMs, overdue } = freshnessOf([], KINDS, 5);
   assert.deepEqual([instruments, priced, ageMaxMs, overdue], [0, 0, 0, 0]);
+});
+
+test('a kind that gets no answers is overdue, however fresh the others are', () => {
+  const tasks = [{ core: core(BOTH_KINDS), lag: 0, unreadable: 0 }];
+  const [overview, daily] = freshnessOf(tasks, BOTH_KINDS, 35_000).kinds;
+  assert.deepEqual(
+    [overview?.kind, overview?.priced, overview?.overdue, overview?.failing],
+    ['overview', 9, 0, { 'status 404': 1 }],
+  );
+  assert.deepEqual([daily?.kind, daily?.priced, daily?.overdue, daily?.failing], ['daily', 0, 11, {}]);
 });

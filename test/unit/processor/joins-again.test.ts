@@ -25,7 +25,7 @@ test('a member whose run failed is told to be none until it has joined again', a
     groupReader: { run },
     groupId: 'g',
     topics: ['instruments'],
-    kinds: [],
+    kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
     async prove() {},
     createTask: () => assert.fail('no partition is assigned'),
     clock: skippingClock(),
@@ -58,7 +58,7 @@ for (const code of ['REGISTRY_UNREACHABLE', 'REGISTRY_REFUSED', 'SCHEMA_INCOMPAT
       },
       groupId: 'g',
       topics: ['instruments'],
-      kinds: [],
+      kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
       async prove() {
         tries += 1;
         if (tries <= 2) throw new ConnectorError(code, 'The registry says no.');

@@ -64,7 +64,7 @@ export function memberOf(options: {
   const stopping = new AbortController();
   const caller = new BulkCaller({ prices, maxItems: 7, concurrency: 2, clock, random, events });
   let members = 0;
-  const kinds = [{ kind: 'overview' as const, refreshIntervalMs: 3_600_000 }];
+  const kinds = [{ kind: 'overview', refreshIntervalMs: 3_600_000 }] as const;
   const core = {
     kinds,
     lingerMs: 10,

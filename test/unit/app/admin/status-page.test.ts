@@ -144,15 +144,12 @@ test('a source that another replica runs is told as such, with nothing of what w
 test('the processor shows how fresh its prices are', async (t) => {
   const scene = await startAdminScene(t);
   const { board } = scene;
-  const fresh = { instruments: 1_200, priced: 1_100, ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: [] };
-  const freshness = () => ({
-    ...fresh,
-    overdue: 3,
-    pulled: 2,
-    failing: { 'status 404': 5, none: 1_000 },
-    unansweredInputs: 0,
-    lag: 7,
-  });
+  const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: [] };
+  const fresh = { ...ages, priced: 1_100, overdue: 3, pulled: 2, failing: { 'status 404': 5, none: 1_000 } };
+  const overview = { ...fresh, kind: 'overview' } as const;
+  const daily = { ...fresh, kind: 'daily', priced: 17, overdue: 1_183, failing: {} } as const;
+  const rest = { instruments: 1_200, unreadable: 42, unansweredInputs: 0, lag: 7 };
+  const freshness = () => ({ ...overview, kinds: [overview, daily], ...rest });
   board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
   board.processorEvents.processorJoined({ partitions: 1 });
   const page = await pageOf(await scene.ask('/', asPage));
@@ -161,6 +158,8 @@ test('the processor shows how fresh its prices are', async (t) => {
     'half below 30 s, 99 % below 1 min 1 s',
     '7 records',
     '1,005 (none: 1,000, status 404: 5)',
+    '<span class="badge bad">42</span>',
+    'priced 17, overdue <span class="badge bad">1,183</span>, failing 0; half below 30 s',
   ]) {
     assert.ok(page.includes(part), `${part} is missing`);
   }
