@@ -12,7 +12,7 @@ import type { Endpoint, RequestTurns } from './request-turns.ts';
 
 // More than the sources and price batches that ask at once, since what waits for a connection has passed its gate
 // already; the rate limit is the real bound.
-const CONNECTIONS = 32;
+const CONNECTIONS = 40;
 
 /** A successful answer (2xx, JSON, not from a cache) while its body is being read. */
 export interface HttpAnswer {
@@ -42,6 +42,8 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Cap of the decoded body in bytes when it differs from the client's. */
   readonly maxBodyBytes?: number;
+  /** Longest time for the request when it is shorter than the client's. */
+  readonly timeoutMs?: number;
   /** What messages and logs call the path, such as `/v1/pretradechecks/id/{id}`; the path itself by default. */
   readonly endpoint?: string;
 }
@@ -113,7 +115,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       headers: request.headers ?? {},
       body: request.body ?? null,
       maxBodyBytes: request.maxBodyBytes ?? options.maxBodyBytes,
-      timeoutMs: options.timeoutMs,
+      timeoutMs: Math.min(options.timeoutMs, request.timeoutMs ?? Number.POSITIVE_INFINITY),
       clock,
       log,
     } satisfies Omit<Exchange, 'credentials'>;

@@ -29,7 +29,7 @@ export interface ProcessorEvents {
   recordsUnreadable(event: RecordsUnreadable): void;
   /** The answers of one batch are committed in one transaction. */
   batchPriced(event: BatchPriced): void;
-  /** A bulk request was refused or its answer did not fit: its halves are asked for. */
+  /** A bulk request was refused, did not fit, or hangs or fails while others do not: its parts are asked for. */
   batchBisected(event: BatchBisected): void;
   /** The provider takes no larger batches, as its refusals showed. */
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
@@ -112,7 +112,7 @@ export interface BatchPriced extends InputPartition {
   readonly deadLetters: number;
   /** Tombstones on the topic of latest prices, by reason. */
   readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;
-  /** Bulk calls made for it, repetitions and halves included. */
+  /** Bulk calls made for it, repetitions and parts included. */
   readonly calls: number;
   readonly drift: number;
   readonly roundedNumbers: number;
@@ -206,7 +206,7 @@ export function logProcessorEvents(log: Log): ProcessorEvents {
     partitionWriterLost: line('warn', 'writer of a partition lost, opening again'),
     recordsUnreadable: line('warn', 'records that cannot be read'),
     batchPriced: ({ prices: _, ...event }) => line(event.inputs > 0 ? 'info' : 'debug', 'batch priced')(event),
-    batchBisected: line('warn', 'bulk request refused, asking for its halves'),
+    batchBisected: line('warn', 'bulk request to be divided, asking for its parts'),
     batchLimitLearnt: line('info', 'largest bulk request learnt'),
     bulkAttemptFailed: line('warn', 'bulk request failed, trying again'),
     instrumentFailing: line('debug', 'instrument gets no price'),

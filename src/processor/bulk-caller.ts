@@ -3,15 +3,17 @@ import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { BatchAnswers, QuestionOutcome } from './batch-answers.ts';
-import { type BulkFailure, bulkFailureOf, callBackOff } from './bulk-failure.ts';
+import { type BulkFailure, bulkFailureOf, callBackOff, isMisfit, statusOf } from './bulk-failure.ts';
 import { BulkLimits } from './bulk-limits.ts';
-import type { BulkPrices, PriceAnswers, PriceKind, PriceQuestion } from './bulk-prices.ts';
-import { CallSlots } from './call-slots.ts';
+import type { BulkPrices, PriceKind, PriceQuestion } from './bulk-prices.ts';
+import { KindCalls } from './kind-calls.ts';
 
-/** How long a batch may fail on the server's side, while others succeed, before it is taken for its items' doing. */
-const PATIENCE_MS = 5 * 60_000;
-/** The same for the parts of a batch that was. */
-const PATIENCE_WITH_PARTS_MS = 10_000;
+/** A batch that hangs or fails is divided into so many parts at a time: its good items wait for few rounds. */
+const PARTS = 4;
+/** Others that are asked for alone, to see whether it is the provider that hangs or fails. */
+const SAMPLES = 2;
+/** How long an instrument that was asked for alone, and has no neighbours to compare with, may fail while others do not. */
+const PATIENCE_WITH_ONE_MS = 10_000;
 /** So many items refused alone, and nothing answered between: then it is rather our requests than the items. */
 const REFUSALS_BELIEVED = 20;
 /** So many items of a batch that never fit, one after the other: what is left of it is not taken apart any further. */
@@ -23,49 +25,64 @@ export interface BulkCallerOptions {
   readonly prices: BulkPrices;
   /** Items of one call at most, until the provider asks for less. */
   readonly maxItems: number;
-  /** Calls in flight at a time. */
+  /** Calls in flight at a time, for each kind. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: Pick<ProcessorEvents, 'batchBisected' | 'batchLimitLearnt' | 'bulkAttemptFailed'>;
 }
 
-/** What the calls for one batch have cost and counted so far. */
-type Tally = { -readonly [Name in Exclude<keyof BatchAnswers, 'outcomes' | 'askMs'>]: number };
-
-interface Part {
+export interface AskedBatch {
   readonly kind: PriceKind;
+  /** Each isin at most once. */
   readonly questions: readonly PriceQuestion[];
-  readonly patienceMs: number;
-  readonly tally: Tally;
-  /** Items of the batch whose answers did not fit even alone, since the last answer that did. */
-  readonly misfits: { inARow: number };
-  readonly signal: AbortSignal;
+  /** A single item that is known to hang its call, or to make it fail: tried once and given up. */
+  readonly isAlone: boolean;
 }
 
-interface PartAnswers {
-  readonly outcomes: readonly QuestionOutcome[];
-  /** Whether one call answered it all. */
-  readonly isWhole: boolean;
+/** Takes the answers to the questions from a position on. */
+export type Answered = (from: number, answers: BatchAnswers) => void;
+
+/** What all parts of a batch have in common. */
+interface Run extends AskedBatch {
+  readonly calls: KindCalls;
+  readonly startedMs: number;
+  readonly answered: Answered;
+  readonly signal: AbortSignal;
+  /** Calls since answers were last handed on. */
+  unreportedCalls: number;
+  /** Items whose answers did not fit even alone, since the last answer that did. */
+  misfitsInARow: number;
+  /** Items that were found to be to blame. */
+  culprits: number;
+}
+
+interface Part {
+  readonly from: number;
+  readonly questions: readonly PriceQuestion[];
+  /** It is what a call that hung or failed was divided into. */
+  readonly isSuspected: boolean;
+}
+
+/** A call that was not answered. */
+interface Failed {
+  readonly failure: BulkFailure;
+  readonly error: ConnectorError;
 }
 
 /**
- * Makes bulk calls until every question of a batch has its outcome: repeats what passes, halves what is refused or does
- * not fit until the item is found that is to blame (one of a thousand costs twenty calls), and learns how much the
- * provider takes at once. One for all partitions: they share its calls.
+ * Makes bulk calls until every question of a batch has its outcome, and hands on what is answered as it comes: repeats
+ * what passes, divides what is refused or does not fit, hangs or fails while others are answered, until the item is found
+ * that is to blame, and learns how much the provider takes at once. One for all partitions: they share its calls.
  */
 export class BulkCaller {
   readonly #options: BulkCallerOptions;
   readonly #limits: BulkLimits;
-  readonly #slots: CallSlots;
-  #succeededAtMs = Number.NEGATIVE_INFINITY;
-  /** Items that were refused alone since the last success. */
-  #refusedAlone = 0;
+  readonly #calls = new Map<PriceKind, KindCalls>();
 
   constructor(options: BulkCallerOptions) {
     this.#options = options;
     this.#limits = new BulkLimits(options.maxItems, options.clock);
-    this.#slots = new CallSlots(options.concurrency);
   }
 
   maxItems(kind: PriceKind): number {
@@ -73,105 +90,176 @@ export class BulkCaller {
   }
 
   /**
-   * @param questions each isin at most once.
+   * Resolves when every question is answered.
+   *
    * @throws ConnectorError that no repetition mends, or the signal's reason.
    */
-  async ask(kind: PriceKind, questions: readonly PriceQuestion[], signal: AbortSignal): Promise<BatchAnswers> {
+  async ask(batch: AskedBatch, answered: Answered, signal: AbortSignal): Promise<void> {
+    const { kind, questions } = batch;
+    const calls = this.#calls.get(kind) ?? new KindCalls(kind, this.#options);
+    this.#calls.set(kind, calls);
     const startedMs = this.#options.clock.monotonicMs();
-    const tally = { calls: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
-    const { outcomes } = await this.#askPart({
-      kind,
-      questions,
-      patienceMs: PATIENCE_MS,
-      tally,
-      misfits: { inARow: 0 },
+    const run: Run = {
+      ...batch,
+      calls,
+      startedMs,
+      answered,
       signal,
-    });
-    return { outcomes, ...tally, askMs: this.#options.clock.monotonicMs() - startedMs };
+      unreportedCalls: 0,
+      misfitsInARow: 0,
+      culprits: 0,
+    };
+    await this.#askPart(run, { from: 0, questions, isSuspected: false });
   }
 
-  async #askPart(part: Part): Promise<PartAnswers> {
-    const { kind, questions } = part;
-    const limit = this.#limits.of(kind);
-    if (questions.length > limit) return this.#askEach(part, chunks(questions, limit));
-    const answer = await this.#callUntilAnswered(part);
-    if (!(answer instanceof SplitNeeded)) return { outcomes: answer.answers, isWhole: true };
-    const { failure } = answer;
-    const status = failure.kind === 'refused' || failure.kind === 'failed' ? failure.status : null;
-    if (questions.length === 1) {
-      if (isMisfit(failure)) part.misfits.inARow += 1;
-      else this.#refusedAlone += 1;
-      return { outcomes: [{ kind: 'refused', status }], isWhole: false };
-    }
-    // Where nothing fits, each item would cost two calls, at every refresh, and find nothing.
-    if (isMisfit(failure) && part.misfits.inARow >= MISFITS_BELIEVED) {
-      return { outcomes: questions.map(() => ({ kind: 'refused', status })), isWhole: false };
-    }
-    const { batchBisected } = this.#options.events;
-    batchBisected({ kind, items: questions.length, code: answer.error.code, status: statusOf(answer.error) });
-    const halves = chunks(questions, Math.ceil(questions.length / 2));
-    const patienceMs = failure.kind === 'failed' ? PATIENCE_WITH_PARTS_MS : part.patienceMs;
-    const answered = await this.#askEach({ ...part, patienceMs }, halves);
-    if (answered.isWhole && 'mayBeSize' in failure && failure.mayBeSize) this.#learn(kind, halves[0]?.length ?? 1);
-    return { ...answered, isWhole: false };
-  }
-
-  /** Whole when each of the parts was. */
-  async #askEach(part: Part, parts: readonly (readonly PriceQuestion[])[]): Promise<PartAnswers> {
-    const outcomes: QuestionOutcome[] = [];
-    let isWhole = true;
-    for (const questions of parts) {
-      const answered = await this.#askPart({ ...part, questions });
-      outcomes.push(...answered.outcomes);
-      isWhole &&= answered.isWhole;
-    }
-    return { outcomes, isWhole };
-  }
-
-  async #callUntilAnswered(part: Part): Promise<PriceAnswers | SplitNeeded> {
-    const { kind, questions, signal } = part;
-    const { clock, random, events } = this.#options;
-    const sinceMs = clock.monotonicMs();
+  /** @returns whether it was answered whole, by as few calls as the limit allows. */
+  async #askPart(run: Run, part: Part): Promise<boolean> {
+    const limit = this.#limits.of(run.kind);
+    if (part.questions.length > limit) return this.#askInTurn(run, divided(part, limit));
+    const sinceMs = this.#options.clock.monotonicMs();
     for (let failures = 1; ; failures++) {
-      try {
-        return await this.#call(part);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof ConnectorError)) throw error;
-        const failure = bulkFailureOf(error);
-        const mayBeDoubted = failure.kind === 'refused' && !isMisfit(failure) && failures === 1;
-        const isDoubted = mayBeDoubted && this.#refusedAlone >= REFUSALS_BELIEVED;
-        if (!isDoubted && this.#isToBeSplit(failure, part, sinceMs)) return new SplitNeeded(failure, error);
-        const backOff = isDoubted ? DOUBTED_BACK_OFF : callBackOff(error);
-        if (backOff === undefined) throw error;
-        const waitMs = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
-        events.bulkAttemptFailed({ kind, items: questions.length, failures, waitMs, err: error });
-        await clock.sleep(waitMs, signal);
+      const failed = await this.#call(run, part);
+      if (failed === null) return true;
+      const { refusedAlone } = run.calls;
+      const { failure } = failed;
+      const isDoubted =
+        failure.kind === 'refused' && !isMisfit(failure) && failures === 1 && refusedAlone >= REFUSALS_BELIEVED;
+      if (!isDoubted && (await this.#isToBlame(run, part, failure, { failures, sinceMs }))) {
+        return this.#divide(run, part, failed);
       }
+      await this.#backOff(run, part, failed, { failures, isDoubted });
     }
   }
 
-  #isToBeSplit(failure: BulkFailure, { questions, patienceMs }: Part, sinceMs: number): boolean {
-    if (failure.kind === 'refused') return true;
-    if (failure.kind === 'tooMuch' && questions.length > 1) return true;
-    if (failure.kind === 'denied') return false;
-    const othersSucceed = this.#succeededAtMs > sinceMs;
-    return othersSucceed && this.#options.clock.monotonicMs() - sinceMs >= patienceMs;
+  /** Null when it was answered. */
+  async #call(run: Run, part: Part): Promise<Failed | null> {
+    const { questions } = part;
+    const role = run.isAlone ? 'alone' : part.isSuspected ? 'suspected' : 'usual';
+    try {
+      const { answers, ...counts } = await run.calls.ask(questions, role, {
+        called: () => {
+          run.unreportedCalls += 1;
+        },
+        signal: run.signal,
+      });
+      run.misfitsInARow = 0;
+      const { drift, roundedNumbers, errorsFlagDiffers } = counts;
+      this.#report(run, part, answers, { drift, roundedNumbers, errorsFlagDiffers: errorsFlagDiffers ? 1 : 0 });
+      return null;
+    } catch (error) {
+      run.signal.throwIfAborted();
+      if (!(error instanceof ConnectorError)) throw error;
+      return { failure: bulkFailureOf(error), error };
+    }
   }
 
-  async #call({ kind, questions, tally, misfits, signal }: Part): Promise<PriceAnswers> {
-    const { prices, clock } = this.#options;
-    const answers = await this.#slots.use(() => {
-      tally.calls += 1;
-      return prices.ask(kind, questions, signal);
-    }, signal);
-    this.#succeededAtMs = clock.monotonicMs();
-    this.#refusedAlone = 0;
-    misfits.inARow = 0;
-    tally.drift += answers.drift;
-    tally.roundedNumbers += answers.roundedNumbers;
-    tally.errorsFlagDiffers += answers.errorsFlagDiffers ? 1 : 0;
-    return answers;
+  /** Whether some item, or the size, is the reason: then no repetition of the whole would help. */
+  async #isToBlame(
+    run: Run,
+    part: Part,
+    failure: BulkFailure,
+    { failures, sinceMs }: { readonly failures: number; readonly sinceMs: number },
+  ): Promise<boolean> {
+    if (failure.kind === 'refused') return true;
+    if (failure.kind === 'denied') return false;
+    if (run.isAlone || (failure.kind === 'tooLarge' && part.questions.length > 1)) return true;
+    const isTimeout = failure.kind === 'failed' && failure.isTimeout;
+    // A server may stumble once.
+    const mayStumble = !isTimeout && (!part.isSuspected || part.questions.length === 1);
+    if (mayStumble && failures === 1) return false;
+    const isProviderWell = await this.#answersOthers(run, part, sinceMs);
+    if (isTimeout && !isProviderWell) run.calls.beMorePatient();
+    return isProviderWell;
+  }
+
+  async #answersOthers(run: Run, part: Part, sinceMs: number): Promise<boolean> {
+    const { clock, random } = this.#options;
+    if (run.questions.length === 1) {
+      return run.calls.hasSucceededSince(run.startedMs) && clock.monotonicMs() >= run.startedMs + PATIENCE_WITH_ONE_MS;
+    }
+    if (run.calls.hasSucceededSince(sinceMs)) return true;
+    if (run.calls.isOutageBelieved) return false;
+    const isOutside = (_: PriceQuestion, at: number) => at < part.from || at >= part.from + part.questions.length;
+    const outside = run.questions.filter(isOutside);
+    const others = outside.length > 0 ? outside : part.questions;
+    const first = Math.floor(random() * others.length);
+    const samples = Array.from({ length: Math.min(SAMPLES, others.length) }, async (_, at) => {
+      const sample = others[(first + Math.floor((at * others.length) / SAMPLES)) % others.length];
+      const called = () => {
+        run.unreportedCalls += 1;
+      };
+      if (sample !== undefined) await run.calls.ask([sample], 'suspected', { called, signal: run.signal });
+    });
+    const isAnswered = await Promise.any(samples).then(
+      () => true,
+      () => false,
+    );
+    run.signal.throwIfAborted();
+    if (!isAnswered) run.calls.sawOutage();
+    return isAnswered;
+  }
+
+  async #divide(run: Run, part: Part, { failure, error }: Failed): Promise<false> {
+    const { kind, calls } = run;
+    const { questions } = part;
+    const status = failure.kind === 'refused' || failure.kind === 'failed' ? failure.status : null;
+    // Where nothing fits, each item would cost two calls, at every refresh, and find nothing.
+    const isEnough = isMisfit(failure) && run.misfitsInARow >= MISFITS_BELIEVED;
+    if (questions.length === 1 || isEnough) {
+      run.culprits += 1;
+      if (isMisfit(failure)) run.misfitsInARow += 1;
+      else calls.refusedAlone += failure.kind === 'refused' ? 1 : 0;
+      this.#report(
+        run,
+        part,
+        questions.map(() => ({ kind: 'refused', status })),
+      );
+      return false;
+    }
+    this.#options.events.batchBisected({ kind, items: questions.length, code: error.code, status: statusOf(error) });
+    if (failure.kind !== 'failed') {
+      const halves = divided(part, Math.ceil(questions.length / 2));
+      const isSize = failure.kind === 'tooLarge' || (failure.kind === 'refused' && failure.mayBeSize);
+      if ((await this.#askInTurn(run, halves)) && isSize) this.#learn(kind, halves[0]?.questions.length ?? 1);
+      return false;
+    }
+    const parts = divided({ ...part, isSuspected: true }, Math.ceil(questions.length / PARTS));
+    const { culprits } = run;
+    await Promise.all(parts.map((one) => this.#askPart(run, one)));
+    if (failure.isTimeout && run.culprits === culprits) calls.beMorePatient();
+    return false;
+  }
+
+  /** One after the other: where all are refused, not many are asked for before that is seen. */
+  async #askInTurn(run: Run, parts: readonly Part[]): Promise<boolean> {
+    let isWhole = true;
+    for (const part of parts) isWhole = (await this.#askPart(run, part)) && isWhole;
+    return isWhole;
+  }
+
+  async #backOff(
+    { kind, signal }: Run,
+    { questions }: Part,
+    { error }: Failed,
+    { failures, isDoubted }: { readonly failures: number; readonly isDoubted: boolean },
+  ): Promise<void> {
+    const { clock, random, events } = this.#options;
+    const backOff = isDoubted ? DOUBTED_BACK_OFF : callBackOff(error);
+    if (backOff === undefined) throw error;
+    const waitMs = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
+    events.bulkAttemptFailed({ kind, items: questions.length, failures, waitMs, err: error });
+    await clock.sleep(waitMs, signal);
+  }
+
+  #report(
+    run: Run,
+    { from }: Part,
+    outcomes: readonly QuestionOutcome[],
+    counts = { drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 },
+  ): void {
+    const askMs = this.#options.clock.monotonicMs() - run.startedMs;
+    run.answered(from, { outcomes, ...counts, calls: run.unreportedCalls, askMs });
+    run.unreportedCalls = 0;
   }
 
   #learn(kind: PriceKind, maxItems: number): void {
@@ -179,26 +267,10 @@ export class BulkCaller {
   }
 }
 
-/** A call that was answered in a way that only its parts can be asked again. */
-class SplitNeeded {
-  readonly failure: BulkFailure;
-  readonly error: ConnectorError;
-
-  constructor(failure: BulkFailure, error: ConnectorError) {
-    this.failure = failure;
-    this.error = error;
-  }
-}
-
-/** An answer came, and it was for something else: that says nothing of our request. */
-function isMisfit(failure: BulkFailure): boolean {
-  return failure.kind === 'refused' && failure.status === null;
-}
-
-function statusOf({ fields }: ConnectorError): number | null {
-  return typeof fields.status === 'number' ? fields.status : null;
-}
-
-function chunks<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
+function divided({ from, questions, isSuspected }: Part, size: number): readonly Part[] {
+  return Array.from({ length: Math.ceil(questions.length / size) }, (_, at) => ({
+    from: from + at * size,
+    questions: questions.slice(at * size, (at + 1) * size),
+    isSuspected,
+  }));
 }

@@ -5,10 +5,10 @@ import type { BackOff } from '../support/back-off.ts';
 export type BulkFailure =
   /** Some item of it, or its size: its halves are asked for, and an item that is refused alone has failed. */
   | { readonly kind: 'refused'; readonly status: number | null; readonly mayBeSize: boolean }
-  /** Its size: its halves are asked for; an item alone is tried again, and has failed as below. */
-  | { readonly kind: 'tooMuch'; readonly mayBeSize: boolean }
-  /** Nothing, as long as other batches fail too. When it persists while they succeed, some item of it. */
-  | { readonly kind: 'failed'; readonly status: number | null }
+  /** Its size: its halves are asked for; an item alone has failed as below. */
+  | { readonly kind: 'tooLarge' }
+  /** Nothing, as long as others fail too; where others are answered, some item of it. Null: no usable answer. */
+  | { readonly kind: 'failed'; readonly status: number | null; readonly isTimeout: boolean }
   /** Nothing at all: it is tried again for as long as it takes. */
   | { readonly kind: 'denied' };
 
@@ -28,10 +28,14 @@ export function bulkFailureOf(error: ConnectorError): BulkFailure {
   const isRefusal = error.code === 'PROVIDER_REFUSED' || error.code === 'PROVIDER_ASKS_FOR_LESS';
   if (error.code === 'BULK_MISMATCH') return { kind: 'refused', status: null, mayBeSize: false };
   if (isRefusal && (status === 400 || status === 413)) return { kind: 'refused', status, mayBeSize: true };
-  if (error.code === 'BODY_TOO_LARGE') return { kind: 'tooMuch', mayBeSize: true };
-  if (error.code === 'PROVIDER_TIMEOUT') return { kind: 'tooMuch', mayBeSize: false };
-  if (typeof status === 'number' && status >= 500 && error.code === 'PROVIDER_BUSY') return { kind: 'failed', status };
-  if (MAY_BE_AN_ITEM.includes(error.code)) return { kind: 'failed', status: null };
+  // Who names a time refuses the moment, not the items.
+  if (error.retryAfterMs !== undefined) return { kind: 'denied' };
+  if (error.code === 'BODY_TOO_LARGE') return { kind: 'tooLarge' };
+  if (error.code === 'PROVIDER_TIMEOUT') return { kind: 'failed', status: null, isTimeout: true };
+  if (typeof status === 'number' && status >= 500 && error.code === 'PROVIDER_BUSY') {
+    return { kind: 'failed', status, isTimeout: false };
+  }
+  if (MAY_BE_AN_ITEM.includes(error.code)) return { kind: 'failed', status: null, isTimeout: false };
   return { kind: 'denied' };
 }
 
@@ -40,4 +44,13 @@ export function callBackOff(error: unknown): BackOff | undefined {
   if (!(error instanceof ConnectorError)) return undefined;
   // A single item that does not fit is no reason to end: BULK_MISMATCH never comes here.
   return CALL_BACK_OFF[error.action];
+}
+
+export function statusOf({ fields }: ConnectorError): number | null {
+  return typeof fields.status === 'number' ? fields.status : null;
+}
+
+/** An answer came, and it was for something else: that says nothing of our request. */
+export function isMisfit(failure: BulkFailure): boolean {
+  return failure.kind === 'refused' && failure.status === null;
 }

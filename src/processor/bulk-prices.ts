@@ -45,9 +45,15 @@ export interface PriceAnswers {
 export interface BulkPrices {
   /**
    * @param questions each isin at most once.
+   * @param timeoutMs how long the answer may take, from when the request is sent; never longer than the client allows.
    * @throws ConnectorError BULK_MISMATCH when the answer does not fit the questions (other count, order, isin or $type):
    *   then nothing of it may be used; PROVIDER_REFUSED and PROVIDER_ASKS_FOR_LESS with `fields.status` (400, 413 …) when the
    *   whole call was refused; what else the HTTP client throws; or the signal's reason.
    */
-  ask(kind: PriceKind, questions: readonly PriceQuestion[], signal: AbortSignal): Promise<PriceAnswers>;
+  ask(
+    kind: PriceKind,
+    questions: readonly PriceQuestion[],
+    signal: AbortSignal,
+    timeoutMs?: number,
+  ): Promise<PriceAnswers>;
 }

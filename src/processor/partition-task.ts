@@ -10,6 +10,7 @@ import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { Pulse } from '../support/pulse.ts';
 import { untilAborted } from '../support/until-aborted.ts';
+import type { BatchAnswers } from './batch-answers.ts';
 import type { BulkCaller } from './bulk-caller.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { Batch } from './core/batch.ts';
@@ -22,6 +23,8 @@ import { UnreadableRecords } from './unreadable-records.ts';
 import type { WindowDigests } from './window-digests.ts';
 
 const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
+/** Its multiples, without their whole part, lie evenly between 0 and 1. */
+const GOLDEN_RATIO = 0.618_033_988_749_894_9;
 const REGISTRY_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
 export interface PartitionTaskOptions {
@@ -154,7 +157,7 @@ export class PartitionTask implements PartitionReader {
     this.#unreadable = unreadable;
     const windows = await this.#options.readWindows(signal);
     const nowMs = clock.monotonicMs();
-    const core = new PartitionCore(this.#options.core, { offset, instruments }, nowMs);
+    const core = new PartitionCore(this.#options.core, { offset, instruments, phase: phaseOf(partition) }, nowMs);
     for (const record of again) {
       const { id, news } = await this.#read(record);
       core.read(record.offset, id, news, nowMs);
@@ -191,34 +194,33 @@ export class PartitionTask implements PartitionReader {
     }
   }
 
-  /** Answers come in their own time; no transaction is open meanwhile. */
+  /** Answers come in their own time and in parts; no transaction is open meanwhile. */
   #ask({ core, over }: Lap, batch: Batch, signal: AbortSignal): void {
+    const { kind, isAlone } = batch;
     const questions = batch.questions.map(({ id, isin }) => ({ instrumentId: id, isin }));
-    this.#options.caller.ask(batch.kind, questions, signal).then(
-      (answers) => {
-        core.answered(batch, answers);
-        this.#moved.beat();
-      },
-      (error: unknown) => over.abort(error),
-    );
+    const answered = (from: number, answers: BatchAnswers) => {
+      core.answered(batch, from, answers);
+      this.#moved.beat();
+    };
+    const asked = this.#options.caller.ask({ kind, questions, isAlone }, answered, signal);
+    asked.catch((error: unknown) => over.abort(error));
   }
 
   /** Results, dead letters and the consumer offset, in one transaction. */
   async #commit({ core, windows }: Lap, transaction: CoreTransaction): Promise<void> {
     const { writer, groupId, partition, targets, clock, events } = this.#options;
-    const { records, report } = priceRecords(transaction, {
-      input: partition,
-      targets,
-      windows,
-      wallMs: clock.wallMs(),
-    });
+    const context = { input: partition, targets, windows, wallMs: clock.wallMs() };
+    const parts = transaction.parts.map((part) => priceRecords(part, context));
     const { offset } = transaction;
     const startedMs = clock.monotonicMs();
-    await writer.commit(records, offset === null ? undefined : { groupId, ...partition, offset });
+    await writer.commit(
+      parts.flatMap(({ records }) => records),
+      offset === null ? undefined : { groupId, ...partition, offset },
+    );
     const nowMs = clock.monotonicMs();
     const failing = core.committed(transaction, nowMs);
     this.#moved.beat();
-    events.batchPriced({ ...report, commitMs: nowMs - startedMs });
+    for (const { report } of parts) events.batchPriced({ ...report, commitMs: nowMs - startedMs });
     for (const event of failing) events.instrumentFailing(event);
   }
 
@@ -266,6 +268,11 @@ export class PartitionTask implements PartitionReader {
       }
     }
   }
+}
+
+/** Partitions ask at different times of an interval, however many there are. */
+function phaseOf({ partition }: TopicPartition): number {
+  return (partition * GOLDEN_RATIO) % 1;
 }
 
 function isRecoverable(error: unknown): error is ConnectorError {

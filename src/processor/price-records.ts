@@ -5,7 +5,7 @@ import type { OutgoingRecord } from '../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../kafka/target-topic.ts';
 import type { BatchPriced, TombstoneReason } from '../observability/processor-events.ts';
 import type { PriceKind } from './bulk-prices.ts';
-import type { CoreResult, CoreTransaction } from './core/core-messages.ts';
+import type { CommittedPart, CoreResult } from './core/core-messages.ts';
 import type { WindowDigests } from './window-digests.ts';
 
 /** The name of the processor in headers of records. */
@@ -22,9 +22,9 @@ export interface PriceTargets {
 /** Everything of `BatchPriced` but the time that the commit takes. */
 export type BatchReport = Omit<BatchPriced, 'commitMs'>;
 
-/** What a transaction of the core is in Kafka: its records in order, and what is told of it. */
+/** What a part of a transaction is in Kafka: its records in order, and what is told of it. */
 export function priceRecords(
-  { batch, results }: CoreTransaction,
+  { batch, results }: CommittedPart,
   options: {
     readonly input: TopicPartition;
     readonly targets: PriceTargets;
@@ -128,11 +128,11 @@ export function priceRecords(
     gone: count((result) => result.kind === 'gone'),
     deadLetters: count((result) => result.kind === 'unreadable' || (result.kind === 'failure' && result.isDeadLetter)),
     tombstones,
-    calls: answers?.calls ?? 0,
-    drift: answers?.drift ?? 0,
-    roundedNumbers: answers?.roundedNumbers ?? 0,
-    errorsFlagDiffers: answers?.errorsFlagDiffers ?? 0,
-    askMs: answers?.askMs ?? 0,
+    calls: answers.calls,
+    drift: answers.drift,
+    roundedNumbers: answers.roundedNumbers,
+    errorsFlagDiffers: answers.errorsFlagDiffers,
+    askMs: answers.askMs,
     prices,
   };
   return { records, report };

@@ -19,7 +19,12 @@ export interface MarketData {
   /** The path of the bulk operation; names the input in headers and errors. */
   readonly bulkEndpoint: string;
   /** POST /v1/products/bulk. The body may be as long as marketData.maxBodyBytes: it can hold many series. */
-  bulk<T>(items: readonly PriceRequest[], consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+  bulk<T>(
+    items: readonly PriceRequest[],
+    consume: (answer: HttpAnswer) => Promise<T>,
+    signal: AbortSignal,
+    timeoutMs?: number,
+  ): Promise<T>;
   /** GET /v1/products/{isin}/prices/overview, daily or intraday. */
   single<T>(request: PriceRequest, consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
@@ -27,9 +32,10 @@ export interface MarketData {
 export function createMarketData({ http }: { readonly http: Pick<HttpClient, 'get' | 'post'> }): MarketData {
   return {
     bulkEndpoint: BULK_ENDPOINT,
-    bulk(items, consume, signal) {
+    bulk(items, consume, signal, timeoutMs) {
       const body = JSON.stringify({ items: items.map(({ isin, query }) => typedRequest(isin, query)) });
-      return http.post({ path: BULK_ENDPOINT, query: [], body }, consume, signal);
+      const limit = timeoutMs === undefined ? {} : { timeoutMs };
+      return http.post({ path: BULK_ENDPOINT, query: [], body, ...limit }, consume, signal);
     },
     single({ isin, query }, consume, signal) {
       const path = (name: string) => `/v1/products/${name}/prices/${query.kind}`;

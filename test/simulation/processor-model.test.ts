@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { modelRuns, modelSeed } from './model-runs.ts';
+import { runProcessorScenario } from './processor-run.ts';
 import { processorScenarios } from './processor-scenario.ts';
-import { runProcessorScenario } from './processor-world.ts';
 
 test('whatever happens to it, the processor answers every record once, and never with another price', (t) => {
   const runs = modelRuns();

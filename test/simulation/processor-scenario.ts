@@ -7,12 +7,17 @@ export type ProcessorStep =
   | { readonly kind: 'write'; readonly id: number; readonly news: 'gone' | 'unreadable' }
   | { readonly kind: 'read'; readonly records: number }
   | { readonly kind: 'pass'; readonly ms: number }
-  /** The provider answers one of the batches that are asked for; the items of these ids fail with this status. */
+  /**
+   * The provider answers one of the batches that are asked for, or a part of it; the items of these ids fail with this
+   * status, or are found to have spoilt the call.
+   */
   | {
       readonly kind: 'answer';
       readonly batch: number;
+      readonly part: 'all' | 'first' | 'last';
       readonly failing: readonly number[];
       readonly status: number | null;
+      readonly isSpoilt: boolean;
     }
   /** The process reads on while a commit is under way; then it goes on, or dies before or after the commit took place. */
   | { readonly kind: 'commit'; readonly readsMeanwhile: number; readonly ends: 'well' | 'diedBefore' | 'diedAfter' }
@@ -26,12 +31,14 @@ const news = fc.oneof(
 );
 const write = fc.tuple(ids, news).map(([id, what]): ProcessorStep => ({ kind: 'write', id, ...what }));
 const read = fc.integer({ min: 1, max: 4 }).map((records): ProcessorStep => ({ kind: 'read', records }));
-const pass = fc.constantFrom(100, 1_000, 20_000).map((ms): ProcessorStep => ({ kind: 'pass', ms }));
+const pass = fc.constantFrom(100, 1_000, 20_000, 60_000).map((ms): ProcessorStep => ({ kind: 'pass', ms }));
 const answer = fc.record({
   kind: fc.constant('answer' as const),
   batch: fc.nat(3),
-  failing: fc.oneof(fc.constant([]), fc.array(ids, { minLength: 2, maxLength: 8 })),
+  part: fc.constantFrom('all' as const, 'all' as const, 'first' as const, 'last' as const),
+  failing: fc.oneof(fc.constant([]), fc.constant([0, 1, 2, 3, 4, 5]), fc.array(ids, { minLength: 2, maxLength: 8 })),
   status: fc.constantFrom(500, 500, 500, 404, null),
+  isSpoilt: fc.integer({ min: 0, max: 4 }).map((chance) => chance === 0),
 });
 const commit = fc.record({
   kind: fc.constant('commit' as const),
@@ -42,7 +49,13 @@ const commit = fc.record({
   ),
 });
 
-export const processorScenarios: fc.Arbitrary<readonly ProcessorStep[]> = fc.array(
+export interface ProcessorScenario {
+  /** Nothing that is asked for of the second kind is ever answered. */
+  readonly isDailyHeld: boolean;
+  readonly steps: readonly ProcessorStep[];
+}
+
+const steps = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: write },
     { weight: 4, arbitrary: read },
@@ -53,3 +66,5 @@ export const processorScenarios: fc.Arbitrary<readonly ProcessorStep[]> = fc.arr
   ),
   { minLength: 20, maxLength: 120 },
 );
+
+export const processorScenarios: fc.Arbitrary<ProcessorScenario> = fc.record({ isDailyHeld: fc.boolean(), steps });

@@ -1,47 +1,63 @@
 import type { ProcessorModules } from './processor-world.ts';
 
 const INSTRUMENTS = 2_000;
+const MAX_ITEMS = 500;
 const REFRESH_MS = 60_000;
 const STEP_MS = 500;
+/** Until a price is committed. */
+const ANSWER_MS = 1_000;
 
-/**
- * Starts a core over a full table, as after a restart, and lets the provider answer at once: nothing of it is urgent, so
- * the calls must be spread over the interval, and each instrument must come once in it.
- */
-export function startViolations({ PartitionCore, ToldFailures }: ProcessorModules, startMs: number): string[] {
-  const instruments = Array.from({ length: INSTRUMENTS }, (_, id) => [String(id * 7), `isin-${id}`] as const);
+/** Asks of a core over a full table, as after a restart, for some time; the provider answers after a moment. */
+export function refreshesAfterStart(
+  { PartitionCore, ToldFailures }: ProcessorModules,
+  { startMs, forMs, instruments = INSTRUMENTS }: { startMs: number; forMs: number; instruments?: number },
+): { readonly atMs: number; readonly ids: readonly string[] }[] {
+  const table = Array.from({ length: instruments }, (_, id) => [String(id * 7), `isin-${id}`] as const);
   const settings = {
     kinds: [{ kind: 'overview' as const, refreshIntervalMs: REFRESH_MS }],
     lingerMs: 250,
-    maxItems: () => 500,
+    maxItems: () => MAX_ITEMS,
     maxBackoffMs: 3_600_000,
     epochMs: 1_000_000_000_000.4,
     random: () => 0.5,
     told: new ToldFailures(),
   };
-  const core = new PartitionCore(settings, { offset: 10n, instruments }, startMs);
-  const asked = new Map<string, number>();
-  let most = 0;
-  for (let nowMs = startMs; nowMs <= startMs + REFRESH_MS; nowMs += STEP_MS) {
-    let now = 0;
+  const core = new PartitionCore(settings, { offset: 10n, instruments: table, phase: 0.3 }, startMs);
+  const calls: { atMs: number; ids: readonly string[] }[] = [];
+  const answers: { atMs: number; give: () => void }[] = [];
+  for (let nowMs = startMs; nowMs < startMs + forMs; nowMs += STEP_MS) {
+    while ((answers[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs) answers.shift()?.give();
     for (let step = core.next(nowMs); step.kind !== 'wait'; step = core.next(nowMs)) {
       if (step.kind === 'commit') core.committed(step.transaction, nowMs);
       else {
-        const { questions } = step.batch;
-        now += questions.length;
-        for (const { id } of questions) asked.set(id, (asked.get(id) ?? 0) + 1);
-        const outcomes = questions.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
-        core.answered(step.batch, { outcomes, calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 });
+        const { batch } = step;
+        calls.push({ atMs: nowMs, ids: batch.questions.map(({ id }) => id) });
+        const outcomes = batch.questions.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
+        const none = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+        answers.push({ atMs: nowMs + ANSWER_MS, give: () => core.answered(batch, 0, { outcomes, ...none }) });
       }
     }
-    most = Math.max(most, now);
   }
+  return calls;
+}
+
+/** Nothing of a full table is urgent: each instrument comes once in an interval, in as few calls as can be, spread over it. */
+export function startViolations(modules: ProcessorModules, startMs: number): string[] {
   const violations: string[] = [];
-  // Those of the next two seconds come together: 67 on average.
-  if (most > 150) violations.push(`${most} instruments were asked for at once`);
-  if (asked.size < INSTRUMENTS) violations.push(`${INSTRUMENTS - asked.size} were not asked for within the interval`);
-  const twice = [...asked.values()].filter((times) => times > 1).length;
-  // Those whose slot comes early in the interval come early in the next one too.
-  if (twice > INSTRUMENTS / 20) violations.push(`${twice} were asked for twice within the interval`);
+  const intervals = 3;
+  const calls = refreshesAfterStart(modules, { startMs, forMs: REFRESH_MS * intervals });
+  const asked = new Map<string, number[]>();
+  for (const { atMs, ids } of calls) for (const id of ids) asked.set(id, [...(asked.get(id) ?? []), atMs]);
+  const most = (INSTRUMENTS / MAX_ITEMS) * intervals;
+  if (calls.length > most) violations.push(`${calls.length} calls, where ${most} would do`);
+  if (calls[1] && calls[1].atMs - (calls[0]?.atMs ?? 0) < REFRESH_MS / 5) violations.push('calls come together');
+  if (asked.size < INSTRUMENTS) violations.push(`${INSTRUMENTS - asked.size} were never asked for`);
+  for (const [id, times] of asked) {
+    const gaps = times.slice(1).map((ms, at) => ms - (times[at] ?? 0));
+    const first = (times[0] ?? 0) - startMs;
+    if (first > REFRESH_MS || gaps.some((ms) => ms > REFRESH_MS + 2 * STEP_MS)) violations.push(`${id} comes too late`);
+    if (gaps.some((ms) => ms < REFRESH_MS - 2 * STEP_MS)) violations.push(`${id} comes twice within an interval`);
+    if (violations.length > 3) break;
+  }
   return violations;
 }

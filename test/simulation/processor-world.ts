@@ -1,8 +1,10 @@
 import type { BatchAnswers } from '../../src/processor/batch-answers.ts';
 import type { Batch } from '../../src/processor/core/batch.ts';
-import type { CoreResult, CoreTransaction, InstrumentNews } from '../../src/processor/core/core-messages.ts';
+import type { CoreResult, CoreTransaction } from '../../src/processor/core/core-messages.ts';
+import type { Instrument } from '../../src/processor/core/instrument.ts';
 import { PartitionCore } from '../../src/processor/core/partition-core.ts';
 import { ToldFailures } from '../../src/processor/core/told-failures.ts';
+import { AnsweredRecords, type LoggedRecord, newsOf, tableAt } from './processor-records.ts';
 import type { ProcessorStep } from './processor-scenario.ts';
 import { ShownPrices } from './shown-prices.ts';
 
@@ -18,16 +20,24 @@ const LINGER_MS = 250;
 const MAX_ITEMS = 3;
 const MAX_BACK_OFF_MS = 120_000;
 /** Steps in which everything must come to rest once nothing is written any more. */
-const REST_STEPS = 2_000;
+const REST_STEPS = 2_600;
+/** By which what is due may come later, for the steps that it takes. */
+const SLACK_MS = 2_000;
 /** More than a core has to do at a time. */
 const MOST_STEPS = 100;
 
-type Failure = Extract<CoreResult, { readonly kind: 'failure' }>;
-
 interface Asked {
   readonly batch: Batch;
-  readonly atMs: number;
+  /** Positions of questions without an answer, ascending. */
+  unanswered: number[];
 }
+
+type Answering = Pick<Extract<ProcessorStep, { kind: 'answer' }>, 'part' | 'failing' | 'status' | 'isSpoilt'>;
+
+const WELL: Answering = { part: 'all', failing: [], status: null, isSpoilt: false };
+/** Answers that are owed after a spoilt call. */
+const SUSPICION = 3;
+const KINDS = ['overview', 'daily'] as const;
 
 /** A topic of instruments, a provider, and one process after the other; every rule is checked at every step. */
 export class ProcessorWorld {
@@ -40,26 +50,28 @@ export class ProcessorWorld {
     dropped: 0,
     crashes: 0,
     covered: 0,
+    spoilt: 0,
     withdrawals: 0,
   };
   readonly #modules: ProcessorModules;
-  readonly #log: { readonly id: string; readonly news: InstrumentNews }[] = [];
-  /** By offset: how many committed results answer it. */
-  readonly #answers: number[] = [];
+  readonly #log: LoggedRecord[] = [];
+  readonly #answers = new AnsweredRecords(this.#log, (what) => this.#violated(what));
   readonly #pricedAskMs = new Map<string, number>();
   readonly #shown = new ShownPrices();
   #told = new Set<string>();
-  #committed = 0n;
-  /** By any process so far; what it has superseded waits for the later record, whoever answers that. */
-  #everRead = 0n;
   #nowMs = 1_000;
   #core: PartitionCore;
   #asked: Asked[] = [];
-  #answered = new Map<Batch, Asked>();
+  /** When what is asked for and not committed was asked for, by kind and id. */
+  #inFlight = new Map<string, number>();
+  /** Answers that instruments owe before they share a call again, of the present process. */
+  #suspicion = new Map<Instrument, Map<string, number>>();
   #commit: CoreTransaction | null = null;
+  readonly #isDailyHeld: boolean;
 
-  constructor(modules: ProcessorModules) {
+  constructor(modules: ProcessorModules, isDailyHeld: boolean) {
     this.#modules = modules;
+    this.#isDailyHeld = isDailyHeld;
     this.#core = this.#start();
   }
 
@@ -75,7 +87,7 @@ export class ProcessorWorld {
         this.#nowMs += step.ms;
         break;
       case 'answer':
-        this.#answer(step.batch, step.failing, step.status);
+        this.#answer(step.batch, step);
         break;
       case 'commit':
         this.#read(step.readsMeanwhile);
@@ -92,18 +104,21 @@ export class ProcessorWorld {
   rest(): void {
     for (let steps = 0; steps < REST_STEPS; steps++) {
       this.#read(2);
-      this.#answer(0, [], null);
+      this.#answer(0, WELL);
       this.#end(true);
       this.#nowMs += 100;
       this.#drive();
     }
     for (const [offset] of this.#log.entries()) {
-      if (!this.#isAnswered(offset)) this.#violated(`record ${offset} is never answered`);
+      if (!this.#answers.isAnswered(offset)) this.#violated(`record ${offset} is never answered`);
     }
     if (this.#core.unanswered !== 0) this.#violated(`${this.#core.unanswered} records are taken for unanswered`);
-    for (const [id, isin] of this.#table(BigInt(this.#log.length))) {
-      const ageMs = this.#nowMs - (this.#pricedAskMs.get(id) ?? Number.NEGATIVE_INFINITY);
-      if (ageMs > REFRESH_MS * 1.1) this.#violated(`instrument ${id} (${isin}) has no price for ${ageMs} ms`);
+    for (const [id, isin] of tableAt(this.#log, BigInt(this.#log.length))) {
+      for (const kind of KINDS) {
+        if (kind === 'daily' && this.#isDailyHeld) continue;
+        const ageMs = this.#nowMs - (this.#pricedAskMs.get(`${kind} ${id}`) ?? Number.NEGATIVE_INFINITY);
+        if (ageMs > REFRESH_MS * 1.1 + SLACK_MS) this.#violated(`${kind} of ${id} (${isin}) is ${ageMs} ms old`);
+      }
     }
   }
 
@@ -126,24 +141,34 @@ export class ProcessorWorld {
     const isins = batch.questions.map(({ isin }) => isin);
     if (new Set(isins).size < isins.length) this.#violated('an isin stands twice in a batch');
     if (isins.length > MAX_ITEMS || isins.length === 0) this.#violated(`a batch of ${isins.length}`);
-    const inFlight = [...this.#asked.map(({ batch: other }) => other), ...this.#answered.keys()];
-    const ids = new Set(inFlight.flatMap(({ questions }) => questions.map(({ id }) => id)));
-    for (const { id } of batch.questions)
-      if (ids.has(id)) this.#violated(`instrument ${id} is asked for twice at once`);
-    this.#asked.push({ batch, atMs: this.#nowMs });
+    for (const { id } of batch.questions) {
+      const key = `${batch.kind} ${id}`;
+      if (this.#inFlight.has(key)) this.#violated(`${key} is asked for twice at once`);
+      this.#inFlight.set(key, this.#nowMs);
+    }
+    const isSuspected = batch.questions.some((one) => (this.#suspicion.get(one)?.get(batch.kind) ?? 0) > 0);
+    if (isSuspected && (isins.length > 1 || !batch.isAlone)) this.#violated('one that spoilt a call shares another');
+    if (!isSuspected && batch.isAlone) this.#violated('one that spoilt no call is given little patience');
+    this.#asked.push({ batch, unanswered: isins.map((_, at) => at) });
   }
 
-  #answer(at: number, failing: readonly number[], status: number | null): void {
-    const [asked] = this.#asked.splice(at % Math.max(1, this.#asked.length), 1);
+  #answer(batch: number, { part, failing, status, isSpoilt }: Answering): void {
+    const open = this.#asked.filter((one) => !(this.#isDailyHeld && one.batch.kind === 'daily'));
+    const asked = open[batch % Math.max(1, open.length)];
     if (asked === undefined) return;
-    const outcomes = asked.batch.questions.map(({ id }): BatchAnswers['outcomes'][number] =>
-      failing.includes(Number(id))
-        ? { kind: 'problem', status, title: null, item: Buffer.alloc(0) }
-        : { kind: 'prices', records: [], isQuotingPulled: null },
-    );
-    this.#answered.set(asked.batch, asked);
-    const none = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
-    this.#core.answered(asked.batch, { outcomes, ...none });
+    const { unanswered } = asked;
+    const answered = part === 'all' ? unanswered : part === 'first' ? unanswered.slice(0, 1) : unanswered.slice(-1);
+    asked.unanswered = unanswered.filter((at) => !answered.includes(at));
+    if (asked.unanswered.length === 0) this.#asked = this.#asked.filter((one) => one !== asked);
+    for (const at of answered) {
+      const isFailing = failing.includes(Number(asked.batch.questions[at]?.id));
+      const failure: BatchAnswers['outcomes'][number] = isSpoilt
+        ? { kind: 'refused', status: 500 }
+        : { kind: 'problem', status, title: null, item: Buffer.alloc(0) };
+      const outcome = isFailing ? failure : { kind: 'prices' as const, records: [], isQuotingPulled: null };
+      const none = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+      this.#core.answered(asked.batch, at, { outcomes: [outcome], ...none });
+    }
   }
 
   #read(records: number): void {
@@ -152,26 +177,31 @@ export class ProcessorWorld {
       const record = this.#log[Number(offset)];
       if (record === undefined) return;
       this.#core.read(offset, record.id, record.news, this.#nowMs);
-      if (offset >= this.#everRead) this.#everRead = offset + 1n;
+      this.#answers.read(offset);
     }
   }
 
   /** What is about to be written, at the moment from which it can no longer change. */
-  #checkTransaction({ batch, results }: CoreTransaction): void {
-    const known = this.#table(this.#core.position);
-    for (const result of results) {
-      if (result.kind !== 'prices' && result.kind !== 'failure') continue;
-      const { id, isin } = result.instrument;
-      if (known.get(id) !== isin)
-        this.#violated(`the answer for ${isin} is used for ${id}, which is ${known.get(id)} now`);
-      if (result.kind === 'failure') {
+  #checkTransaction({ parts }: CoreTransaction): void {
+    const known = tableAt(this.#log, this.#core.position);
+    if (new Set(parts.map(({ batch }) => batch.kind)).size !== 1) this.#violated('kinds share a transaction');
+    for (const { batch, results } of parts) {
+      for (const result of results) {
+        if (result.kind !== 'prices' && result.kind !== 'failure') continue;
+        const { id, isin } = result.instrument;
+        if (known.get(id) !== isin)
+          this.#violated(`the answer for ${isin} is used for ${id}, which is ${known.get(id)} now`);
+        if (result.kind !== 'failure') continue;
         this.#checkDeadLetter(batch, result);
-        for (const what of this.#shown.violationsOf(result)) this.#violated(what);
+        if (batch.kind === 'overview') for (const what of this.#shown.violationsOf(result)) this.#violated(what);
       }
     }
   }
 
-  #checkDeadLetter({ kind }: Batch, { instrument, problem, offsets, isDeadLetter }: Failure) {
+  #checkDeadLetter(
+    { kind }: Pick<Batch, 'kind'>,
+    { instrument, problem, offsets, isDeadLetter }: CoreResult & { kind: 'failure' },
+  ) {
     const isNews = !this.#told.has(`${kind} ${instrument.id} ${problem}`);
     if (isDeadLetter !== (offsets.length > 0 || isNews))
       this.#violated(`a failure of ${instrument.id} is ${isDeadLetter ? '' : 'no '}dead letter`);
@@ -181,21 +211,22 @@ export class ProcessorWorld {
     const transaction = this.#commit;
     if (transaction === null) return;
     this.#commit = null;
-    const askedAtMs = this.#answered.get(transaction.batch)?.atMs ?? this.#nowMs;
-    this.#answered.delete(transaction.batch);
-    for (const result of transaction.results) this.#write(result, askedAtMs, transaction.batch.kind);
+    for (const { batch, results } of transaction.parts) {
+      for (const result of results) this.#write(result, batch.kind);
+      for (const { id } of batch.questions) this.#inFlight.delete(`${batch.kind} ${id}`);
+    }
     if (transaction.offset !== null) this.#commitOffset(transaction.offset);
     if (isTold) this.#core.committed(transaction, this.#nowMs);
   }
 
-  #write(result: CoreResult, askedAtMs: number, kind: string): void {
+  #write(result: CoreResult, kind: string): void {
     this.counts.results += 1;
     if (result.kind === 'dropped') {
       this.counts.dropped += 1;
       return;
     }
     this.counts.covered += Math.max(0, result.offsets.length - 1);
-    for (const offset of result.offsets) this.#answers[Number(offset)] = (this.#answers[Number(offset)] ?? 0) + 1;
+    this.#answers.answer(result.offsets);
     if (result.kind === 'gone' || result.kind === 'noIsin' || result.kind === 'unreadable') {
       this.counts.tombstones += 1;
       this.#shown.takenAway(result.id);
@@ -207,43 +238,38 @@ export class ProcessorWorld {
         this.#shown.withdrawn(result.instrument.id, result.instrument.isin);
       }
       this.#told.add(`${kind} ${result.instrument.id} ${result.problem}`);
+      if (result.outcome.kind === 'refused') this.#suspect(result.instrument, kind, SUSPICION);
     }
     if (result.kind === 'prices') {
       this.counts.prices += 1;
-      const { id, isin } = result.instrument;
-      this.#shown.priced(id, isin);
-      if (askedAtMs < (this.#pricedAskMs.get(id) ?? 0)) this.#violated(`an older price of ${id} follows a newer one`);
-      this.#pricedAskMs.set(id, askedAtMs);
+      const { instrument } = result;
+      const key = `${kind} ${instrument.id}`;
+      const askedAtMs = this.#inFlight.get(key) ?? this.#nowMs;
+      if (kind === 'overview') this.#shown.priced(instrument.id, instrument.isin);
+      if (askedAtMs < (this.#pricedAskMs.get(key) ?? 0)) this.#violated(`an older price of ${key} follows a newer one`);
+      this.#pricedAskMs.set(key, askedAtMs);
+      const suspicion = this.#suspicion.get(instrument)?.get(kind) ?? 0;
+      if (suspicion > 0) this.#suspect(instrument, kind, suspicion - 1);
     }
+  }
+
+  #suspect(instrument: Instrument, kind: string, suspicion: number): void {
+    const known = this.#suspicion.get(instrument) ?? new Map<string, number>();
+    this.#suspicion.set(instrument, known.set(kind, suspicion));
+    if (suspicion === SUSPICION) this.counts.spoilt += 1;
   }
 
   #commitOffset(offset: bigint): void {
-    if (offset < this.#committed) this.#violated(`the offset goes back from ${this.#committed} to ${offset}`);
-    this.#committed = offset;
-    for (const [at, count = 0] of [...this.#answers].entries()) {
-      if (count > 1) this.#violated(`record ${at} is answered ${count} times`);
-      if (at >= offset && count > 0)
-        this.#violated(`record ${at} is answered, but a restart at ${offset} reads it again`);
-    }
-    for (let at = 0; at < offset; at++) {
-      if (!this.#isAnswered(at)) this.#violated(`the offset ${offset} leaves record ${at} unanswered`);
-    }
+    this.#answers.commit(offset);
     const isRead = (id: string) => !this.#log.some((record, at) => record.id === id && at >= offset);
-    for (const what of this.#shown.strangers(this.#table(offset), isRead)) this.#violated(what);
-  }
-
-  /** Whether a result answers the record, or a later one of its id, which was read, will. */
-  #isAnswered(offset: number): boolean {
-    if ((this.#answers[offset] ?? 0) > 0) return true;
-    const id = this.#log[offset]?.id;
-    const later = this.#log.findIndex((record, at) => at > offset && record.id === id && BigInt(at) < this.#everRead);
-    return later > 0 && (BigInt(later) >= this.#committed || this.#isAnswered(later));
+    for (const what of this.#shown.strangers(tableAt(this.#log, offset), isRead)) this.#violated(what);
   }
 
   #crash(): void {
     this.counts.crashes += 1;
     this.#asked = [];
-    this.#answered = new Map();
+    this.#inFlight = new Map();
+    this.#suspicion = new Map();
     this.#commit = null;
     this.#told = new Set();
     this.#shown.crashed();
@@ -253,7 +279,7 @@ export class ProcessorWorld {
   #start(): PartitionCore {
     const { PartitionCore: Core, ToldFailures: Told } = this.#modules;
     const settings = {
-      kinds: [{ kind: 'overview' as const, refreshIntervalMs: REFRESH_MS }],
+      kinds: KINDS.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
       lingerMs: LINGER_MS,
       maxItems: () => MAX_ITEMS,
       maxBackoffMs: MAX_BACK_OFF_MS,
@@ -261,36 +287,11 @@ export class ProcessorWorld {
       random: () => 0.5,
       told: new Told(),
     };
-    return new Core(settings, { offset: this.#committed, instruments: this.#table(this.#committed) }, this.#nowMs);
-  }
-
-  #table(offset: bigint): Map<string, string> {
-    const table = new Map<string, string>();
-    for (const { id, news } of this.#log.slice(0, Number(offset))) {
-      if (news.kind === 'live' && news.isin !== null) table.set(id, news.isin);
-      else table.delete(id);
-    }
-    return table;
+    const { committed } = this.#answers;
+    return new Core(settings, { offset: committed, instruments: tableAt(this.#log, committed) }, this.#nowMs);
   }
 
   #violated(what: string): void {
     this.violations.push(what);
   }
-}
-
-function newsOf(step: Extract<ProcessorStep, { kind: 'write' }>): InstrumentNews {
-  if (step.news === 'live') return { kind: 'live', isin: step.isin === null ? null : `isin-${step.isin}` };
-  if (step.news === 'gone') return { kind: 'gone' };
-  return { kind: 'unreadable', key: String(step.id), value: Buffer.alloc(1), reason: 'it is of another kind' };
-}
-
-/** Plays a scenario to its rest; ends at the first step that breaks a rule. */
-export function runProcessorScenario(steps: readonly ProcessorStep[], modules = REAL_PROCESSOR): ProcessorWorld {
-  const world = new ProcessorWorld(modules);
-  for (const step of steps) {
-    world.do(step);
-    if (world.violations.length > 0) return world;
-  }
-  world.rest();
-  return world;
 }

@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { modelSeed } from './model-runs.ts';
 import { loadProcessorMutant, PROCESSOR_MUTANTS } from './processor-mutants.ts';
+import { runProcessorScenario } from './processor-run.ts';
 import { processorScenarios } from './processor-scenario.ts';
 import { startViolations } from './processor-start.ts';
-import { type ProcessorModules, REAL_PROCESSOR, runProcessorScenario } from './processor-world.ts';
+import { type ProcessorModules, REAL_PROCESSOR } from './processor-world.ts';
 
 const MOST_RUNS = 4_000;
 

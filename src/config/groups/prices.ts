@@ -63,7 +63,7 @@ export const pricesSettings = group({
     'How long a new or changed instrument waits for others in its request.',
     '250ms',
   ),
-  concurrency: setting(wholeNumber(1, 8), 'Bulk requests in flight at a time.', 4),
+  concurrency: setting(wholeNumber(1, 8), 'Bulk requests in flight at a time, for each kind.', 4),
   maxBackoff: setting(
     duration('1s', '7d'),
     'The longest pause before an instrument that fails is asked for again.',

@@ -96,7 +96,7 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_bulk_calls_total: {
     type: 'counter',
-    help: 'Bulk calls of committed batches, repetitions and halves included.',
+    help: 'Bulk calls of committed batches, repetitions and parts included.',
     labels: ['price'],
     meaning: 'Many more than batches: something is refused again and again.',
   },
@@ -108,7 +108,7 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_bisected_total: {
     type: 'counter',
-    help: 'Batches that were asked for in halves, since they were refused or the answer did not fit.',
+    help: 'Batches that were asked for in parts: refused, answered with something else, or hanging or failing while others do not.',
     labels: ['price', 'code'],
     meaning: 'Some item of the batch is what the provider refuses.',
   },

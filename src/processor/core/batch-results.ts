@@ -1,7 +1,8 @@
-import type { BatchAnswers } from '../batch-answers.ts';
+import type { QuestionOutcome } from '../batch-answers.ts';
 import type { PriceKind } from '../bulk-prices.ts';
-import type { Batch, BatchInput } from './batch.ts';
+import type { BatchPart } from './batch.ts';
 import { type CoreResult, problemOf } from './core-messages.ts';
+import type { Input } from './input-queue.ts';
 import { type Instrument, planOf } from './instrument.ts';
 import type { ToldFailures } from './told-failures.ts';
 import { withdrawalOf } from './withdrawal.ts';
@@ -12,25 +13,27 @@ export interface ResultContext {
   readonly told: ToldFailures;
 }
 
-/** What the answers of a batch mean now: one result for each of its inputs, or for each question of a refresh. */
-export function batchResults({ kind, inputs, questions }: Batch, answers: BatchAnswers, context: ResultContext) {
+/** What answers mean now: one result for each of the inputs, or for each question of a refresh. */
+export function batchResults({ kind, inputs, questions, answers }: BatchPart, context: ResultContext): CoreResult[] {
   const { outcomes } = answers;
   if (inputs.length === 0)
     return questions.map((instrument, at) => result(kind, instrument, outcomes[at], [], context));
-  return inputs.map((input) => inputResult(kind, input, outcomes, context));
+  let next = 0;
+  return inputs.map(({ input, superseded }) => {
+    const outcome = input.meaning.kind === 'price' ? outcomes[next++] : undefined;
+    return superseded ? { kind: 'dropped' } : inputResult(kind, input, outcome, context);
+  });
 }
 
 function inputResult(
   kind: PriceKind,
-  { input, question, superseded }: BatchInput,
-  outcomes: BatchAnswers['outcomes'],
+  { meaning, offsets, id }: Input,
+  outcome: QuestionOutcome | undefined,
   context: ResultContext,
 ): CoreResult {
-  const { meaning, offsets, id } = input;
-  if (superseded) return { kind: 'dropped' };
   switch (meaning.kind) {
     case 'price':
-      return result(kind, meaning.instrument, outcomes[question ?? -1], offsets, context);
+      return result(kind, meaning.instrument, outcome, offsets, context);
     case 'noIsin':
     case 'gone':
       return { kind: meaning.kind, id, offsets };
@@ -42,7 +45,7 @@ function inputResult(
 function result(
   kind: PriceKind,
   instrument: Instrument,
-  outcome: BatchAnswers['outcomes'][number] | undefined,
+  outcome: QuestionOutcome | undefined,
   offsets: readonly bigint[],
   { holds, told }: ResultContext,
 ): CoreResult {

@@ -2,7 +2,7 @@ import type { PriceProblem } from '../../observability/processor-events.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { QuestionOutcome } from '../batch-answers.ts';
 import type { PriceAnswer, PriceKind } from '../bulk-prices.ts';
-import type { Batch } from './batch.ts';
+import type { Batch, BatchPart } from './batch.ts';
 import type { Instrument } from './instrument.ts';
 import type { ToldFailures } from './told-failures.ts';
 
@@ -40,12 +40,16 @@ export type CoreStep =
   /** Nothing before so many milliseconds have passed (perhaps infinitely many), or more is read, answered or committed. */
   | { readonly kind: 'wait'; readonly ms: number };
 
-/** The results of one batch, to be committed as one. */
+/** Answers of one kind and what they mean, to be committed as one. */
 export interface CoreTransaction {
-  readonly batch: Batch;
-  readonly results: readonly CoreResult[];
+  readonly parts: readonly CommittedPart[];
   /** The next record to read after a restart; null where the results answer no record. */
   readonly offset: bigint | null;
+}
+
+export interface CommittedPart {
+  readonly batch: BatchPart;
+  readonly results: readonly CoreResult[];
 }
 
 /** `offsets`: the records that a result answers; none for a refresh. */

@@ -36,6 +36,8 @@ export interface Plan extends Due {
   failures: number;
   problem: PriceProblem | null;
   shown: Shown;
+  /** Answers that it owes, each to a call for it alone, before it shares a call again: it has spoilt one. */
+  suspicion: number;
 }
 
 export function newInstrument(options: {
@@ -60,6 +62,7 @@ export function newInstrument(options: {
       failures: 0,
       problem: null,
       shown: 'unproven',
+      suspicion: 0,
     });
   }
   return instrument;

@@ -1,29 +1,20 @@
 import type { InstrumentFailing } from '../../observability/processor-events.ts';
-import { backOffMs } from '../../support/back-off.ts';
 import type { BatchAnswers } from '../batch-answers.ts';
-import type { PriceKind } from '../bulk-prices.ts';
-import type { Batch, BatchInput } from './batch.ts';
+import type { Batch, BatchPart } from './batch.ts';
 import { batchResults } from './batch-results.ts';
-import type { CoreResult, CoreSettings, CoreStep, CoreTransaction, InstrumentNews } from './core-messages.ts';
-import { type InputMeaning, InputQueue } from './input-queue.ts';
-import { type Instrument, type Plan, planOf } from './instrument.ts';
+import type {
+  CommittedPart,
+  CoreResult,
+  CoreSettings,
+  CoreStep,
+  CoreTransaction,
+  InstrumentNews,
+} from './core-messages.ts';
+import { InputLane } from './input-lane.ts';
+import type { InputMeaning } from './input-queue.ts';
+import type { Instrument } from './instrument.ts';
 import { InstrumentTable } from './instrument-table.ts';
-
-/** Per lane: one is asked for while the other is committed. A batch that fails for long holds up no other lane. */
-const BATCHES_IN_FLIGHT = 2;
-const FIRST_BACK_OFF_MS = 10_000;
-/** What is refused a place in a batch, because of another request for it, comes again after this. */
-const REFUSED_MS = 100;
-const NO_ANSWERS: BatchAnswers = {
-  outcomes: [],
-  calls: 0,
-  askMs: 0,
-  drift: 0,
-  roundedNumbers: 0,
-  errorsFlagDiffers: 0,
-};
-
-type Failure = Extract<CoreResult, { readonly kind: 'failure' }>;
+import { KindLane, type Verdict } from './kind-lane.ts';
 
 /**
  * Decides for one partition what is asked next, what an answer means and what may be committed; without I/O or clock.
@@ -31,39 +22,52 @@ type Failure = Extract<CoreResult, { readonly kind: 'failure' }>;
  *
  * Batches of inputs answer records of the instruments topic and commit in the order of these, each with the offset of the
  * first record that is still unanswered: so each record is answered by exactly one committed result. Batches of refreshes
- * answer none, and commit whenever they are ready. An instrument is in one batch at a time, until that is committed: so
- * the prices of an instrument are written in the order in which they were asked for.
+ * answer none, and commit whenever they are ready. For each kind an instrument is in one batch at a time, until its answer
+ * is committed: so the prices of an instrument are written in the order in which they were asked for.
  */
 export class PartitionCore {
   readonly #settings: CoreSettings;
   readonly #table: InstrumentTable;
-  readonly #first: PriceKind;
-  readonly #queue = new InputQueue();
-  readonly #inputBatches: Batch[] = [];
-  readonly #refreshBatches = new Set<Batch>();
-  /** Ids in batches, with the input there that a later record may supersede; null where there is none, or no longer. */
-  readonly #inFlight = new Map<string, BatchInput | null>();
+  readonly #lanes: readonly KindLane[];
+  /** The lane whose prices answer the records of instruments. */
+  readonly #first: KindLane;
+  readonly #inputs: InputLane;
+  /** The lane that commits next. */
+  #turn = 0;
   #position: bigint;
   #unanswered = 0;
 
-  /** @param instruments the table up to `offset`: isin by id */
+  /**
+   * @param start.instruments the table up to `start.offset`: isin by id.
+   * @param start.phase where in each interval this partition begins, from 0 to 1.
+   */
   constructor(
     settings: CoreSettings,
-    start: { readonly offset: bigint; readonly instruments: Iterable<readonly [string, string]> },
+    start: {
+      readonly offset: bigint;
+      readonly instruments: Iterable<readonly [string, string]>;
+      readonly phase?: number;
+    },
     nowMs: number,
   ) {
-    const [first] = settings.kinds;
+    const { kinds, lingerMs } = settings;
+    const table = new InstrumentTable(kinds.map(({ kind }) => kind));
+    const { phase = 0 } = start;
+    this.#lanes = kinds.map((kind) => new KindLane(kind, settings, { table, phase }));
+    const [first] = this.#lanes;
     if (first === undefined) throw new RangeError('Nothing is asked for: settings.kinds is empty.');
     this.#settings = settings;
-    this.#first = first.kind;
-    this.#table = new InstrumentTable(settings.kinds, settings.epochMs);
+    this.#table = table;
+    this.#first = first;
+    this.#inputs = new InputLane(first, lingerMs);
     this.#position = start.offset;
     for (const [id, isin] of start.instruments) {
-      for (const plan of this.#table.put(id, isin, nowMs).plans) {
-        // Its record is answered: what the topic shows, if anything, is of this isin.
-        plan.shown = 'own';
-        this.#table.scheduleInSlot(plan, nowMs);
-      }
+      // Its record is answered: what the topic shows, if anything, is of this isin.
+      for (const plan of table.put(id, isin, nowMs).plans) plan.shown = 'own';
+    }
+    for (const lane of this.#lanes) {
+      lane.divide(nowMs);
+      for (const instrument of table.values()) lane.scheduleInSlot(instrument, nowMs);
     }
   }
 
@@ -86,18 +90,7 @@ export class PartitionCore {
     if (offset < this.#position) return;
     this.#position = offset + 1n;
     this.#unanswered += 1;
-    const meaning = this.#meaningOf(id, news, nowMs);
-    const asked = this.#inFlight.get(id);
-    const isStale =
-      asked &&
-      (meaning.kind !== 'price' ||
-        asked.input.meaning.kind !== 'price' ||
-        asked.input.meaning.instrument !== meaning.instrument);
-    if (isStale) {
-      asked.superseded = true;
-      this.#inFlight.set(id, null);
-    }
-    this.#queue.add({ id, offset, readAtMs: nowMs, meaning }, isStale ? asked.input.offsets : []);
+    this.#inputs.add({ id, offset, readAtMs: nowMs, meaning: this.#meaningOf(id, news, nowMs) });
   }
 
   /** Everything below an offset was read, records or not. */
@@ -106,15 +99,18 @@ export class PartitionCore {
   }
 
   next(nowMs: number): CoreStep {
-    const batch = this.#inputBatch(nowMs) ?? this.#refreshBatch(nowMs);
-    if (batch !== null && batch.answers === null) return { kind: 'ask', batch };
+    const batch = this.#nextBatch(nowMs);
+    if (batch !== null) return { kind: 'ask', batch };
     const transaction = this.#transaction();
     if (transaction !== null) return { kind: 'commit', transaction };
-    return { kind: 'wait', ms: Math.max(0, this.#nextMs() - nowMs) };
+    const nextMs = Math.min(this.#inputs.nextMs(), ...this.#lanes.map((lane) => lane.nextMs()));
+    return { kind: 'wait', ms: Math.max(0, nextMs - nowMs) };
   }
 
-  answered(batch: Batch, answers: BatchAnswers): void {
-    batch.answers = answers;
+  /** Takes answers to the questions of a batch from a position on; there may be more to come. */
+  answered(batch: Batch, from: number, answers: BatchAnswers): void {
+    const lane = batch.inputs.length > 0 ? this.#inputs : this.#lane(batch);
+    lane.answered(batch, from, answers);
   }
 
   /**
@@ -122,147 +118,93 @@ export class PartitionCore {
    *
    * @returns the instruments that began to fail, or fail with another problem than before.
    */
-  committed({ batch, results }: CoreTransaction, nowMs: number): InstrumentFailing[] {
-    const failing: InstrumentFailing[] = [];
-    if (this.#inputBatches[0] === batch) this.#inputBatches.shift();
-    this.#refreshBatches.delete(batch);
-    for (const { id } of batch.questions) this.#inFlight.delete(id);
-    for (const result of results) {
-      if (result.kind === 'dropped') continue;
-      this.#unanswered -= result.offsets.length;
-      if (result.kind !== 'prices' && result.kind !== 'failure') continue;
-      const plan = planOf(result.instrument, batch.kind);
-      if (result.kind === 'prices') this.#priced(plan, result.answer.isQuotingPulled === true, nowMs);
-      else failing.push(...this.#failed(plan, result, nowMs));
-    }
-    return failing;
+  committed({ parts }: CoreTransaction, nowMs: number): InstrumentFailing[] {
+    return parts.flatMap(({ batch, results }) => {
+      const lane = this.#lane(batch);
+      for (const { id } of batch.questions) lane.release(id);
+      const failing = results.flatMap((result) => this.#settled(lane, result, nowMs));
+      for (const { id } of batch.questions) {
+        // Another one of this id was due meanwhile and waited for the end of the earlier one.
+        const instrument = this.#table.get(id);
+        if (instrument && !lane.isScheduled(instrument) && this.#mayRefresh(lane, instrument)) {
+          lane.schedule(instrument, nowMs);
+        }
+      }
+      return failing;
+    });
+  }
+
+  #settled(lane: KindLane, result: CoreResult, nowMs: number): InstrumentFailing[] {
+    if (result.kind === 'dropped') return [];
+    this.#unanswered -= result.offsets.length;
+    if (result.kind !== 'prices' && result.kind !== 'failure') return [];
+    const { instrument } = result;
+    const verdict: Verdict =
+      result.kind === 'prices'
+        ? { kind: 'priced', isPulled: result.answer.isQuotingPulled === true }
+        : { ...result, kind: 'failed', isCulprit: result.outcome.kind === 'refused' };
+    return lane.judge(instrument, verdict, nowMs, this.#mayRefresh(lane, instrument));
   }
 
   #meaningOf(id: string, news: InstrumentNews, nowMs: number): InputMeaning {
-    if (news.kind === 'live' && news.isin !== null) {
-      const isNew = !this.#table.has(id, news.isin);
-      const instrument = this.#table.put(id, news.isin, nowMs);
-      for (const plan of instrument.plans) {
-        if (plan.kind === this.#first) this.#table.unschedule(plan);
-        else if (isNew) this.#table.scheduleAt(plan, nowMs + this.#settings.lingerMs);
-      }
-      return { kind: 'price', instrument };
+    const known = this.#table.get(id);
+    if (news.kind === 'live' && known !== undefined && known.isin === news.isin) {
+      this.#first.unschedule(known);
+      return { kind: 'price', instrument: known };
     }
-    this.#table.delete(id);
-    return news.kind === 'live' ? { kind: 'noIsin' } : news;
+    if (known !== undefined) for (const lane of this.#lanes) lane.forget(known);
+    if (news.kind !== 'live' || news.isin === null) {
+      this.#table.delete(id);
+      return news.kind === 'live' ? { kind: 'noIsin' } : news;
+    }
+    const instrument = this.#table.put(id, news.isin, nowMs);
+    for (const lane of this.#lanes) {
+      if (lane !== this.#first) lane.schedule(instrument, nowMs + this.#settings.lingerMs);
+    }
+    return { kind: 'price', instrument };
   }
 
-  /** Inputs from the front of the queue; an instrument that is in flight holds up those behind it until it is committed. */
-  #inputBatch(nowMs: number): Batch | null {
-    const { lingerMs, maxItems } = this.#settings;
-    const first = this.#queue.first;
-    if (first === undefined || this.#inputBatches.length >= BATCHES_IN_FLIGHT) return null;
-    const most = maxItems(this.#first);
-    if (this.#queue.size < most && first.readAtMs + lingerMs > nowMs) return null;
-    const isins = new Set<string>();
-    const taken = this.#queue.takeWhile(most, ({ id, meaning }) => {
-      if (this.#inFlight.has(id)) return false;
-      if (meaning.kind !== 'price') return true;
-      const isNew = !isins.has(meaning.instrument.isin);
-      isins.add(meaning.instrument.isin);
-      return isNew;
-    });
-    if (taken.length === 0) return null;
-    const questions: Instrument[] = [];
-    const inputs = taken.map((input): BatchInput => {
-      const question = input.meaning.kind === 'price' ? questions.push(input.meaning.instrument) - 1 : null;
-      return { input, question, superseded: false };
-    });
-    const batch: Batch = { kind: this.#first, questions, inputs, answers: questions.length === 0 ? NO_ANSWERS : null };
-    for (const input of inputs) if (input.question !== null) this.#inFlight.set(input.input.id, input);
-    this.#inputBatches.push(batch);
-    return batch;
-  }
-
-  #refreshBatch(nowMs: number): Batch | null {
-    for (const { kind } of this.#settings.kinds) {
-      if (this.#refreshesInFlight(kind) >= BATCHES_IN_FLIGHT) continue;
-      const isins = new Set<string>();
-      const questions = this.#table.takeDue(kind, {
-        nowMs,
-        most: this.#settings.maxItems(kind),
-        refusedMs: REFUSED_MS,
-        mayTake: ({ id, isin }) => {
-          if (this.#inFlight.has(id) || isins.has(isin)) return false;
-          isins.add(isin);
-          return true;
-        },
-      });
-      if (questions.length === 0) continue;
-      const batch: Batch = { kind, questions, inputs: [], answers: null };
-      for (const { id } of questions) this.#inFlight.set(id, null);
-      this.#refreshBatches.add(batch);
-      return batch;
+  #nextBatch(nowMs: number): Batch | null {
+    for (const lane of this.#lanes) lane.divide(nowMs);
+    const inputs = this.#inputs.nextBatch(nowMs);
+    if (inputs !== null) return inputs;
+    for (const lane of this.#lanes) {
+      const batch = lane.nextBatch(nowMs);
+      if (batch !== null) return batch;
     }
     return null;
   }
 
-  #refreshesInFlight(kind: PriceKind): number {
-    return [...this.#refreshBatches].filter((batch) => batch.kind === kind).length;
-  }
-
-  /** The first batch of inputs, once it is answered, or any answered batch of refreshes. */
+  /** Of one kind at a time, each in its turn: what cannot be written for one is not tied to another. */
   #transaction(): CoreTransaction | null {
-    const [inputs] = this.#inputBatches;
-    const batch = inputs?.answers ? inputs : [...this.#refreshBatches].find(({ answers }) => answers !== null);
-    if (!batch?.answers) return null;
+    for (let tried = 0; tried < this.#lanes.length; tried++) {
+      const lane = this.#lanes[this.#turn];
+      this.#turn = (this.#turn + 1) % this.#lanes.length;
+      const inputs = lane === this.#first ? this.#inputs.takeAnswered() : [];
+      const batches = [...inputs, ...(lane?.takeAnswered() ?? [])];
+      if (batches.length === 0) continue;
+      const offset = inputs.length > 0 ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
+      return { parts: batches.map((batch) => this.#part(batch)), offset };
+    }
+    return null;
+  }
+
+  #part(batch: BatchPart): CommittedPart {
     const holds = (instrument: Instrument) => this.#table.holds(instrument);
-    const results = batchResults(batch, batch.answers, { holds, told: this.#settings.told });
+    const results = batchResults(batch, { holds, told: this.#settings.told });
     // What is being written can no longer be superseded.
-    for (const { id } of batch.questions) this.#inFlight.set(id, null);
-    return { batch, results, offset: batch === inputs ? this.#firstUnanswered() : null };
-  }
-
-  /** Where a restart would have to begin, were the first batch of inputs committed. */
-  #firstUnanswered(): bigint {
-    const waiting = this.#inputBatches.slice(1).flatMap(({ inputs }) => inputs);
-    const first = waiting.find(({ superseded }) => !superseded)?.input ?? this.#queue.first;
-    return first?.offsets.at(-1) ?? this.#position;
-  }
-
-  #nextMs(): number {
-    const { kinds, lingerMs } = this.#settings;
-    const first = this.#queue.first;
-    const mayTake =
-      first !== undefined && this.#inputBatches.length < BATCHES_IN_FLIGHT && !this.#inFlight.has(first.id);
-    const refreshes = kinds.map(({ kind }) =>
-      this.#refreshesInFlight(kind) < BATCHES_IN_FLIGHT ? this.#table.nextDueMs(kind) : Number.POSITIVE_INFINITY,
-    );
-    return Math.min(mayTake ? first.readAtMs + lingerMs : Number.POSITIVE_INFINITY, ...refreshes);
-  }
-
-  #priced(plan: Plan, pulled: boolean, nowMs: number): void {
-    plan.pricedAtMs = nowMs;
-    plan.pulled = pulled;
-    plan.failures = 0;
-    plan.problem = null;
-    plan.shown = 'own';
-    if (this.#mayRefresh(plan)) this.#table.scheduleInSlot(plan, nowMs);
-  }
-
-  #failed(plan: Plan, { problem, withdrawal }: Failure, nowMs: number): InstrumentFailing[] {
-    const { told, maxBackoffMs, random, kinds } = this.#settings;
-    const { kind, instrument } = plan;
-    const intervalMs = kinds.find((settings) => settings.kind === kind)?.refreshIntervalMs ?? maxBackoffMs;
-    told.add(kind, instrument.id, problem);
-    const isNews = plan.problem !== problem;
-    plan.failures += 1;
-    plan.problem = problem;
-    if (withdrawal !== null) plan.shown = 'nothing';
-    const backOff = { initialMs: Math.min(FIRST_BACK_OFF_MS, intervalMs, maxBackoffMs), maximumMs: maxBackoffMs };
-    const nextTryMs = backOffMs(plan.failures, backOff, random);
-    if (this.#mayRefresh(plan)) this.#table.scheduleAt(plan, nowMs + nextTryMs);
-    return isNews ? [{ kind, instrumentId: instrument.id, problem, failures: plan.failures, nextTryMs }] : [];
+    for (const { id } of batch.questions) this.#lane(batch).putInFlight(id, null);
+    return { batch, results };
   }
 
   /** An instrument that waits in the queue is asked for there, and one that has left not at all. */
-  #mayRefresh(plan: Plan): boolean {
-    const { instrument, kind } = plan;
-    return this.#table.holds(instrument) && !(kind === this.#first && this.#queue.has(instrument.id));
+  #mayRefresh(lane: KindLane, instrument: Instrument): boolean {
+    return this.#table.holds(instrument) && !(lane === this.#first && this.#inputs.has(instrument.id));
+  }
+
+  #lane({ kind }: Pick<Batch, 'kind'>): KindLane {
+    const lane = this.#lanes.find((candidate) => candidate.kind === kind);
+    if (lane === undefined) throw new RangeError(`Nothing is asked for ${kind}.`);
+    return lane;
   }
 }

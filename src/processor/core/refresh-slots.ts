@@ -1,31 +1,79 @@
-/** The part of an interval by which a refresh may come early, so that neighbours share a request. */
-const EARLY_SHARE = 1 / 30;
+/** What is asked for again besides its slot waits for the next of these moments, so that it shares a call. */
+const LONGEST_WAIT_FOR_COMPANY_MS = 60_000;
+/** In intervals: a slot that comes sooner after an answer is left out. No price gets older than the rest plus one. */
+const SOONEST_SHARE = 0.1;
 
 /**
- * When instruments are refreshed: once per interval, each in the slot that its hash gives it. The slots are those of the
- * wall clock, so nothing need be remembered: after a restart each instrument comes when it would have come anyway, and
- * never all at once.
+ * When the instruments of one partition are refreshed for one kind. The interval has as many slots as full batches are
+ * needed, and the hash of an instrument gives it its slot: so those of a slot are one call, each instrument comes once
+ * per interval, and after a restart it comes when it would have come anyway, without anything to remember. The slots
+ * are those of the wall clock.
  */
-export interface RefreshSlots {
-  /** The first slot of a hash after a monotonic time; at most one interval later. */
-  after(hash: number, monotonicMs: number): number;
-  /** How long before its slot an instrument may be taken. */
-  readonly earlyMs: number;
-}
+export class RefreshSlots {
+  readonly #intervalMs: number;
+  readonly #epochMs: number;
+  readonly #phaseMs: number;
+  /** The greatest hash of each slot but the last. */
+  #bounds = new Int32Array(0);
 
-/** `epochMs`: the wall clock at the monotonic time 0. */
-export function createRefreshSlots(intervalMs: number, epochMs: number): RefreshSlots {
-  return {
-    earlyMs: intervalMs * EARLY_SHARE,
-    after(hash, monotonicMs) {
-      // Whole milliseconds: a slot that was missed by the last digit of a fraction would come twice.
-      const wallMs = Math.round(monotonicMs + epochMs);
-      const sinceSlotMs = modulo(wallMs - (hash % intervalMs), intervalMs);
-      return wallMs - sinceSlotMs + intervalMs - epochMs;
-    },
-  };
-}
+  /**
+   * @param options.epochMs the wall clock at the monotonic time 0.
+   * @param options.phase where in the interval the first slot is, from 0 to 1: partitions ask at different times.
+   */
+  constructor(options: { readonly intervalMs: number; readonly epochMs: number; readonly phase: number }) {
+    this.#intervalMs = options.intervalMs;
+    this.#epochMs = options.epochMs;
+    this.#phaseMs = options.phase * options.intervalMs;
+  }
 
-function modulo(value: number, divisor: number): number {
-  return ((value % divisor) + divisor) % divisor;
+  get count(): number {
+    return this.#bounds.length + 1;
+  }
+
+  /** Divides the instruments into slots of the same size; sorts the hashes. */
+  divide(hashes: Int32Array, slots: number): void {
+    hashes.sort();
+    const bounds = new Int32Array(Math.max(0, slots - 1));
+    for (let slot = 1; slot < slots; slot++) {
+      bounds[slot - 1] = hashes[Math.ceil((slot * hashes.length) / slots) - 1] ?? 0;
+    }
+    this.#bounds = bounds;
+  }
+
+  /** The slot of a hash, from 0. */
+  of(hash: number): number {
+    let low = 0;
+    let high = this.#bounds.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (hash <= (this.#bounds[middle] ?? 0)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** When the slot of a hash comes next; at most one interval later. */
+  next(hash: number, nowMs: number): number {
+    return this.#after(this.#phaseMs + (this.of(hash) * this.#intervalMs) / this.count, this.#intervalMs, nowMs);
+  }
+
+  /** The same for an instrument that was answered just now. */
+  nextAfterAnswer(hash: number, nowMs: number): number {
+    return this.next(hash, nowMs + this.#intervalMs * SOONEST_SHARE);
+  }
+
+  /** The first moment from then on at which something may be asked for besides its slot. */
+  inCompany(fromMs: number): number {
+    const slotMs = this.#intervalMs / this.count;
+    const everyMs = slotMs / Math.ceil(slotMs / LONGEST_WAIT_FOR_COMPANY_MS);
+    return this.#after(this.#phaseMs, everyMs, fromMs - 1);
+  }
+
+  /** The first time of a clock that strikes every so often, after a monotonic time, in whole milliseconds of the wall. */
+  #after(phaseMs: number, everyMs: number, monotonicMs: number): number {
+    const wallMs = Math.round(monotonicMs + this.#epochMs);
+    let strikes = Math.floor((wallMs - phaseMs) / everyMs);
+    while (Math.round(phaseMs + strikes * everyMs) <= wallMs) strikes += 1;
+    return Math.round(phaseMs + strikes * everyMs) - this.#epochMs;
+  }
 }

@@ -52,7 +52,7 @@ export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
   }
 
   return {
-    async ask(kind, questions, signal) {
+    async ask(kind, questions, signal, timeoutMs) {
       const settings = asked.get(kind);
       if (settings === undefined) throw new Error(`Prices of the kind ${kind} are not asked for.`);
       const decoders = await decodersOf(settings, signal);
@@ -67,6 +67,7 @@ export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
           return readBulkAnswer(body, { questions, kind, decoder, clock });
         },
         signal,
+        timeoutMs,
       );
     },
   };

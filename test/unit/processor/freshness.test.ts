@@ -29,7 +29,7 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
       ? { kind: 'problem' as const, status: 404, title: null, item: Buffer.alloc(0) }
       : { kind: 'prices' as const, records: [], isQuotingPulled: id === '4' },
   );
-  made.answered(ask.batch, { outcomes, ...NO_COUNTS });
+  made.answered(ask.batch, 0, { outcomes, ...NO_COUNTS });
   const commit = made.next(0);
   assert.ok(commit.kind === 'commit');
   const failing = made.committed(commit.transaction, 1_000);

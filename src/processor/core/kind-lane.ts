@@ -1,0 +1,244 @@
+import type { InstrumentFailing, PriceProblem } from '../../observability/processor-events.ts';
+import { backOffMs } from '../../support/back-off.ts';
+import type { BatchAnswers } from '../batch-answers.ts';
+import type { PriceKind } from '../bulk-prices.ts';
+import type { Batch, BatchInput, BatchPart } from './batch.ts';
+import type { CoreSettings, Withdrawal } from './core-messages.ts';
+import { DueQueue } from './due-queue.ts';
+import { type Instrument, type Plan, planOf } from './instrument.ts';
+import type { InstrumentTable } from './instrument-table.ts';
+import { RefreshSlots } from './refresh-slots.ts';
+
+/** Some are asked for while others are committed, and while one is asked for again and again. */
+const REFRESHES_IN_FLIGHT = 4;
+/** The same for instruments that are asked for alone: that they hang holds up nobody else. */
+const ALONE_IN_FLIGHT = 2;
+const FIRST_BACK_OFF_MS = 10_000;
+/** Answers that an instrument owes after it has spoilt a call. */
+const SUSPICION = 3;
+/** Where more spoil their calls it is rather the provider, and asking for each alone would not help. */
+const MOST_SUSPECTS = 50;
+/** Of one transaction, in questions. */
+const MOST_COMMITTED = 2_000;
+
+/** What can be told of the answers to an instrument: its prices, or why it has none. */
+export type Verdict =
+  | { readonly kind: 'priced'; readonly isPulled: boolean }
+  /** `isCulprit`: it is the one that spoilt a call. */
+  | {
+      readonly kind: 'failed';
+      readonly problem: PriceProblem;
+      readonly withdrawal: Withdrawal | null;
+      readonly isCulprit: boolean;
+    };
+
+/**
+ * One kind of prices for one partition: when each instrument is asked for, and what is in flight. Lanes share nothing, so
+ * that one whose calls are refused, fail or hang for hours changes nothing for another.
+ */
+export class KindLane {
+  readonly kind: PriceKind;
+  readonly #intervalMs: number;
+  readonly #settings: CoreSettings;
+  readonly #table: InstrumentTable;
+  readonly #slots: RefreshSlots;
+  readonly #due = new DueQueue<Plan>();
+  readonly #dueAlone = new DueQueue<Plan>();
+  /** Ids in batches, with the input there that a later record may supersede; null where there is none, or no longer. */
+  readonly #inFlight = new Map<string, BatchInput | null>();
+  /** Batches of refreshes, with how many of their questions are not committed yet. */
+  readonly #open = new Map<Batch, number>();
+  #answered: { readonly batch: Batch; readonly part: BatchPart }[] = [];
+  #suspects = 0;
+  #dividedMs = Number.NEGATIVE_INFINITY;
+  #dividedSize = 0;
+
+  constructor(
+    { kind, refreshIntervalMs }: CoreSettings['kinds'][number],
+    settings: CoreSettings,
+    { table, phase }: { readonly table: InstrumentTable; readonly phase: number },
+  ) {
+    this.kind = kind;
+    this.#intervalMs = refreshIntervalMs;
+    this.#settings = settings;
+    this.#table = table;
+    this.#slots = new RefreshSlots({ intervalMs: refreshIntervalMs, epochMs: settings.epochMs, phase });
+  }
+
+  get maxItems(): number {
+    return this.#settings.maxItems(this.kind);
+  }
+
+  isSuspect(instrument: Instrument): boolean {
+    return planOf(instrument, this.kind).suspicion > 0;
+  }
+
+  isInFlight(id: string): boolean {
+    return this.#inFlight.has(id);
+  }
+
+  /** The input of an id that is asked for and may be superseded. */
+  inputInFlight(id: string): BatchInput | null {
+    return this.#inFlight.get(id) ?? null;
+  }
+
+  /** `input`: what the answer answers, for as long as a later record may supersede it. */
+  putInFlight(id: string, input: BatchInput | null): void {
+    this.#inFlight.set(id, input);
+  }
+
+  /** In the slot of the instrument; after a start, as if it had been asked for in its last one. */
+  scheduleInSlot(instrument: Instrument, nowMs: number): void {
+    this.schedule(instrument, this.#slots.next(instrument.hash, nowMs));
+  }
+
+  schedule(instrument: Instrument, dueMs: number): void {
+    const plan = planOf(instrument, this.kind);
+    (plan.suspicion > 0 ? this.#dueAlone : this.#due).put(plan, dueMs);
+  }
+
+  unschedule(instrument: Instrument): void {
+    const plan = planOf(instrument, this.kind);
+    (plan.suspicion > 0 ? this.#dueAlone : this.#due).remove(plan);
+  }
+
+  /** The instrument has left the table. */
+  forget(instrument: Instrument): void {
+    this.unschedule(instrument);
+    this.#suspect(planOf(instrument, this.kind), 0);
+  }
+
+  /** Keeps the slots as many as full batches are needed; what is due comes when it was due. */
+  divide(nowMs: number): void {
+    const { size } = this.#table;
+    if (nowMs < this.#dividedMs + this.#intervalMs && size <= 2 * this.#dividedSize) return;
+    this.#dividedMs = nowMs;
+    this.#dividedSize = size;
+    const slots = Math.max(1, Math.ceil(size / this.maxItems));
+    const hashes = this.#table.hashes();
+    if (slots !== this.#slots.count || this.#fullest(hashes) > this.maxItems) this.#slots.divide(hashes, slots);
+  }
+
+  nextBatch(nowMs: number): Batch | null {
+    return this.#take(this.#dueAlone, 1, nowMs) ?? this.#take(this.#due, this.maxItems, nowMs);
+  }
+
+  /** When the next batch may be taken, as far as it is known now. */
+  nextMs(): number {
+    const firstMs = (queue: DueQueue<Plan>) =>
+      this.#isFull(queue === this.#dueAlone)
+        ? Number.POSITIVE_INFINITY
+        : (queue.first?.dueMs ?? Number.POSITIVE_INFINITY);
+    return Math.min(firstMs(this.#due), firstMs(this.#dueAlone));
+  }
+
+  /** @param from the position of the first question that is answered. */
+  answered(batch: Batch, from: number, answers: BatchAnswers): void {
+    const questions = batch.questions.slice(from, from + answers.outcomes.length);
+    this.#answered.push({ batch, part: { kind: this.kind, questions, inputs: [], answers } });
+  }
+
+  /** Refreshes that are answered, as many as one transaction takes. */
+  takeAnswered(): BatchPart[] {
+    let taken = 0;
+    let questions = 0;
+    for (const { part } of this.#answered) {
+      if (questions >= MOST_COMMITTED) break;
+      questions += part.questions.length;
+      taken += 1;
+    }
+    const parts = this.#answered.slice(0, taken);
+    this.#answered = this.#answered.slice(taken);
+    for (const { batch, part } of parts) {
+      const left = (this.#open.get(batch) ?? 0) - part.questions.length;
+      if (left > 0) this.#open.set(batch, left);
+      else this.#open.delete(batch);
+    }
+    return parts.map(({ part }) => part);
+  }
+
+  /** Its answer is committed. */
+  release(id: string): void {
+    this.#inFlight.delete(id);
+  }
+
+  /** @returns what is told, where it began to fail or fails with another problem than before. */
+  judge(instrument: Instrument, verdict: Verdict, nowMs: number, mayRefresh: boolean): InstrumentFailing[] {
+    const plan = planOf(instrument, this.kind);
+    if (verdict.kind === 'failed') return this.#failed(plan, verdict, nowMs, mayRefresh);
+    plan.pricedAtMs = nowMs;
+    plan.pulled = verdict.isPulled;
+    plan.failures = 0;
+    plan.problem = null;
+    plan.shown = 'own';
+    this.#suspect(plan, Math.max(0, plan.suspicion - 1));
+    if (mayRefresh) this.schedule(instrument, this.#slots.nextAfterAnswer(instrument.hash, nowMs));
+    return [];
+  }
+
+  isScheduled(instrument: Instrument): boolean {
+    return planOf(instrument, this.kind).place >= 0;
+  }
+
+  #failed(plan: Plan, verdict: Verdict & { readonly kind: 'failed' }, nowMs: number, mayRefresh: boolean) {
+    const { told, maxBackoffMs, random } = this.#settings;
+    const { kind, instrument } = plan;
+    const { problem, withdrawal, isCulprit } = verdict;
+    told.add(kind, instrument.id, problem);
+    const isNews = plan.problem !== problem;
+    plan.failures += 1;
+    plan.problem = problem;
+    if (withdrawal !== null) plan.shown = 'nothing';
+    if (isCulprit && (plan.suspicion > 0 || this.#suspects < MOST_SUSPECTS)) this.#suspect(plan, SUSPICION);
+    const initialMs = Math.min(FIRST_BACK_OFF_MS, this.#intervalMs, maxBackoffMs);
+    const retryMs = nowMs + backOffMs(plan.failures, { initialMs, maximumMs: maxBackoffMs }, random);
+    const dueMs = plan.suspicion > 0 ? retryMs : this.#slots.inCompany(retryMs);
+    if (mayRefresh) this.schedule(instrument, dueMs);
+    if (!isNews) return [];
+    return [{ kind, instrumentId: instrument.id, problem, failures: plan.failures, nextTryMs: dueMs - nowMs }];
+  }
+
+  /** Only for a plan that is not scheduled. */
+  #suspect(plan: Plan, suspicion: number): void {
+    this.#suspects += Number(suspicion > 0) - Number(plan.suspicion > 0);
+    plan.suspicion = suspicion;
+  }
+
+  #isFull(isAlone: boolean): boolean {
+    const open = [...this.#open.keys()].filter((batch) => batch.isAlone === isAlone).length;
+    return open >= (isAlone ? ALONE_IN_FLIGHT : REFRESHES_IN_FLIGHT);
+  }
+
+  /** What is in flight comes again when that is committed, and another instrument of an isin in the next batch. */
+  #take(queue: DueQueue<Plan>, most: number, nowMs: number): Batch | null {
+    const isAlone = queue === this.#dueAlone;
+    if ((queue.first?.dueMs ?? Number.POSITIVE_INFINITY) > nowMs || this.#isFull(isAlone)) return null;
+    const questions: Instrument[] = [];
+    const isins = new Set<string>();
+    const twins: Plan[] = [];
+    for (let plan = queue.first; plan !== undefined && plan.dueMs <= nowMs; plan = queue.first) {
+      if (questions.length >= most || twins.length >= most) break;
+      queue.remove(plan);
+      const { instrument } = plan;
+      if (this.#inFlight.has(instrument.id)) continue;
+      if (isins.has(instrument.isin)) twins.push(plan);
+      else questions.push(instrument);
+      isins.add(instrument.isin);
+    }
+    for (const plan of twins) queue.put(plan, nowMs);
+    if (questions.length === 0) return null;
+    const batch: Batch = { kind: this.kind, questions, inputs: [], isAlone };
+    for (const { id } of questions) this.#inFlight.set(id, null);
+    this.#open.set(batch, questions.length);
+    return batch;
+  }
+
+  #fullest(hashes: Int32Array): number {
+    const sizes = new Int32Array(this.#slots.count);
+    for (const hash of hashes) {
+      const slot = this.#slots.of(hash);
+      sizes[slot] = (sizes[slot] ?? 0) + 1;
+    }
+    return sizes.reduce((most, size) => Math.max(most, size), 0);
+  }
+}

@@ -1,0 +1,155 @@
+import type { ConnectorError } from '../../../src/errors.ts';
+import { ConnectorError as Failure } from '../../../src/errors.ts';
+import { partitionFor } from '../../../src/kafka/partitioner.ts';
+import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
+import type { PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
+import { planOf } from '../../../src/processor/core/instrument.ts';
+import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
+import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
+import { Pulse } from '../../../src/support/pulse.ts';
+import { SteppedClock } from '../kafka/stepped-clock.ts';
+
+export const REFRESH_MS = 60_000;
+export const OVERDUE_MS = REFRESH_MS * 1.5;
+const HTTP_TIMEOUT_MS = 30_000;
+const ANSWER_MS = 200;
+const COMMIT_MS = 20;
+const GOLDEN_RATIO = 0.618;
+
+export interface Call {
+  readonly atMs: number;
+  readonly kind: PriceKind;
+  readonly ids: readonly string[];
+}
+
+export interface Driven {
+  readonly clock: SteppedClock;
+  readonly calls: Call[];
+  readonly transactions: { readonly atMs: number; readonly results: number }[];
+  /** Ids whose snapshot of a kind, or arrival without one, is older than one and a half intervals. */
+  overdue(kind: PriceKind): string[];
+  /** Ages of all snapshots of a kind, ascending. */
+  ages(kind: PriceKind): number[];
+  /** An instrument is new, or has changed. */
+  read(id: string, isin: string): void;
+  pricedAtMs(kind: PriceKind, id: string): number | null;
+  stop(): Promise<void>;
+}
+
+/** Partitions as the processor drives them, over their full tables, without Kafka: commits take a moment and succeed. */
+export function drivePartitions(options: {
+  readonly instruments: number;
+  readonly partitions: number;
+  readonly maxItems?: number;
+  readonly kinds?: readonly PriceKind[];
+  readonly concurrency?: number;
+  /** How long the answer takes; 200 ms by default. */
+  readonly takesMs?: (asked: readonly PriceQuestion[], kind: PriceKind) => number;
+  readonly refuse?: (asked: readonly PriceQuestion[], kind: PriceKind) => ConnectorError | null;
+  /** Instruments that are there from the start; all by default. */
+  readonly inTable?: boolean;
+}): Driven {
+  const { instruments, partitions, maxItems = 500, kinds = ['overview'], concurrency = 4 } = options;
+  const clock = new SteppedClock();
+  const calls: Call[] = [];
+  const transactions: { atMs: number; results: number }[] = [];
+  const ignore = () => {};
+  const random = () => 0.5;
+  const caller = new BulkCaller({
+    prices: {
+      async ask(kind, asked, signal, timeoutMs = HTTP_TIMEOUT_MS) {
+        calls.push({ atMs: clock.monotonicMs(), kind, ids: asked.map(({ instrumentId }) => instrumentId) });
+        const takesMs = options.takesMs?.(asked, kind) ?? ANSWER_MS;
+        const mayTakeMs = Math.min(timeoutMs, HTTP_TIMEOUT_MS);
+        await clock.sleep(Math.min(takesMs, mayTakeMs), signal);
+        if (takesMs > mayTakeMs) throw new Failure('PROVIDER_TIMEOUT', 'no answer in time');
+        const error = options.refuse?.(asked, kind) ?? null;
+        if (error !== null) throw error;
+        const answers = asked.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
+        return { answers, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
+      },
+    },
+    maxItems,
+    concurrency,
+    clock,
+    random,
+    events: { batchBisected: ignore, batchLimitLearnt: ignore, bulkAttemptFailed: ignore },
+  });
+  const settings = {
+    kinds: kinds.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
+    lingerMs: 250,
+    maxItems: (kind: PriceKind) => caller.maxItems(kind),
+    maxBackoffMs: 3_600_000,
+    epochMs: 1_700_000_000_000,
+    random,
+    told: new ToldFailures(),
+  };
+  const tables = Array.from({ length: partitions }, () => new Map<string, string>());
+  const partitionOf = (id: string) => partitionFor(Buffer.from(id, 'utf8'), partitions);
+  for (let at = 0; at < instruments; at++) {
+    const id = String(1_000 + at * 7);
+    if (options.inTable ?? true) tables[partitionOf(id)]?.set(id, isinOf(id));
+  }
+  const stopping = new AbortController();
+  const driven = tables.map((table, partition) => {
+    const start = { offset: 0n, instruments: table, phase: (partition * GOLDEN_RATIO) % 1 };
+    const core = new PartitionCore(settings, start, clock.monotonicMs());
+    const moved = new Pulse();
+    return { core, moved, ended: drive(core, moved) };
+  });
+
+  async function drive(core: PartitionCore, moved: Pulse): Promise<void> {
+    const { signal } = stopping;
+    while (!signal.aborted) {
+      const step = core.next(clock.monotonicMs());
+      if (step.kind === 'ask') {
+        const { kind, isAlone, questions } = step.batch;
+        const asked = questions.map(({ id, isin }) => ({ instrumentId: id, isin }));
+        const ended = caller.ask(
+          { kind, questions: asked, isAlone },
+          (from, answers) => {
+            core.answered(step.batch, from, answers);
+            moved.beat();
+          },
+          signal,
+        );
+        ended.catch(ignore);
+      }
+      if (step.kind === 'commit') {
+        await clock.sleep(COMMIT_MS, signal);
+        const results = step.transaction.parts.reduce((sum, part) => sum + part.results.length, 0);
+        transactions.push({ atMs: clock.monotonicMs(), results });
+        core.committed(step.transaction, clock.monotonicMs());
+      }
+      if (step.kind === 'wait') await moved.within(step.ms, clock, signal);
+    }
+  }
+
+  const plans = (kind: PriceKind) =>
+    driven.flatMap(({ core }) => [...core.instruments.values()].map((instrument) => planOf(instrument, kind)));
+  const ageMs = (plan: ReturnType<typeof planOf>) => clock.monotonicMs() - (plan.pricedAtMs ?? plan.instrument.sinceMs);
+  return {
+    clock,
+    calls,
+    transactions,
+    overdue: (kind) => plans(kind).flatMap((plan) => (ageMs(plan) > OVERDUE_MS ? plan.instrument.id : [])),
+    ages: (kind) =>
+      plans(kind)
+        .map(ageMs)
+        .sort((a, b) => a - b),
+    read(id, isin) {
+      const one = driven[partitionOf(id)];
+      one?.core.read(one.core.position, id, { kind: 'live', isin }, clock.monotonicMs());
+      one?.moved.beat();
+    },
+    pricedAtMs: (kind, id) => plans(kind).find(({ instrument }) => instrument.id === id)?.pricedAtMs ?? null,
+    async stop() {
+      stopping.abort(new Error('the test is over'));
+      await Promise.allSettled(driven.map(({ ended }) => ended));
+    },
+  };
+}
+
+export function isinOf(id: string): string {
+  return `isin-${id}`;
+}
