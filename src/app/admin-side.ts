@@ -34,6 +34,7 @@ export async function startAdminSide(parts: AdminSide): Promise<AdminServer | nu
       ...(roles.prices ? [describeProcessor(settings, topics)] : []),
     ],
     status: board.status,
+    refreshed: board.refreshed,
     metrics,
     operations: createConnectorOperations({ ...parts, prefix: settings.prefix }),
   });

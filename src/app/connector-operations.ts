@@ -1,6 +1,7 @@
 import type { SourceSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { SourceOffset } from '../kafka/offset-store.ts';
+import { keptAnswer } from '../support/kept-answer.ts';
 import type { ConnectorOffset, ConnectorOperations } from './admin/connector-operations.ts';
 import { RestError } from './admin/rest-error.ts';
 import type { Installation } from './installation.ts';
@@ -10,12 +11,19 @@ import { requestRestart, requestState } from './state-operation.ts';
 import { assertUsable } from './usable-offset.ts';
 import { PRICE_PROCESSOR } from './wanted-processor.ts';
 
+/** Tools ask every second, some more often: each reading of offsets connects to Kafka, and serves for so long. */
+const OFFSETS_KEPT_MS = 1_000;
+
 /**
  * What the admin server can do to the connectors, wherever they run: through the states topic, and for offsets through
  * the transactional id of their partition. One change at a time: this process's own need not fence each other.
  */
 export function createConnectorOperations(place: Installation): ConnectorOperations {
   const { sources } = place.settings;
+  const kept = { keepMs: OFFSETS_KEPT_MS, clock: place.clock };
+  // All connectors' at once: one reading of the topic serves whoever asks for any of them.
+  const ofSources = keptAnswer(() => listOffsets(place), kept);
+  const ofProcessor = keptAnswer(() => consumerOffsets(place), kept);
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (change: () => Promise<unknown>): Promise<void> => {
     const mine = last.then(change).then(() => {});
@@ -26,10 +34,10 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
     want: (connector, state) => inTurn(() => requestState(place, connector, state)),
     restart: (connector, which) => inTurn(() => requestRestart(place, connector, which)),
     async offsets(connector) {
-      if (connector === PRICE_PROCESSOR) return consumerOffsets(place);
+      if (connector === PRICE_PROCESSOR) return ofProcessor.get();
       const source = sources.find(({ name }) => name === connector);
       if (source === undefined) return [];
-      const listed = await listOffsets(place);
+      const listed = await ofSources.get();
       const found = listed.find((one) => one.configured && one.source === connector);
       return [{ partition: { endpoint: source.type }, offset: found?.offset ?? null }];
     },
@@ -39,7 +47,8 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
         if (source === undefined) return;
         if (offset !== null) assertGiven(source, offset);
         const request = { source, execute: true };
-        await (offset === null ? resetOffset(place, request) : changeOffset(place, request, () => offset));
+        const done = offset === null ? resetOffset(place, request) : changeOffset(place, request, () => offset);
+        await done.finally(ofSources.forget);
       }),
   };
 }

@@ -17,6 +17,8 @@ export interface StatusBoard {
   readonly processorEvents: ProcessorEvents;
   /** All topics are there and as they must be, in this cluster. */
   topicsProven(kafkaClusterId: string | null): void;
+  /** Resolves when what the status and the metrics say of the prices is at most a second old. */
+  refreshed(): Promise<void>;
   status(): Status;
 }
 
@@ -76,6 +78,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
       topics = { name: 'topics', ok: true, why: 'all are there and verified' };
       kafkaClusterId = clusterId;
     },
+    refreshed: () => processor.refreshed(),
     status() {
       const known = {
         sources: sources.status(),

@@ -17,6 +17,8 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 /** What is known of the price processor, from its events. */
 export function createStatusProcessor({ name, target, clock, describe }: StatusProcessorOptions): {
   readonly events: ProcessorEvents;
+  /** Resolves when what the status says of the prices is new. */
+  refreshed(): Promise<void>;
   status(): ProcessorStatus;
 } {
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
@@ -24,6 +26,7 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
   const writerTroubles = new Map<string, string>();
   let assigned = 0;
   let freshness: (() => Freshness) | null = null;
+  let refreshed = async () => {};
   const written = { records: 0, deadLetters: 0 };
   const known: Mutable<Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'>> = {
     task: 'unassigned',
@@ -44,6 +47,7 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
     events: {
       processorStarted(event) {
         freshness = event.freshness;
+        if (event.refreshed) refreshed = event.refreshed;
         setTask('unassigned');
       },
       processorJoined(joined) {
@@ -81,6 +85,7 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
       processorRests: ({ wanted }) => setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
       processorFailed: ({ err }) => setTask('failed', describe(err)),
     },
+    refreshed: () => refreshed(),
     status() {
       const wanted = target().state;
       return {

@@ -62,8 +62,10 @@ export interface ProcessorStarted {
   readonly groupId: string;
   readonly topics: readonly string[];
   readonly kinds: readonly Kind[];
-  /** How fresh the prices are now; costs a pass over all instruments that this process prices. */
+  /** How fresh the prices are, as was last found out. */
   readonly freshness: () => Freshness;
+  /** Resolves when that is at most a second old; the pass over all instruments leaves other work its turn. */
+  readonly refreshed?: () => Promise<void>;
 }
 
 export interface PartitionAssigned extends InputPartition {
@@ -199,7 +201,7 @@ export interface Freshness extends KindFreshness {
 export function logProcessorEvents(log: Log): ProcessorEvents {
   const line = (level: keyof Log, message: string) => (event: object) => log[level](roundedDurations(event), message);
   return {
-    processorStarted: ({ freshness: _, ...event }) => line('info', 'price processor started')(event),
+    processorStarted: ({ freshness: _, refreshed: __, ...event }) => line('info', 'price processor started')(event),
     processorJoined: line('info', 'group of the price processor joined'),
     partitionAssigned: line('info', 'partition assigned'),
     partitionLost: line('info', 'partition lost'),

@@ -5,7 +5,8 @@ import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { type AskedKind, freshnessOf } from './freshness.ts';
+import type { AskedKind } from './freshness.ts';
+import { createFreshnessView } from './freshness-view.ts';
 import type { PartitionTask } from './partition-task.ts';
 
 const RUN_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
@@ -44,8 +45,8 @@ export interface PriceProcessorOptions {
 export async function runPriceProcessor(options: PriceProcessorOptions): Promise<never> {
   const { groupId, topics, kinds, prove, clock, random, events, signal } = options;
   const tasks = new Set<PartitionTask>();
-  const freshness = () => freshnessOf([...tasks], kinds, clock.monotonicMs());
-  events.processorStarted({ groupId, topics, kinds: kinds.map(({ kind }) => kind), freshness });
+  const { newest: freshness, refreshed } = createFreshnessView(() => [...tasks], kinds, clock);
+  events.processorStarted({ groupId, topics, kinds: kinds.map(({ kind }) => kind), freshness, refreshed });
   for (let failures = 1; ; failures++) {
     const startedMs = clock.monotonicMs();
     try {

@@ -80,6 +80,7 @@ export async function startAdminScene(
     version: '1.2.3',
     logLevel: 'info',
     status: board.status,
+    refreshed: board.refreshed,
     metrics: { text: async () => 'a_metric 1\n', contentType: 'text/plain; version=0.0.4' },
     connectors: [
       ...SOURCES.map(({ name, type }) => ({

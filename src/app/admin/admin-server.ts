@@ -20,6 +20,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 export interface AdminServerOptions extends HealthRoutes, Omit<ConnectReads, 'workerId'>, ConnectWorker {
   readonly settings: Pick<AdminSettings, 'host' | 'port' | 'token' | 'allowedHosts'>;
   readonly operations: ConnectorOperations;
+  /** Resolves when `status` and `metrics` are new enough; asked before each request that is answered from them. */
+  readonly refreshed: () => Promise<void>;
 }
 
 export interface AdminServer {
@@ -66,6 +68,11 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
     });
   });
   app.addHook('onRequest', createAccess({ host, allowedHosts: allowedHosts ?? [], token }));
+
+  // Whether the process lives is answered without looking at anything.
+  app.addHook('preHandler', async ({ method, url }) => {
+    if (method === 'GET' && url !== '/livez') await options.refreshed();
+  });
 
   const workerId = () => `${isEverywhere(host) ? hostname() : host}:${portOf(app.server.address(), port)}`;
   const reads = { ...options, workerId };

@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
 import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
-import { freshnessOf } from '../../../src/processor/freshness.ts';
+import { createFreshnessView } from '../../../src/processor/freshness-view.ts';
 
 const KINDS = [{ kind: 'overview', refreshIntervalMs: 60_000 }] as const;
 const BOTH_KINDS = [...KINDS, { kind: 'daily', refreshIntervalMs: 20_000 }] as const;
 const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+
+type Given = Parameters<typeof createFreshnessView>;
+
+const freshnessOf = (tasks: ReturnType<Given[0]>, kinds: Given[1], nowMs: number) =>
+  createFreshnessView(() => tasks, kinds, { monotonicMs: () => nowMs }).newest();
 
 /** A core that has priced instruments 0 to 9 at 1,000 ms; 3 fails, 4 is pulled, 10 has no isin, 11 is not asked for yet. */
 function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {

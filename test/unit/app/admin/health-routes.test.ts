@@ -78,3 +78,24 @@ test('metrics come as Prometheus asks for them, and nothing may be kept or guess
   assert.equal(answer.headers.get('cache-control'), 'no-store');
   assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
 });
+
+test('what is shown of prices is new in every answer, and whether the process lives is answered without it', async (t) => {
+  const scene = await startAdminScene(t);
+  let refreshed = 0;
+  scene.board.processorEvents.processorStarted({
+    groupId: 'g',
+    topics: ['i'],
+    kinds: ['overview'],
+    freshness: () => assert.fail('only what shows prices asks for them'),
+    async refreshed() {
+      refreshed += 1;
+    },
+  });
+  assert.equal((await scene.ask('/livez')).status, 200);
+  assert.equal(refreshed, 0);
+  const paths = ['/readyz', '/health', '/metrics', '/status.json', '/', '/connectors', '/connectors/prices/status'];
+  for (const [index, path] of paths.entries()) {
+    await scene.ask(path);
+    assert.equal(refreshed, index + 1, path);
+  }
+});

@@ -1,0 +1,35 @@
+import type { Clock } from './clock.ts';
+
+/** What is dear to find out and asked for often. */
+export interface KeptAnswer<Value> {
+  /** One search at a time; those who ask meanwhile, and for a while after, get what it finds. Failures are not kept. */
+  get(): Promise<Value>;
+  /** What is known is out of date, and so is what is being found out. */
+  forget(): void;
+}
+
+export function keptAnswer<Value>(
+  find: () => Promise<Value>,
+  { keepMs, clock }: { readonly keepMs: number; readonly clock: Pick<Clock, 'monotonicMs'> },
+): KeptAnswer<Value> {
+  let search: { readonly value: Promise<Value>; untilMs: number } | null = null;
+  return {
+    get() {
+      if (search !== null && clock.monotonicMs() < search.untilMs) return search.value;
+      const mine = { value: find(), untilMs: Number.POSITIVE_INFINITY };
+      search = mine;
+      mine.value.then(
+        () => {
+          mine.untilMs = clock.monotonicMs() + keepMs;
+        },
+        () => {
+          if (search === mine) search = null;
+        },
+      );
+      return mine.value;
+    },
+    forget() {
+      search = null;
+    },
+  };
+}
