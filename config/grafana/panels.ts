@@ -186,6 +186,12 @@ const WALKS: readonly Panel[] = [
     queries: [[increase('spconnect_walk_rows_total', 'source, result'), '{{source}} {{result}}']],
   },
   {
+    title: 'Deleted instruments',
+    description: 'Tombstones: no longer in the list, or named by an event that deletes.',
+    unit: 'short',
+    queries: [[increase('spconnect_tombstones_total', 'source, reason'), '{{source}} {{reason}}']],
+  },
+  {
     title: 'To the next walk',
     description: 'Falls to 0; below while it waits for the provider; empty while a walk is under way.',
     unit: 's',

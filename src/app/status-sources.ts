@@ -113,6 +113,7 @@ export function createStatusSources(options: StatusSourcesOptions): {
       eventsCommitted: ({ source, events, deadLetters }) => add(source, { events, deadLetters }),
       checksCommitted: ({ source, checks, deadLetters }) => add(source, { checks, deadLetters }),
       walkScheduled() {},
+      instrumentsDeleted() {},
       answerDiscarded() {},
       attemptFailed: ({ source, endpoint = null, failures, waitMs, err }) =>
         update(source, (known) => {

@@ -43,6 +43,8 @@ export interface ConnectorEvents {
   /** When the next walk begins by itself, ISO 8601 by our own clock; in the past: with the next poll. */
   walkScheduled(event: { readonly source: string; readonly at: string }): void;
   eventsCommitted(event: EventsCommitted): void;
+  /** Tombstones on an instruments topic are committed. */
+  instrumentsDeleted(event: InstrumentsDeleted): void;
   checksCommitted(event: ChecksCommitted): void;
   /** An answer of the stream was not taken, as it would have repeated or lost events, or holds nothing where ours is in doubt. */
   answerDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
@@ -179,6 +181,15 @@ export interface WalkCompleted {
   readonly durationMs: number;
 }
 
+/** Why an instrument was deleted: a walk found it no more, or an event of a type in `deleteOnEventTypes` named it. */
+export const DELETION_REASONS = ['walk', 'event'] as const;
+
+export interface InstrumentsDeleted {
+  readonly source: string;
+  readonly why: (typeof DELETION_REASONS)[number];
+  readonly instruments: number;
+}
+
 /** One answer of the event stream, committed in one transaction. */
 export interface EventsCommitted extends AnswerCounts {
   readonly source: string;
@@ -230,6 +241,7 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     walkCompleted: line('info', 'walk completed'),
     walkScheduled: line('info', 'next walk scheduled'),
     eventsCommitted: ({ items: _, ...event }) => line('info', 'events committed')(event),
+    instrumentsDeleted: line('info', 'instruments deleted'),
     checksCommitted: line('info', 'pre-trade checks committed'),
     answerDiscarded: line('warn', 'answer of the stream discarded, asking again'),
     notified: line('warn', 'notification written'),

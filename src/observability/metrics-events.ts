@@ -89,6 +89,8 @@ export function createMetricsEvents(options: {
       const { source, events, commitMs } = answer;
       answerCommitted(source, answer, { record: 'event', records: events, commitMs });
     },
+    instrumentsDeleted: ({ source, why, instruments }) =>
+      meters.add('spconnect_tombstones_total', { source, reason: why }, instruments),
     checksCommitted(answer) {
       const { source, checks, commitMs } = answer;
       answerCommitted(source, answer, { record: 'check', records: checks, commitMs });

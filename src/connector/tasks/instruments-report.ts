@@ -16,6 +16,8 @@ export interface InstrumentsReport {
     came: {
       readonly page: InstrumentsPage | null;
       readonly events: InstrumentEvents | null;
+      /** Events of the answer that delete their instrument. */
+      readonly deletions: number;
       readonly commitMs: number;
     },
   ): void;
@@ -52,6 +54,9 @@ export function createInstrumentsReport(
           items: taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key })),
         });
       }
+      const deleted = write.kind === 'tombstones' ? write.ids.length : write.kind === 'events' ? came.deletions : 0;
+      const why = write.kind === 'tombstones' ? 'walk' : 'event';
+      if (deleted > 0) events.instrumentsDeleted({ source, why, instruments: deleted });
       if (write.kind === 'rows' && came.page !== null) {
         const { decoded, fetchMs } = came.page;
         const { added, corrected, reEncoded, unchanged, touched, repeated } = write.counts;

@@ -187,7 +187,8 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       const committed = (commitMs: number) => {
         decision.committed();
         if (held.poll !== null) report.polled({ ...held.poll, ...place(), caughtUp: core.isCaughtUp });
-        report.decided(decision, { page: held.page, events: held.events, commitMs });
+        const deletions = held.events?.decoded.rows.filter(isDeletion).length ?? 0;
+        report.decided(decision, { page: held.page, events: held.events, deletions, commitMs });
       };
       const records = recordsOf(decision, encoder);
       if (records.length === 0) committed(0);

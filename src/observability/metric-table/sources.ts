@@ -1,4 +1,4 @@
-import { DISCARD_REASONS, NOTIFICATION_KINDS } from '../connector-events.ts';
+import { DELETION_REASONS, DISCARD_REASONS, NOTIFICATION_KINDS } from '../connector-events.ts';
 import { type MetricDefinitions, SECONDS } from './definition.ts';
 
 const COUNTS = [1, 5, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000] as const;
@@ -57,6 +57,13 @@ export const SOURCE_METRICS = {
     labels: ['source', 'record'],
     values: { record: ['instrument', 'event', 'check', 'tombstone'] },
     meaning: 'What reaches the topics.',
+  },
+  spconnect_tombstones_total: {
+    type: 'counter',
+    help: 'Instruments that were deleted from the topic: no longer found by a walk, or named by an event that deletes.',
+    labels: ['source', 'reason'],
+    values: { reason: DELETION_REASONS },
+    meaning: 'Some every day are usual: products are repaid. Many at once: compare with the provider.',
   },
   spconnect_rows_unchanged_total: {
     type: 'counter',

@@ -48,6 +48,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
     commitMs: 3,
     items,
   });
+  events.instrumentsDeleted({ source, why: 'walk', instruments: 3 });
   events.answerDiscarded({ source, why: 'lower' });
   events.notified({ source, kind: 'shrinkRefused' });
   events.attemptFailed({ source, failures: 2, waitMs: 500, err });
@@ -68,6 +69,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
       'info page committed',
       'info walk completed',
       'info events committed',
+      'info instruments deleted',
       'warn answer of the stream discarded, asking again',
       'warn notification written',
       'warn attempt failed, trying again',
@@ -81,7 +83,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   const { level: _, time: __, msg: ___, ...fields } = parsed()[6];
   assert.deepEqual(fields, page);
   assert.equal('items' in parsed()[8], false);
-  assert.deepEqual(parsed()[11].err, {
+  assert.deepEqual(parsed()[12].err, {
     type: 'ConnectorError',
     message: 'busy',
     code: 'PROVIDER_BUSY',

@@ -1,6 +1,7 @@
 import { ConnectorError } from '../../../src/errors.ts';
 import {
   type ConnectorEvents,
+  DELETION_REASONS,
   DISCARD_REASONS,
   NOTIFICATION_KINDS,
 } from '../../../src/observability/connector-events.ts';
@@ -88,6 +89,9 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (told: ConnectorEve
   eventsCommitted(told) {
     const items = [{ type: 'newissue', name: UNBOUNDED.name, isin: UNBOUNDED.isin, id: UNBOUNDED.id }];
     told({ source, events: 1, ...counted, since: UNBOUNDED.since, commitMs: 3, items });
+  },
+  instrumentsDeleted: (told) => {
+    for (const why of DELETION_REASONS) told({ source, why, instruments: 4 });
   },
   checksCommitted: (told) => told({ source, checks: 2, ...counted, since: UNBOUNDED.since, commitMs: 3 }),
   answerDiscarded: (told) => {

@@ -83,8 +83,29 @@ test('a source that follows a stream tells its place at the start, and each poll
   );
 });
 
+const ROW = {
+  kind: 'record',
+  key: '7',
+  id: 7n,
+  isin: null,
+  value: Buffer.alloc(9),
+  driftFields: 0,
+  roundedNumbers: 0,
+} as const;
+
+function delisting(id: bigint) {
+  const key = String(id);
+  const [eventValue, instrumentValue] = [Buffer.alloc(1), Buffer.alloc(1)];
+  const event = { kind: 'event', key, id, type: 'delisting', name: null, isin: null, digest: id } as const;
+  return { ...event, eventValue, instrumentValue, driftFields: 0, roundedNumbers: 0 };
+}
+
 /** An instruments source whose list has these rows and whose stream is quiet; each of its answers takes `answerMs`. */
-function quietInstruments(rows: readonly DecodedRow[], answerMs: number) {
+function quietInstruments(
+  rows: readonly DecodedRow[],
+  answerMs: number,
+  { census = new Census(), deleted = [] }: { readonly census?: Census; readonly deleted?: readonly bigint[] } = {},
+) {
   const clock = skippingClock();
   const { events, seen } = recordedEvents();
   const time = () => answerTime(clock.wallMs(), clock.wallMs());
@@ -106,17 +127,16 @@ function quietInstruments(rows: readonly DecodedRow[], answerMs: number) {
       page: async () => ({ decoded: list(rows), next: null, time: time(), fetchMs: 30 }),
       async events(since) {
         await clock.sleep(answerMs, signal);
-        return {
-          kind: 'events',
-          answer: { decoded: list([]), next: since, nextId: since, time: time() },
-        };
+        const next = since === '5-0' && deleted.length > 0 ? '6-0' : since;
+        const decoded = list(next === since ? [] : deleted.map(delisting));
+        return { kind: 'events', answer: { decoded, next, nextId: next, time: time() } };
       },
     },
     walkRequests: { newest: () => ({ request: null, superseded: signal }) },
-    census: async () => new Census(),
+    census: async () => census,
     offsetRecord: record('b'),
     notificationEncoder: async () => ({ encode: () => Buffer.alloc(0) }),
-    deleteOnEventTypes: [],
+    deleteOnEventTypes: ['delisting'],
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
     listHold: new ListHold({ source: 'instruments', events, clock, random: () => 0 }),
@@ -128,16 +148,7 @@ function quietInstruments(rows: readonly DecodedRow[], answerMs: number) {
 }
 
 test('the rows of a page tell when the page came, whatever the stream has answered since', async () => {
-  const row = {
-    kind: 'record',
-    key: '7',
-    id: 7n,
-    isin: null,
-    value: Buffer.alloc(9),
-    driftFields: 0,
-    roundedNumbers: 0,
-  } as const;
-  const { task, clock } = quietInstruments([row], 40);
+  const { task, clock } = quietInstruments([ROW], 40);
   const startedMs = clock.wallMs();
   const written = await pollUntilWaiting(task);
   const received = written.find((sent) => sent.topic === 'instruments')?.headers['spc-received'];
@@ -162,4 +173,18 @@ test('an instruments source tells each answer of stream and list, and none where
     assert.deepEqual([source, since, caughtUp], ['instruments', '5-0', true]);
     assert.equal(secondsToRetentionCliff, RETENTION_SECONDS);
   }
+});
+
+test('instruments that a walk no longer finds, or that an event deletes, are told with their number', async () => {
+  const census = new Census();
+  for (const id of [11n, 12n, 13n]) census.put(id, id, true);
+  const { task, seen } = quietInstruments([ROW], 0, { census, deleted: [21n, 22n] });
+  const written = await pollUntilWaiting(task);
+  const tombstones = written.filter(({ topic: name, value }) => name === 'instruments' && value === null);
+  assert.equal(tombstones.length, 5);
+  const told = seen.filter(({ name }) => name === 'instrumentsDeleted').map(({ fields }) => fields);
+  assert.deepEqual(told, [
+    { source: 'instruments', why: 'event', instruments: 2 },
+    { source: 'instruments', why: 'walk', instruments: 3 },
+  ]);
 });
