@@ -10,7 +10,7 @@ import { InstrumentsCore } from '../connector/core/instruments-core.ts';
 import { readInstrumentsOffset } from '../connector/core/instruments-offset.ts';
 import { readResetOffset } from '../connector/core/reset-offset.ts';
 import type { Source } from '../connector/offset-partition.ts';
-import { readCensus } from '../connector/tasks/census-reader.ts';
+import { readCensus, recordAge } from '../connector/tasks/census-reader.ts';
 import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import { createInstrumentsReport } from '../connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
@@ -96,9 +96,11 @@ export function createInstrumentsSource(options: SourceOptions): Source {
           clock,
         }),
         walkRequests: options.walkRequests,
-        census: async (signal) => {
-          const { digests } = await schemas(signal);
-          return readCensus({ reader: options.logReader, topic: topics.instruments, digests: digests(signal), signal });
+        census: async (offset, signal) => {
+          const digests = (await schemas(signal)).digests(signal);
+          const { since = null, serverDate: time = null } = offset ?? {};
+          const told = { eventsEndpoint, since, ageMs: recordAge(time, clock.wallMs()) };
+          return readCensus({ reader: options.logReader, topic: topics.instruments, digests, told, signal });
         },
         offsetRecord: (raw) => offsetRecord({ topic: topics.offsets.name, key, offset: raw }),
         notificationEncoder: async (signal) => (await schemas(signal)).notifications,

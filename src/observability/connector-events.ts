@@ -12,6 +12,7 @@ export const NOTIFICATION_KINDS = [
   'offsetReset',
   'shrinkRefused',
   'deletionSkipped',
+  'listLags',
 ] as const;
 
 /**

@@ -25,6 +25,16 @@ export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: s
   return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
 }
 
+/** The same of any page of a walk, which does without it: null where there is none of the documented form. */
+export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
+  try {
+    return eventStreamStart(links, baseUrl);
+  } catch (error) {
+    if (error instanceof ConnectorError) return null;
+    throw error;
+  }
+}
+
 /** Where the event stream goes on after an answer: the offset in its `links.next` (part 4.2, events). */
 export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('next'), 'links.next', 'since', EVENT_OFFSET, baseUrl);

@@ -18,7 +18,7 @@ type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
 /**
  * The simulator's control over HTTP, for tests in other processes: GET ledger/instruments, ledger/events,
  * ledger/checks, ledger/prices (NDJSON; `scope=my`, `legalCountry`), ledger/poisoned, requests, faults; POST publish
- * (a change or a list of them), checks, mutations, clock, faults, tokens/expire, stream/reset; DELETE faults, requests.
+ * (a change or a list of them), checks, mutations, list, clock, faults, tokens/expire, stream/reset; DELETE faults, requests.
  */
 export function createControl(
   simulator: SimulatorControl,
@@ -31,6 +31,12 @@ export function createControl(
       if (perSecond !== undefined) simulator.setChangeRate(perSecond);
       if (count !== undefined) simulator.change(count);
       return { size: simulator.size };
+    },
+    'POST list': (body) => {
+      const { lagMs } = body as { lagMs?: number };
+      if (!Number.isSafeInteger(lagMs) || Number(lagMs) < 0)
+        throw new RangeError('lagMs is no number of milliseconds.');
+      simulator.setListLag(Number(lagMs));
     },
     'POST clock': (body) => {
       const { advanceMs } = body as { advanceMs?: number };

@@ -27,8 +27,8 @@ export type NewEntry = Omit<LogEntry, 'offset' | 'publishedAtMs'>;
 
 export interface EventLog {
   append(entry: NewEntry): Offset;
-  /** The newest offset that a reader can see. */
-  newest(): Offset;
+  /** The newest offset that a reader could see so long ago; now when left out. */
+  newest(agoMs?: number): Offset;
   /** The newest offset of all, seen or not. */
   last(): Offset;
   /** Visible, retained entries after an offset, oldest first. */
@@ -60,7 +60,7 @@ export function createEventLog(options: { clock: SimulatorClock; retentionMs: nu
       firstRetained += 1;
     }
   };
-  const isVisible = (entry: LogEntry) => entry.publishedAtMs + lagMs <= clock.wallMs();
+  const isVisible = (entry: LogEntry, agoMs = 0) => entry.publishedAtMs + lagMs + agoMs <= clock.wallMs();
   const indexAfter = (offset: Offset) => {
     let [low, high] = [0, entries.length];
     while (low < high) {
@@ -84,9 +84,9 @@ export function createEventLog(options: { clock: SimulatorClock; retentionMs: nu
       }
       return last;
     },
-    newest() {
-      if (lagMs === 0) return last;
-      return entries.findLast(isVisible)?.offset ?? start;
+    newest(agoMs = 0) {
+      if (lagMs + agoMs === 0) return last;
+      return entries.findLast((entry) => isVisible(entry, agoMs))?.offset ?? start;
     },
     last: () => last,
     *after(offset) {

@@ -31,6 +31,8 @@ export interface SimulatorOptions {
   readonly listLagMs?: number;
   /** Whether each list answer lags by another amount up to listLagMs. */
   readonly listLagVaries?: boolean;
+  /** Whether links.events of a list that lags names the offset of the moment that it shows, or the newest one. */
+  readonly listTellsItsAge?: boolean;
   /** How far the event log lags behind the list. */
   readonly eventLagMs?: number;
   /** Whether the list names the newest offset of the whole log as its start, of events too that are not shown yet. */
@@ -99,6 +101,7 @@ export const DEFAULTS: Settings = {
   myShare: 0.25,
   listLagMs: 0,
   listLagVaries: false,
+  listTellsItsAge: false,
   eventLagMs: 0,
   startsAhead: false,
   staysOverFiltered: false,

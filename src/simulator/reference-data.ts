@@ -58,7 +58,8 @@ export function createReferenceData(parts: {
       const from = (minId ?? 0n) + (settings.minIdMode === 'exclusive' && minId !== null ? 1n : 0n);
       const page: Member[] = [];
       let more = false;
-      for (const member of universe.listed(from)) {
+      const lagMs = universe.nextListLagMs();
+      for (const member of universe.listed(from, lagMs)) {
         if (mine && !text.isMine(member.id)) continue;
         if (legalCountry !== null && text.legalCountry(member.id, member.version) !== legalCountry) continue;
         more = page.length === limit;
@@ -68,7 +69,8 @@ export function createReferenceData(parts: {
       const scope = mine ? '/my' : '';
       const country = legalCountry === null ? {} : { legalCountry };
       const next = { ...country, minId: String(nextMinId(page, (page.at(-1)?.id ?? 0n) + 1n)), limit: String(limit) };
-      const start = { ...country, since: offsetText(settings.startsAhead ? log.last() : log.newest()) };
+      const seen = log.newest(settings.listTellsItsAge ? lagMs : 0);
+      const start = { ...country, since: offsetText(settings.startsAhead ? log.last() : seen) };
       return {
         listKey: 'instruments',
         rows: page.map(({ id, version }) => ({ id, text: text.write(id, version, LIST_FORM) })),

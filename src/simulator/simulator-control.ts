@@ -15,6 +15,8 @@ export interface SimulatorControl {
   /** Makes so many random changes at once. */
   change(count: number): void;
   setChangeRate(perSecond: number): void;
+  /** The list lags behind the event log by so much from now on; 0 for not at all. */
+  setListLag(ms: number): void;
   /** Moves the simulated wall clock; prices, retention, tokens and the Date header go by it. */
   advanceClock(ms: number): void;
   /** Simulated wall clock, milliseconds since the epoch. */

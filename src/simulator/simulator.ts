@@ -90,6 +90,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     triggerCheck: (id, raw) => triggerCheck(BigInt(id), raw),
     change: (count) => life.change(count),
     setChangeRate: (rate) => life.setRate(rate),
+    setListLag: (ms) => universe.setListLag(ms),
     advanceClock: (ms) => clock.advance(ms),
     wallMs: () => clock.wallMs(),
     injectFaults: (rules) => faults.inject(rules),

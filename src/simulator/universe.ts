@@ -24,8 +24,12 @@ export interface Universe {
   nextId(): bigint;
   /** All members from an id on, ascending, as they are now. */
   members(from: bigint): Iterable<Member>;
-  /** The same as the list endpoint sees it, which may lag. */
-  listed(from: bigint): Iterable<Member>;
+  /** By how much the next answer of the list endpoint lags. */
+  nextListLagMs(): number;
+  /** The members as the list endpoint sees them, which lags by so much. */
+  listed(from: bigint, lagMs: number): Iterable<Member>;
+  /** From now on the list lags by this, or up to this; what it shows now it shows for so long. */
+  setListLag(ms: number): void;
 }
 
 const FIRST_ID = 1_000_000n;
@@ -53,11 +57,12 @@ export interface UniverseOptions {
 }
 
 export function createUniverse(options: UniverseOptions): Universe {
-  const { clock, listLagMs } = options;
+  const { clock } = options;
+  let { listLagMs } = options;
   const ids = new IdList(firstIds(options));
   const versions = new Map<bigint, InstrumentVersion>();
-  const laggingIds = listLagMs > 0 ? ids.copy() : ids;
-  const laggingVersions = listLagMs > 0 ? new Map<bigint, InstrumentVersion>() : versions;
+  let laggingIds = ids.copy();
+  let laggingVersions = new Map<bigint, InstrumentVersion>();
   // Bounded by the changes of one lag, since settle() takes out what is older.
   const pending: Change[] = [];
   let lists = 0;
@@ -96,11 +101,20 @@ export function createUniverse(options: UniverseOptions): Universe {
       return highest;
     },
     members: (from) => walk(ids, versions, from, new Map()),
-    listed(from) {
+    nextListLagMs: () =>
+      options.listLagVaries && listLagMs > 0 ? mix(options.seed, lists++) % (listLagMs + 1) : listLagMs,
+    setListLag(ms) {
+      if (listLagMs === 0) {
+        laggingIds = ids.copy();
+        laggingVersions = new Map(versions);
+      }
+      if (ms === 0) pending.length = 0;
+      listLagMs = ms;
+    },
+    listed(from, lagMs) {
       if (listLagMs === 0) return walk(ids, versions, from, new Map());
       const nowMs = clock.monotonicMs();
       settle(nowMs);
-      const lagMs = options.listLagVaries ? mix(options.seed, lists++) % (listLagMs + 1) : listLagMs;
       const visible = pending.filter((made) => made.atMs + lagMs <= nowMs);
       return walk(laggingIds, laggingVersions, from, new Map(visible.map((made) => [made.id, made.version])));
     },

@@ -29,9 +29,10 @@ export async function loadMutant({ mistake, file, right, wrong }: CoreMutant): P
     }
     const load = (name: string) => import(pathToFileURL(join(folder, name)).href);
     const { InstrumentsCore } = await load('instruments-core.ts');
-    const { Census } = await load('census.ts');
+    const { Census, REMEMBERED_MS } = await load('census.ts');
+    const { ToldEvents } = await load('told-events.ts');
     const { readInstrumentsOffset, writeInstrumentsOffset } = await load('instruments-offset.ts');
-    return { InstrumentsCore, Census, readInstrumentsOffset, writeInstrumentsOffset };
+    return { InstrumentsCore, Census, ToldEvents, REMEMBERED_MS, readInstrumentsOffset, writeInstrumentsOffset };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -74,9 +75,9 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a page is not drained at all',
     file: 'walk-steps.ts',
-    right: "walk: { ...walk, phase: 'draining', page: { minId, rows, next }, drain: beginDrain(nowMs) },",
+    right: "walk: { ...walk, phase: 'draining', page: { minId, rows, next, start }, drain: beginDrain(nowMs) },",
     wrong:
-      "walk: { ...walk, phase: 'draining', page: { minId, rows, next }, drain: { ...beginDrain(nowMs), ended: 'reached' } },",
+      "walk: { ...walk, phase: 'draining', page: { minId, rows, next, start }, drain: { ...beginDrain(nowMs), ended: 'reached' } },",
   },
   {
     mistake: 'the first page is asked for before the margin has passed',
@@ -99,8 +100,8 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'what events named since the walk began may be gone',
     file: 'sweep.ts',
-    right: '[...census.unseen()].filter((id) => !touched.has(id))',
-    wrong: '[...census.unseen()]',
+    right: '.filter((id) => !touched.has(id) && census',
+    wrong: '.filter((id) => census',
   },
   {
     mistake: 'a row that does not map is not seen',
@@ -123,8 +124,9 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'no final drain',
     file: 'walk-steps.ts',
-    right: "return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId } };",
-    wrong: "return { walk: { phase: 'closing', drain: { ...beginDrain(nowMs), ended: 'reached' }, flaws, lastId } };",
+    right: "return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag } };",
+    wrong:
+      "return { walk: { phase: 'closing', drain: { ...beginDrain(nowMs), ended: 'reached' }, flaws, lastId, lag } };",
   },
   {
     mistake: 'a list may shrink as it likes',
@@ -137,6 +139,30 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     file: 'follow-events.ts',
     right: 'if (reading === null || isOffsetInDoubt(state.stream.proof)) return state;',
     wrong: 'if (reading === null) return state;',
+  },
+  {
+    mistake: 'a row that contradicts what an event said lately is used all the same',
+    file: 'page-rows.ts',
+    right: "return census.toldAgeMs(id) === null && !isOld ? outcome : 'contradicting';",
+    wrong: "return isOld ? 'contradicting' : outcome;",
+  },
+  {
+    mistake: 'a page that is older than all that is remembered corrects',
+    file: 'page-rows.ts',
+    right: "return census.toldAgeMs(id) === null && !isOld ? outcome : 'contradicting';",
+    wrong: "return census.toldAgeMs(id) === null ? outcome : 'contradicting';",
+  },
+  {
+    mistake: 'what the list lacks is gone, however lately an event told of it',
+    file: 'sweep.ts',
+    right: ' && census.toldAgeMs(id) === null',
+    wrong: '',
+  },
+  {
+    mistake: 'a list that lags is trusted to tell what is gone',
+    file: 'walk-steps.ts',
+    right: "if (seen !== null) flaws.add('listLags');",
+    wrong: '',
   },
   {
     mistake: 'unchanged rows are written again',

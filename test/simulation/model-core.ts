@@ -1,17 +1,27 @@
-import { Census } from '../../src/connector/core/census.ts';
+import { Census, REMEMBERED_MS } from '../../src/connector/core/census.ts';
 import type { CoreSettings } from '../../src/connector/core/core-settings.ts';
 import { InstrumentsCore } from '../../src/connector/core/instruments-core.ts';
 import { readInstrumentsOffset, writeInstrumentsOffset } from '../../src/connector/core/instruments-offset.ts';
+import { ToldEvents } from '../../src/connector/core/told-events.ts';
 
 /** The core under test: the real one, or a copy of it with a mistake in it. */
 export interface CoreModules {
   readonly InstrumentsCore: typeof InstrumentsCore;
   readonly Census: typeof Census;
+  readonly ToldEvents: typeof ToldEvents;
+  readonly REMEMBERED_MS: number;
   readonly readInstrumentsOffset: typeof readInstrumentsOffset;
   readonly writeInstrumentsOffset: typeof writeInstrumentsOffset;
 }
 
-export const REAL_CORE: CoreModules = { InstrumentsCore, Census, readInstrumentsOffset, writeInstrumentsOffset };
+export const REAL_CORE: CoreModules = {
+  InstrumentsCore,
+  Census,
+  ToldEvents,
+  REMEMBERED_MS,
+  readInstrumentsOffset,
+  writeInstrumentsOffset,
+};
 
 export const MODEL_POLL_MS = 1_800_000;
 

@@ -16,6 +16,8 @@ export interface ModelTransaction {
   readonly state: 'committed' | 'aborted';
   readonly instruments: readonly ModelRecord[];
   readonly events: readonly ModelEvent[];
+  /** The offset that its answer was asked for after. */
+  readonly asked: string;
   readonly notifications: readonly CoreNotification[];
   readonly offset: SourceOffset;
   /** For the oracle: what was true when it was written. */

@@ -144,7 +144,10 @@ class Oracle {
   #checkTombstones(transaction: ModelTransaction): void {
     const { instruments, atMs, truth, offset } = transaction;
     const alive = instruments.filter(
-      ({ id, from }) => from === 'sweep' && this.#ledger.wasLiveThroughout(id, truth.verifiedMs, atMs),
+      ({ id, from }) =>
+        from === 'sweep' &&
+        this.#ledger.wasLiveThroughout(id, truth.verifiedMs, atMs) &&
+        !this.#isUnheard(id, transaction),
     );
     for (const { id, version } of instruments) this.#topic.set(id, version);
     // One that comes back while the log lags is named by no event yet.
@@ -156,6 +159,14 @@ class Oracle {
     for (const { id } of alive) {
       this.#wrong('I9', transaction, `instrument ${id} is deleted in walk ${offset.walk}, and it is there`);
     }
+  }
+
+  /** Whether the newest event of an instrument was lost in a gap: then a list that lags is the only one to know of it. */
+  #isUnheard(id: bigint, { atMs, offset }: ModelTransaction): boolean {
+    const newest = this.#ledger.events.findLast((event) => event.id === id && event.publishedMs <= atMs);
+    if (newest === undefined || this.#seen.has(newest.order)) return false;
+    const since = String(offset.since);
+    return newest.incarnation !== this.#ledger.incarnationOf(since) || !isBehind(newest.offset, since);
   }
 
   #wrong(invariant: string, { atMs }: ModelTransaction, what: string): void {

@@ -1,4 +1,5 @@
 import type { AnswerTime } from '../../src/connector/core/answer-time.ts';
+import type { Census } from '../../src/connector/core/census.ts';
 import type { InstrumentsCore } from '../../src/connector/core/instruments-core.ts';
 import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/connector/core/instruments-messages.ts';
 import { type CoreModules, type LapMistake, MODEL_SETTINGS } from './model-core.ts';
@@ -37,6 +38,8 @@ export interface Pending {
   readonly events: readonly ModelEvent[];
   /** Whether the stream had answered it. */
   readonly isStreamed: boolean;
+  /** Our offset when it was made: what the headers of its records name. */
+  readonly asked: string;
 }
 
 const REQUEST_MS = 20;
@@ -98,7 +101,8 @@ export class ModelProcess {
     if (around.prefetch && decision.ahead !== null) this.#fetchAhead(decision.ahead);
     const written = decision.write.kind === 'events' ? events : [];
     const isStreamed = answer?.kind === 'events' && decision.discarded === null;
-    const pending = { decision, events: written, instruments: this.#records(decision, written), isStreamed };
+    const asked = core.offset?.since ?? '';
+    const pending = { decision, events: written, instruments: this.#records(decision, written), isStreamed, asked };
     if (decision.offset !== null) return this.#mistaken(pending);
     decision.committed();
     if (isStreamed) around.truth.streamAnsweredMs = around.nowMs;
@@ -120,7 +124,7 @@ export class ModelProcess {
   }
 
   /** @returns whether the process is still open. */
-  commit({ decision, instruments, events, isStreamed }: Pending, fate: Fate): boolean {
+  commit({ decision, instruments, events, isStreamed, asked }: Pending, fate: Fate): boolean {
     const { log, modules, nowMs, mistake, truth } = this.#around;
     if (decision.offset === null) return true;
     const offset = modules.writeInstrumentsOffset(decision.offset);
@@ -130,6 +134,7 @@ export class ModelProcess {
       epoch: this.#epoch,
       instruments,
       events,
+      asked,
       notifications: decision.notifications,
       offset,
       truth: { ...truth, undrained },
@@ -164,11 +169,7 @@ export class ModelProcess {
       case 'events':
         return this.#eventsAnswer(request.since, seen);
       case 'census': {
-        const census = new around.modules.Census();
-        for (const [id, version] of around.log.instruments()) {
-          if (version !== null) census.put(id, BigInt(version), true);
-        }
-        return { kind: 'census', census } as const;
+        return { kind: 'census', census: this.#census() } as const;
       }
       case 'page':
         return this.#pageAnswer(request);
@@ -181,6 +182,23 @@ export class ModelProcess {
         return { kind: 'behindLast', rows: rowFacts(page.rows), next: page.next } as const;
       }
     }
+  }
+
+  /** What the topic holds, and what of it events have told, as its records say. */
+  #census(): Census {
+    const { modules, log, nowMs } = this.#around;
+    const census = new modules.Census(new modules.ToldEvents(this.#core?.offset?.since ?? null));
+    for (const { instruments, asked, atMs } of log.visible()) {
+      const ageMs = nowMs - atMs;
+      for (const { id, version, from } of instruments) {
+        if (from === 'event') census.told.add(asked, id, ageMs, ageMs <= modules.REMEMBERED_MS);
+        if (version !== null && from === 'event') census.putEvent(id, BigInt(version), true, ageMs);
+        else if (version !== null) census.put(id, BigInt(version), true);
+        else if (from === 'event') census.deleteByEvent(id, ageMs);
+        else census.delete(id);
+      }
+    }
+    return census;
   }
 
   #eventsAnswer(since: string, seen: ModelEvent[]): CoreAnswer | null {
@@ -210,7 +228,7 @@ export class ModelProcess {
     if (next === null) this.#around.truth.verifiedMs = this.#around.nowMs;
     if (next === null) this.#lastPageStart = this.#around.provider.newest();
     const { walk, minId } = request;
-    return { kind: 'page', walk, minId, rows: rowFacts(page.rows), next };
+    return { kind: 'page', walk, minId, rows: rowFacts(page.rows), next, start: page.start };
   }
 
   #fetch({ minId }: PageRequest): ModelPage | null {

@@ -18,6 +18,8 @@ export interface ProviderTraits {
   readonly streamLagMs: number;
   /** How far the list lags behind the event log, from 0 to this, differently each time. */
   readonly listLagMs: number;
+  /** What links.events of a walk's page names: the newest offset, the one of the moment that it shows, or nothing. */
+  readonly listStart: 'newest' | 'ofPage' | 'absent';
   readonly expired: 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410;
   readonly minIdMode: 'next' | 'overlapping' | 'exclusive';
   /** How often the source walks. */
@@ -52,6 +54,8 @@ export interface ModelPage {
   readonly rows: readonly ModelRow[];
   /** Undefined: links.next is absent, which is no answer at all. */
   readonly next: string | null | undefined;
+  /** Of links.events. */
+  readonly start: string | null;
 }
 
 export interface ModelStreamAnswer {
@@ -108,7 +112,7 @@ export class ModelProvider {
   }
 
   newest(): string {
-    return this.#log.at(-1)?.offset ?? this.ledger.starts.at(-1)?.offset ?? '';
+    return this.#log.at(-1)?.offset ?? this.#start();
   }
 
   /** Whether nothing that a source must have lies behind an offset. */
@@ -172,9 +176,9 @@ export class ModelProvider {
   list(minId: string | null, atMs: number, isVerifying: boolean): ModelPage | null {
     const fault = isVerifying ? undefined : this.faults.list.shift();
     if (fault === 'failed') return null;
-    if (fault === 'empty') return { rows: [], next: null };
-    const { limit, listLagMs, minIdMode } = this.traits;
-    const asOfMs = atMs - Math.floor(this.#random() * (listLagMs + 1));
+    if (fault === 'empty') return { rows: [], next: null, start: null };
+    const { limit, minIdMode } = this.traits;
+    const asOfMs = atMs - Math.floor(this.#random() * (this.traits.listLagMs + 1));
     const shown = this.#listed(asOfMs);
     const from = minId === null ? null : BigInt(minId) + (minIdMode === 'exclusive' ? 1n : 0n);
     const cut =
@@ -189,7 +193,17 @@ export class ModelProvider {
     if (fault === 'unreadableId' && rows.length > 0) rows.splice(0, 1, { id: null, version: 0, dead: true });
     const earlier = from === null ? undefined : visible.find(({ id }) => id < from);
     if (fault === 'belowCursor' && earlier) rows.push(earlier);
-    return { rows, next: fault === 'absentLink' ? undefined : next };
+    const start = this.traits.listStart === 'absent' ? null : this.#startAt(asOfMs);
+    return { rows, next: fault === 'absentLink' ? undefined : next, start };
+  }
+
+  #startAt(asOfMs: number): string {
+    if (this.traits.listStart !== 'ofPage') return this.newest();
+    return this.#log.findLast(({ publishedMs }) => publishedMs <= asOfMs)?.offset ?? this.#start();
+  }
+
+  #start(): string {
+    return this.ledger.starts.at(-1)?.offset ?? '';
   }
 
   #listed(asOfMs: number) {

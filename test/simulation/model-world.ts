@@ -1,6 +1,6 @@
 import { type AnswerTime, answerTime } from '../../src/connector/core/answer-time.ts';
 import { ConnectorError } from '../../src/errors.ts';
-import { type CoreModules, type LapMistake, MODEL_POLL_MS, REAL_CORE } from './model-core.ts';
+import { type CoreModules, type LapMistake, MODEL_POLL_MS, MODEL_SETTINGS, REAL_CORE } from './model-core.ts';
 import { ModelLog } from './model-log.ts';
 import { logViolations, universeViolations } from './model-oracle.ts';
 import { type Fate, ModelProcess, type ModelSurroundings, type Pending } from './model-process.ts';
@@ -44,13 +44,15 @@ class World {
   #date: 'true' | 'ahead' | 'behind' | 'absent' = 'true';
   #fate: Fate = 'committed';
   /** Whether rows and events alone must have brought everything, without another walk. */
-  #isClean = true;
+  #isClean: boolean;
   #isStopped = false;
   #wasDateWrong = false;
   #demands = 0;
 
   constructor(scenario: Scenario, modules: CoreModules, mistake: LapMistake | null) {
     this.provider = new ModelProvider(scenario.traits);
+    // What a list does not show yet when the stream begins, the next walk brings.
+    this.#isClean = scenario.traits.listLagMs <= MODEL_SETTINGS.handoffMarginMs;
     const { provider, log } = this;
     const truth = { verifiedMs: 0, streamAnsweredMs: 0, isDateTrue: true, truncated: null };
     this.#around = {

@@ -18,6 +18,7 @@ const scenario: Scenario = {
     scanLimit: 0,
     movesOverHidden: true,
     listLagMs: 0,
+    listStart: 'newest',
     expired: 410,
     minIdMode: 'next',
     walkIntervalMs: 86_400_000,

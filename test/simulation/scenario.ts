@@ -35,7 +35,16 @@ export interface Scenario {
 
 const HOUR_MS = 3_600_000;
 
-const traits: fc.Arbitrary<ProviderTraits> = fc.record({
+/** A lag beyond the margin and an hour can be noticed only where pages name their own place in the stream. */
+const listLag: fc.Arbitrary<Pick<ProviderTraits, 'listLagMs' | 'listStart'>> = fc.oneof(
+  fc.record({
+    listLagMs: fc.constantFrom(0, 0, 2_000, 4_900, 10_000, 60_000, HOUR_MS),
+    listStart: fc.constantFrom<ProviderTraits['listStart'][]>('newest', 'ofPage', 'absent'),
+  }),
+  fc.record({ listLagMs: fc.constantFrom(3 * HOUR_MS, 20 * HOUR_MS), listStart: fc.constant('ofPage' as const) }),
+);
+
+const otherTraits: fc.Arbitrary<Omit<ProviderTraits, 'listLagMs' | 'listStart'>> = fc.record({
   seed: fc.nat(),
   instruments: fc.nat(8),
   limit: fc.integer({ min: 1, max: 4 }),
@@ -44,11 +53,14 @@ const traits: fc.Arbitrary<ProviderTraits> = fc.record({
   scanLimit: fc.constantFrom(0, 0, 1, 2),
   movesOverHidden: fc.constantFrom(true, true, false),
   streamLagMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 10 * 60_000, 3 * HOUR_MS, 20 * HOUR_MS),
-  listLagMs: fc.constantFrom(0, 2_000, 4_900),
   walkIntervalMs: fc.constantFrom(HOUR_MS, 24 * HOUR_MS, 720 * HOUR_MS),
   expired: fc.constantFrom<ProviderTraits['expired'][]>('empty', 'emptyNewest', 'oldest', 400, 404, 410),
   minIdMode: fc.constantFrom('next', 'overlapping', 'exclusive'),
 });
+
+const traits: fc.Arbitrary<ProviderTraits> = fc
+  .tuple(otherTraits, listLag)
+  .map(([other, lag]) => ({ ...other, ...lag }));
 
 const eventFault = fc.constantFrom<AnswerFault[]>('failed', 'lower', 'stuck', 'refused');
 const listFault = fc.constantFrom<AnswerFault[]>(
@@ -162,7 +174,9 @@ export const scenarios: fc.Arbitrary<Scenario> = fc
       { weight: 1, arbitrary: quietTimes },
     ),
   })
-  .map(({ before, ...scenario }) => ({
-    ...scenario,
-    commands: before === 0 ? scenario.commands : [{ kind: 'step', times: before }, ...scenario.commands],
-  }));
+  .map(({ before, ...scenario }) => {
+    // Offsets of a stream that began anew say nothing about the pages of a list that shows the time before.
+    const isOld = scenario.traits.listLagMs > HOUR_MS;
+    const kept = scenario.commands.filter(({ kind }) => !isOld || kind !== 'reset');
+    return { ...scenario, commands: before === 0 ? kept : [{ kind: 'step', times: before }, ...kept] };
+  });

@@ -11,6 +11,7 @@ const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, look: 'go
   offsetReset: ['offset reset', 'wait'],
   shrinkRefused: ['shrink refused', 'bad'],
   deletionSkipped: ['deletion skipped', 'wait'],
+  listLags: ['list lags the stream', 'bad'],
   sourceFailed: ['source failed', 'bad'],
 };
 

@@ -48,7 +48,7 @@ const instrumentsSource = group({
   walkInterval: setting(duration('1s', '365d'), 'From the start of one complete reading to the next.', '24h'),
   maxEvents,
   pollInterval: pollInterval('30s'),
-  handoffMargin: setting(duration('0s', '1h'), 'How far the list may lag behind the event stream.', '5s'),
+  handoffMargin: setting(duration('0s', '1d'), 'How far the list may lag behind the event stream.', '5s'),
   drainLimit: setting(duration('1s', '1h'), 'How long the stream is read before a page is used all the same.', '30s'),
   ...following,
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),

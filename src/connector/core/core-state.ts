@@ -60,7 +60,7 @@ export function startAnew(
   return {
     offset: firstOffset(filter, since, time, demand?.id ?? null),
     stream: streamAtStart(nowMs),
-    walk: { phase: 'census' },
+    walk: { phase: 'census', streamStart: since },
     committedMs: nowMs,
     begunMs: nowMs,
     isBegunHere: true,

@@ -1,6 +1,7 @@
 import type { AnswerTime } from './answer-time.ts';
 import type { Census } from './census.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
+import type { SeenLag } from './list-lag.ts';
 import type { ResetOffset } from './reset-offset.ts';
 import type { GapSign } from './retention-gap.ts';
 import type { DiscardSign } from './stream.ts';
@@ -64,6 +65,8 @@ export type CoreAnswer =
       readonly minId: string | null;
       readonly rows: readonly RowFacts[];
       readonly next: string | null;
+      /** The stream's offset in its `links.events`; null where it has none of the documented form. */
+      readonly start: string | null;
     }
   | { readonly kind: 'behindLast'; readonly rows: readonly RowFacts[]; readonly next: string | null };
 
@@ -77,7 +80,7 @@ export type CoreWrite =
   | { readonly kind: 'tombstones'; readonly ids: readonly bigint[] };
 
 /** Why a walk could not be trusted to tell what is gone. */
-export type WalkFlaw = 'unreadableId' | 'rowBelowCursor' | 'rowsBehindTheEnd' | 'streamNotDrained';
+export type WalkFlaw = 'unreadableId' | 'rowBelowCursor' | 'rowsBehindTheEnd' | 'streamNotDrained' | 'listLags';
 
 /** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
 export type CoreNotification =
@@ -120,6 +123,8 @@ export type CoreNotification =
       readonly gone: number;
       readonly held: number;
     }
+  /** The list was older than what the stream had told before the walk. `waitMs`: how long the next walk waits for it. */
+  | ({ readonly kind: 'listLags'; readonly walk: number; readonly waitMs: number } & SeenLag)
   | { readonly kind: 'deletionSkipped'; readonly walk: number; readonly flaws: readonly WalkFlaw[] };
 
 export type WalkReason = 'first' | 'interval' | 'requested' | 'gapSuspected' | 'gapProven' | 'afterResumed';

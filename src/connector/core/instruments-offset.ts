@@ -36,6 +36,8 @@ export interface InstrumentsOffset extends CommittedStream {
   readonly walkRequest: string | null;
   /** How many deletions the operator has allowed for the pending walk. */
   readonly walkAllowShrink: number | null;
+  /** By how much the list was last seen to lag beyond the margin; 0 for not at all. The next walk waits longer. */
+  readonly listLagMs: number;
   readonly counts: WalkCounts;
 }
 
@@ -99,6 +101,7 @@ export function firstOffset(
     walkResumed: false,
     walkRequest: null,
     walkAllowShrink: null,
+    listLagMs: 0,
     counts: NO_COUNTS,
     gapSuspectedFromMs: null,
     held: null,
@@ -122,6 +125,7 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset 
     walkResumed: offset.walkResumed,
     walkRequest: offset.walkRequest,
     walkAllowShrink: offset.walkAllowShrink,
+    listLagMs: offset.listLagMs,
     ...Object.fromEntries(COUNT_NAMES.map((name) => [countKey(name), offset.counts[name]])),
   };
 }
@@ -144,6 +148,7 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
     walkResumed: readOr('walkResumed', isFlag, false),
     walkRequest: readOr('walkRequest', isText, null),
     walkAllowShrink: readOr('walkAllowShrink', isCount, null),
+    listLagMs: readOr('listLagMs', isCount, 0),
     counts: { ...NO_COUNTS, ...counts },
   };
 }

@@ -1,6 +1,7 @@
 import type { CoreSettings } from './core-settings.ts';
 import type { CoreState } from './core-state.ts';
 import type { CoreRequest } from './instruments-messages.ts';
+import { marginMs } from './list-lag.ts';
 import { isReadingOn } from './stream.ts';
 
 /** A request, or a step of the walk that asks nothing. */
@@ -16,10 +17,11 @@ export type Wanted =
  */
 export function nextRequest(
   { walk, stream, offset }: CoreState,
-  { pollIntervalMs, handoffMarginMs }: CoreSettings,
+  settings: CoreSettings,
   nowMs: number,
   listFreeMs: number,
 ): Wanted {
+  const { pollIntervalMs } = settings;
   const events: Wanted = { kind: 'events', since: offset.since };
   const isOverdue = stream.answeredMs === null || nowMs - stream.answeredMs >= pollIntervalMs;
   const unlessOverdue = (wanted: Wanted) => (isOverdue ? events : wanted);
@@ -48,7 +50,7 @@ export function nextRequest(
     case 'census':
       return unlessOverdue({ kind: 'census' });
     case 'margin': {
-      const endMs = walk.drain.startedMs + handoffMarginMs;
+      const endMs = walk.drain.startedMs + marginMs(settings, offset);
       if (walk.drain.ended === null) return follow();
       return nowMs < endMs ? streamBy(endMs) : fromList(page(offset));
     }

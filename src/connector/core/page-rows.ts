@@ -8,6 +8,8 @@ export interface SortedRows {
   readonly write: readonly number[];
   readonly counts: WalkCounts;
   readonly flaws: readonly WalkFlaw[];
+  /** Ids of rows that are not used, since they differ from what an event said lately. */
+  readonly contradicted: readonly bigint[];
   /** The highest id that could be read. */
   readonly lastId: bigint | null;
 }
@@ -15,10 +17,16 @@ export interface SortedRows {
 /**
  * Sorts the rows of a page. A row that an event has touched since the walk began is older than what the topic holds,
  * or will be when the event is read; so is dead or alive left out. Of rows with one id the last one counts. Where minId is
- * inclusive, a page may begin with the row that ended the one before, `earlierLastId`: it is no second dead letter.
+ * inclusive, a page may begin with the row that ended the one before, `earlierLastId`: it is no second dead letter. A row
+ * that differs from what an event said lately may be older than that; so may one that differs on a page that
+ * is older than what is remembered of the stream, `isOldFor`.
  */
 export function sortRows(
-  page: { readonly minId: string | null; readonly rows: readonly RowFacts[] },
+  page: {
+    readonly minId: string | null;
+    readonly rows: readonly RowFacts[];
+    readonly isOldFor?: (id: bigint) => boolean;
+  },
   touched: ReadonlySet<bigint>,
   census: Census,
   earlierLastId: bigint | null,
@@ -27,6 +35,7 @@ export function sortRows(
   const flaws = new Set<WalkFlaw>();
   const cursor = page.minId === null ? null : BigInt(page.minId);
   const write: number[] = [];
+  const contradicted: bigint[] = [];
   let lastId: bigint | null = null;
   const newest = new Map<bigint, number>();
   for (const [position, { id }] of page.rows.entries()) if (id !== null) newest.set(id, position);
@@ -47,19 +56,37 @@ export function sortRows(
       counts.repeated += 1;
       continue;
     }
-    const sorted = sortRow(row.id, row.digest, touched, census);
+    const sorted = sortRow(row.id, row.digest, { touched, census, isOld: page.isOldFor?.(row.id) ?? false });
     const outcome = sorted === 'deadLetters' && row.id === earlierLastId ? 'repeated' : sorted;
     counts[outcome] += 1;
-    if (outcome !== 'touched' && outcome !== 'unchanged' && outcome !== 'repeated') write.push(position);
+    if (WRITTEN.has(outcome)) write.push(position);
+    // That a row still shows what an event has deleted is our setting, and no proof against the list.
+    if (outcome === 'contradicting' && census.compare(row.id, 0n) !== 'absent') contradicted.push(row.id);
   }
-  return { write, counts, flaws: [...flaws], lastId };
+  return { write, counts, flaws: [...flaws], contradicted, lastId };
 }
 
-function sortRow(id: bigint, digest: bigint | null, touched: ReadonlySet<bigint>, census: Census) {
+function sortRow(
+  id: bigint,
+  digest: bigint | null,
+  {
+    touched,
+    census,
+    isOld,
+  }: { readonly touched: ReadonlySet<bigint>; readonly census: Census; readonly isOld: boolean },
+) {
   if (touched.has(id)) return 'touched';
   if (digest === null) return 'deadLetters';
-  return OUTCOMES[census.compare(id, digest)];
+  const outcome = OUTCOMES[census.compare(id, digest)];
+  if (outcome === 'added') return census.toldAgeMs(id) === null ? outcome : 'contradicting';
+  // Of two rows of one walk nobody knows which is older: lists of several replicas do not lag alike.
+  if (outcome === 'corrected' && census.isSeen(id)) return 'repeated';
+  if (outcome === 'corrected') return census.toldAgeMs(id) === null && !isOld ? outcome : 'contradicting';
+  return outcome;
 }
+
+/** What becomes a record. */
+const WRITTEN: ReadonlySet<string> = new Set(['added', 'corrected', 'reEncoded', 'deadLetters']);
 
 const OUTCOMES = {
   absent: 'added',

@@ -149,7 +149,8 @@ export function followStream(
   const servedAgoMs = reading === 'moved' ? 0 : (replacement?.heldMs ?? ageMs);
   const discarded = taken === null ? stream.discarded + 1 : 0;
   const goesOn = taken !== null && answer.kind === 'events' && namesMore(answer);
-  const namesEnd = stream.namesEnd || goesOn;
+  // One that stays is no proof: some name the newest offset of the log only where they have nothing else to name.
+  const namesEnd = stream.namesEnd || (goesOn && taken === 'moved');
   const isReached = answer.kind === 'events' && namesEnd && hasReached(answer, answer.nextId);
   const isAtEnd = taken === 'quiet' || (taken === 'moved' && isReached);
   const run = taken === null || isAtEnd ? null : runOn(stream.run, at.events, goesOn);

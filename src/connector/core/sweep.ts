@@ -27,7 +27,8 @@ export function planSweep(options: {
   const { walk, counts, walkAllowShrink } = offset;
   if (!settings.tombstones || offset.walkResumed || census === null) return NOTHING;
   if (flaws.size > 0) return { gone: [], notifications: [{ kind: 'deletionSkipped', walk, flaws: [...flaws] }] };
-  const gone = [...census.unseen()].filter((id) => !touched.has(id));
+  // What an event told of within the hour before the walk may be missing only because the list lags: the next walk decides.
+  const gone = [...census.unseen()].filter((id) => !touched.has(id) && census.toldAgeMs(id) === null);
   if (gone.length === 0 || gone.length <= (walkAllowShrink ?? 0)) return { gone, notifications: [] };
   const refused = (why: 'emptyList' | 'tooMany'): SweepPlan => ({
     gone: [],

@@ -11,6 +11,8 @@ export interface WalkCounts {
   readonly reEncoded: number;
   /** Rows that an event since the walk's beginning had overtaken. */
   readonly touched: number;
+  /** Rows that differ from what an event said within the hour before the walk: not used, the list may lag. */
+  readonly contradicting: number;
   readonly deadLetters: number;
   /** Rows that a later row of the same page replaced, and dead ones that ended the page before. */
   readonly repeated: number;
@@ -30,6 +32,7 @@ export const NO_COUNTS: WalkCounts = {
   unchanged: 0,
   reEncoded: 0,
   touched: 0,
+  contradicting: 0,
   deadLetters: 0,
   repeated: 0,
   belowCursor: 0,

@@ -3,6 +3,7 @@ import type { Census } from './census.ts';
 import { beginDrain, drainFurther } from './drain.ts';
 import type { CoreNotification, CoreWrite } from './instruments-messages.ts';
 import { beginWalk, type InstrumentsOffset } from './instruments-offset.ts';
+import { judgeLag, marginMs, noteLag, pageAge, rememberedLagMs } from './list-lag.ts';
 import { addCounts, recordRows, sortRows } from './page-rows.ts';
 import { planSweep, type SweepPlan } from './sweep.ts';
 import type { Walk, WalkContext, WalkInput, WalkStep } from './walk.ts';
@@ -18,7 +19,7 @@ type In<P extends Walk['phase']> = Extract<Walk, { phase: P }>;
 type Of<K extends WalkInput['kind']> = Extract<WalkInput, { kind: K }>;
 
 export function begin(): WalkStep {
-  return { walk: { phase: 'census' } };
+  return { walk: { phase: 'census', streamStart: null } };
 }
 
 /** The stream's answer goes by: outside a drain a walk learns nothing from it but the touched ids. */
@@ -26,8 +27,8 @@ export function pass(walk: Walk): WalkStep {
   return { walk };
 }
 
-export function takeCensus(_: Walk, { census }: Of<'census'>, { nowMs }: WalkContext): WalkStep {
-  return { walk: { phase: 'margin', drain: beginDrain(nowMs) }, census };
+export function takeCensus({ streamStart }: In<'census'>, { census }: Of<'census'>, { nowMs }: WalkContext): WalkStep {
+  return { walk: { phase: 'margin', drain: beginDrain(nowMs), streamStart }, census };
 }
 
 /** Until it has once caught up; no limit, since rows under a backlog of events would be written over by older ones. */
@@ -37,19 +38,21 @@ export function catchUp(walk: In<'margin'>, streamed: Of<'streamed'>, { nowMs }:
 }
 
 export function takeFirstPage(walk: In<'margin'>, page: Of<'page'>, at: WalkContext): WalkStep {
-  const { nowMs, settings } = at;
-  if (walk.drain.ended === null || nowMs - walk.drain.startedMs < settings.handoffMarginMs) {
+  const { nowMs, settings, offset } = at;
+  const { drain, streamStart } = walk;
+  if (drain.ended === null || nowMs - drain.startedMs < marginMs(settings, offset)) {
     throw new Error('A page was handed over before the margin had passed.');
   }
-  return takePage({ phase: 'paging', flaws: new Set(), lastId: null }, page, at);
+  const lag = { censusMs: drain.startedMs, pagesMs: nowMs, streamStart, contradicted: new Map(), linkedMs: 0 };
+  return takePage({ phase: 'paging', flaws: new Set(), lastId: null, lag }, page, at);
 }
 
 export function takePage(walk: In<'paging'>, page: Of<'page'>, { offset, nowMs }: WalkContext): WalkStep {
-  const { minId, rows, next } = page;
+  const { minId, rows, next, start } = page;
   assertCursorRises(minId, next);
   if (offset.counts.pages >= MOST_PAGES) throw endless(`goes on after ${MOST_PAGES} pages`);
   return {
-    walk: { ...walk, phase: 'draining', page: { minId, rows, next }, drain: beginDrain(nowMs) },
+    walk: { ...walk, phase: 'draining', page: { minId, rows, next, start }, drain: beginDrain(nowMs) },
     ahead: next === null ? null : { walk: offset.walk, minId: next },
   };
 }
@@ -76,15 +79,18 @@ export function drainMore(
 export function settlePage(walk: In<'draining'>, _: Of<'settle'>, at: WalkContext): WalkStep {
   const { page, drain } = walk;
   if (drain.ended === null || at.census === null) throw new Error('A page was used before it was drained.');
-  const sorted = sortRows(page, at.touched, at.census, walk.lastId);
+  const { behindMs, isOldFor } = pageAge(page.start, walk.lag, at.census);
+  const sorted = sortRows({ ...page, isOldFor }, at.touched, at.census, walk.lastId);
+  const { contradicted } = sorted;
+  const lag = noteLag(walk.lag, { contradicted, behindMs, cameMs: drain.startedMs }, at.census);
   const counts = { ...sorted.counts, undrained: drain.ended === 'limit' ? 1 : 0 };
   const flaws = new Set([...walk.flaws, ...sorted.flaws]);
   const lastId = highest(walk.lastId, sorted.lastId);
   return {
     walk:
       page.next === null
-        ? { phase: 'verifying', flaws, lastId, places: placesToVerify(lastId) }
-        : { phase: 'paging', flaws, lastId },
+        ? { phase: 'verifying', flaws, lastId, lag, places: placesToVerify(lastId) }
+        : { phase: 'paging', flaws, lastId, lag },
     offset: {
       ...at.offset,
       walkCursor: page.next,
@@ -109,19 +115,26 @@ function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
 
 /** A list that goes on behind its end was cut: what it did not show may well be there. */
 export function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
-  const { lastId, places } = walk;
+  const { lastId, places, lag } = walk;
   const isEnd = next === null && rows.every(({ id }) => id !== null && lastId !== null && id <= lastId);
   const flaws = isEnd ? walk.flaws : new Set([...walk.flaws, 'rowsBehindTheEnd' as const]);
   const left = places.slice(1);
   if (isEnd && left.length > 0) return { walk: { ...walk, places: left } };
-  return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId } };
+  return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag } };
 }
 
 export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   if (walk.drain.ended === null) throw new Error('A walk was ended before its final drain.');
   const flaws = new Set(walk.flaws);
-  if (walk.drain.ended === 'limit') flaws.add('streamNotDrained');
-  return sweepOn(planSweep({ ...at, flaws }), at);
+  const isDrained = walk.drain.ended === 'reached';
+  if (!isDrained) flaws.add('streamNotDrained');
+  const seen = judgeLag(walk.lag, { ...at, isDrained });
+  if (seen !== null) flaws.add('listLags');
+  const offset = { ...at.offset, listLagMs: rememberedLagMs(at.offset.listLagMs, seen) };
+  const plan = planSweep({ ...at, flaws });
+  if (seen === null) return sweepOn(plan, { ...at, offset });
+  const told = { kind: 'listLags', walk: offset.walk, waitMs: marginMs(at.settings, offset), ...seen } as const;
+  return sweepOn({ ...plan, notifications: [told, ...plan.notifications] }, { ...at, offset });
 }
 
 export function sweepMore(walk: In<'sweeping'>, _: Of<'sweep'>, at: WalkContext): WalkStep {

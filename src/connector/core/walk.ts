@@ -10,6 +10,7 @@ import type {
   WalkReason,
 } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
+import type { ListLag } from './list-lag.ts';
 import type { SweepPlan } from './sweep.ts';
 
 /** What a walk has noticed so far; forgotten by a restart, and so then nothing is deleted. */
@@ -17,21 +18,27 @@ export interface WalkMemory {
   readonly flaws: ReadonlySet<WalkFlaw>;
   /** The highest id of any row. */
   readonly lastId: bigint | null;
+  readonly lag: ListLag;
 }
 
 export interface FetchedPage {
   readonly minId: string | null;
   readonly rows: readonly RowFacts[];
   readonly next: string | null;
+  /** The stream's offset in its `links.events`; null where it has none of the documented form. */
+  readonly start: string | null;
 }
 
 /** Where the walk is, beside the stream that always runs. */
 export type Walk =
   | { readonly phase: 'idle' }
-  /** Begun: what events name counts as touched from here on. The census is awaited. */
-  | { readonly phase: 'census' }
+  /**
+   * Begun: what events name counts as touched from here on. The census is awaited. `streamStart`: where the stream of a
+   * new source begins; null for any other.
+   */
+  | { readonly phase: 'census'; readonly streamStart: string | null }
   /** The list may still lag behind what the stream told us before the beginning. */
-  | { readonly phase: 'margin'; readonly drain: Drain }
+  | { readonly phase: 'margin'; readonly drain: Drain; readonly streamStart: string | null }
   | ({ readonly phase: 'paging' } & WalkMemory)
   /** A page is here; the stream is read up to where it stood at the page's last byte. */
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
@@ -90,5 +97,5 @@ export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; r
   if (!offset.walkPending) return { walk: { phase: 'idle' }, resumed: false };
   if (offset.walkListed) return { walk: { phase: 'sweeping', plan: null }, resumed: true };
   // Before its first page is committed a walk has seen nothing, so nothing of it is lost.
-  return { walk: { phase: 'census' }, resumed: offset.walkCursor !== null };
+  return { walk: { phase: 'census', streamStart: null }, resumed: offset.walkCursor !== null };
 }

@@ -3,7 +3,9 @@ import { ConnectorError } from '../../errors.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
 import type { CommittedRecord } from '../../kafka/record.ts';
 import type { TargetTopic } from '../../kafka/target-topic.ts';
-import { Census } from '../core/census.ts';
+import type { AnswerTime } from '../core/answer-time.ts';
+import { Census, REMEMBERED_MS } from '../core/census.ts';
+import { ToldEvents } from '../core/told-events.ts';
 
 const INSTRUMENT_ID = /^-?[0-9]{1,19}$/;
 /** More schemas than any topic of instruments has. */
@@ -15,7 +17,29 @@ interface CensusOptions {
   readonly reader: LogReader;
   readonly topic: TargetTopic;
   readonly digests: CurrentDigests;
+  /** For a walk: what of the topic events have told, and when. Absent where only the content matters. */
+  readonly told?: ToldBy;
   readonly signal: AbortSignal;
+}
+
+/** How the records of events are known, and their age. */
+export interface ToldBy {
+  /** Where our events come from, as the headers of their records say. */
+  readonly eventsEndpoint: string;
+  /** Our offset in the stream. */
+  readonly since: string | null;
+  /** How long ago a record was written, by whichever clock says that it is less. */
+  readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
+}
+
+/** The age of records. `time`: of the newest answer, whose clock their headers have; `wallMs`: our own clock. */
+export function recordAge(time: AnswerTime | null, wallMs: number): ToldBy['ageMs'] {
+  return ({ timestampMs, headers }) => {
+    const byBrokerMs = wallMs - timestampMs;
+    if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
+    const receivedMs = Date.parse(headers['spc-received'] ?? '');
+    return Number.isNaN(receivedMs) ? byBrokerMs : Math.max(0, Math.min(byBrokerMs, time.dateMs - receivedMs));
+  };
 }
 
 /**
@@ -41,8 +65,8 @@ export function instrumentId(key: Buffer | null): bigint | null {
 }
 
 /** Ends at the first record whose schema is not loaded: loading takes an answer, and records come without pause. */
-async function tryToRead({ reader, topic, digests, signal }: CensusOptions) {
-  const census = new Census();
+async function tryToRead({ reader, topic, digests, told, signal }: CensusOptions) {
+  const census = new Census(new ToldEvents(told?.since));
   // By key: the newest record, where it is none of ours.
   const strangers = new Map<string, ConnectorError>();
   try {
@@ -50,7 +74,7 @@ async function tryToRead({ reader, topic, digests, signal }: CensusOptions) {
       topic: topic.name,
       partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
       onRecord(record) {
-        const stranger = count(record, census, digests);
+        const stranger = count(record, census, digests, told);
         if (strangers.size > 0) strangers.delete(String(record.key));
         if (stranger !== null) strangers.set(String(record.key), stranger);
         if (strangers.size > MOST_STRANGERS) throw stranger;
@@ -66,18 +90,28 @@ async function tryToRead({ reader, topic, digests, signal }: CensusOptions) {
 }
 
 /** Counts one record; gives the error to stop with, should it stay the newest of its key and not be one of ours. */
-function count(record: CommittedRecord, census: Census, digests: CurrentDigests): ConnectorError | null {
+function count(
+  record: CommittedRecord,
+  census: Census,
+  digests: CurrentDigests,
+  told: ToldBy | undefined,
+): ConnectorError | null {
   const { key, value } = record;
   const id = instrumentId(key);
+  const isEvent = told !== undefined && record.headers['spc-endpoint'] === told.eventsEndpoint;
+  const ageMs = isEvent ? told.ageMs(record) : null;
+  if (ageMs !== null) census.told.add(record.headers['spc-since'], id, ageMs, ageMs <= REMEMBERED_MS);
   if (value === null) {
-    if (id !== null) census.delete(id);
+    if (id !== null && ageMs !== null) census.deleteByEvent(id, ageMs);
+    else if (id !== null) census.delete(id);
     return null;
   }
   if (id === null) return strange(record, 'Its key is no id of an instrument.', undefined);
   try {
     const found = digests.of(value);
     if ('unknownSchemaId' in found) throw new UnknownSchema(found.unknownSchemaId);
-    census.put(id, found.digest, found.isCurrentSchema);
+    if (ageMs === null) census.put(id, found.digest, found.isCurrentSchema);
+    else census.putEvent(id, found.digest, found.isCurrentSchema, ageMs);
     return null;
   } catch (error) {
     if (!(error instanceof ConnectorError)) throw error;

@@ -9,6 +9,7 @@ import {
   newestEventOffset,
   nextEventOffset,
   nextInstrumentCursor,
+  pageStreamStart,
 } from '../../provider/page-link.ts';
 import type { ReferenceData } from '../../provider/reference-data.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -29,6 +30,8 @@ export interface InstrumentsPage {
   readonly decoded: DecodedPage;
   /** The cursor of the next page; null when the list says that it ends here. */
   readonly next: string | null;
+  /** Its own place in the event stream (`links.events`); null where it has none of the documented form. */
+  readonly start: string | null;
   readonly time: AnswerTime;
   readonly fetchMs: number;
 }
@@ -135,15 +138,19 @@ export function createInstrumentsProvider(options: {
     },
     page(minId, signal) {
       return pageSize.ask(async (limit) => {
-        const { decoded, link: next, time, fetchMs } = await fetchList({ minId, limit }, nextInstrumentCursor, signal);
+        const { decoded, link, time, fetchMs } = await fetchList({ minId, limit }, pageLinks, signal);
         assertFewFailures(decoded.rows, maxDeadLetters, `${instrumentsEndpoint}?minId=${minId ?? ''}`);
-        return { decoded, next, time, fetchMs };
+        return { decoded, ...link, time, fetchMs };
       });
     },
     events(since, signal) {
       return answerSize.ask((maxEvents) => askForEvents(since, maxEvents, signal));
     },
   };
+}
+
+function pageLinks(links: ReadonlyMap<string, unknown>, baseUrl: string) {
+  return { next: nextInstrumentCursor(links, baseUrl), start: pageStreamStart(links, baseUrl) };
 }
 
 /** The links of an answer, without which nobody knows where it goes on. */

@@ -59,13 +59,13 @@ export function createInstrumentsReport(
       if (deleted > 0) events.instrumentsDeleted({ source, why, instruments: deleted });
       if (write.kind === 'rows' && came.page !== null) {
         const { decoded, fetchMs } = came.page;
-        const { added, corrected, reEncoded, unchanged, touched, repeated } = write.counts;
+        const { added, corrected, reEncoded, unchanged, touched, contradicting, repeated } = write.counts;
         events.pageCommitted({
           source,
           page: offset.counts.pages,
           rows: decoded.rows.length,
           records: added + corrected + reEncoded,
-          unchanged: unchanged + touched,
+          unchanged: unchanged + touched + contradicting,
           ...deadLetterCounts(write.rows.map((position) => decoded.rows[position])),
           repeatedRows: repeated,
           ...totals(decoded),

@@ -10,7 +10,7 @@ import type { AnswerTime } from '../core/answer-time.ts';
 import type { Census } from '../core/census.ts';
 import type { InstrumentsCore } from '../core/instruments-core.ts';
 import type { CoreDecision, CoreRequest, PageRequest } from '../core/instruments-messages.ts';
-import { writeInstrumentsOffset } from '../core/instruments-offset.ts';
+import { type InstrumentsOffset, writeInstrumentsOffset } from '../core/instruments-offset.ts';
 import type { SourceTask, SourceTurn } from '../source-task.ts';
 import type { WalkRequests } from '../walk-requests.ts';
 import { eventFacts, rowFacts } from './core-facts.ts';
@@ -25,8 +25,8 @@ export interface InstrumentsTaskOptions {
   readonly core: InstrumentsCore;
   readonly provider: InstrumentsProvider;
   readonly walkRequests: WalkRequests;
-  /** What the instruments topic holds now. */
-  readonly census: (signal: AbortSignal) => Promise<Census>;
+  /** What the instruments topic holds now; `offset`: ours, as it stands in the stream. */
+  readonly census: (offset: InstrumentsOffset | null, signal: AbortSignal) => Promise<Census>;
   readonly offsetRecord: (offset: SourceOffset) => OutgoingRecord;
   /** Resolves once the schemas are registered; asked at each poll, so that a registry that is down is tried again. */
   readonly notificationEncoder: (signal: AbortSignal) => Promise<NotificationEncoder>;
@@ -78,7 +78,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
         return answered({ kind: 'probe', since, time });
       }
       case 'census':
-        return answered({ kind: 'census', census: await options.census(signal) });
+        return answered({ kind: 'census', census: await options.census(core.offset, signal) });
       case 'trial':
         return answered({ kind: 'trial', taken: (await provider.events(request.since, signal)).kind === 'events' });
       case 'events': {
@@ -95,7 +95,14 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
         held.page = page;
         held.poll = pollOf(page);
         const { walk, minId } = request;
-        return answered({ kind: 'page', walk, minId, rows: rowFacts(page.decoded.rows), next: page.next });
+        return answered({
+          kind: 'page',
+          walk,
+          minId,
+          rows: rowFacts(page.decoded.rows),
+          next: page.next,
+          start: page.start,
+        });
       }
       case 'behindLast': {
         const page = await provider.page(request.minId, signal);

@@ -46,6 +46,8 @@ export function notificationContent(
       return { source, at, ...shrinkRefused(notification) };
     case 'deletionSkipped':
       return { source, at, ...deletionSkipped(notification) };
+    case 'listLags':
+      return { source, at, ...listLags(notification) };
   }
 }
 
@@ -140,12 +142,33 @@ function shrinkRefused({ walk, why, gone, held }: NotificationOf<'shrinkRefused'
   };
 }
 
+function listLags({ walk, lagMs, rows, lacking, waitMs }: NotificationOf<'listLags'>) {
+  const lag = durationText(lagMs);
+  return {
+    kind: 'list-lags',
+    message:
+      `The instrument list of walk ${walk} was at least ${lag} older than the event stream. Rows that an event had ` +
+      `overtaken were not used and nothing was deleted. The next walk waits ${durationText(waitMs)} for the list; if the ` +
+      'provider confirms the lag, set handoffMargin to at least as much.',
+    walk,
+    why:
+      `${rows} rows differ from what events said within the hour before the walk, and ${lacking} instruments that were ` +
+      `issued in that hour are missing from the list${rows + lacking === 0 ? '; a page names an older place in the stream' : ''}.`,
+  };
+}
+
+function durationText(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+}
+
 function deletionSkipped({ walk, flaws }: NotificationOf<'deletionSkipped'>) {
   const reasons = {
     unreadableId: 'an id could not be read',
     rowBelowCursor: 'a row stood below the cursor',
     rowsBehindTheEnd: 'rows lay behind the end of the list',
     streamNotDrained: 'the stream could not be drained',
+    listLags: 'the list lags the event stream',
   };
   const why = flaws.map((flaw) => reasons[flaw]).join(', ');
   return {

@@ -51,25 +51,28 @@ export function drive(
       assert.ok(wanted.kind === 'commit', `${wanted.kind} where a commit is due`);
       return self.take(wanted.decision);
     },
-    stream(events: readonly EventFacts[] = [], next = '5-5', more: { nextId?: string } = {}) {
+    stream(events: readonly EventFacts[] = [], next = core.offset?.since ?? '5-5', more: { nextId?: string } = {}) {
       assert.equal(self.next().kind, 'events');
       const { nextId = next } = more;
       return self.answer({ kind: 'events', events, next, nextId, time: time(self.ms) });
     },
     refused: () => self.answer({ kind: 'refused', status: 410, time: time(self.ms) }),
-    page(minId: string | null, rows: readonly number[], next: string | null) {
+    page(minId: string | null, rows: readonly number[], next: string | null, start: string | null = null) {
       const wanted = self.next();
       assert.ok(wanted.kind === 'page' && wanted.minId === minId, `${JSON.stringify(wanted)} where a page is due`);
-      return self.answer({ kind: 'page', walk: wanted.walk, minId, rows: rows.map(row), next });
+      return self.answer({ kind: 'page', walk: wanted.walk, minId, rows: rows.map(row), next, start });
     },
     /** From the census to the first page. */
     handOff(held: readonly number[] = []) {
       assert.equal(self.next().kind, 'census');
       const census = new Census();
       for (const id of held) census.put(BigInt(id), BigInt(id), true);
+      self.handOffOver(census);
+    },
+    handOffOver(census: Census, marginMs = SETTINGS.handoffMarginMs) {
       self.answer({ kind: 'census', census });
       self.stream();
-      self.ms += SETTINGS.handoffMarginMs;
+      self.ms += marginMs;
     },
     /** The list asked again behind its end, and the final drain. */
     close(places: readonly string[]) {

@@ -58,7 +58,9 @@ test('no page is used that was asked for before the margin had passed', () => {
   source.handOff();
   source.ms -= 1;
   assert.deepEqual(source.next(), { kind: 'wait', ms: 1 });
-  assert.throws(() => source.core.answered({ kind: 'page', walk: 1, minId: null, rows: [], next: null }, source.ms));
+  assert.throws(() =>
+    source.core.answered({ kind: 'page', walk: 1, minId: null, rows: [], next: null, start: null }, source.ms),
+  );
 });
 
 test('the first page waits until the stream has caught up, however long its backlog is', () => {

@@ -21,6 +21,7 @@ const offset: InstrumentsOffset = {
   walkResumed: true,
   walkRequest: 'r-1',
   walkAllowShrink: 40,
+  listLagMs: 61_000,
   counts: { ...NO_COUNTS, pages: 2, rows: 2_000, corrected: 7, reEncoded: 1 },
   gapSuspectedFromMs: 1_699_000_000_000,
   held: { since: '9-9', heldMs: 3_600_000 },

@@ -70,7 +70,7 @@ test('an empty list is asked for once more, and the highest id has nothing behin
   highest.handOff();
   const rows = [{ id: 2n ** 63n - 1n, digest: 1n }];
   assert.equal(highest.next().kind, 'page');
-  highest.answer({ kind: 'page', walk: 1, minId: null, rows, next: null });
+  highest.answer({ kind: 'page', walk: 1, minId: null, rows, next: null, start: null });
   highest.stream();
   highest.commit();
   highest.close(['9223372036854775807']);

@@ -57,7 +57,7 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
       },
       async page() {
         askList();
-        return { decoded: list, next: null, time: time(), fetchMs: 0 };
+        return { decoded: list, next: null, start: null, time: time(), fetchMs: 0 };
       },
       async events(since) {
         streamAtMs.push(elapsedMs());

@@ -124,7 +124,7 @@ function quietInstruments(
     ),
     provider: {
       streamStart: () => assert.fail('there is an offset'),
-      page: async () => ({ decoded: list(rows), next: null, time: time(), fetchMs: 30 }),
+      page: async () => ({ decoded: list(rows), next: null, start: null, time: time(), fetchMs: 30 }),
       async events(since) {
         await clock.sleep(answerMs, signal);
         const next = since === '5-0' && deleted.length > 0 ? '6-0' : since;
@@ -161,7 +161,12 @@ test('an instruments source tells each answer of stream and list, and none where
   await pollUntilWaiting(task);
   assert.deepEqual(seen[0], {
     name: 'sourceStarted',
-    fields: { source: 'instruments', since: '5-0', secondsToRetentionCliff: RETENTION_SECONDS },
+    fields: {
+      source: 'instruments',
+      since: '5-0',
+      secondsToRetentionCliff: RETENTION_SECONDS,
+      secondsToNextWalk: null,
+    },
   });
   const polls = seen.filter(({ name }) => name === 'polled').map(({ fields }) => fields);
   // The stream comes first, then the census, which is no poll. Then the stream again, the page, its drain, and the end.
