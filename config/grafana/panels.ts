@@ -382,6 +382,12 @@ const PROCESS: readonly Panel[] = [
     queries: [[rate('nodejs_gc_duration_seconds_sum', 'instance, kind', J), '{{instance}} {{kind}}']],
   },
   {
+    title: 'Log lines dropped',
+    description: 'Lines per second that found no room, as the reader of the log had stopped.',
+    unit: 'short',
+    queries: [[rate('spconnect_log_lines_dropped_total', 'instance', J), '{{instance}}']],
+  },
+  {
     title: 'Versions',
     description: 'Processes by version.',
     unit: 'short',
