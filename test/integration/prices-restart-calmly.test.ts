@@ -77,6 +77,8 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_MS}ms } } }`;
       `${within} calls in ${WINDOW_MS} ms`,
     );
   }
+  const fullCalls = (Math.ceil(tookMs / REFRESH_MS) + 1) * PARTITIONS.length;
+  assert.ok(after.length <= fullCalls, `${after.length} calls, where ${fullCalls} full ones would do`);
   assert.ok(
     batchesOf(second).every(({ inputs }) => inputs === 0),
     'no record was answered again',

@@ -1,0 +1,67 @@
+import { createServer, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+
+/** One bulk request: the kind of prices and the products that it asks for. */
+export interface BulkAsked {
+  readonly isDaily: boolean;
+  readonly isins: readonly string[];
+}
+
+/** What becomes of it: it goes on to the provider, gets a status, or no answer at all. */
+export type BulkFate = 'pass' | 'hang' | number;
+
+const BULK = '/v1/products/bulk';
+
+/** Stands in front of a provider's market data, and decides about each bulk request by what it asks for. */
+export async function startMarketProxy(
+  t: TestContext,
+  targetUrl: string,
+  decide: (asked: BulkAsked) => BulkFate,
+): Promise<{ readonly url: string; readonly asked: readonly BulkAsked[] }> {
+  const target = new URL(targetUrl);
+  const asked: BulkAsked[] = [];
+  const server = createServer(async (request, response) => {
+    response.on('error', () => {});
+    try {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const body = Buffer.concat(chunks);
+      const path = `${target.pathname.replace(/\/$/, '')}${request.url}`;
+      const bulk = request.url === BULK ? bulkOf(body) : null;
+      if (bulk !== null) asked.push(bulk);
+      const fate = bulk === null ? 'pass' : decide(bulk);
+      if (fate === 'hang') return;
+      if (fate !== 'pass') {
+        response.writeHead(fate, { 'content-type': 'application/problem+json' }).end('{}');
+        return;
+      }
+      const options = {
+        host: target.hostname,
+        port: target.port,
+        path,
+        method: request.method,
+        headers: request.headers,
+      };
+      const onward = send(options, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      onward.on('error', () => response.destroy());
+      onward.end(body);
+    } catch {
+      response.destroy();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+function bulkOf(body: Buffer): BulkAsked {
+  const { items } = JSON.parse(body.toString('utf8')) as { items: { $type: string; isin: string }[] };
+  return { isDaily: items[0]?.$type.includes('Daily') ?? false, isins: items.map(({ isin }) => isin) };
+}
