@@ -69,6 +69,7 @@ export class PartitionTask implements PartitionReader {
   readonly #options: PartitionTaskOptions;
   readonly #moved = new Pulse();
   #lap: Lap | null = null;
+  #core: PartitionCore | null = null;
   /** Where the group reads on; everything below has been given to a core. */
   #position: bigint | null = null;
   #lag = 0;
@@ -78,9 +79,9 @@ export class PartitionTask implements PartitionReader {
     this.#options = options;
   }
 
-  /** Null while the writer is opening. */
+  /** Of the last lap while the writer is opening, since prices grow old meanwhile; null before the first one. */
   get core(): PartitionCore | null {
-    return this.#lap?.core ?? null;
+    return this.#core;
   }
 
   /** Records of the partition that were not read yet, as far as the last fetch tells. */
@@ -157,7 +158,8 @@ export class PartitionTask implements PartitionReader {
     this.#unreadable = unreadable;
     const windows = await this.#options.readWindows(signal);
     const nowMs = clock.monotonicMs();
-    const core = new PartitionCore(this.#options.core, { offset, instruments, phase: phaseOf(partition) }, nowMs);
+    const start = { offset, instruments, phase: phaseOf(partition), before: this.#core?.instruments };
+    const core = new PartitionCore(this.#options.core, start, nowMs);
     for (const record of again) {
       const { id, news } = await this.#read(record);
       core.read(record.offset, id, news, nowMs);
@@ -167,6 +169,7 @@ export class PartitionTask implements PartitionReader {
     this.#position = until;
     const lap = { core, windows, over: new AbortController() };
     this.#lap = lap;
+    this.#core = core;
     this.#moved.beat();
     this.#options.events.partitionAssigned({
       ...partition,

@@ -29,10 +29,10 @@ export class InstrumentTable {
   }
 
   /** A new instrument, in the place of the one that the id had, if any. */
-  put(id: string, isin: string, nowMs: number): Instrument {
+  put(id: string, isin: string, sinceMs: number): Instrument {
     const hash = murmur2(Buffer.from(id, 'utf8')) & 0x7fffffff;
     const isinChanged = this.#instruments.has(id);
-    const instrument = newInstrument({ id, isin, hash, sinceMs: nowMs, isinChanged, kinds: this.#kinds });
+    const instrument = newInstrument({ id, isin, hash, sinceMs, isinChanged, kinds: this.#kinds });
     this.#instruments.set(id, instrument);
     return instrument;
   }

@@ -68,6 +68,17 @@ export function newInstrument(options: {
   return instrument;
 }
 
+/**
+ * When an instrument was priced and how it fails outlives the writer: what is not answered for hours is as old as that,
+ * however often the writer was opened meanwhile.
+ */
+export function carryOver(from: Instrument, to: Instrument): void {
+  for (const [at, { pricedAtMs, pulled, failures, problem }] of from.plans.entries()) {
+    const plan = to.plans[at];
+    if (plan !== undefined) Object.assign(plan, { pricedAtMs, pulled, failures, problem });
+  }
+}
+
 export function planOf({ plans }: Instrument, wanted: PriceKind): Plan {
   const plan = plans.find(({ kind }) => kind === wanted);
   if (plan === undefined) throw new RangeError(`The instrument is not asked for ${wanted}.`);

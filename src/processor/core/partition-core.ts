@@ -12,7 +12,7 @@ import type {
 } from './core-messages.ts';
 import { InputLane } from './input-lane.ts';
 import type { InputMeaning } from './input-queue.ts';
-import type { Instrument } from './instrument.ts';
+import { carryOver, type Instrument } from './instrument.ts';
 import { InstrumentTable } from './instrument-table.ts';
 import { KindLane, type Verdict } from './kind-lane.ts';
 
@@ -39,6 +39,7 @@ export class PartitionCore {
 
   /**
    * @param start.instruments the table up to `start.offset`: isin by id.
+   * @param start.before the instruments of the core that this one follows.
    * @param start.phase where in each interval this partition begins, from 0 to 1.
    */
   constructor(
@@ -47,6 +48,7 @@ export class PartitionCore {
       readonly offset: bigint;
       readonly instruments: Iterable<readonly [string, string]>;
       readonly phase?: number;
+      readonly before?: Pick<InstrumentTable, 'get'> | undefined;
     },
     nowMs: number,
   ) {
@@ -62,8 +64,12 @@ export class PartitionCore {
     this.#inputs = new InputLane(first, lingerMs);
     this.#position = start.offset;
     for (const [id, isin] of start.instruments) {
+      const earlier = start.before?.get(id);
+      const same = earlier?.isin === isin ? earlier : null;
+      const instrument = table.put(id, isin, same?.sinceMs ?? nowMs);
       // Its record is answered: what the topic shows, if anything, is of this isin.
-      for (const plan of table.put(id, isin, nowMs).plans) plan.shown = 'own';
+      for (const plan of instrument.plans) plan.shown = 'own';
+      if (same !== null) carryOver(same, instrument);
     }
     for (const lane of this.#lanes) {
       lane.divide(nowMs);
@@ -81,7 +87,7 @@ export class PartitionCore {
     return this.#unanswered;
   }
 
-  get instruments(): { readonly size: number; values(): Iterable<Instrument> } {
+  get instruments(): Pick<InstrumentTable, 'size' | 'values' | 'get'> {
     return this.#table;
   }
 

@@ -35,7 +35,9 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
       : { kind: 'prices' as const, records: [], isQuotingPulled: id === '4' },
   );
   made.answered(ask.batch, 0, { outcomes, ...NO_COUNTS });
-  const commit = made.next(0);
+  let commit = made.next(0);
+  // Another kind is asked for meanwhile, and gets no answer.
+  while (commit.kind === 'ask') commit = made.next(0);
   assert.ok(commit.kind === 'commit');
   const failing = made.committed(commit.transaction, 1_000);
   assert.deepEqual(

@@ -5,11 +5,15 @@ import type { LogReader } from '../../../src/kafka/log-reader.ts';
 import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
+import type { Freshness } from '../../../src/observability/processor-events.ts';
+import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
 import type { RecordedEvent } from '../../support/recorded-events.ts';
 import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
 
 const PATIENCE_MS = 60_000;
+/** Longer than one and a half refresh intervals of these members. */
+const AWAY_MS = 6 * 3_600_000;
 /** Turns in which a member would open its writer again many times over. */
 const MANY_TURNS = 300;
 
@@ -38,8 +42,10 @@ async function pricedBroker(instruments = 30) {
   const start = ({
     reader,
     hold,
+    prices = ALL_PRICED,
   }: {
     reader?: LogReader;
+    prices?: BulkPrices;
     hold?: (writerStep: string) => Promise<void> | undefined;
   } = {}) => {
     let fences = 0;
@@ -48,10 +54,10 @@ async function pricedBroker(instruments = 30) {
       return hold?.(`${transactionalId} ${step}`);
     };
     const more = reader === undefined ? {} : { reader };
-    const member = memberOf({ broker, clock, prices: ALL_PRICED, random: () => 0.5, onStep, ...more });
+    const member = memberOf({ broker, clock, prices, random: () => 0.5, onStep, ...more });
     return { ...member, fences: () => fences };
   };
-  return { broker, start };
+  return { broker, clock, start };
 }
 
 test('a processor that the group has given up begins no transaction any more', async (t) => {
@@ -126,6 +132,45 @@ test('nor when what it has lost is another thing than its writer', async (t) => 
   const fencesBefore = given.fences();
   await turns(MANY_TURNS);
   assert.equal(given.fences(), fencesBefore);
+});
+
+test('prices grow old while the writer is away, and are no younger once it is there again', async (t) => {
+  const { clock, start } = await pricedBroker();
+  const held = Promise.withResolvers<void>();
+  let isAway = false;
+  let isOver = false;
+  const member = start({
+    hold(writerStep) {
+      if (!isAway) return undefined;
+      if (writerStep.endsWith('sending')) throw new Error('the broker is away');
+      return writerStep.endsWith('fencing') ? held.promise : undefined;
+    },
+    // No answer comes once the broker was away.
+    prices: { ask: (...asked) => (isOver ? new Promise(() => {}) : ALL_PRICED.ask(...asked)) },
+  });
+  t.after(() => {
+    held.resolve();
+    return member.stop();
+  });
+  const fresh = async () => {
+    const [started] = member.seen.filter(({ name }) => name === 'processorStarted');
+    assert.ok(started);
+    await started.fields.refreshed();
+    const { instruments, priced, overdue, ageMaxMs }: Freshness = started.fields.freshness();
+    return { instruments, priced, overdue, isOld: ageMaxMs > AWAY_MS };
+  };
+  await until(() => counted(member.seen, 'batchPriced') >= 3);
+  while ((await fresh()).priced < 30) await turns(1);
+  isAway = true;
+  await until(() => counted(member.seen, 'partitionWriterLost') === 3);
+  await clock.sleep(AWAY_MS);
+  const old = { instruments: 30, priced: 30, overdue: 30, isOld: true };
+  assert.deepEqual(await fresh(), old);
+  isOver = true;
+  isAway = false;
+  held.resolve();
+  await until(() => counted(member.seen, 'partitionAssigned') === 6);
+  assert.deepEqual(await fresh(), old);
 });
 
 test('a partition that comes back waits for the end of its last time here', async (t) => {
