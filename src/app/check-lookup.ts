@@ -1,7 +1,7 @@
-import { createCheckDecoder } from '../avro/check-decoder.ts';
 import { createRecordReader, type ReadableRecord } from '../avro/record-reader.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { ReferenceDataSettings } from '../config/settings.ts';
+import { createCheckDecoder } from '../decoding/check-decoder.ts';
 import { ConnectorError } from '../errors.ts';
 import { createPreTradeChecks } from '../provider/pre-trade-checks.ts';
 import { systemClock } from '../support/clock.ts';

@@ -1,10 +1,10 @@
-import { createEventDecoder } from '../avro/event-decoder.ts';
-import { createPageDecoder } from '../avro/page-decoder.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { SourceSettingsOf } from '../config/settings.ts';
 import type { Source } from '../connector/offset-partition.ts';
 import { createEventsTask, followEventStream } from '../connector/tasks/events-task.ts';
 import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
+import { createEventDecoder } from '../decoding/event-decoder.ts';
+import { createPageDecoder } from '../decoding/page-decoder.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
 import { createFollowedSource, type FollowedSourceOptions, registeredDecoder } from './followed-source.ts';
 

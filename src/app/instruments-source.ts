@@ -1,7 +1,5 @@
 import { createCurrentDigests } from '../avro/current-digest.ts';
-import { createEventDecoder } from '../avro/event-decoder.ts';
 import { createNotificationEncoder } from '../avro/notification-encoder.ts';
-import { createPageDecoder } from '../avro/page-decoder.ts';
 import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { Settings, SourceSettingsOf } from '../config/settings.ts';
@@ -16,6 +14,8 @@ import { createInstrumentsReport } from '../connector/tasks/instruments-report.t
 import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
 import { ListHold } from '../connector/tasks/list-hold.ts';
 import type { WalkRequests } from '../connector/walk-requests.ts';
+import { createEventDecoder } from '../decoding/event-decoder.ts';
+import { createPageDecoder } from '../decoding/page-decoder.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import { offsetKey, offsetRecord, parseReset } from '../kafka/offset-store.ts';

@@ -1,7 +1,7 @@
-import { createCheckDecoder } from '../avro/check-decoder.ts';
 import type { Source } from '../connector/offset-partition.ts';
 import { followPreTradeChecks } from '../connector/tasks/pre-trade-check-stream.ts';
 import { createPreTradeChecksTask } from '../connector/tasks/pre-trade-checks-task.ts';
+import { createCheckDecoder } from '../decoding/check-decoder.ts';
 import { createPreTradeChecks, NO_FILTER } from '../provider/pre-trade-checks.ts';
 import { createFollowedSource, type FollowedSourceOptions, registeredDecoder } from './followed-source.ts';
 

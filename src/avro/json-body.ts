@@ -1,4 +1,5 @@
-import { JsonReader, type JsonValue } from './exact-json.ts';
+import { ConnectorError } from '../errors.ts';
+import { DEEPEST_NESTING, JsonReader, type JsonValue, TOO_DEEP, TOO_LONG } from './exact-json.ts';
 import { StringCache } from './string-cache.ts';
 
 /** A body as JsonReader wants it: whole, with a zero behind the text. */
@@ -6,6 +7,24 @@ export async function collectJson(body: AsyncIterable<Uint8Array>): Promise<Buff
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat([...chunks, Uint8Array.of(0)]);
+}
+
+const LONGEST_VALUE_BYTES = 512 * 1024;
+
+/** The one value of a body that is no list; of a limited length. @throws ConnectorError BODY_MALFORMED */
+export async function readSingleJson(body: AsyncIterable<Uint8Array>): Promise<JsonValue> {
+  const reader = new JsonReader(await collectJson(body), new StringCache());
+  const value = reader.readBounded(0, LONGEST_VALUE_BYTES);
+  if (value === TOO_LONG) throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes`);
+  if (value === TOO_DEEP) throw malformed(`has nesting deeper than ${DEEPEST_NESTING}`);
+  reader.finish();
+  reader.assertUtf8(0);
+  return value;
+}
+
+/** An error for a body that is JSON but not what is expected; `what` never quotes a value. */
+export function malformed(what: string): ConnectorError {
+  return new ConnectorError('BODY_MALFORMED', `The body is JSON that ${what}. Nothing was written.`);
 }
 
 /**

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPageDecoder } from '../../src/avro/page-decoder.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
 import { readWireValue } from '../../src/avro/wire-format.ts';
 import { readInstrumentsOffset } from '../../src/connector/core/instruments-offset.ts';
+import { createPageDecoder } from '../../src/decoding/page-decoder.ts';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import type { CommittedRecord } from '../../src/kafka/record.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';

@@ -1,11 +1,7 @@
-import {
-  createPageDecoder,
-  type DecodedPage,
-  type DecodedRow,
-  type PageDecoderOptions,
-} from '../../src/avro/page-decoder.ts';
+import type { DecodedPage, DecodedRow, PageDecoderOptions } from '../../src/avro/page-decoder.ts';
 import { createRecordReader, type ReadableRecord } from '../../src/avro/record-reader.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
+import { createPageDecoder } from '../../src/decoding/page-decoder.ts';
 import { systemClock } from '../../src/support/clock.ts';
 
 export const SCHEMA_ID = 7;

@@ -1,7 +1,9 @@
-import { type CheckDecoderOptions, createCheckDecoder } from '../../src/avro/check-decoder.ts';
-import { createEventDecoder, type DecodedEvent, type EventDecoderOptions } from '../../src/avro/event-decoder.ts';
+import type { CheckDecoderOptions } from '../../src/avro/check-decoder.ts';
+import type { DecodedEvent, EventDecoderOptions } from '../../src/avro/event-decoder.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
+import { createCheckDecoder } from '../../src/decoding/check-decoder.ts';
+import { createEventDecoder } from '../../src/decoding/event-decoder.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { chunked, SCHEMA_ID } from './avro-decoding.ts';
 

@@ -1,9 +1,9 @@
-import { createCheckDecoder } from '../../src/avro/check-decoder.ts';
-import { createEventDecoder } from '../../src/avro/event-decoder.ts';
 import { createRecordReader, type ReadableRecord } from '../../src/avro/record-reader.ts';
 import { readSchemaText, type SchemaName } from '../../src/avro/schema-files.ts';
 import { readWireValue } from '../../src/avro/wire-format.ts';
 import { readFollowerOffset } from '../../src/connector/core/follower-offset.ts';
+import { createCheckDecoder } from '../../src/decoding/check-decoder.ts';
+import { createEventDecoder } from '../../src/decoding/event-decoder.ts';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import { offsetKey, offsetPartition, type SourceOffset } from '../../src/kafka/offset-store.ts';
 import { partitionFor } from '../../src/kafka/partitioner.ts';

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { createEventDecoder, type DecodedEvent } from '../../src/avro/event-decoder.ts';
-import { createPageDecoder } from '../../src/avro/page-decoder.ts';
+import type { DecodedEvent } from '../../src/avro/event-decoder.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
 import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
+import { createEventDecoder } from '../../src/decoding/event-decoder.ts';
+import { createPageDecoder } from '../../src/decoding/page-decoder.ts';
 import type { CommittedRecord } from '../../src/kafka/record.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { systemClock } from '../../src/support/clock.ts';

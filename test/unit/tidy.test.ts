@@ -10,6 +10,7 @@ const LAYERS = [
   ['demo'],
   ['app'],
   ['connector', 'processor'],
+  ['decoding'],
   ['provider', 'kafka', 'avro'],
   ['http', 'config', 'observability'],
   ['support'],

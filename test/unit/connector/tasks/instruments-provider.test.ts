@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createEventDecoder } from '../../../../src/avro/event-decoder.ts';
-import { createPageDecoder } from '../../../../src/avro/page-decoder.ts';
 import { readSchemaText } from '../../../../src/avro/schema-files.ts';
 import { createInstrumentsProvider } from '../../../../src/connector/tasks/instruments-provider.ts';
+import { createEventDecoder } from '../../../../src/decoding/event-decoder.ts';
+import { createPageDecoder } from '../../../../src/decoding/page-decoder.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import type { HttpAnswer } from '../../../../src/http/client.ts';
 import type { ReferenceData } from '../../../../src/provider/reference-data.ts';

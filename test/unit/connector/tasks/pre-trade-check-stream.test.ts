@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createCheckDecoder } from '../../../../src/avro/check-decoder.ts';
 import { readSchemaText } from '../../../../src/avro/schema-files.ts';
 import { followPreTradeChecks } from '../../../../src/connector/tasks/pre-trade-check-stream.ts';
+import { createCheckDecoder } from '../../../../src/decoding/check-decoder.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import type { PreTradeChecks } from '../../../../src/provider/pre-trade-checks.ts';
 import { systemClock } from '../../../../src/support/clock.ts';

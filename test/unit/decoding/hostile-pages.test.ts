@@ -58,8 +58,8 @@ test('a long row that is cut, a long member beside the list and too many rows ar
       assert.match(error.message, message);
       return true;
     });
-  await refused(`{"instruments":[{"id":1,"name":"${'x'.repeat(700_000)}`, /stands the end/);
-  await refused(`{"instruments":[{"id":1,"u":[${'1,'.repeat(700_000)}`, /stands the end/);
+  await refused(`{"instruments":[{"id":1,"name":"${'x'.repeat(700_000)}`, /found the end/);
+  await refused(`{"instruments":[{"id":1,"u":[${'1,'.repeat(700_000)}`, /found the end/);
   await refused(`{"instruments":[],"x":"${'x'.repeat(700_000)}"}`, /more than 524288 bytes in a member beside/);
   await refused(`{"instruments":{"a":"${'x'.repeat(700_000)}"}}`, /more than 524288 bytes in a member beside/);
   await refused(`{"instruments":[${'1,'.repeat(100_000)}1]}`, /more than 100000 rows/);

@@ -1,0 +1,298 @@
+// Reads the body of an answer with a list in *units*: the opening brace, a member beside the list, one row. A unit that the
+// end of the input cuts is read again from its start when what waits has doubled, so that no byte is read many times
+// however small the chunks are. A row that is too long or nested too deep is not read but *skimmed*: only its end is
+// looked for, over as many chunks as it takes. It costs its row alone, and so does a byte that is not UTF-8.
+import { isUtf8 } from 'node:buffer';
+import type { JsonValue } from '../avro/exact-json.ts';
+import { malformed } from '../avro/json-body.ts';
+import { BYTES, firstInvalidUtf8 } from '../avro/json-bytes.ts';
+import { describeJson } from '../avro/json-text.ts';
+import type { DecodedFailure, DecodedList } from '../avro/list-reader.ts';
+import { ValueSkimmer } from '../avro/value-skip.ts';
+import { CUT, DEEPEST_NESTING, type JsonScanner, malformedAt, TOO_DEEP } from './json-scanner.ts';
+import type { Plan } from './plan.ts';
+import { RowReader } from './row-reader.ts';
+import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
+
+/** Makes rows of what a reader has noted. One belongs to each reader. */
+export interface RowDecoder<Row, Context> {
+  /** The row whose text lies from `start` to `end` of the reader's bytes, and whose note is at 0 of its tape. */
+  decode(start: number, end: number, position: number, context: Context): Row | DecodedFailure;
+}
+
+export interface BodyDecoderOptions<Row, Context> {
+  /** The member of the answer that holds the list. */
+  readonly listKey: string;
+  /** What is noted of a row. */
+  readonly plan: Plan;
+  readonly rowDecoder: (reader: RowReader) => RowDecoder<Row, Context>;
+  /** The longest row that is read; 512 KiB when absent. */
+  readonly longestRowBytes?: number;
+  readonly sizes?: DecodingSizes;
+}
+
+// An instrument has some 9 KB. Reading a much longer value would hold up all other work.
+const LONGEST_VALUE_BYTES = 512 * 1024;
+// The largest page that was ever asked for has 1,000.
+const MOST_ROWS = 100_000;
+
+const { COMMA, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET } = BYTES;
+/** Where in the body the next unit is: */
+const START = 0;
+const MEMBER = 1;
+const ROW = 2;
+const LONG_ROW = 3;
+const BEHIND_ROW = 4;
+const BEHIND_MEMBER = 5;
+const END = 6;
+
+/** A row that was not read: its key is still to be found. */
+export type SkimmedRow = { -readonly [Name in keyof DecodedFailure]: DecodedFailure[Name] };
+
+/** One body at a time. */
+export class BodyDecoder<Row, Context> {
+  readonly #options: BodyDecoderOptions<Row, Context>;
+  readonly #sizes: DecodingSizes;
+  readonly #reader: RowReader;
+  readonly #rowDecoder: RowDecoder<Row, Context>;
+  readonly #longestRowBytes: number;
+  readonly #skimmer = new ValueSkimmer();
+  #context: Context | null = null;
+  #rows: (Row | DecodedFailure)[] = [];
+  #skimmed: SkimmedRow[] = [];
+  #envelope = new Map<string, JsonValue>();
+  #hasList = false;
+  #duplicateKeys = 0;
+  #bodyBytes = 0;
+  #state = START;
+  // Where the next unit starts in the reader's bytes, and how many must be there before it is tried again.
+  #position = 1;
+  #enough = 0;
+  #skimmedTo = 0;
+  #tooDeep = false;
+
+  constructor(options: BodyDecoderOptions<Row, Context>) {
+    const { sizes = USUAL_SIZES, longestRowBytes = LONGEST_VALUE_BYTES } = options;
+    this.#options = options;
+    this.#sizes = sizes;
+    this.#longestRowBytes = longestRowBytes;
+    this.#reader = new RowReader(sizes.buffer);
+    this.#rowDecoder = options.rowDecoder(this.#reader);
+  }
+
+  begin(context: Context): void {
+    this.#reader.reset(this.#sizes.buffer);
+    this.#context = context;
+    this.#rows = [];
+    this.#skimmed = [];
+    this.#envelope = new Map();
+    this.#hasList = false;
+    this.#duplicateKeys = 0;
+    this.#bodyBytes = 0;
+    this.#state = START;
+    this.#position = 1;
+    this.#enough = 0;
+  }
+
+  /** Takes the next bytes of the body, and reads what is complete. */
+  push(piece: Uint8Array): void {
+    const { json } = this.#reader;
+    const moved = json.append(piece, this.#position);
+    this.#position -= moved;
+    this.#skimmedTo -= moved;
+    this.#bodyBytes += piece.length;
+    if (json.end - this.#position >= this.#enough) this.#run();
+  }
+
+  /** Those of the new rows that were not read: their keys are to be found. */
+  takeSkimmed(): readonly SkimmedRow[] {
+    if (this.#skimmed.length === 0) return this.#skimmed;
+    const taken = this.#skimmed;
+    this.#skimmed = [];
+    return taken;
+  }
+
+  /** The body is complete: reads what still waits, and checks its end. */
+  end(): void {
+    const { json } = this.#reader;
+    json.ended = true;
+    this.#run();
+    if (this.#state !== END || this.#position < json.end) json.fail(this.#position, 'the end of the text');
+    if (!this.#hasList) throw malformed(`has no "${this.#options.listKey}"`);
+  }
+
+  result(): DecodedList<Row | DecodedFailure> {
+    const rows = this.#rows;
+    this.#rows = [];
+    return { rows, envelope: this.#envelope, bytes: this.#bodyBytes, duplicateKeys: this.#duplicateKeys };
+  }
+
+  #run(): void {
+    const { json } = this.#reader;
+    try {
+      for (;;) {
+        const start = json.space(this.#position);
+        this.#position = start;
+        if (this.#state === END && start >= json.end) return;
+        this.#position = this.#readUnit(start);
+      }
+    } catch (error) {
+      if (error !== CUT) throw error;
+      const waiting = json.end - this.#position;
+      this.#assertShortMember(waiting);
+      this.#enough = this.#state === LONG_ROW ? 0 : 2 * waiting;
+    }
+  }
+
+  // Reads one unit, and sets the state only when it is complete; gives the position behind it.
+  #readUnit(start: number): number {
+    const { json } = this.#reader;
+    const c = json.bytes[start];
+    switch (this.#state) {
+      case START:
+        if (c !== OPEN_BRACE) json.fail(start, 'an object');
+        return this.#firstMember(start + 1);
+      case MEMBER:
+        return this.#readMember(start);
+      case ROW:
+        return this.#readRow(start);
+      case LONG_ROW:
+        return this.#skimRow(start);
+      case BEHIND_ROW:
+        if (c !== COMMA && c !== CLOSE_BRACKET) json.fail(start, 'a comma or the end of the array');
+        this.#state = c === COMMA ? ROW : BEHIND_MEMBER;
+        return start + 1;
+      case BEHIND_MEMBER:
+        if (c !== COMMA && c !== CLOSE_BRACE) json.fail(start, 'a comma or the end of the object');
+        this.#state = c === COMMA ? MEMBER : END;
+        return start + 1;
+      default:
+        return json.fail(start, 'the end of the text');
+    }
+  }
+
+  #firstMember(at: number): number {
+    const { json } = this.#reader;
+    const i = json.space(at);
+    if (i >= json.end) json.fail(i, 'a key in quotes');
+    const isEmpty = json.bytes[i] === CLOSE_BRACE;
+    this.#state = isEmpty ? END : MEMBER;
+    return isEmpty ? i + 1 : i;
+  }
+
+  #readMember(start: number): number {
+    const { json } = this.#reader;
+    const { listKey } = this.#options;
+    const keyEnd = json.key(start);
+    const key = json.text(start, keyEnd);
+    const at = json.colon(Math.abs(keyEnd));
+    if (at >= json.end) json.fail(at, 'a value');
+    if (key === listKey && json.bytes[at] === OPEN_BRACKET) {
+      const first = json.space(at + 1);
+      if (first >= json.end) json.fail(first, 'a value');
+      if (this.#hasList) this.#duplicateKeys += 1;
+      this.#hasList = true;
+      this.#rows = [];
+      const isEmpty = json.bytes[first] === CLOSE_BRACKET;
+      this.#state = isEmpty ? BEHIND_MEMBER : ROW;
+      return isEmpty ? first + 1 : first;
+    }
+    const end = this.#readWhole(at);
+    // A number may go on in the next chunk.
+    const next = json.space(end);
+    if (next >= json.end) json.fail(next, 'a comma or the end of the object');
+    this.#assertShortMember(end - at);
+    const { value, duplicateKeys } = json.parse(at, end, 1);
+    if (key === listKey) throw malformed(`has ${describeJson(value)} as "${listKey}" where an array is due`);
+    assertUtf8(json, start, end);
+    if (this.#envelope.has(key)) this.#duplicateKeys += 1;
+    this.#duplicateKeys += duplicateKeys;
+    this.#envelope.set(key, value);
+    this.#state = BEHIND_MEMBER;
+    return next;
+  }
+
+  #readWhole(at: number): number {
+    try {
+      return this.#reader.json.skip(at, 1);
+    } catch (error) {
+      if (error !== TOO_DEEP) throw error;
+      throw malformed(`has nesting deeper than ${DEEPEST_NESTING} in a member beside the list`);
+    }
+  }
+
+  #assertShortMember(bytes: number): void {
+    if (this.#state !== MEMBER || bytes <= LONGEST_VALUE_BYTES) return;
+    throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes in a member beside the list`);
+  }
+
+  #readRow(start: number): number {
+    const { json } = this.#reader;
+    if (this.#rows.length === MOST_ROWS)
+      throw malformed(`has more than ${MOST_ROWS} rows in "${this.#options.listKey}"`);
+    let end: number;
+    try {
+      end = this.#reader.readRow(this.#options.plan, start, 2);
+      const next = json.space(end);
+      // A number may go on in the next chunk.
+      if (next >= json.end) json.fail(next, 'a comma or the end of the array');
+      if (end - start > this.#longestRowBytes) return this.#beginLongRow(start, false);
+    } catch (error) {
+      const { flawAt, end: inputEnd } = json;
+      const at = error === CUT ? inputEnd : flawAt;
+      if (at - start > this.#longestRowBytes) return this.#beginLongRow(start, false);
+      if (error === TOO_DEEP) return this.#beginLongRow(start, true);
+      throw error;
+    }
+    this.#rows.push(this.#completeRow(start, end));
+    this.#state = BEHIND_ROW;
+    return end;
+  }
+
+  #completeRow(start: number, end: number): Row | DecodedFailure {
+    const { json } = this.#reader;
+    const raw = json.bytes.subarray(start, end);
+    if (!isUtf8(raw)) {
+      const skimmed: SkimmedRow = failure('a byte that is not UTF-8', Buffer.from(raw));
+      this.#skimmed.push(skimmed);
+      return skimmed;
+    }
+    this.#duplicateKeys += json.duplicateKeys;
+    return this.#rowDecoder.decode(start, end, this.#rows.length, this.#context as Context);
+  }
+
+  #beginLongRow(start: number, tooDeep: boolean): number {
+    this.#state = LONG_ROW;
+    this.#tooDeep = tooDeep;
+    this.#skimmer.begin();
+    this.#skimmedTo = start;
+    return start;
+  }
+
+  #skimRow(start: number): number {
+    const { json } = this.#reader;
+    let end = this.#skimmer.skim(json.bytes, this.#skimmedTo, json.end);
+    this.#skimmedTo = json.end;
+    if (end < 0) {
+      if (!json.ended) throw CUT;
+      end = json.end;
+    }
+    const raw = Buffer.from(json.bytes.subarray(start, end));
+    const long = `a row of ${raw.length} bytes where at most ${this.#longestRowBytes} are read`;
+    const deep = `nesting deeper than ${DEEPEST_NESTING}`;
+    const skimmed: SkimmedRow = { ...failure(this.#tooDeep ? deep : long, raw), tooLarge: !this.#tooDeep };
+    this.#skimmed.push(skimmed);
+    this.#rows.push(skimmed);
+    this.#state = BEHIND_ROW;
+    return end;
+  }
+}
+
+function failure(reason: string, raw: Buffer): DecodedFailure {
+  return { kind: 'failure', key: null, pointer: '', reason, tooLarge: false, raw };
+}
+
+function assertUtf8({ bytes, offset }: JsonScanner, start: number, end: number): void {
+  const text = bytes.subarray(start, end);
+  if (!isUtf8(text)) throw malformedAt(start + offset + firstInvalidUtf8(text), 'a byte that is not UTF-8', 'text');
+}

@@ -1,0 +1,221 @@
+// From an Avro schema to the plan of its records.
+import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../avro/schema.ts';
+import {
+  capitalise,
+  type DerivedPlan,
+  type FirstOf,
+  IGNORED,
+  Key,
+  KIND,
+  NOTES,
+  NULLABLE,
+  type Plan,
+  PRECISION,
+  type RecordPlan,
+  SCALE,
+  WRITTEN_NULLABLE,
+} from './plan.ts';
+
+/** @throws Error when the record has no field for what it does not know: then something could be lost. */
+export function compilePlan(schema: RecordNode): Plan {
+  const record = compileRecord(schema);
+  if (!record.isWhole) throw new Error(`The schema ${schema.fullName} has no field for unknown members.`);
+  return recordPlan('', record, false);
+}
+
+/** The plan of an object that is only read, and whose members are known by these names alone, in no other spelling. */
+export function objectPlan(name: string, members: readonly Plan[]): Plan {
+  return recordPlan(name, bareRecord(members, null, false), true);
+}
+
+/** The same to be written without its last fields, whose bytes come from elsewhere. */
+export function withoutLastFields(plan: Plan, count: number): Plan {
+  if (plan.record === null) throw new Error('Only a record has fields.');
+  const { kinds, sources } = plan.record;
+  return { ...plan, record: { ...plan.record, kinds: kinds.slice(0, -count), sources: sources.slice(0, -count) } };
+}
+
+export function listPlan(name: string, item: Plan): Plan {
+  return { kind: KIND.LIST, nullable: true, name, expected: 'an array', record: null, item };
+}
+
+export function anyPlan(name: string): Plan {
+  return { ...IGNORED, name };
+}
+
+function recordPlan(name: string, record: RecordPlan, nullable: boolean): Plan {
+  return { kind: KIND.RECORD, nullable, name, expected: 'an object', record, item: null };
+}
+
+function compileNode(node: SchemaNode, name: string, nullable = false): Plan {
+  switch (node.kind) {
+    case 'nullable':
+      return compileNode(node.inner, name, true);
+    case 'array':
+      return { ...listPlan(name, compileNode(node.items, '')), nullable };
+    case 'record':
+      return recordPlan(name, compileRecord(node), nullable);
+    case 'scalar':
+      return {
+        kind: scalarKind(node),
+        nullable,
+        name,
+        expected: EXPECTED[scalarKind(node)] ?? '',
+        record: null,
+        item: null,
+      };
+    case 'map':
+      throw new Error('Maps are for unknown members only.');
+  }
+}
+
+const EXPECTED: Readonly<Record<number, string>> = {
+  [KIND.STRING]: 'a string',
+  [KIND.DECIMAL]: `a decimal of ${PRECISION} digits, ${SCALE} of them fraction digits,`,
+  [KIND.LONG]: 'a 64-bit integer',
+  [KIND.DATE]: 'a date YYYY-MM-DD',
+  [KIND.LOCAL_TIME]: 'a date-time YYYY-MM-DD HH:MM:SS',
+  [KIND.BOOLEAN]: 'a boolean',
+  [KIND.INSTANT]: 'a date-time of ISO 8601 with its zone',
+};
+
+function scalarKind({ avro, logical }: ScalarNode): number {
+  if (logical?.name === 'decimal') {
+    if (logical.precision === PRECISION && logical.scale === SCALE) return KIND.DECIMAL;
+    throw new Error(`A decimal of another form than (${PRECISION}, ${SCALE}).`);
+  }
+  if (logical?.name === 'date') return KIND.DATE;
+  if (logical?.name === 'local-timestamp-millis') return KIND.LOCAL_TIME;
+  if (logical?.name === 'timestamp-micros') return KIND.INSTANT;
+  if (logical === null && avro === 'string') return KIND.STRING;
+  if (logical === null && avro === 'boolean') return KIND.BOOLEAN;
+  if (logical === null && avro === 'long') return KIND.LONG;
+  throw new Error(`Nothing is sent as ${avro} ${logical?.name ?? ''}.`);
+}
+
+function compileRecord(node: RecordNode): RecordPlan {
+  const { fields, discriminator } = node;
+  const envelopes = envelopesOf(node);
+  const members = [
+    ...fields.flatMap((field) => memberOf(field, node)),
+    ...envelopes,
+    ...(discriminator === null ? [] : [anyPlan(discriminator)]),
+  ];
+  const slotOf = (name: string) => members.findIndex((member) => member.name === name);
+  const derived = fields.flatMap((field) => derivedField(field, node, members));
+  return {
+    ...bareRecord(members, discriminator),
+    kinds: Uint8Array.from(fields, (field) => fieldKind(field, members)),
+    sources: Uint8Array.from(fields, ({ name, role }) =>
+      role.kind === 'member' ? slotOf(name) : derived.findIndex((one) => one.name === name),
+    ),
+    derived,
+    envelopes: envelopes.map(({ name }) => slotOf(name)),
+    origins: fields.flatMap(({ role }) => (role.kind === 'takenFrom' ? [slotOf(role.within)] : [])),
+    isWhole: fields.some(({ role }) => role.kind === 'unknownFields'),
+  };
+}
+
+/** A record without fields: what is read of it is noted, and nothing is written. */
+function bareRecord(members: readonly Plan[], discriminator: string | null, bothSpellings = true): RecordPlan {
+  const keys = new Map<string, Key>();
+  for (const capitalised of bothSpellings ? [true, false] : [false]) {
+    for (const [slot, plan] of members.entries()) {
+      if (capitalised && plan.name === discriminator) continue;
+      const spelling = capitalised ? capitalise(plan.name) : plan.name;
+      keys.set(spelling, new Key(spelling, slot, plan, capitalised));
+    }
+  }
+  const all = [...keys.values()];
+  for (const [at, key] of all.entries()) key.next = all[at + 1] ?? key;
+  const start = new Key('', -1, IGNORED, false);
+  start.next = keys.get(members[0]?.name ?? '') ?? start;
+  return {
+    members,
+    frameSize: NOTES + 2 * members.length,
+    keys,
+    start,
+    kinds: new Uint8Array(0),
+    sources: new Uint8Array(0),
+    derived: [],
+    envelopes: [],
+    origins: [],
+    isWhole: false,
+  };
+}
+
+function fieldKind({ name, node, role }: FieldNode, members: readonly Plan[]): number {
+  switch (role.kind) {
+    case 'member': {
+      const plan = members.find((member) => member.name === name);
+      if (plan === undefined) throw new Error(`The field ${name} has no member.`);
+      return plan.kind | (plan.nullable ? NULLABLE : 0) | (node.kind === 'nullable' ? WRITTEN_NULLABLE : 0);
+    }
+    case 'firstOf':
+      return KIND.FIRST_OF;
+    case 'takenFrom':
+      return KIND.TAKEN;
+    case 'given':
+      return KIND.GIVEN;
+    case 'unknownFields':
+      return KIND.EXTRAS;
+  }
+}
+
+function derivedField(field: FieldNode, { fields }: RecordNode, members: readonly Plan[]): DerivedPlan[] {
+  const { name, role } = field;
+  const base = { name, nullable: field.node.kind === 'nullable', within: -1, slot: -1, plan: null, firstOf: null };
+  switch (role.kind) {
+    case 'member':
+      return [];
+    case 'firstOf':
+      return [{ ...base, firstOf: firstOf(members, role) }];
+    case 'takenFrom': {
+      const within = members.findIndex((member) => member.name === role.within);
+      const inner = members[within]?.record;
+      const slot = inner?.members.findIndex((member) => member.name === role.member) ?? -1;
+      const derived = inner?.derived.find((one) => one.name === role.member);
+      const isThere = slot >= 0 || (derived?.firstOf ?? null) !== null;
+      if (!isThere) throw new Error(`The field ${name} is taken from nothing that is known.`);
+      return [{ ...base, within, slot, plan: inner?.members[slot] ?? null, firstOf: derived?.firstOf ?? null }];
+    }
+    case 'given':
+      return [base];
+    case 'unknownFields': {
+      const later = fields.slice(fields.indexOf(field) + 1);
+      const isOwn = ({ role: { kind }, name: other }: FieldNode) =>
+        kind === 'given' || members.find((member) => member.name === other)?.record?.isWhole === true;
+      // Fields behind it could still find something that belongs to it.
+      if (!later.every(isOwn)) throw new Error(`The field ${name} must stand behind those that it is filled by.`);
+      return [base];
+    }
+  }
+}
+
+function firstOf(members: readonly Plan[], { list, type }: { readonly list: string; readonly type: string }): FirstOf {
+  const at = members.findIndex((member) => member.name === list);
+  const elements = members[at]?.item?.record?.members ?? [];
+  const slotOf = (name: string) => elements.findIndex((member) => member.name === name);
+  if (slotOf('type') < 0 || slotOf('value') < 0) throw new Error(`The list ${list} has no types and values.`);
+  return { list: at, type, typeSlot: slotOf('type'), valueSlot: slotOf('value') };
+}
+
+function memberOf({ name, node, role }: FieldNode, { fields }: RecordNode): Plan[] {
+  if (role.kind !== 'member') return [];
+  // A member that a field without null is taken out of must be there, whatever the schema says of it.
+  const isMust = fields.some(
+    (other) => other.role.kind === 'takenFrom' && other.role.within === name && other.node.kind !== 'nullable',
+  );
+  return [compileNode(isMust && node.kind === 'nullable' ? node.inner : node, name)];
+}
+
+// Objects that are sent around fields of the record.
+function envelopesOf({ fields }: RecordNode): Plan[] {
+  const envelopes = new Map<string, Plan[]>();
+  for (const { node, role } of fields) {
+    if (role.kind !== 'takenFrom' || fields.some(({ name }) => name === role.within)) continue;
+    const member = role.jsonText ? anyPlan(role.member) : compileNode(node, role.member);
+    envelopes.set(role.within, [...(envelopes.get(role.within) ?? []), member]);
+  }
+  return [...envelopes].map(([name, members]) => recordPlan(name, bareRecord(members, null), true));
+}

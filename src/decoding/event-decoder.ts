@@ -1,0 +1,116 @@
+import type { DecodedEvent, EventDecoder, EventDecoderOptions } from '../avro/event-decoder.ts';
+import { recordDigest } from '../avro/record-digest.ts';
+import { EVENT_KEY } from '../avro/row-key.ts';
+import { parseSchema } from '../avro/schema.ts';
+import { canonicalSchema } from '../avro/schema-canonical.ts';
+import { WIRE_HEADER_BYTES } from '../avro/wire-format.ts';
+import type { RowDecoder } from './body-decoder.ts';
+import { compilePlan, withoutLastFields } from './compile-plan.ts';
+import { fieldText } from './derived-fields.ts';
+import { ListDecoder } from './list-decoder.ts';
+import { memberPlan, type Plan } from './plan.ts';
+import { RecordWriter } from './record-writer.ts';
+import type { RowReader } from './row-reader.ts';
+import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
+
+type Options = EventDecoderOptions & { readonly sizes?: DecodingSizes };
+
+/** The body of an events answer, to two records for each event: the instrument that it carries, and the event itself. */
+export function createEventDecoder(options: Options): EventDecoder {
+  const { clock, sizes = USUAL_SIZES } = options;
+  const plan = compilePlan(parseSchema(options.eventSchema));
+  assertInstrumentIsLast(options);
+  const rowDecoder = (reader: RowReader) => new Events(plan, reader, options, sizes);
+  const list = new ListDecoder<DecodedEvent, null>({
+    listKey: 'events',
+    plan,
+    rowDecoder,
+    key: EVENT_KEY,
+    clock,
+    sizes,
+  });
+  return { decode: (body) => list.decode(body, null) };
+}
+
+// A record is the bytes of its fields one after the other. So those of the instrument's own record are put behind those
+// of the fields before it, and nothing is written twice.
+class Events implements RowDecoder<DecodedEvent, null> {
+  readonly #plan: Plan;
+  readonly #head: Plan;
+  readonly #instrument: Plan;
+  readonly #reader: RowReader;
+  readonly #instruments: RecordWriter;
+  readonly #heads: RecordWriter;
+  readonly #maxValueBytes: number;
+
+  constructor(plan: Plan, reader: RowReader, options: EventDecoderOptions, sizes: DecodingSizes) {
+    const { onMismatch, maxValueBytes = Number.POSITIVE_INFINITY } = options;
+    const common = { reader, keepMismatches: onMismatch === 'keepInExtras', slabBytes: sizes.slab };
+    this.#plan = plan;
+    this.#head = withoutLastFields(plan, 1);
+    this.#instrument = memberPlan(plan, 'instrument');
+    this.#reader = reader;
+    this.#instruments = new RecordWriter({ ...common, schemaId: options.instrumentSchemaId });
+    this.#heads = new RecordWriter({ ...common, schemaId: options.eventSchemaId });
+    this.#maxValueBytes = maxValueBytes;
+  }
+
+  decode(start: number, end: number): DecodedEvent {
+    const [reader, instruments, heads] = [this.#reader, this.#instruments, this.#heads];
+    const note = reader.memberNote(this.#plan, 0, 'instrument');
+    const id = note === 0 ? null : reader.longOf(this.#instrument, note, 'id');
+    const key = id === null ? null : String(id);
+    const failure = (pointer: string, reason: string, tooLarge = false): DecodedEvent => {
+      return {
+        kind: 'failure',
+        key,
+        pointer,
+        reason,
+        tooLarge,
+        raw: Buffer.from(reader.json.bytes.subarray(start, end)),
+      };
+    };
+    const instrumentValue = note === 0 ? null : instruments.write(this.#instrument, note, end - start);
+    if (note > 0 && instrumentValue === null)
+      return failure(`/instrument${instruments.mismatches.pointer}`, instruments.mismatches.reason);
+    const tail = instrumentValue === null ? EMPTY : behindHead(instrumentValue);
+    const eventValue = heads.write(this.#head, 0, end - start, tail);
+    if (eventValue === null || instrumentValue === null)
+      return failure(heads.mismatches.pointer, heads.mismatches.reason);
+    if (id === null || key === null) throw new Error('The schema of instruments has no long field id.');
+    if (eventValue.length > this.#maxValueBytes) {
+      return failure('', `a value of ${eventValue.length} bytes where the topic takes ${this.#maxValueBytes}`, true);
+    }
+    return {
+      kind: 'event',
+      key,
+      id,
+      isin: fieldText(reader, this.#instrument, note, 'isin'),
+      type: fieldText(reader, this.#plan, 0, 'type'),
+      name: fieldText(reader, this.#instrument, note, 'name'),
+      eventValue,
+      instrumentValue,
+      digest: recordDigest(instrumentValue),
+      driftFields: instruments.extras.driftFields + heads.extras.driftFields,
+      roundedNumbers: instruments.extras.roundedNumbers + heads.extras.roundedNumbers,
+    };
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+// In the union of null and an instrument: the second.
+const INSTRUMENT_FOLLOWS = Uint8Array.of(2);
+
+function behindHead(instrumentValue: Buffer): Buffer {
+  return Buffer.concat([INSTRUMENT_FOLLOWS, instrumentValue.subarray(WIRE_HEADER_BYTES)]);
+}
+
+function assertInstrumentIsLast({ eventSchema, instrumentSchema }: EventDecoderOptions): void {
+  const last = parseSchema(eventSchema).fields.at(-1);
+  const instrument = last?.node.kind === 'nullable' ? last.node.inner : null;
+  const isInstrument =
+    last?.name === 'instrument' &&
+    instrument?.kind === 'record' &&
+    canonicalSchema(instrument) === canonicalSchema(parseSchema(instrumentSchema));
+  if (!isInstrument) throw new Error('The last field of an event is the instrument, by the schema of instruments.');
+}

@@ -1,0 +1,63 @@
+// Decodes the body of an answer with a list, chunk by chunk, as it comes: one object, of which one member is the list and
+// all others are small. Rows are made as soon as they are complete, and given out together with the other members once
+// the end of the body has been checked: a body that is cut or malformed gives nothing.
+import { setImmediate as afterOtherWork } from 'node:timers/promises';
+import type { DecodedFailure, DecodedList } from '../avro/list-reader.ts';
+import { type RowKey, skimKey } from '../avro/row-key.ts';
+import type { Clock } from '../support/clock.ts';
+import { BodyDecoder, type BodyDecoderOptions, type SkimmedRow } from './body-decoder.ts';
+import { USUAL_SIZES } from './sizes.ts';
+
+export interface ListDecoderOptions<Row, Context> extends BodyDecoderOptions<Row, Context> {
+  /** Where a row's key stands, for rows that are not read; null where rows have none. */
+  readonly key: RowKey | null;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
+
+const LONGEST_TURN_MS = 3;
+
+export class ListDecoder<Row, Context> {
+  readonly #options: ListDecoderOptions<Row, Context>;
+  // Whose reading has ended: each is used again, so that what the engine has learnt of it stays.
+  readonly #idle: BodyDecoder<Row, Context>[] = [];
+
+  constructor(options: ListDecoderOptions<Row, Context>) {
+    this.#options = options;
+  }
+
+  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not the answer that is expected. */
+  async decode(body: AsyncIterable<Uint8Array>, context: Context): Promise<DecodedList<Row | DecodedFailure>> {
+    const { clock, key, sizes = USUAL_SIZES } = this.#options;
+    const decoder = this.#idle.pop() ?? new BodyDecoder(this.#options);
+    decoder.begin(context);
+    let turnStartedMs = clock.monotonicMs();
+    const nextTurn = async () => {
+      await afterOtherWork();
+      turnStartedMs = clock.monotonicMs();
+    };
+    for await (const chunk of body) {
+      for (let at = 0; at < chunk.length; at += sizes.piece) {
+        decoder.push(chunk.subarray(at, at + sizes.piece));
+        for (const skimmed of decoder.takeSkimmed()) await nameSkimmed(skimmed, key, nextTurn);
+        if (clock.monotonicMs() - turnStartedMs >= LONGEST_TURN_MS) await nextTurn();
+      }
+    }
+    decoder.end();
+    for (const skimmed of decoder.takeSkimmed()) await nameSkimmed(skimmed, key, nextTurn);
+    const decoded = decoder.result();
+    // After an error it is not used again: then it is in an unknown state.
+    this.#idle.push(decoder);
+    return decoded;
+  }
+}
+
+async function nameSkimmed(row: SkimmedRow, key: RowKey | null, nextTurn: () => Promise<void>): Promise<void> {
+  if (key === null) return;
+  const steps = skimKey(row.raw, [0, row.raw.length], key);
+  let step = steps.next();
+  while (!step.done) {
+    await nextTurn();
+    step = steps.next();
+  }
+  row.key = step.value;
+}

@@ -1,0 +1,246 @@
+// JSON numbers to Avro's bytes, without strings or big integers in between for nearly all that are sent.
+//
+// A decimal is its unscaled value, number × 10^18, as big-endian two's complement of as few bytes as it takes. The
+// unscaled value is built in limbs of 24 bits, the lowest first: the product of two limbs, and a sum of several such
+// products, stays below 2^53 and is exact as a double. Up to 15 digits make one double, which is multiplied with a power
+// of ten. More digits are taken in groups of seven. What is left (an exponent beside rounding, 38 digits that are
+// rounded up) goes through the `DecimalEncoder`, which is slow and simple.
+import { DecimalEncoder } from '../avro/decimal.ts';
+import { PRECISION, SCALE } from './plan.ts';
+
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+
+const BASE = 2 ** 24;
+const LIMBS = 6;
+const MOST_SHORT_DIGITS = 15;
+const LARGEST_SHORT = 999_999_999_999_999;
+const GROUP = 7;
+const GROUP_POWERS = Float64Array.from({ length: GROUP + 1 }, (_, exponent) => 10 ** exponent);
+const LONGEST_EXPONENT = 4;
+/** By exponent: 10^exponent in three limbs. */
+const POWERS = Array.from({ length: SCALE + 1 }, (_, exponent) => {
+  const power = 10n ** BigInt(exponent);
+  return Float64Array.of(Number(power & 0xff_ffffn), Number((power >> 24n) & 0xff_ffffn), Number(power >> 48n));
+});
+
+/** A whole number within ±2^52 as a zigzag varint; gives the position behind it. */
+export function writeVarint(value: number, out: Uint8Array, at: number): number {
+  let rest = value < 0 ? -2 * value - 1 : 2 * value;
+  let o = at;
+  while (rest > 0x7fff_ffff) {
+    out[o++] = (rest % 128) | 128;
+    rest = Math.floor(rest / 128);
+  }
+  let word = rest | 0;
+  while (word > 127) {
+    out[o++] = word | 128;
+    word >>>= 7;
+  }
+  out[o++] = word;
+  return o;
+}
+
+/** The same for any number of 64 bits. */
+export function writeBigVarint(value: bigint, out: Uint8Array, at: number): number {
+  let rest = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
+  let o = at;
+  for (; rest > 127n; rest >>= 7n) out[o++] = Number(rest & 127n) | 128;
+  out[o++] = Number(rest);
+  return o;
+}
+
+/** The integer that the bytes of a JSON number are; null for another form, or out of the range of 64 bits. */
+export function readLong(bytes: Buffer, start: number, end: number): bigint | null {
+  if (end - start > 20) return null;
+  const text = bytes.toString('latin1', start, end);
+  if (!/^-?\d{1,19}$/.test(text)) return null;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : null;
+}
+
+/** A JSON number as a long; -1 where it is none. */
+export function writeLong(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
+  if (end - start > MOST_SHORT_DIGITS) {
+    const value = readLong(bytes, start, end);
+    return value === null ? -1 : writeBigVarint(value, out, at);
+  }
+  const negative = bytes[start] === MINUS;
+  let value = 0;
+  for (let i = negative ? start + 1 : start; i < end; i++) {
+    const digit = (bytes[i] as number) - ZERO;
+    if (digit < 0 || digit > 9) return -1;
+    value = value * 10 + digit;
+  }
+  return writeVarint(negative ? -value : value, out, at);
+}
+
+/** Writes decimals. One instance writes one number at a time. */
+export class DecimalWriter {
+  /** Whether the last number had more fraction digits than fit, not all of them zero. */
+  rounded = false;
+  readonly #limbs = new Float64Array(LIMBS);
+  // Limbs in use, for numbers that are built by groups of digits.
+  #used = 0;
+  readonly #encoder = new DecimalEncoder({ precision: PRECISION, scale: SCALE });
+
+  /** The number from `start` to `end`, rounded half-even: its length and bytes. -1 when its integer digits do not fit. */
+  write(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
+    const negative = bytes[start] === MINUS;
+    const first = negative ? start + 1 : start;
+    this.rounded = false;
+    if (end - first > MOST_SHORT_DIGITS + 1) return this.#writeLong(bytes, start, end, out, at);
+    let pointAt = end - 1;
+    let significand = 0;
+    for (let i = first; i < end; i++) {
+      const digit = (bytes[i] as number) - ZERO;
+      if (digit < 0) pointAt = i;
+      else if (digit < 10) significand = significand * 10 + digit;
+      else return this.#writeLong(bytes, start, end, out, at);
+    }
+    if (significand > LARGEST_SHORT) return this.#writeLong(bytes, start, end, out, at);
+    this.#multiply(significand, POWERS[SCALE + 1 + pointAt - end] as Float64Array);
+    return this.#writeLimbs(negative, out, at);
+  }
+
+  #multiply(significand: number, power: Float64Array): void {
+    const limbs = this.#limbs;
+    const [p0, p1, p2] = power as unknown as readonly [number, number, number];
+    const high = Math.floor(significand / BASE);
+    const a0 = significand - high * BASE;
+    const a2 = Math.floor(high / BASE);
+    const a1 = high - a2 * BASE;
+    let sum = a0 * p0;
+    let carry = Math.floor(sum / BASE);
+    limbs[0] = sum - carry * BASE;
+    sum = a0 * p1 + a1 * p0 + carry;
+    carry = Math.floor(sum / BASE);
+    limbs[1] = sum - carry * BASE;
+    sum = a0 * p2 + a1 * p1 + a2 * p0 + carry;
+    carry = Math.floor(sum / BASE);
+    limbs[2] = sum - carry * BASE;
+    sum = a1 * p2 + a2 * p1 + carry;
+    carry = Math.floor(sum / BASE);
+    limbs[3] = sum - carry * BASE;
+    limbs[4] = a2 * p2 + carry;
+    limbs[5] = 0;
+  }
+
+  // More than 15 digits, or an exponent.
+  #writeLong(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
+    const negative = bytes[start] === MINUS;
+    this.#limbs.fill(0);
+    this.#used = 0;
+    let group = 0;
+    let inGroup = 0;
+    let digits = 0;
+    let fraction = -1;
+    let i = negative ? start + 1 : start;
+    for (; i < end; i++) {
+      const digit = (bytes[i] as number) - ZERO;
+      if (digit === POINT - ZERO) {
+        fraction = 0;
+        continue;
+      }
+      if (digit > 9 || fraction === SCALE) break;
+      if (fraction >= 0) fraction += 1;
+      // Leading zeros are no digits.
+      if (digits > 0 || digit > 0) digits += 1;
+      if (digits > PRECISION) return this.#writeOdd(bytes, start, end, out, at);
+      group = group * 10 + digit;
+      inGroup += 1;
+      if (inGroup < GROUP) continue;
+      this.#append(GROUP_POWERS[GROUP] as number, group);
+      group = 0;
+      inGroup = 0;
+    }
+    if (inGroup > 0) this.#append(GROUP_POWERS[inGroup] as number, group);
+    const places = Math.max(fraction, 0);
+    if (i === end) return this.#writeScaled(digits, SCALE - places, negative, out, at);
+    if (((bytes[i] as number) | 0x20) !== 0x65) return this.#round(bytes, i, start, end, digits, out, at);
+    const exponent = shortExponent(bytes, i + 1, end);
+    const shift = SCALE - places + exponent;
+    if (Number.isNaN(exponent) || shift < 0) return this.#writeOdd(bytes, start, end, out, at);
+    return this.#writeScaled(digits, shift, negative, out, at);
+  }
+
+  #writeScaled(digits: number, shift: number, negative: boolean, out: Uint8Array, at: number): number {
+    if (digits > 0 && digits + shift > PRECISION) return -1;
+    let rest = digits === 0 ? 0 : shift;
+    for (; rest > GROUP; rest -= GROUP) this.#append(GROUP_POWERS[GROUP] as number, 0);
+    if (rest > 0) this.#append(GROUP_POWERS[rest] as number, 0);
+    return this.#writeLimbs(negative, out, at);
+  }
+
+  // The fraction is full at `from`, and more digits follow.
+  #round(bytes: Buffer, from: number, start: number, end: number, digits: number, out: Uint8Array, at: number): number {
+    const next = (bytes[from] as number) - ZERO;
+    let isMore = false;
+    for (let i = from + 1; i < end; i++) {
+      const digit = (bytes[i] as number) - ZERO;
+      if (digit > 9) return this.#writeOdd(bytes, start, end, out, at);
+      if (digit !== 0) isMore = true;
+    }
+    if (digits >= PRECISION) return this.#writeOdd(bytes, start, end, out, at);
+    this.rounded = next !== 0 || isMore;
+    const isOdd = ((this.#limbs[0] as number) & 1) === 1;
+    if (next > 5 || (next === 5 && (isMore || isOdd))) this.#append(1, 1);
+    return this.#writeLimbs(bytes[start] === MINUS, out, at);
+  }
+
+  #writeOdd(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
+    const encoded = this.#encoder.encode(bytes.toString('latin1', start, end));
+    if (encoded === null) return -1;
+    this.rounded = encoded.rounded;
+    out[at] = 2 * encoded.bytes.length;
+    out.set(encoded.bytes, at + 1);
+    return at + 1 + encoded.bytes.length;
+  }
+
+  // What is there × factor + addend. The factor is at most 10^7, so that no product reaches 2^53.
+  #append(factor: number, addend: number): void {
+    const limbs = this.#limbs;
+    let carry = addend;
+    for (let k = 0; k < this.#used; k++) {
+      const sum = (limbs[k] as number) * factor + carry;
+      carry = Math.floor(sum / BASE);
+      limbs[k] = sum - carry * BASE;
+    }
+    if (carry > 0) limbs[this.#used++] = carry;
+  }
+
+  #writeLimbs(negative: boolean, out: Uint8Array, at: number): number {
+    const limbs = this.#limbs;
+    let top = LIMBS - 1;
+    while (top >= 0 && limbs[top] === 0) top -= 1;
+    let flip = 0;
+    if (negative && top >= 0) {
+      // In two's complement -m is the complement of m - 1.
+      flip = -1;
+      let k = 0;
+      while (limbs[k] === 0) limbs[k++] = BASE - 1;
+      limbs[k] = (limbs[k] as number) - 1;
+      if (k === top && limbs[k] === 0) top -= 1;
+    }
+    const highest = top < 0 ? 0 : (limbs[top] as number);
+    // As many bytes of the highest limb as leave room for the sign bit.
+    const bytes = (40 - Math.clz32(highest)) >> 3;
+    let o = at;
+    out[o++] = 2 * (bytes + Math.max(0, 3 * top));
+    for (let bits = 8 * bytes - 8; bits >= 0; bits -= 8) out[o++] = (highest ^ flip) >> bits;
+    for (let k = top - 1; k >= 0; k--) {
+      const limb = (limbs[k] as number) ^ flip;
+      out[o++] = limb >> 16;
+      out[o++] = limb >> 8;
+      out[o++] = limb;
+    }
+    return o;
+  }
+}
+
+/** The exponent whose sign or first digit stands at `start`; NaN for a long one. */
+function shortExponent(bytes: Buffer, start: number, end: number): number {
+  if (end - start > LONGEST_EXPONENT) return Number.NaN;
+  return Number(bytes.toString('latin1', start, end));
+}

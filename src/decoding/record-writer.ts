@@ -1,0 +1,292 @@
+// Writes the Avro bytes of a row that `RowReader` has noted on its tape: walks the schema's fields in Avro's order, and
+// copies or converts the value of each from its JSON text. No value becomes a JavaScript value on the way, but for what
+// is odd: strings with escapes, instants with an offset, members that the schema does not know.
+//
+// The bytes go into a *slab*, a large buffer; what is handed out are views of it. Before a record is begun there is room
+// for the most that it can become, so that no single write looks whether it fits.
+//
+// A value of the wrong type makes the nearest field that may be null give way (`keepInExtras`), or the whole record.
+// Functions say so by -1 in place of a position. The same says that the record is to be written once more, with #again.
+import { BYTES } from '../avro/json-bytes.ts';
+import type { AssumedZone } from '../avro/time-zone.ts';
+import { derivedNote } from './derived-fields.ts';
+import { Extras } from './extras.ts';
+import { INEXACT, LeafWriter } from './leaf-writer.ts';
+import { Mismatches } from './mismatches.ts';
+import { writeVarint } from './number-writer.ts';
+import {
+  DERIVED,
+  type DerivedPlan,
+  KIND,
+  NOTES,
+  NULLABLE,
+  type Plan,
+  type RecordPlan,
+  WRITTEN_NULLABLE,
+} from './plan.ts';
+import { ELEMENT_NOTE, type RowReader } from './row-reader.ts';
+import { Slab } from './slab.ts';
+
+const { OPEN_BRACE, OPEN_BRACKET } = BYTES;
+const SMALL_N = 0x6e;
+const KIND_BITS = NULLABLE - 1;
+/** In the union of null and something else: null, or the other. */
+const IS_NULL = 0;
+const IS_OTHER = 2;
+const NOTHING = new Uint8Array(0);
+/** The most bytes that the lengths of an extra and the counts around all of them take. */
+const EXTRA_LENGTHS = 20;
+
+export interface WriterOptions {
+  readonly reader: RowReader;
+  readonly schemaId: number;
+  /** Whether a field of the wrong type becomes null, and is kept in extras. */
+  readonly keepMismatches: boolean;
+  /** The zone of instants without one; null: they are of the wrong type. */
+  readonly zone?: AssumedZone | null;
+  readonly slabBytes: number;
+}
+
+export class RecordWriter {
+  /** What was found in the last record and has no field; counts of it. */
+  readonly extras: Extras;
+  /** Why it could not be written, and where. */
+  readonly mismatches: Mismatches;
+  /** The bytes of the fields that are given, by their name, with the index of their union. */
+  readonly given = new Map<string, Uint8Array>();
+  /** What stands beside the record and is kept with it: pointers and texts. */
+  beside: readonly (readonly [string, string])[] = [];
+  readonly #reader: RowReader;
+  readonly #schemaId: number;
+  readonly #slab: Slab;
+  readonly #leaves: LeafWriter;
+  // The most bytes that the record can become without its extras, and room for extras that turned out to be long.
+  #most = 0;
+  #reserve = 0;
+
+  constructor({ reader, schemaId, keepMismatches, zone = null, slabBytes }: WriterOptions) {
+    this.#reader = reader;
+    this.#schemaId = schemaId;
+    this.#slab = new Slab(slabBytes);
+    this.#leaves = new LeafWriter(reader.json, this.#slab, zone);
+    this.extras = new Extras(reader);
+    this.mismatches = new Mismatches({ reader, extras: this.extras, keepMismatches, zone });
+  }
+
+  /**
+   * The record of the value at a note, in Confluent's wire format, with `tail` behind its fields; null where it does not
+   * map. `rowBytes`: how many bytes of JSON it comes from.
+   */
+  write(plan: Plan, note: number, rowBytes: number, tail: Uint8Array = NOTHING): Buffer | null {
+    this.extras.clear();
+    this.#reserve = 0;
+    // Each note takes two integers, and gives a byte at least. No leaf becomes longer than four times its text and key,
+    // not even a 1 that becomes 10^18.
+    this.#most = tail.length + (this.#reader.top >> 1) + 4 * rowBytes;
+    for (const bytes of this.given.values()) this.#most += bytes.length;
+    for (;;) {
+      const at = this.#slab.makeRoom(this.#most + this.#reserve);
+      this.mismatches.again = false;
+      this.extras.restart();
+      const end = this.#writeTop(plan, note, at);
+      if (this.mismatches.again) continue;
+      return end < 0 ? null : this.#slab.take(end, this.#schemaId, tail);
+    }
+  }
+
+  #writeTop(plan: Plan, note: number, at: number): number {
+    const { tape } = this.#reader;
+    const { bytes } = this.#reader.json;
+    const start = Math.abs(tape[note] as number);
+    if (plan.record === null || bytes[start] !== OPEN_BRACE) return this.mismatches.value(plan, note, -1);
+    return this.#writeWhole(plan.record, tape[note + 1] as number, at, 0);
+  }
+
+  #writeWhole(record: RecordPlan, frame: number, at: number, depth: number): number {
+    if (!record.isWhole) return this.#writeFields(record, frame, at, depth, 0);
+    const extras = this.extras;
+    const outer = extras.base;
+    extras.base = depth;
+    const end = this.#writeFields(record, frame, at, depth, depth === 0 ? 0 : extras.count);
+    extras.base = outer;
+    return end;
+  }
+
+  // `found`: how many extras are those of records around this one.
+  #writeFields(record: RecordPlan, frame: number, at: number, depth: number, found: number): number {
+    const { kinds, sources, members } = record;
+    const { tape } = this.#reader;
+    const { bytes } = this.#reader.json;
+    const { out } = this.#slab;
+    if (record.envelopes.length > 0 && !this.mismatches.checkEnvelopes(record, frame, depth)) return -1;
+    let o = at;
+    for (let k = 0; k < kinds.length; k++) {
+      const kind = kinds[k] as number;
+      const source = sources[k] as number;
+      if ((kind & KIND_BITS) >= DERIVED) {
+        o = this.#writeDerived(record, frame, o, depth, kind, source, found);
+        if (o < 0) return -1;
+        continue;
+      }
+      const note = frame + NOTES + 2 * source;
+      let start = tape[note] as number;
+      if (start < 0) start = -start;
+      if (bytes[start] === SMALL_N) {
+        if ((kind & NULLABLE) === 0) return this.mismatches.member(record, source, note, depth);
+        out[o++] = IS_NULL;
+        continue;
+      }
+      const before = o;
+      if ((kind & WRITTEN_NULLABLE) !== 0) out[o++] = IS_OTHER;
+      const end = tape[note + 1] as number;
+      if ((kind & KIND_BITS) >= KIND.RECORD) o = this.#writeContainer(members[source] as Plan, start, end, o, depth);
+      else {
+        o = this.#leaves.write(kind & KIND_BITS, start, end, o);
+        if (this.#leaves.inexact !== INEXACT.NO) this.#keepInexact(members[source] as Plan, start, end, depth);
+      }
+      if (o >= 0) continue;
+      if (!this.mismatches.giveWay(record, source, note, depth)) return -1;
+      out[before] = IS_NULL;
+      o = before + 1;
+    }
+    if (!record.isWhole && tape[frame + 1] !== 0) this.extras.keepUnknown(record, frame, depth);
+    return o;
+  }
+
+  #keepInexact(plan: Plan, start: number, end: number, depth: number): void {
+    if (this.#leaves.inexact === INEXACT.ROUNDED) this.extras.roundedNumbers += 1;
+    else this.extras.driftFields += 1;
+    this.#leaves.inexact = INEXACT.NO;
+    this.extras.path[depth] = plan.name;
+    this.extras.keep(depth, start, Math.abs(end));
+  }
+
+  // ---- objects and lists
+
+  #writeContainer(plan: Plan, start: number, frame: number, at: number, depth: number): number {
+    const extras = this.extras;
+    const c = this.#reader.json.bytes[start];
+    if (c !== (plan.kind === KIND.RECORD ? OPEN_BRACE : OPEN_BRACKET)) return -1;
+    const { count } = extras;
+    const { driftFields, roundedNumbers } = extras;
+    extras.path[depth] = plan.name;
+    const end =
+      plan.record === null
+        ? this.#writeList(plan.item as Plan, frame, at, depth + 1)
+        : this.#writeWhole(plan.record, frame, at, depth + 1);
+    if (end < 0 && plan.nullable && !this.mismatches.again) {
+      // The text that is kept holds everything below, so what was found there is forgotten.
+      extras.truncate(count);
+      extras.driftFields = driftFields;
+      extras.roundedNumbers = roundedNumbers;
+    }
+    return end;
+  }
+
+  #writeList(item: Plan, frame: number, at: number, depth: number): number {
+    const { tape } = this.#reader;
+    const { bytes } = this.#reader.json;
+    const count = tape[frame + 1] as number;
+    const { path } = this.extras;
+    let o = at;
+    if (count > 0) o = writeVarint(count, this.#slab.out, o);
+    let element = tape[frame + 2] as number;
+    for (let k = 0; k < count; k++, element = tape[element] as number) {
+      const note = element + ELEMENT_NOTE;
+      path[depth] = k;
+      if (item.record === null || bytes[tape[note] as number] !== OPEN_BRACE)
+        return this.mismatches.value(item, note, depth);
+      o = this.#writeWhole(item.record, tape[note + 1] as number, o, depth + 1);
+      if (o < 0) return -1;
+    }
+    this.#slab.out[o] = 0;
+    return o + 1;
+  }
+
+  // ---- fields that take their value from elsewhere
+
+  #writeDerived(
+    record: RecordPlan,
+    frame: number,
+    at: number,
+    depth: number,
+    kind: number,
+    place: number,
+    found: number,
+  ): number {
+    const field = record.derived[place] as DerivedPlan;
+    if (kind === KIND.EXTRAS) return this.#writeExtras(record, frame, at, depth, found);
+    if (kind === KIND.TAKEN) return this.#writeTaken(record, field, frame, at, depth);
+    if (kind === KIND.FIRST_OF) return this.#writeCopy(field, derivedNote(this.#reader, field, frame), at);
+    const bytes = this.given.get(field.name);
+    if (bytes === undefined) throw new Error(`The field ${field.name} was not given.`);
+    this.#slab.out.set(bytes, at);
+    return at + bytes.length;
+  }
+
+  // From an object around fields of the record, which is looked at here; or from another field, which is looked at there.
+  #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
+    const note = derivedNote(this.#reader, field, frame);
+    const { plan } = field;
+    if (plan === null || !record.envelopes.includes(field.within)) return this.#writeCopy(field, note, at);
+    const end = this.#writeOptional(field, note, at);
+    const { json, tape } = this.#reader;
+    const start = Math.abs(tape[note] as number);
+    this.extras.path[depth] = (record.members[field.within] as Plan).name;
+    if (this.#leaves.inexact !== INEXACT.NO) this.#keepInexact(plan, start, tape[note + 1] as number, depth + 1);
+    if (end >= 0 || json.bytes[start] === SMALL_N) return end;
+    const envelope = (record.members[field.within] as Plan).record as RecordPlan;
+    if (!this.mismatches.giveWay(envelope, field.slot, note, depth + 1)) return -1;
+    this.#slab.out[at] = IS_NULL;
+    return at + 1;
+  }
+
+  #writeCopy(field: DerivedPlan, note: number, at: number): number {
+    const end = this.#writeOptional(field, note, at);
+    this.#leaves.inexact = INEXACT.NO;
+    return end;
+  }
+
+  #writeOptional({ nullable, plan }: DerivedPlan, note: number, at: number): number {
+    const { json, tape } = this.#reader;
+    const { out } = this.#slab;
+    const start = note === 0 ? 0 : Math.abs(tape[note] as number);
+    const isNull = json.bytes[start] === SMALL_N;
+    let o = at;
+    if (nullable) out[o++] = isNull ? IS_NULL : IS_OTHER;
+    return isNull ? o : this.#leaves.write(plan?.kind ?? KIND.STRING, start, tape[note + 1] as number, o);
+  }
+
+  #writeExtras(record: RecordPlan, frame: number, at: number, depth: number, found: number): number {
+    const { tape } = this.#reader;
+    const extras = this.extras;
+    const { out } = this.#slab;
+    if (tape[frame + 1] !== 0) this.extras.keepUnknown(record, frame, depth);
+    for (const slot of record.envelopes) {
+      const note = frame + NOTES + 2 * slot;
+      const { record: inner, name } = record.members[slot] as Plan;
+      const isThere = inner !== null && this.#reader.json.bytes[Math.abs(tape[note] as number)] === OPEN_BRACE;
+      extras.path[depth] = name;
+      if (isThere) this.extras.keepUnknown(inner, tape[note + 1] as number, depth + 1);
+    }
+    if (depth === 0) for (const [pointer, text] of this.beside) extras.add(pointer, text);
+    if (extras.count === found) {
+      out[at] = IS_NULL;
+      return at + 1;
+    }
+    const sorted = extras.takeSorted(found);
+    let bytes = EXTRA_LENGTHS;
+    for (const [pointer, text] of sorted) bytes += EXTRA_LENGTHS + Buffer.byteLength(pointer) + Buffer.byteLength(text);
+    // What follows still needs its room.
+    if (at + bytes + this.#most > out.length) {
+      this.#reserve = at - this.#slab.used + bytes + this.#most;
+      this.mismatches.again = true;
+      return -1;
+    }
+    out[at] = IS_OTHER;
+    let o = writeVarint(sorted.length, out, at + 1);
+    for (const [pointer, text] of sorted) o = this.#leaves.writeText(text, this.#leaves.writeText(pointer, o));
+    out[o] = 0;
+    return o + 1;
+  }
+}

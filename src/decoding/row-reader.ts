@@ -1,0 +1,264 @@
+// Reads one row and notes where everything stands in it; makes no strings and no objects.
+//
+// Where the schema knows an object, a *frame* on the tape (one array of integers, used again for each row) takes the place
+// of a JavaScript object:
+//
+//   note                 two integers: where a value starts, and where it ends; its frame, where it has one
+//   frame of an object   where the object ends; its first unknown member, or 0; a note for each member of the plan
+//   frame of a list      where the list ends; how many elements it has; its first element
+//   element of a list    the next element; a note
+//   unknown member       the next one; start and end of its key; a note
+//
+// A start is negative under a key with a capital first letter, and 0 where there is no value: no value stands at 0. The
+// end of a string with escapes is negative. A duplicate key overwrites a note, so that the last one wins by itself.
+//
+// Keys are not looked up: the key that followed last time is compared as words of four bytes, and is nearly always right.
+import { BYTES } from '../avro/json-bytes.ts';
+import { DEEPEST_NESTING, JsonScanner } from './json-scanner.ts';
+import { readLong } from './number-writer.ts';
+import { IGNORED, type Key, KIND, NOTES, type Plan } from './plan.ts';
+import { hashBytes } from './seen-keys.ts';
+
+const FIRST_TAPE = 1 << 12;
+/** A tape that one huge row has made longer is not kept. */
+const LONGEST_KEPT_TAPE = 1 << 18;
+
+const { QUOTE, COMMA, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
+const SMALL_N = 0x6e;
+/** Where the note is in an element of a list, and in an unknown member. */
+export const ELEMENT_NOTE = 1;
+export const UNKNOWN_NOTE = 3;
+
+export class RowReader {
+  readonly json: JsonScanner;
+  tape = new Int32Array(FIRST_TAPE);
+  #top = 0;
+
+  constructor(bufferBytes: number) {
+    this.json = new JsonScanner(bufferBytes);
+  }
+
+  /** How many integers of the tape are in use. */
+  get top(): number {
+    return this.#top;
+  }
+
+  /** Forgets all input. */
+  reset(bufferBytes: number): void {
+    this.json.reset(bufferBytes);
+    if (this.tape.length > LONGEST_KEPT_TAPE) this.tape = new Int32Array(FIRST_TAPE);
+  }
+
+  /** Reads one value that has so many objects and arrays around it; its note is at 0 of the tape. */
+  readRow(plan: Plan, start: number, depth: number): number {
+    this.#top = 0;
+    this.json.forgetKeys();
+    this.#alloc(2);
+    return this.#value(plan, start, 0, depth, false);
+  }
+
+  /** Where the value of a note ends; `plan`: what it was read with, null for an unknown member. */
+  endOf(plan: Plan | null, note: number): number {
+    const { tape } = this;
+    const c = this.json.bytes[Math.abs(tape[note] as number)];
+    const end = tape[note + 1] as number;
+    const hasFrame =
+      (plan?.kind === KIND.RECORD && c === OPEN_BRACE) || (plan?.kind === KIND.LIST && c === OPEN_BRACKET);
+    return hasFrame ? (tape[end] as number) : Math.abs(end);
+  }
+
+  /** Where a member of an object is noted; 0 where there is no object. */
+  memberNote(plan: Plan, note: number, name: string): number {
+    const slot = plan.record?.members.findIndex((member) => member.name === name) ?? -1;
+    if (slot < 0) throw new Error(`The plan has no member ${name}.`);
+    const isObject = this.json.bytes[Math.abs(this.tape[note] as number)] === OPEN_BRACE;
+    return isObject ? (this.tape[note + 1] as number) + NOTES + 2 * slot : 0;
+  }
+
+  /** The integer that a member of an object is; null where it is none. */
+  longOf(plan: Plan, note: number, name: string): bigint | null {
+    const own = this.memberNote(plan, note, name);
+    if (own === 0) return null;
+    return readLong(this.json.bytes, Math.abs(this.tape[own] as number), Math.abs(this.tape[own + 1] as number));
+  }
+
+  #value(plan: Plan, start: number, note: number, depth: number, capitalised: boolean): number {
+    const { json } = this;
+    const { bytes } = json;
+    this.tape[note] = capitalised ? -start : start;
+    const c = bytes[start];
+    if (c === QUOTE) {
+      const end = json.string(start + 1);
+      this.tape[note + 1] = end;
+      return end < 0 ? -end : end;
+    }
+    if (c === OPEN_BRACE && plan.kind === KIND.RECORD) return this.#object(plan, start, note, depth + 1);
+    if (c === OPEN_BRACKET && plan.kind === KIND.LIST) return this.#list(plan, start, note, depth + 1);
+    const end = json.skip(start, depth);
+    this.tape[note + 1] = end;
+    return end;
+  }
+
+  #object(plan: Plan, start: number, note: number, depth: number): number {
+    const record = plan.record;
+    if (record === null) throw new Error('A plan of a record without its members.');
+    const { json } = this;
+    const { bytes } = json;
+    if (depth > DEEPEST_NESTING) json.tooDeep(start);
+    const frame = this.#alloc(record.frameSize);
+    this.tape[note + 1] = frame;
+    let last = record.start;
+    let hasBoth = false;
+    let i = json.space(start + 1);
+    for (let first = true; bytes[i] !== CLOSE_BRACE; first = false) {
+      if (!first) {
+        if (bytes[i] !== COMMA) json.fail(i, 'a comma or the end of the object');
+        i = json.space(i + 1);
+      }
+      const keyStart = i;
+      if (bytes[i] !== QUOTE) json.fail(i, 'a key in quotes');
+      let key: Key | undefined = last.next;
+      if (this.#matches(key, i + 1)) i = json.space(i + 1 + key.length);
+      else {
+        const keyEnd = json.string(i + 1);
+        i = json.colon(keyEnd < 0 ? -keyEnd : keyEnd);
+        key = record.keys.get(json.text(keyStart, keyEnd));
+        if (key === undefined) {
+          i = json.space(this.#value(IGNORED, i, this.#unknown(frame, keyStart, keyEnd), depth, false));
+          continue;
+        }
+        last.next = key;
+      }
+      last = key;
+      const own = frame + NOTES + 2 * key.slot;
+      let place = own;
+      if (this.tape[own] !== 0) {
+        place = this.#placeOfSecond(key, frame, own);
+        hasBoth = hasBoth || place !== own || key.capitalised === false;
+      }
+      i = json.space(this.#value(key.plan, i, place, depth, key.capitalised));
+    }
+    this.tape[frame] = i + 1;
+    if (hasBoth) this.#settleSpellings(frame);
+    return i + 1;
+  }
+
+  #list(plan: Plan, start: number, note: number, depth: number): number {
+    const item = plan.item;
+    if (item === null) throw new Error('A plan of a list without its elements.');
+    const { json } = this;
+    const { bytes } = json;
+    if (depth > DEEPEST_NESTING) json.tooDeep(start);
+    const frame = this.#alloc(3);
+    this.tape[note + 1] = frame;
+    let link = frame + 2;
+    let count = 0;
+    let i = json.space(start + 1);
+    while (bytes[i] !== CLOSE_BRACKET) {
+      if (count > 0) {
+        if (bytes[i] !== COMMA) json.fail(i, 'a comma or the end of the array');
+        i = json.space(i + 1);
+      }
+      const element = this.#alloc(3);
+      this.tape[link] = element;
+      link = element;
+      count += 1;
+      i = json.space(this.#value(item, i, element + ELEMENT_NOTE, depth, false));
+    }
+    this.tape[frame] = i + 1;
+    this.tape[frame + 1] = count;
+    return i + 1;
+  }
+
+  // A member that has come already: under the same key, which then counts no more, or under its other spelling. Then
+  // the one with the capital letter is among the unknown ones, until the object has ended.
+  #placeOfSecond(key: Key, frame: number, own: number): number {
+    const isSame = (this.tape[own] as number) < 0 === key.capitalised;
+    if (isSame) {
+      this.json.duplicateKeys += 1;
+      return own;
+    }
+    const other = this.#otherSpelling(frame, key.slot);
+    if (key.capitalised) {
+      if (this.tape[other] !== 0) this.json.duplicateKeys += 1;
+      return other;
+    }
+    this.tape[other] = this.tape[own] as number;
+    this.tape[other + 1] = this.tape[own + 1] as number;
+    return own;
+  }
+
+  // The note of a member's capitalised spelling among the unknown ones: its key has no start, but its slot below zero.
+  #otherSpelling(frame: number, slot: number): number {
+    for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
+      if (this.tape[at + 1] === -1 - slot) return at + UNKNOWN_NOTE;
+    }
+    return this.#link(frame, -1 - slot, 0);
+  }
+
+  // Where the exact spelling is null, the other one counts.
+  #settleSpellings(frame: number): void {
+    const { tape } = this;
+    for (let at = tape[frame + 1] as number; at !== 0; at = tape[at] as number) {
+      const slot = -1 - (tape[at + 1] as number);
+      if (slot < 0) continue;
+      const own = frame + NOTES + 2 * slot;
+      if (this.json.bytes[Math.abs(tape[own] as number)] !== SMALL_N) continue;
+      tape[own] = tape[at + UNKNOWN_NOTE] as number;
+      tape[own + 1] = tape[at + UNKNOWN_NOTE + 1] as number;
+      tape[at + UNKNOWN_NOTE] = 0;
+    }
+  }
+
+  // The note for an unknown member; that of an earlier one, where the key came already.
+  #unknown(frame: number, keyStart: number, keyEnd: number): number {
+    const name = keyEnd < 0 ? this.json.text(keyStart, keyEnd) : null;
+    const hash =
+      name === null
+        ? hashBytes(this.json.bytes, keyStart + 1, keyEnd - 1)
+        : hashBytes(Buffer.from(name), 0, Buffer.byteLength(name));
+    if (!this.json.seen.add(frame, hash)) {
+      const wanted = this.json.text(keyStart, keyEnd);
+      for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
+        const start = this.tape[at + 1] as number;
+        if (start < 0 || this.json.text(start, this.tape[at + 2] as number) !== wanted) continue;
+        this.json.duplicateKeys += 1;
+        return at + UNKNOWN_NOTE;
+      }
+    }
+    return this.#link(frame, keyStart, keyEnd);
+  }
+
+  #link(frame: number, keyStart: number, keyEnd: number): number {
+    const at = this.#alloc(UNKNOWN_NOTE + 2);
+    this.tape[at] = this.tape[frame + 1] as number;
+    this.tape[at + 1] = keyStart;
+    this.tape[at + 2] = keyEnd;
+    this.tape[frame + 1] = at;
+    return at + UNKNOWN_NOTE;
+  }
+
+  #matches(key: Key, start: number): boolean {
+    const { words } = key;
+    const { json } = this;
+    const { view } = json;
+    const last = words.length - 1;
+    if (start + key.length > json.end) return false;
+    let i = start;
+    for (let k = 0; k < last; k++, i += 4) if (view.getInt32(i, true) !== words[k]) return false;
+    return (view.getInt32(i, true) & key.mask) === words[last];
+  }
+
+  #alloc(size: number): number {
+    const at = this.#top;
+    this.#top += size;
+    if (this.#top > this.tape.length) {
+      const longer = new Int32Array(2 * this.#top);
+      longer.set(this.tape);
+      this.tape = longer;
+    }
+    const { tape } = this;
+    for (let k = at; k < at + size; k++) tape[k] = 0;
+    return at;
+  }
+}
