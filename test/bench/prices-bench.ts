@@ -1,150 +1,184 @@
 import type { LocalStack } from '../../src/demo/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import {
-  type ConnectorProcess,
-  settingsText,
-  startKillableConnector,
-  startSimulatorProcess,
-} from '../support/connector-process.ts';
+  type BenchConnector,
+  freshPrefix,
+  type ReadyProvider,
+  startBenchConnector,
+  startProvider,
+} from './bench-stack.ts';
 import { processUsage } from './process-usage.ts';
+import { MIB, round } from './rounding.ts';
 
-const MIB = 1024 * 1024;
 const PARTITIONS = 6;
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 600_000;
 const LOOK_EVERY_MS = 50;
 const REFRESHING_MS = 10_000;
 
 export interface PriceFigures {
   readonly instruments: number;
-  /** How long the provider takes for an answer, on top of writing it. */
   readonly delayMs: number;
-  /** The first prices: instruments are read from the topic and priced; from the first request to the last commit. */
+  /** The first prices: instruments are read from the topic and priced, from the first call to the last answer. */
   readonly firstPerSecond: number;
-  /** Of the processor's process from its start, garbage collection and all threads included. */
   readonly firstCpuSecondsPer1000: number;
   readonly firstPeakMiB: number;
   /** Refreshes as fast as they go, by a processor that has its table. */
   readonly refreshedPerSecond: number;
   readonly refreshCpuSecondsPer1000: number;
   readonly itemsPerCall: number;
-  /** From the start of another process to the moment when it prices every partition, its table filled. */
-  readonly restartSeconds: number;
-  readonly memoryAfterRestartMiB: number;
-  readonly peakAfterRestartMiB: number;
 }
 
-interface BatchLine {
-  readonly time: string;
-  readonly items: number;
-  readonly calls: number;
-  readonly inputs: number;
-  readonly askMs: number;
-  readonly commitMs: number;
+export interface RestartFigures {
+  readonly instruments: number;
+  /** From the start of the processor's process to the moment when it prices every partition, its table filled. */
+  readonly processorSeconds: number;
+  readonly processorPeakMiB: number;
+  /** From the start of the sources' process to the first page of the next walk, its census taken. */
+  readonly censusSeconds: number;
+  readonly sourcesPeakMiB: number;
 }
 
-/** Prices all instruments of a topic that is full, then starts the processor again. */
-export async function benchPrices(stack: LocalStack, instruments: number, delayMs: number): Promise<PriceFigures> {
-  const common = { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.NODE_OPTIONS ?? '' };
-  const simulator = startSimulatorProcess(instruments, common);
-  const addresses = JSON.parse(await simulator.line('referenceDataUrl')) as Record<string, string>;
-  const more = `
-marketData: { url: "${addresses.marketDataUrl}", requestsPerSecond: 1000 }
-prices: { kinds: { overview: { refreshInterval: "\${REFRESH:-1d}" } } }`;
-  const env = {
-    ...common,
-    SETTINGS: settingsText({}, more),
-    TOPIC_PREFIX: `bench-${process.pid}-${Math.round(systemClock.wallMs())}`,
-    KAFKA_BROKERS: stack.brokers.join(','),
-    SCHEMA_REGISTRY_URL: stack.registryUrl,
-    REFERENCE_DATA_URL: addresses.referenceDataUrl ?? '',
-    AUTH_TOKEN_URL: addresses.tokenUrl ?? '',
-    CLIENT_ID: addresses.clientId ?? '',
-    CLIENT_SECRET: addresses.clientSecret ?? '',
-  };
-  const started: ConnectorProcess[] = [];
-  const start = (roles: string, more: Readonly<Record<string, string>> = {}) => {
-    const connector = startKillableConnector('stay', { ...env, ...more, ROLES: roles });
+export interface SteadyFigures {
+  readonly instruments: number;
+  readonly refreshSeconds: number;
+  readonly callsPerMinute: number;
+  readonly itemsPerCall: number;
+  readonly cpuSecondsPer1000: number;
+}
+
+/** A topic of instruments, and connectors that price it. */
+async function withInstruments<Figures>(
+  stack: LocalStack,
+  instruments: number,
+  measure: (parts: {
+    provider: ReadyProvider;
+    processor: (refresh: string) => BenchConnector;
+    sources: () => BenchConnector;
+  }) => Promise<Figures>,
+): Promise<Figures> {
+  const provider = await startProvider(instruments);
+  const prefix = freshPrefix();
+  const started: BenchConnector[] = [];
+  const start = (roles: string, refresh = '1d') => {
+    const more = `
+marketData: { url: "${provider.url}", requestsPerSecond: 1000 }
+prices: { kinds: { overview: { refreshInterval: ${refresh} } } }`;
+    const connector = startBenchConnector(stack, provider, { prefix, roles, more });
     started.push(connector);
     return connector;
   };
   try {
-    const sources = start('sources');
-    await sources.line('walk completed');
-    await stopped(sources);
-    if (delayMs > 0) await injectDelay(new URL('/_simulator/faults', addresses.referenceDataUrl), delayMs);
+    const walk = start('sources');
+    await walk.process.line('walk completed');
+    await walk.stop();
+    return await measure({
+      provider,
+      processor: (refresh) => start('processor', refresh),
+      sources: () => start('sources'),
+    });
+  } finally {
+    for (const { kill, process } of started) if (process.child.exitCode === null) await kill();
+    await provider.stop();
+  }
+}
 
-    const first = start('processor');
-    await until(() => batches(first).reduce((sum, { inputs }) => sum + inputs, 0) >= instruments);
-    const usage = processUsage(first.child.pid ?? 0);
-    const lines = batches(first);
-    const startMs = Math.min(...lines.map(({ time, askMs, commitMs }) => Date.parse(time) - askMs - commitMs));
-    const seconds = (Math.max(...lines.map(({ time }) => Date.parse(time))) - startMs) / 1_000;
-    await stopped(first);
-
-    const restartedMs = systemClock.monotonicMs();
-    const second = start('processor');
-    await until(() => second.lines.filter((line) => line.includes('"partition assigned"')).length >= PARTITIONS);
-    const restartSeconds = (systemClock.monotonicMs() - restartedMs) / 1_000;
-    const again = processUsage(second.child.pid ?? 0);
-    await stopped(second);
-
-    // Always due; the lines of refreshes are told at debug only.
-    const third = start('processor', { REFRESH: '1s', LOG_LEVEL: 'debug' });
-    await until(() => batches(third).length >= PARTITIONS);
-    const [usedBefore, linesBefore] = [processUsage(third.child.pid ?? 0), batches(third).length];
+export function benchPrices(stack: LocalStack, instruments: number, delayMs: number): Promise<PriceFigures> {
+  return withInstruments(stack, instruments, async ({ provider, processor }) => {
+    await provider.order({ delayMs });
+    const first = processor('1d');
+    await until(async () => (await counts(provider)).items > 0);
     const beganMs = systemClock.monotonicMs();
+    await until(async () => (await counts(provider)).items >= instruments);
+    const seconds = (systemClock.monotonicMs() - beganMs) / 1_000;
+    const usage = processUsage(first.pid);
+    await first.stop();
+
+    // Always more than is done.
+    const second = processor('1s');
+    const before = await counts(provider);
+    await until(async () => (await counts(provider)).items > before.items + PARTITIONS * 500);
+    const [from, cpuFrom, fromMs] = [
+      await counts(provider),
+      processUsage(second.pid).cpuSeconds,
+      systemClock.monotonicMs(),
+    ];
     await systemClock.sleep(REFRESHING_MS);
-    const refreshSeconds = (systemClock.monotonicMs() - beganMs) / 1_000;
-    const refreshCpuSeconds = processUsage(third.child.pid ?? 0).cpuSeconds - usedBefore.cpuSeconds;
-    const refreshes = batches(third).slice(linesBefore);
-    const sum = (of: 'items' | 'calls') => refreshes.reduce((total, line) => total + line[of], 0);
-    await stopped(third);
+    const [to, cpuTo, toMs] = [await counts(provider), processUsage(second.pid).cpuSeconds, systemClock.monotonicMs()];
+    await second.stop();
+    const items = to.items - from.items;
     return {
       instruments,
       delayMs,
       firstPerSecond: Math.round(instruments / seconds),
       firstCpuSecondsPer1000: round((usage.cpuSeconds * 1_000) / instruments),
       firstPeakMiB: Math.round(usage.peakMemoryBytes / MIB),
-      refreshedPerSecond: Math.round(sum('items') / refreshSeconds),
-      refreshCpuSecondsPer1000: round((refreshCpuSeconds * 1_000) / sum('items')),
-      itemsPerCall: Math.round(sum('items') / sum('calls')),
-      restartSeconds: round(restartSeconds),
-      memoryAfterRestartMiB: Math.round(again.memoryBytes / MIB),
-      peakAfterRestartMiB: Math.round(again.peakMemoryBytes / MIB),
+      refreshedPerSecond: Math.round((items * 1_000) / (toMs - fromMs)),
+      refreshCpuSecondsPer1000: round(((cpuTo - cpuFrom) * 1_000) / items),
+      itemsPerCall: Math.round(items / (to.calls - from.calls)),
     };
-  } finally {
-    for (const { child } of [...started, simulator]) if (child.exitCode === null) child.kill('SIGKILL');
-    await Promise.all([...started, simulator].map(({ ended }) => ended));
-  }
-}
-
-async function injectDelay(url: URL, ms: number): Promise<void> {
-  const rule = { match: 'bulk', count: 0, fault: { kind: 'delay', ms } };
-  await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(rule),
   });
 }
 
-/** The batches that answered records of instruments. */
-function batches({ lines }: ConnectorProcess): BatchLine[] {
-  return lines.filter((line) => line.includes('"batch priced"')).map((line) => JSON.parse(line) as BatchLine);
+export function benchRestart(stack: LocalStack, instruments: number): Promise<RestartFigures> {
+  return withInstruments(stack, instruments, async ({ processor, sources }) => {
+    const startedMs = systemClock.monotonicMs();
+    const restarted = processor('1d');
+    const assigned = () => restarted.process.lines.filter((line) => line.includes('"partition assigned"')).length;
+    await until(async () => assigned() >= PARTITIONS);
+    const processorSeconds = (systemClock.monotonicMs() - startedMs) / 1_000;
+    const processorPeak = processUsage(restarted.pid).peakMemoryBytes;
+    await restarted.kill();
+    return {
+      instruments,
+      processorSeconds: round(processorSeconds),
+      processorPeakMiB: Math.round(processorPeak / MIB),
+      ...(await restartOfSources(sources)),
+    };
+  });
 }
 
-async function stopped({ child, ended }: ConnectorProcess): Promise<void> {
-  child.kill('SIGTERM');
-  await ended;
+async function restartOfSources(start: () => BenchConnector) {
+  const startedMs = systemClock.monotonicMs();
+  const sources = start();
+  await sources.process.line('source running').catch(() => {});
+  const censusSeconds = round((systemClock.monotonicMs() - startedMs) / 1_000);
+  const { peakMemoryBytes } = processUsage(sources.pid);
+  await sources.kill();
+  return { censusSeconds, sourcesPeakMiB: Math.round(peakMemoryBytes / MIB) };
 }
 
-async function until(holds: () => boolean): Promise<void> {
+/** Steady operation: nothing changes, and each instrument is refreshed once in an interval. */
+export function benchSteady(stack: LocalStack, instruments: number, refreshSeconds: number): Promise<SteadyFigures> {
+  return withInstruments(stack, instruments, async ({ provider, processor }) => {
+    const running = processor(`${refreshSeconds}s`);
+    await until(async () => (await counts(provider)).items >= instruments);
+    // The first interval still carries the first prices.
+    await systemClock.sleep(refreshSeconds * 1_000);
+    const [from, cpuFrom] = [await counts(provider), processUsage(running.pid).cpuSeconds];
+    await systemClock.sleep(refreshSeconds * 1_000);
+    const [to, cpuTo] = [await counts(provider), processUsage(running.pid).cpuSeconds];
+    await running.stop();
+    const calls = to.calls - from.calls;
+    const items = to.items - from.items;
+    return {
+      instruments,
+      refreshSeconds,
+      callsPerMinute: round((calls * 60) / refreshSeconds),
+      itemsPerCall: Math.round(items / calls),
+      cpuSecondsPer1000: round(((cpuTo - cpuFrom) * 1_000) / items),
+    };
+  });
+}
+
+async function counts(provider: ReadyProvider): Promise<{ readonly calls: number; readonly items: number }> {
+  const { bulkCalls = 0, bulkItems = 0 } = await provider.order({});
+  return { calls: bulkCalls, items: bulkItems };
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
   const deadlineMs = systemClock.monotonicMs() + PATIENCE_MS;
-  while (!holds()) {
+  while (!(await holds())) {
     if (systemClock.monotonicMs() > deadlineMs) throw new Error(`It took longer than ${PATIENCE_MS} ms.`);
     await systemClock.sleep(LOOK_EVERY_MS);
   }
-}
-
-function round(value: number): number {
-  return Math.round(value * 1_000) / 1_000;
 }

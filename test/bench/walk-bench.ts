@@ -1,64 +1,83 @@
 import type { LocalStack } from '../../src/demo/stack-context.ts';
-import { startBenchProcesses } from './bench-stack.ts';
+import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
+import { measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';
-
-const MIB = 1024 * 1024;
+import { MIB, round } from './rounding.ts';
 
 export interface WalkFigures {
   readonly instruments: number;
+  readonly delayMs: number;
+  readonly compression: string;
   /** From the first page's request to the last page's commit. */
-  readonly seconds: number;
   readonly instrumentsPerSecond: number;
-  readonly jsonMegabytesPerSecond: number;
+  /** What the provider's latency alone allows: one page after the other, each known only from the one before. */
+  readonly ofLatencyPercent: number | null;
   /** Of the connector's process, garbage collection and all threads included. */
   readonly cpuSecondsPer1000: number;
-  readonly idleMemoryMiB: number;
+  /** The same divided by the CPU of `JSON.parse(body.toString())` of the same pages, measured just after. */
+  readonly timesParse: number;
+  readonly timesFloors: number;
   readonly peakMemoryMiB: number;
-  readonly peakAboveIdleMiB: number;
+  readonly idleMemoryMiB: number;
+  readonly loopDelayP99Ms: number;
+  readonly floors: { readonly fetch: number; readonly parse: number; readonly produce: number };
 }
 
 interface PageLine {
   readonly time: string;
   readonly fetchMs: number;
   readonly commitMs: number;
-  readonly jsonBytes: number;
 }
 
-/** One walk by a fresh connector over a fresh provider. Idle is after the start, before the first page. */
-export async function benchWalk(stack: LocalStack, instruments: number): Promise<WalkFigures> {
-  const processes = await startBenchProcesses(stack, instruments);
-  try {
-    const { connector } = processes;
-    const pid = connector.child.pid ?? 0;
-    await connector.line('walk started');
-    const idle = processUsage(pid);
-    const completed = JSON.parse(await connector.line('walk completed')) as { rows: number };
-    const busy = processUsage(pid);
-    if (completed.rows !== instruments) throw new Error(`The walk had ${completed.rows} rows, not ${instruments}.`);
+const PAGE_ROWS = 1_000;
 
-    const pages = connector.lines
-      .filter((line) => line.includes('"page committed"'))
-      .map((line) => JSON.parse(line) as PageLine);
-    const [first, last] = [pages[0], pages.at(-1)];
-    if (!first || !last) throw new Error('No page was committed.');
-    const startedMs = Date.parse(first.time) - first.fetchMs - first.commitMs;
-    const seconds = (Date.parse(last.time) - startedMs) / 1_000;
-    const jsonBytes = pages.reduce((sum, page) => sum + page.jsonBytes, 0);
+/** One walk by a fresh connector over a fresh provider. Idle is after the start, before the first page. */
+export async function benchWalk(
+  stack: LocalStack,
+  instruments: number,
+  delayMs: number,
+  compression: string,
+): Promise<WalkFigures> {
+  const provider = await startProvider(instruments);
+  try {
+    await provider.order({ delayMs });
+    const prefix = freshPrefix();
+    const connector = startBenchConnector(stack, provider, { prefix, kafka: `, compression: ${compression}` });
+    await connector.process.line('walk started');
+    const idle = processUsage(connector.pid);
+    await connector.loopDelayP99Ms();
+    const completed = JSON.parse(await connector.process.line('walk completed')) as { rows: number };
+    const busy = processUsage(connector.pid);
+    const loopDelayP99Ms = await connector.loopDelayP99Ms();
+    if (completed.rows !== instruments) throw new Error(`The walk had ${completed.rows} rows, not ${instruments}.`);
+    const perSecond = instruments / secondsOf(connector.process.lines);
+    await connector.stop();
+
+    const floors = await measureFloors(stack, provider);
+    const cpuSecondsPer1000 = ((busy.cpuSeconds - idle.cpuSeconds) * 1_000) / instruments;
     return {
       instruments,
-      seconds: round(seconds),
-      instrumentsPerSecond: Math.round(instruments / seconds),
-      jsonMegabytesPerSecond: round(jsonBytes / 1e6 / seconds),
-      cpuSecondsPer1000: round(((busy.cpuSeconds - idle.cpuSeconds) * 1_000) / instruments),
-      idleMemoryMiB: Math.round(idle.memoryBytes / MIB),
+      delayMs,
+      compression,
+      instrumentsPerSecond: Math.round(perSecond),
+      ofLatencyPercent: delayMs === 0 ? null : Math.round((perSecond / (PAGE_ROWS / (delayMs / 1_000))) * 100),
+      cpuSecondsPer1000: round(cpuSecondsPer1000),
+      timesParse: round(cpuSecondsPer1000 / floors.parse),
+      timesFloors: round(cpuSecondsPer1000 / (floors.fetch + floors.parse + floors.produce)),
       peakMemoryMiB: Math.round(busy.peakMemoryBytes / MIB),
-      peakAboveIdleMiB: Math.round((busy.peakMemoryBytes - idle.memoryBytes) / MIB),
+      idleMemoryMiB: Math.round(idle.memoryBytes / MIB),
+      loopDelayP99Ms,
+      floors,
     };
   } finally {
-    await processes.stop();
+    await provider.stop();
   }
 }
 
-function round(value: number): number {
-  return Math.round(value * 1_000) / 1_000;
+function secondsOf(lines: readonly string[]): number {
+  const pages = lines.filter((line) => line.includes('"page committed"')).map((line) => JSON.parse(line) as PageLine);
+  const [first, last] = [pages[0], pages.at(-1)];
+  if (!first || !last) throw new Error('No page was committed.');
+  const startedMs = Date.parse(first.time) - first.fetchMs - first.commitMs;
+  return (Date.parse(last.time) - startedMs) / 1_000;
 }

@@ -4,7 +4,6 @@ import { createInterface } from 'node:readline';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { TestStack } from './stack.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const KILLABLE = new URL('./killable-connector.ts', import.meta.url).pathname;
 /** Those of `npm start`. A small young generation collects a page's objects early: less memory for a little more work. */
 export const NODE_FLAGS = ['--max-semi-space-size=6'];
@@ -81,11 +80,6 @@ export function startProcess(
   env: Readonly<Record<string, string>>,
 ): ConnectorProcess {
   return start([...NODE_FLAGS, script, ...args], { ...ALLOCATOR, ...env });
-}
-
-/** Starts a simulated provider on a free port, as its command does. */
-export function startSimulatorProcess(instruments: number, env: Readonly<Record<string, string>>): ConnectorProcess {
-  return start([MAIN, 'simulate', '--port', '0', '--instruments', String(instruments)], env);
 }
 
 function start(args: readonly string[], env: Readonly<Record<string, string>>): ConnectorProcess {

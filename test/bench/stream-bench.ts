@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import type { LocalStack } from '../../src/demo/stack-context.ts';
+import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
+import { processUsage } from './process-usage.ts';
+import { round } from './rounding.ts';
+
+const INSTRUMENTS = 20_000;
+const PER_SECOND = 200;
+const PATIENCE_MS = 600_000;
+const FIRST_ID = 1_000_000_000;
+const ID_STEP = 7;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface LatencyFigures {
+  readonly events: number;
+  readonly perSecond: number;
+  readonly pollIntervalMs: number;
+  /** From the event's publication to a read_committed reader that has it. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuSecondsPer1000: number;
+}
+
+export interface BacklogFigures {
+  readonly events: number;
+  readonly eventsPerSecond: number;
+  readonly cpuSecondsPer1000: number;
+}
+
+/** Events at a steady rate, each of another instrument. */
+export async function benchLatency(stack: LocalStack, events: number, pollIntervalMs: number): Promise<LatencyFigures> {
+  const latenciesMs: number[] = [];
+  let sinceMs = 0;
+  const figures = await follow(stack, pollIntervalMs, events, async (provider, onRecord) => {
+    onRecord((key) => {
+      const event = (Number(key) - FIRST_ID) / ID_STEP;
+      latenciesMs.push(systemClock.wallMs() - (sinceMs + ((event + 1) * 1_000) / PER_SECOND));
+    });
+    ({ sinceMs = 0 } = await provider.order({ perSecond: PER_SECOND }));
+  });
+  const sorted = latenciesMs.slice(0, events).toSorted((a, b) => a - b);
+  const quantile = (share: number) => Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN);
+  return {
+    events,
+    perSecond: PER_SECOND,
+    pollIntervalMs,
+    p50Ms: quantile(0.5),
+    p99Ms: quantile(0.99),
+    cpuSecondsPer1000: figures.cpuSecondsPer1000,
+  };
+}
+
+/** Events that all wait already. */
+export async function benchBacklog(stack: LocalStack, events: number): Promise<BacklogFigures> {
+  const figures = await follow(stack, 1_000, events, (provider) => provider.order({ backlog: events }));
+  return {
+    events,
+    eventsPerSecond: Math.round(events / figures.seconds),
+    cpuSecondsPer1000: figures.cpuSecondsPer1000,
+  };
+}
+
+type Provider = Awaited<ReturnType<typeof startProvider>>;
+
+async function follow(
+  stack: LocalStack,
+  pollIntervalMs: number,
+  events: number,
+  begin: (provider: Provider, onRecord: (listener: (key: string) => void) => void) => Promise<unknown>,
+) {
+  const provider = await startProvider(INSTRUMENTS);
+  const prefix = freshPrefix();
+  const source = { pollInterval: `${pollIntervalMs}ms` };
+  const connector = startBenchConnector(stack, provider, { prefix, source });
+  const common = { clientId: `latency-${randomUUID()}`, clock: systemClock, random: Math.random, log: silent };
+  const kafka = connectKafka({ ...common, brokers: stack.brokers });
+  const reading = new AbortController();
+  try {
+    await connector.process.line('walk completed');
+    let listener: (key: string) => void = () => {};
+    let read = 0;
+    const following = kafka.logTail.follow({
+      topic: `${prefix}.instrument-events`,
+      partitions: [0, 1, 2, 3, 4, 5],
+      onRecord({ key }) {
+        read += 1;
+        listener(String(key));
+      },
+      signal: reading.signal,
+    });
+    following.catch(() => {});
+    await systemClock.sleep(2_000);
+    const used = processUsage(connector.pid).cpuSeconds;
+    const beganMs = systemClock.monotonicMs();
+    await begin(provider, (given) => {
+      listener = given;
+    });
+    while (read < events) {
+      if (systemClock.monotonicMs() - beganMs > PATIENCE_MS) throw new Error(`Only ${read} of ${events} events came.`);
+      await systemClock.sleep(20);
+    }
+    const seconds = (systemClock.monotonicMs() - beganMs) / 1_000;
+    const cpuSeconds = processUsage(connector.pid).cpuSeconds - used;
+    await connector.stop();
+    return { seconds, cpuSecondsPer1000: round((cpuSeconds * 1_000) / events) };
+  } finally {
+    reading.abort(new Error('the measurement is over'));
+    await kafka.close();
+    await provider.stop();
+  }
+}
