@@ -64,7 +64,11 @@ export const ERROR_CODES = {
     action: 'askForLess',
     remedy: 'Report it to the provider when it persists: nothing of such an answer is used.',
   },
-  TOKEN_FAILED: { action: 'retry', remedy: 'Check tokenUrl, clientId, clientSecret and scope.' },
+  TOKEN_FAILED: {
+    action: 'retry',
+    remedy:
+      'Check auth.tokenUrl (AUTH_TOKEN_URL), clientId, clientSecret and scope of the interface that the message names.',
+  },
   WALK_CURSOR_REPEATED: {
     action: 'stopSource',
     remedy: 'Report the cursor to the provider; restart the source when it is mended.',

@@ -53,24 +53,20 @@ function advice(code: ErrorCode, headers: HeaderFields, name: string): string {
 
 /** The error for a request that got no answer, or none that is HTTP. */
 export function unanswered(cause: unknown, from: string, name: string): ConnectorError {
+  const code = PROTOCOL_CODE.test(codeOf(cause)) ? 'PROTOCOL_VIOLATION' : 'PROVIDER_UNREACHABLE';
+  return new ConnectorError(code, unansweredText(cause, from, name, `; check ${name}.url, DNS, proxy and firewall`), {
+    cause,
+  });
+}
+
+/** Why a request got no answer; `advice` for one that reached nobody. */
+export function unansweredText(cause: unknown, from: string, name: string, advice = ''): string {
   const code = codeOf(cause);
   if (CERTIFICATE_CODE.test(code)) {
-    return new ConnectorError(
-      'PROVIDER_UNREACHABLE',
-      `${from}: the server's certificate is not accepted (${code}); set ${name}.ca to the file of your own authority, or mend the certificate.`,
-      { cause },
-    );
+    return `${from}: the server's certificate is not accepted (${code}); set ${name}.ca to the file of your own authority, or mend the certificate.`;
   }
-  if (PROTOCOL_CODE.test(code)) {
-    return new ConnectorError('PROTOCOL_VIOLATION', `${from} was answered with something that is not HTTP (${code}).`, {
-      cause,
-    });
-  }
-  return new ConnectorError(
-    'PROVIDER_UNREACHABLE',
-    `${from} got no answer (${code}); check ${name}.url, DNS, proxy and firewall.`,
-    { cause },
-  );
+  if (PROTOCOL_CODE.test(code)) return `${from} was answered with something that is not HTTP (${code}).`;
+  return `${from} got no answer (${code})${advice}.`;
 }
 
 function codeOf(cause: unknown): string {

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { openAnswerBody } from './answer-body.ts';
-import { unanswered } from './answer-error.ts';
+import { unansweredText } from './answer-error.ts';
 import type { AuthorizationOptions } from './authorization.ts';
 import type { OAuth2Settings } from './client-credentials.ts';
 import { openDeadline } from './deadline.ts';
@@ -44,7 +44,8 @@ export function createTokenRequest(
   options: AuthorizationOptions,
 ): (signal: AbortSignal) => Promise<FetchedToken> {
   const { name, timeoutMs, turns, clock } = options;
-  const from = `The token endpoint of ${name}`;
+  // Without a query, which may hold anything.
+  const from = `The token endpoint of ${name} (auth.tokenUrl ${address.origin}${address.pathname})`;
   const endpoint = { key: `${address.origin} ${address.pathname}`, path: address.pathname, from };
   let authentication: ClientAuthentication = 'client_secret_basic';
 
@@ -122,8 +123,7 @@ export function createTokenRequest(
       response = await untilAborted(sent, signal);
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
-      const { message } = unanswered(cause, from, `${name}.auth.tokenUrl or ${name}`);
-      throw new ConnectorError('TOKEN_FAILED', message, { cause });
+      throw new ConnectorError('TOKEN_FAILED', unansweredText(cause, from, name), { cause });
     }
     response.body.on('error', () => {});
     const { statusCode: status } = response;
@@ -182,7 +182,7 @@ export function createTokenRequest(
   }
 
   function failed(what: string, fields: Record<string, unknown> = {}, retryAfter?: number): ConnectorError {
-    const message = `${from} ${what}; check tokenUrl, clientId, clientSecret and scope in ${name}.auth.`;
+    const message = `${from} ${what}.`;
     return new ConnectorError('TOKEN_FAILED', message, { fields, retryAfterMs: retryAfter });
   }
 

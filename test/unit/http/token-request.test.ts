@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import { describeError } from '../../../src/cli/describe-error.ts';
 import { createAuthorization } from '../../../src/http/authorization.ts';
 import { json, serve, until } from './loopback.ts';
 import { type Answer, oauth2, options, token, tokenEndpoint, value } from './token-endpoint.ts';
@@ -33,7 +34,10 @@ test('the OAuth error is told without the secret that it echoes, and without con
     { error: 'invalid_scope', error_description: 'no canary+secret\n\u001b[2J for you' },
   ]);
   const error = await value(createAuthorization(oauth2(url), options())).catch((caught) => caught);
-  assert.match(error.message, /The token endpoint of marketData answered 400 \(invalid_scope: no \[secret\]\\u\{a\}/);
+  assert.match(
+    error.message,
+    /The token endpoint of marketData \(auth\.tokenUrl http:[^ ]+\) answered 400 \(invalid_scope: no \[secret\]\\u\{a\}/,
+  );
   assert.deepEqual(error.fields, { status: 400, oauthError: 'invalid_scope' });
 });
 
@@ -91,4 +95,23 @@ test('no connection to the token endpoint stays open between tokens', async (t) 
   await value(createAuthorization(oauth2(url), options()));
   await until(async () => (await connections()) === 0);
   assert.equal(await connections(), 0);
+});
+
+test('a token that failed names its endpoint and not its query, and says once what to check', async (t) => {
+  const { url } = await tokenEndpoint(t, [{ error: 'invalid_scope' }]);
+  for (const [tokenUrl, what] of [
+    [`${url}?tenant=canary`, /answered 400 \(invalid_scope\)\.\n/],
+    ['http://127.0.0.1:1/token?tenant=canary', /got no answer \(ECONNREFUSED\)\.\n/],
+  ] as const) {
+    const error = await value(createAuthorization(oauth2(tokenUrl), options())).catch((caught) => caught);
+    const text = describeError(error, { redact: (shown) => shown });
+    assert.ok(
+      text.startsWith(`TOKEN_FAILED: The token endpoint of marketData (auth.tokenUrl ${tokenUrl.split('?')[0]}) `),
+      text,
+    );
+    assert.match(text, what);
+    assert.doesNotMatch(text, /canary/);
+    assert.equal(text.match(/check/gi)?.length, 1, text);
+    assert.match(text, /AUTH_TOKEN_URL/);
+  }
 });
