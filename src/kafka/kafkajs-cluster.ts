@@ -92,7 +92,8 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
       });
       return writers.watched(writer);
     },
-    ensureTopics: (topics, { create }) => ensureTopics({ kafkajs, kafka, tuning, clock }, topics, { create }),
+    ensureTopics: (topics, { create }) =>
+      ensureTopics({ kafkajs, kafka, brokers: options.brokers, tuning, clock }, topics, { create }),
     clusterId: () => fetchClusterId({ kafka, tuning }),
     async close() {
       await writers.close();

@@ -33,6 +33,11 @@ export function isConcurrent(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && cause.type === 'CONCURRENT_TRANSACTIONS');
 }
 
+/** No broker could be reached, or none answered in time. */
+export function isUnanswered(error: unknown): boolean {
+  return causes(error).some(({ name }) => /^KafkaJS(Connection|RequestTimeout|ConnectionClosed)/.test(name));
+}
+
 /** The broker's name for what went wrong, or the message of the innermost cause; for texts and logs. */
 export function kafkaReason(error: unknown): string {
   const chain = causes(error);

@@ -1,7 +1,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
-import { kafkaReason } from './kafkajs-errors.ts';
+import { isUnanswered, kafkaReason } from './kafkajs-errors.ts';
 import type { TopicReport, TopicSpecification } from './topic.ts';
 import { compareTopic, type FoundTopic } from './topic-comparison.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
@@ -11,6 +11,8 @@ type Kafkajs = typeof import('kafkajs');
 export interface TopicAdminOptions {
   readonly kafkajs: Kafkajs;
   readonly kafka: Kafka;
+  /** As the settings have them. */
+  readonly brokers: readonly string[];
   readonly tuning: KafkaTuning;
   readonly clock: Clock;
 }
@@ -38,11 +40,12 @@ export async function ensureTopics(
     return { created, warnings, maxMessageBytes };
   } catch (cause) {
     if (cause instanceof ConnectorError) throw cause;
-    throw new ConnectorError(
-      'KAFKA_UNREACHABLE',
-      `The topics could not be created or verified (${kafkaReason(cause)}). Check kafka.brokers and the brokers.`,
-      { cause },
-    );
+    const brokers = options.brokers.join(', ');
+    const what = isUnanswered(cause)
+      ? `Kafka does not answer at ${brokers}`
+      : `The topics could not be created or verified at ${brokers}`;
+    const text = `${what} (${kafkaReason(cause)}). The address is set by kafka.brokers (KAFKA_BROKERS).`;
+    throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause });
   } finally {
     admin.disconnect().catch(() => {});
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isFenced, isLeaderless, kafkaReason } from '../../../src/kafka/kafkajs-errors.ts';
+import { isFenced, isLeaderless, isUnanswered, kafkaReason } from '../../../src/kafka/kafkajs-errors.ts';
 
 const coded = (code: number, message = 'no') => Object.assign(new Error(message), { code, type: `TYPE_${code}` });
 
@@ -28,4 +28,12 @@ test('causes that lead back to themselves end', () => {
   const circular = new Error('round');
   circular.cause = circular;
   assert.equal(isFenced(circular), false);
+});
+
+test('that no broker answers is told from what a broker refuses', () => {
+  const named = (name: string) => new Error('outer', { cause: Object.assign(new Error('no'), { name }) });
+  for (const name of ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError']) {
+    assert.equal(isUnanswered(named(name)), true, name);
+  }
+  for (const name of ['KafkaJSProtocolError', 'Error']) assert.equal(isUnanswered(named(name)), false, name);
 });
