@@ -119,6 +119,7 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
   const { schemaRegistry } = settings;
   const subjects = await createSubjects(schemaRegistry, systemClock);
   const checks: ConnectionCheck[] = [];
+  let refused: ConnectionCheck | null = null;
   for (const { subject, schema } of subjectsOf(settings)) {
     const { check, code } = await attempt(`subject ${subject}`, signal, async () => {
       const versions = await subjects.versions(subject, schema, signal);
@@ -140,7 +141,12 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
     });
     // The others would not answer either.
     if (code === 'REGISTRY_UNREACHABLE') return [{ ...check, what: 'schema registry' }, notTried('subjects')];
+    if (code === 'REGISTRY_REFUSED') refused ??= check;
     checks.push(check);
+  }
+  // One that refuses all that it is asked may be no registry.
+  if (refused !== null && checks.every(({ toDo }) => toDo === refused.toDo)) {
+    return [{ ...refused, what: 'schema registry' }, notTried('subjects')];
   }
   return [{ what: 'schema registry', state: 'ok', says: 'it answers', toDo: '' }, ...checks];
 }

@@ -1,5 +1,6 @@
 import { ConnectorError } from '../errors.ts';
 import type { RegistryAnswer, RegistryHttp } from './registry-http.ts';
+import { isNoneThere, pathHint } from './registry-refusal.ts';
 import { parseSchema } from './schema.ts';
 import { canonicalSchema } from './schema-canonical.ts';
 
@@ -30,7 +31,7 @@ const MOST_VERSIONS = 1_000;
 export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
   async function get(path: string, what: string, signal: AbortSignal): Promise<RegistryAnswer | null> {
     const answer = await http.request({ method: 'GET', path }, signal);
-    if (answer.status === 404) return null;
+    if (isNoneThere(answer)) return null;
     if (answer.status !== 200) throw refused(answer, what);
     return answer;
   }
@@ -39,6 +40,7 @@ export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
     async versions(subject, ours, signal) {
       const path = `/subjects/${encodeURIComponent(subject)}/versions`;
       const answer = await get(path, `the versions of ${subject}`, signal);
+      if (answer !== null && !Array.isArray(answer.body)) throw refused(answer, `the versions of ${subject}`);
       const numbers = (answer === null ? [] : Object.values(answer.body)).filter((value) => typeof value === 'number');
       const found: SubjectVersion[] = [];
       for (const version of numbers.slice(-MOST_VERSIONS)) {
@@ -59,7 +61,7 @@ export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
     async isCompatible(subject, ours, signal) {
       const path = `/compatibility/subjects/${encodeURIComponent(subject)}/versions`;
       const answer = await http.request({ method: 'POST', path, body: { schema: ours } }, signal);
-      if (answer.status === 404) return true;
+      if (isNoneThere(answer)) return true;
       const { is_compatible: isCompatible } = answer.body;
       if (answer.status !== 200 || typeof isCompatible !== 'boolean') {
         throw refused(answer, `the compatibility with ${subject}`);
@@ -78,7 +80,9 @@ function isSame(held: string, ours: string): boolean {
   }
 }
 
-function refused({ status }: RegistryAnswer, what: string): ConnectorError {
+function refused(answer: RegistryAnswer, what: string): ConnectorError {
+  const { status } = answer;
   const code = status >= 500 || status === 408 || status === 429 ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
-  return new ConnectorError(code, `The schema registry answered ${status} to ${what}.`, { fields: { status } });
+  const text = `The schema registry answered ${status} to ${what}.${pathHint(answer)}`;
+  return new ConnectorError(code, text, { fields: { status } });
 }

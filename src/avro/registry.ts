@@ -2,6 +2,7 @@ import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { createRegistryHttp, type RegistryAnswer, type RegistryHttpOptions } from './registry-http.ts';
+import { pathHint } from './registry-refusal.ts';
 import { parseSchema } from './schema.ts';
 import { canonicalSchema } from './schema-canonical.ts';
 
@@ -140,9 +141,11 @@ function idOf(answer: RegistryAnswer, what: string): number {
 
 // An answer that will pass (5xx, 408, 429, and 409 when two set the same at once) is like none; any other needs someone
 // to look at the settings.
-function refused({ status, body }: RegistryAnswer, what: string): ConnectorError {
+function refused(answer: RegistryAnswer, what: string): ConnectorError {
+  const { status, body } = answer;
   const passes = status >= 500 || [408, 409, 429].includes(status);
   const code: ErrorCode = passes ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
   const fields = { status, errorCode: typeof body.error_code === 'number' ? body.error_code : null };
-  return new ConnectorError(code, `The schema registry answered ${status} to ${what}.`, { fields });
+  const hint = code === 'REGISTRY_REFUSED' ? pathHint(answer) : '';
+  return new ConnectorError(code, `The schema registry answered ${status} to ${what}.${hint}`, { fields });
 }
