@@ -105,9 +105,19 @@ test('what the settings name is tried, each with what is wrong and what to do', 
 
   const refused = await scene.spconnect('validate --connect', { CLIENT_SECRET: 'canary-4711' });
   assert.equal(refused.code, 1);
-  assert.match(refused.stdout, /^failed +credentials of referenceData .*Check tokenUrl, clientId, clientSecret/m);
+  assert.match(
+    refused.stdout,
+    /^failed +credentials of referenceData .*Check auth\.tokenUrl .*, clientId, clientSecret/m,
+  );
   assert.match(refused.stdout, /^skipped +first page of source instruments/m);
   assert.ok(!`${refused.stdout}${refused.stderr}`.includes('canary'));
+
+  // The provider in the place of the registry.
+  const wrong = { SCHEMA_REGISTRY_URL: scene.simulator.referenceDataUrl };
+  const mistaken = await scene.spconnect('validate --connect', wrong);
+  assert.equal(mistaken.code, 1);
+  assert.match(mistaken.stdout, /^failed +schema registry .*\/apis\/ccompat\/v7/m);
+  assert.equal((await scene.spconnect('schemas check', wrong)).code, 1);
 
   const nowhere = { KAFKA_BROKERS: '127.0.0.1:1', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1' };
   const alone = JSON.parse((await scene.spconnect('validate --connect --output json', nowhere)).stdout);

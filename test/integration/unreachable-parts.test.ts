@@ -132,7 +132,7 @@ scene('a token endpoint that refuses is named with its settings, and asked again
   await connector.event('attemptFailed');
   const [failure] = failures(connector);
   assert.equal(failure?.code, 'TOKEN_FAILED');
-  assert.match(failure?.message ?? '', /401 \(invalid_client.*tokenUrl, clientId, clientSecret.*referenceData\.auth/);
+  assert.match(failure?.message ?? '', /of referenceData \(auth\.tokenUrl http:.*\) answered 401 \(invalid_client/);
   assert.deepEqual(await scene.written(), [0, 0]);
   scene.simulator.clearFaults();
   await scene.assertWalked(connector);
