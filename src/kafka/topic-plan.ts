@@ -68,8 +68,14 @@ const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; part
   notifications: { settings: deleted(90), partitions: 1 },
   'dead-letters': { settings: deleted(30), partitions: 1 },
   offsets: {
-    // Small segments keep the topic quick to read at a start: only closed segments are compacted.
-    settings: { ...compacted, 'segment.bytes': String(16 * MIB), 'segment.ms': String(HOUR_MS) },
+    settings: {
+      ...compacted,
+      // Small segments keep the topic quick to read at a start: only closed segments are compacted.
+      'segment.bytes': String(16 * MIB),
+      'segment.ms': String(HOUR_MS),
+      // A reset is a null, and the source that starts after it tells what may be missing: however long it was stopped.
+      'delete.retention.ms': String(90 * DAY_MS),
+    },
     partitions: OFFSETS_PARTITIONS,
   },
   states: { settings: compacted, partitions: 1 },

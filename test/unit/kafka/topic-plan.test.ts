@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { compareTopic } from '../../../src/kafka/topic-comparison.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 
 const plan = topicPlan({ prefix: 'p', names: { prices: 'quotes' }, partitions: 6, replicationFactor: 3 });
@@ -75,4 +76,13 @@ test('tombstones of instruments outlive a week, and offsets are compacted in sma
     [plan.offsets.settings['segment.bytes'], plan.offsets.settings['segment.ms']],
     ['16777216', '3600000'],
   );
+});
+
+test('the mark of a reset outlives the longest absence of an operator; a topic that keeps it for a day is a warning', () => {
+  const { offsets } = plan;
+  assert.equal(offsets.settings['delete.retention.ms'], String(90 * DAY_MS));
+  const settings = new Map([...Object.entries(offsets.settings), ['delete.retention.ms', String(DAY_MS)]] as const);
+  const [warning = '', ...others] = compareTopic(offsets, { partitions: 25, replicas: 3, settings });
+  assert.match(warning, /p\.offsets has delete\.retention\.ms=86400000, wanted is 7776000000; it was left as it is/);
+  assert.deepEqual(others, []);
 });
