@@ -7,6 +7,7 @@ export const DISCARD_REASONS = ['refused', 'quiet', 'lower', 'stuck'] as const;
 /** What a source has to tell people. */
 export const NOTIFICATION_KINDS = [
   'gapSuspected',
+  'gapCertain',
   'gapProven',
   'streamReset',
   'offsetReset',

@@ -125,7 +125,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
       await fenceSource(kafka, prefix);
 
       const told = (await notificationsOn(kafka, prefix)).filter(({ kind }) => kind !== 'walk-completed');
-      const [suspected, proven, ...others] = told;
+      const [suspected, certain, proven, ...others] = told;
       const events = [...simulator.ledger.events()];
       const placeOf = (offset: unknown) => events.findIndex((event) => event.offset === offset);
       const goesOnAfter = placeOf(proven?.gapSinceTo);
@@ -147,6 +147,13 @@ describe('after a retention gap', { concurrency: 4 }, () => {
       assert.equal(suspected?.kind, 'retention-gap-suspected');
       assert.equal(suspected.gapSinceFrom, stoodAt);
       assert.match(String(suspected.why), /last known to be served 192 hours ago/);
+      // What lies before the last seven days is lost for certain, however the expired offset is answered.
+      assert.equal(certain?.kind, 'retention-gap');
+      assert.ok(Math.abs(Date.parse(String(certain.gapFrom)) - leftAtMs) < 60_000, String(certain.gapFrom));
+      assert.ok(Math.abs(Date.parse(String(certain.gapTo)) - (backAtMs - 7 * DAY_MS)) < 60_000, String(certain.gapTo));
+      assert.deepEqual([certain.gapSinceFrom, certain.gapSinceTo], [stoodAt, null]);
+      assert.match(String(certain.why), /not read for 192 hours, and 168 are kept/);
+      assert.match(String(certain.lost), /events of that time/);
       const offsets = await offsetsOn(kafka, prefix);
       const jump = offsets.findIndex(({ offset: { since } }) => since === proven?.gapSinceTo);
       if (isServed) {

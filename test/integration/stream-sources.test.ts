@@ -177,9 +177,9 @@ scene(
 );
 
 const TOLD = {
-  410: ['retention-gap-suspected', 'retention-gap'],
-  empty: ['retention-gap-suspected', 'retention-gap'],
-  oldest: ['retention-gap-suspected'],
+  410: ['retention-gap-suspected', 'retention-gap', 'retention-gap'],
+  empty: ['retention-gap-suspected', 'retention-gap', 'retention-gap'],
+  oldest: ['retention-gap-suspected', 'retention-gap'],
 } as const;
 
 for (const expiredSince of [410, 'empty', 'oldest'] as const) {

@@ -6,6 +6,7 @@ import { type Html, html } from './html.ts';
 const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, look: 'good' | 'wait' | 'bad']>> = {
   walkCompleted: ['walk completed', 'good'],
   gapSuspected: ['retention gap suspected', 'wait'],
+  gapCertain: ['retention gap', 'bad'],
   gapProven: ['retention gap', 'bad'],
   streamReset: ['stream reset', 'bad'],
   offsetReset: ['offset reset', 'wait'],

@@ -29,6 +29,8 @@ export function followEvents(state: CoreState, answer: OffsetAnswer, at: CoreCon
     const { ageMs } = followed;
     notifications.push({ kind: 'gapSuspected', fromMs, to: answer.time, since: offset.since, ageMs });
   }
+  const { lost } = followed;
+  if (lost !== null) notifications.push({ kind: 'gapCertain', ...lost, since: offset.since, to: answer.time });
   const reason = reasonToWalk(after, followed, answer, at);
   if (reason === 'gapProven') {
     notifications.push(gapNotification(offset, followed, answer));
@@ -82,7 +84,7 @@ function reasonToWalk(
 ): WalkReason | null {
   const { walk, stream } = state;
   if (stream.proof.phase === 'proven') return 'gapProven';
-  if (followed.suspects) return 'gapSuspected';
+  if (followed.suspects || followed.lost !== null) return 'gapSuspected';
   if (walk.phase !== 'idle' || followed.reading === null) return null;
   if (demand !== null) return 'requested';
   return walkAgeMs(state, time, nowMs) >= settings.walkIntervalMs ? 'interval' : null;

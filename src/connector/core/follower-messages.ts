@@ -36,6 +36,15 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly ageMs: number;
     }
+  /** What happened meanwhile is lost for certain, whatever the provider still serves of the time after it. */
+  | {
+      readonly kind: 'gapCertain';
+      readonly fromMs: number;
+      readonly toMs: number;
+      readonly silentMs: number;
+      readonly since: string | null;
+      readonly to: AnswerTime;
+    }
   /** What lay behind our offset is lost for good, as far as the stream no longer serves it. `reset`: it began anew. */
   | {
       readonly kind: 'gapProven' | 'streamReset';

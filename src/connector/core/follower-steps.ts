@@ -90,6 +90,8 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
     const fromMs = offset.serverDate.dateMs - offset.standingMs;
     notifications.push({ kind: 'gapSuspected', fromMs, to: answer.time, since: offset.since, ageMs: step.ageMs });
   }
+  const { lost } = step;
+  if (lost !== null) notifications.push({ kind: 'gapCertain', ...lost, since: offset.since, to: answer.time });
   const isProven = step.stream.proof.phase === 'proven';
   if (isProven) {
     notifications.push(gapNotification(followed, step.stream, answer.time, at));
@@ -98,7 +100,7 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
   const writes = taken !== null && items > 0;
   // The first offset of a stream that had none is worth a commit of its own.
   const isEmptyCommit = taken !== null && (offset.since === null || isEmptyCommitDue(state, taken.time, at));
-  const commits = isProven || step.suspects || step.renews || writes || isEmptyCommit;
+  const commits = isProven || step.suspects || lost !== null || step.renews || writes || isEmptyCommit;
   return {
     state: commits ? { ...after, committedMs: at.nowMs } : after,
     commits,

@@ -99,6 +99,15 @@ export type CoreNotification =
       readonly since: string;
       readonly ageMs: number;
     }
+  /** What happened meanwhile is lost for certain, whatever the provider still serves of the time after it. */
+  | {
+      readonly kind: 'gapCertain';
+      readonly fromMs: number;
+      readonly toMs: number;
+      readonly silentMs: number;
+      readonly since: string;
+      readonly to: AnswerTime;
+    }
   /** Events between the two offsets, dropped or not, are lost for good. `reset`: the stream began anew. */
   | {
       readonly kind: 'gapProven' | 'streamReset';

@@ -73,6 +73,14 @@ export type OffsetAnswer =
 /** What an answer says against our offset, whether it was taken or not; one that merely stands still is none. */
 export type DiscardSign = Exclude<GapSign, 'standing'>;
 
+/** A time whose events can no longer be had, in milliseconds since the epoch. */
+export interface LostTime {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** How long the stream had not been read. */
+  readonly silentMs: number;
+}
+
 /** What the answer comes to. */
 export interface StreamStep {
   readonly stream: Stream;
@@ -83,6 +91,8 @@ export interface StreamStep {
   readonly discarded: DiscardSign | null;
   /** A gap is suspected from this answer on. */
   readonly suspects: boolean;
+  /** What is lost for certain: it lay behind us for longer than the provider keeps events. Null when nothing is. */
+  readonly lost: LostTime | null;
   /** How long ago our offset was known to be one that is served. */
   readonly ageMs: number;
   /**
@@ -181,6 +191,7 @@ export function followStream(
     reading: taken,
     discarded: input.kind === 'sign' && input.sign !== 'standing' ? input.sign : null,
     suspects,
+    lost: suspects || taken !== null ? lostTime(stream, position, answer.time, nowMs) : null,
     ageMs,
     renews: begins || replacement !== null,
   };
@@ -217,6 +228,22 @@ function offsetAgeMs(
 /** Whether the newest answer moved the cursor and did not show the end of the stream. */
 export function isReadingOn({ run }: Stream): boolean {
   return run !== null;
+}
+
+/**
+ * Silence is counted as little as either clock says: a wrong date alone makes nothing certain. Whether the provider
+ * serves the rest, and with what it answers an offset that has expired, changes nothing of this part.
+ */
+function lostTime(
+  { takenMs }: Stream,
+  { serverDate }: StreamPosition,
+  time: AnswerTime,
+  nowMs: number,
+): LostTime | null {
+  const { leastMs } = timeBetween(serverDate, time);
+  const silentMs = Math.round(takenMs === null ? leastMs : Math.max(nowMs - takenMs, leastMs));
+  if (silentMs <= RETENTION_MS) return null;
+  return { fromMs: time.dateMs - silentMs, toMs: time.dateMs - RETENTION_MS, silentMs };
 }
 
 /** The offset and its stream after a fresh start that turned out to be our offset: it is served, and there is no gap. */

@@ -14,6 +14,7 @@ const WORDS = {
     'The events were not read for nearly as long as the provider keeps them. Whatever it still serves is taken; what ' +
     'it has dropped is lost for good.',
   proven: 'Events are lost for good; the source goes on with those that come from now on.',
+  expired: 'events of that time; nothing mends them, an instruments source would only show their results',
   lost: 'events between the two offsets; nothing mends them, an instruments source would only show their results',
   anew: 'The source goes on with the events that come from now on.',
 };

@@ -1,11 +1,13 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
 import type { FollowerNotification } from '../core/follower-messages.ts';
-import { ageText, offsetReset, SIGNS } from './notification-content.ts';
+import { ageText, gapCertain, offsetReset, SIGNS } from './notification-content.ts';
 
 /** How a notification speaks of what a stream carries. */
 export interface FollowerWords {
   readonly suspected: string;
   readonly proven: string;
+  /** What is lost of a time that is longer ago than the provider keeps anything. */
+  readonly expired: string;
   readonly lost: string;
   /** What comes of a source that begins anew after its offset was reset. */
   readonly anew: string;
@@ -18,6 +20,9 @@ export function followerNotification(
   words: FollowerWords,
 ): NotificationContent {
   if (notification.kind === 'offsetReset') return { source, ...offsetReset(notification, words) };
+  if (notification.kind === 'gapCertain') {
+    return { source, at: notification.to.dateMs, ...gapCertain(notification, words.expired) };
+  }
   const { kind, fromMs, to } = notification;
   const gap = { source, at: to.dateMs, gapFrom: fromMs, gapTo: to.dateMs };
   if (kind === 'gapSuspected') {

@@ -3,6 +3,7 @@ import { type ConnectorError, ERROR_CODES } from '../../errors.ts';
 import type { FollowerNotification } from '../core/follower-messages.ts';
 import type { CoreNotification } from '../core/instruments-messages.ts';
 import type { InstrumentsOffset } from '../core/instruments-offset.ts';
+import { RETENTION_MS } from '../core/retention-gap.ts';
 
 type NotificationOf<Kind extends CoreNotification['kind']> = Extract<CoreNotification, { kind: Kind }>;
 
@@ -21,6 +22,7 @@ export function ageText(ageMs: number): string {
 }
 
 const RESET_WORDS = {
+  healed: 'events of that time; instruments are healed by the walk that follows',
   anew: 'The stream goes on from now, and a walk brings every instrument up to date.',
   lost: 'events between the two offsets; instruments are healed by the walk that follows',
 };
@@ -37,6 +39,8 @@ export function notificationContent(
       return { source, at, ...walkCompleted(notification) };
     case 'gapSuspected':
       return { source, at, ...gapSuspected(notification) };
+    case 'gapCertain':
+      return { source, at, ...gapCertain(notification, RESET_WORDS.healed) };
     case 'gapProven':
     case 'streamReset':
       return { source, at, ...gapProven(notification) };
@@ -78,6 +82,23 @@ function gapSuspected({ fromMs, to, since, ageMs }: NotificationOf<'gapSuspected
     gapTo: to.dateMs,
     gapSinceFrom: since,
     why: ageText(ageMs),
+  };
+}
+
+/** What no provider can serve any more; `lost` speaks of what the stream carries. */
+export function gapCertain(
+  { fromMs, toMs, silentMs, since }: Extract<FollowerNotification, { kind: 'gapCertain' }>,
+  lost: string,
+) {
+  const hours = Math.round(silentMs / 3_600_000);
+  return {
+    kind: 'retention-gap',
+    message: 'The stream was not read for longer than the provider keeps events. What came before is lost for good.',
+    gapFrom: fromMs,
+    gapTo: toMs,
+    gapSinceFrom: since,
+    why: `the stream was not read for ${hours} hours, and ${RETENTION_MS / 3_600_000} are kept`,
+    lost,
   };
 }
 

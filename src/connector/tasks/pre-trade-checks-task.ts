@@ -16,6 +16,7 @@ const WORDS = {
   proven:
     'Our offset is given up, and every pre-trade check that the provider still serves is read again: some may be ' +
     'written once more, under the same key.',
+  expired: 'pre-trade checks of that time',
   lost: 'pre-trade checks after our offset that the provider no longer serves',
   anew: 'Every pre-trade check that the provider still serves is read: some may be written once more, under the same key.',
 };

@@ -28,7 +28,7 @@ test('five days away is no gap; seven days are suspected at the first answer, wh
 test('a suspicion is committed even with an answer that is discarded, and not told again after a restart', () => {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 8 * DAY_MS);
   const { offset, notifications } = scene.take({ kind: 'refused' });
-  assert.deepEqual([offset?.since, offset?.gapSuspectedFromMs, notifications.length], ['5-0', NOON, 1]);
+  assert.deepEqual([offset?.since, offset?.gapSuspectedFromMs, notifications.length], ['5-0', NOON, 2]);
   const again = new Scene(EVENTS, offset, NOON + 8 * DAY_MS);
   assert.deepEqual(again.take({ kind: 'refused' }).notifications, []);
 });
@@ -158,4 +158,47 @@ test('a third gap within a day stops the source, after a restart too', () => {
   assert.equal(restarted.core.offset?.since, '90-0');
   const nextDay = new Scene(EVENTS, second?.offset ?? null, scene.dateMs + DAY_MS);
   assert.ok(nextDay.prove(broken));
+});
+
+for (const [what, given] of Object.entries({
+  'nothing, and itself as the newest': { next: '5-0', nextId: '5-0' },
+  'nothing, and a newer offset': { next: '5-0', nextId: '80-0' },
+  'the oldest events': { items: 3, next: '60-0', nextId: '80-0' },
+  'a refusal': { kind: 'refused' },
+}) as [string, Given][]) {
+  test(`after eight days away, and ${what} in answer, what lies before the last seven is told as lost, once`, () => {
+    const decision = expired(EVENTS).take(given);
+    const [suspected, certain, ...others] = decision.notifications;
+    assert.deepEqual([suspected?.kind, others], ['gapSuspected', []]);
+    const to = provider(NOON + 8 * DAY_MS);
+    const lost = { fromMs: NOON, toMs: NOON + DAY_MS, silentMs: 8 * DAY_MS };
+    assert.deepEqual(certain, { kind: 'gapCertain', ...lost, since: '5-0', to });
+    const again = new Scene(EVENTS, decision.offset, NOON + 8 * DAY_MS);
+    assert.deepEqual(again.take(given).notifications, []);
+  });
+}
+
+test('only what both clocks say is certain: one alone leaves a gap suspected', () => {
+  const DATE = NOON + 8 * DAY_MS;
+  for (const [dateMs, ownMs] of [
+    [DATE, NOON],
+    [NOON, DATE],
+  ] as const) {
+    const time = { dateMs, from: 'provider', ownMs } as const;
+    const told = new Scene(EVENTS, offsetAt(EVENTS, '5-0')).take({ next: '5-0', time }).notifications;
+    assert.deepEqual(
+      told.map(({ kind }) => kind),
+      ['gapSuspected'],
+    );
+  }
+});
+
+test('a second long absence before the first one was healed is told too, when events come again', () => {
+  const { offset } = expired(EVENTS).take({ next: '5-0', nextId: '80-0' });
+  const back = new Scene(EVENTS, offset, NOON + 16 * DAY_MS);
+  const { notifications, writes } = back.take({ items: 1, next: '70-0' });
+  assert.equal(writes, true);
+  const [certain] = notifications;
+  assert.ok(certain?.kind === 'gapCertain');
+  assert.deepEqual([certain.fromMs, certain.toMs], [NOON + 8 * DAY_MS, NOON + 9 * DAY_MS]);
 });

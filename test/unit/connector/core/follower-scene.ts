@@ -98,7 +98,8 @@ export class Scene {
       const given: Given =
         wanted.kind === 'trial' ? { kind: 'trial', taken: answers.trial ?? true } : answers[wanted.kind];
       const decision = this.take(given);
-      if (decision.notifications.some(({ kind }) => kind !== 'gapSuspected')) return decision;
+      const isHealed = ({ kind }: { readonly kind: string }) => kind !== 'gapSuspected' && kind !== 'gapCertain';
+      if (decision.notifications.some(isHealed)) return decision;
     }
     return null;
   }

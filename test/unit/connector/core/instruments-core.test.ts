@@ -180,7 +180,7 @@ test('a suspected gap tells, walks afresh, and keeps our offset; a proven one gi
   const suspected = source.refused();
   assert.deepEqual(
     suspected.notifications.map(({ kind }) => kind),
-    ['gapSuspected'],
+    ['gapSuspected', 'gapCertain'],
   );
   assert.deepEqual([suspected.offset?.since, suspected.begun], ['5-5', 'gapSuspected']);
   let proven: CoreDecision = suspected;
