@@ -28,6 +28,16 @@ export function createEventsSource(
     pages: createPageDecoder({ ...mapping, schema: instrument, schemaId, listKey: 'instruments' }),
   }));
   const referenceData = createReferenceData({ http, baseUrl: settings.referenceData.url, filter: source });
+  const stream = followEventStream(
+    createInstrumentsProvider({
+      referenceData,
+      decoders: async (signal) => (await decoders(signal)).decoder,
+      limit: 1,
+      maxEvents,
+      maxDeadLetters: settings.mapping.maxDeadLetters,
+      clock,
+    }),
+  );
   return createFollowedSource(options, {
     filter: filterText(source),
     begins: 'atGivenStart',
@@ -35,16 +45,7 @@ export function createEventsSource(
     startTask: (common) =>
       createEventsTask({
         ...common,
-        stream: followEventStream(
-          createInstrumentsProvider({
-            referenceData,
-            decoders: async (signal) => (await decoders(signal)).decoder,
-            limit: 1,
-            maxEvents,
-            maxDeadLetters: settings.mapping.maxDeadLetters,
-            clock,
-          }),
-        ),
+        stream,
         endpoint: referenceData.eventsEndpoint,
         instrumentEvents: topics.target,
         deadLetters: topics.deadLetters,

@@ -12,6 +12,7 @@ import { readCensus, recordAge } from '../connector/tasks/census-reader.ts';
 import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import { createInstrumentsReport } from '../connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
+import { KnownDeadRows } from '../connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../connector/tasks/list-hold.ts';
 import type { WalkRequests } from '../connector/walk-requests.ts';
 import { createEventDecoder } from '../decoding/event-decoder.ts';
@@ -67,6 +68,15 @@ export function createInstrumentsSource(options: SourceOptions): Source {
   const { instrumentsEndpoint, eventsEndpoint } = referenceData;
   const { limit, maxEvents, deleteOnEventTypes } = source;
   const { maxDeadLetters } = settings.mapping;
+  const provider = createInstrumentsProvider({
+    referenceData,
+    decoders: schemas,
+    limit,
+    maxEvents,
+    maxDeadLetters,
+    clock,
+  });
+  const deadRows = new KnownDeadRows();
 
   return {
     name: source.name,
@@ -87,14 +97,8 @@ export function createInstrumentsSource(options: SourceOptions): Source {
       return createInstrumentsTask({
         targets,
         core,
-        provider: createInstrumentsProvider({
-          referenceData,
-          decoders: schemas,
-          limit,
-          maxEvents,
-          maxDeadLetters,
-          clock,
-        }),
+        provider,
+        deadRows,
         walkRequests: options.walkRequests,
         census: async (offset, signal) => {
           const digests = (await schemas(signal)).digests(signal);

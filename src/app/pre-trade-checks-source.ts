@@ -10,6 +10,12 @@ export function createPreTradeChecksSource(options: FollowedSourceOptions): Sour
   const { settings, topics, http, clock } = options;
   const decoders = registeredDecoder(options, 'PreTradeCheck', createCheckDecoder);
   const preTradeChecks = createPreTradeChecks({ http, baseUrl: settings.referenceData.url });
+  const stream = followPreTradeChecks({
+    preTradeChecks,
+    decoder: async (signal) => (await decoders(signal)).decoder,
+    maxDeadLetters: settings.mapping.maxDeadLetters,
+    clock,
+  });
   return createFollowedSource(options, {
     filter: NO_FILTER,
     begins: 'withoutOffset',
@@ -17,12 +23,7 @@ export function createPreTradeChecksSource(options: FollowedSourceOptions): Sour
     startTask: (common) =>
       createPreTradeChecksTask({
         ...common,
-        stream: followPreTradeChecks({
-          preTradeChecks,
-          decoder: async (signal) => (await decoders(signal)).decoder,
-          maxDeadLetters: settings.mapping.maxDeadLetters,
-          clock,
-        }),
+        stream,
         endpoint: preTradeChecks.endpoint,
         preTradeChecks: topics.target,
         deadLetters: topics.deadLetters,

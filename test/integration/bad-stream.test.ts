@@ -155,6 +155,43 @@ test('more than 5 % of an answer failing stops the source with nothing of it wri
   assert.equal((await offsetsOn(kafka, PREFIX)).at(-1)?.offset.since, standsAt);
 });
 
+test('a live stream that brings a few events at a time stops when too many of the last thousand fail', async (t) => {
+  const { simulator, connector, change, reached, deadLetters } = await followingScene(t, { answerClamp: 2 });
+  await reached(change(5));
+  for (let count = 0; count < 40; count++)
+    simulator.publish({ kind: 'event', envelope: '{"event":{"type":"datachange"},"instrument":null}' });
+  assert.deepEqual(await connector.ended, ['instruments']);
+  const failure = connector.seen.find(({ name }) => name === 'sourceFailed');
+  assert.equal(failure?.fields.err.code, 'TOO_MANY_DEAD_LETTERS');
+  assert.match(failure.fields.err.message, /22 of 27 rows that came last, up to \/v1\/instruments\/events\?since=/);
+  assert.equal((await deadLetters()).length, 20);
+});
+
+test('a row of the list that cannot be mapped is one dead letter for each content, however often it is walked', async (t) => {
+  const { simulator, connector, deadLetters, ids } = await followingScene(
+    t,
+    {},
+    { walkInterval: '2h', pollInterval: '30m' },
+  );
+  const walks = () => connector.seen.filter(({ name }) => name === 'walkCompleted');
+  const poisoned = async (value: string) => {
+    const how = { edit: [{ pointer: '/issuePrice', value }] };
+    simulator.clearFaults();
+    simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'poison', rows: [7], how } }]);
+    // The walk under way may have begun before.
+    const before = walks().length;
+    await connector.until('three more walks', () => walks().length > before + 3);
+  };
+  await poisoned('"a hundred"');
+  assert.equal(walks().at(-1)?.fields.deadLetters, 1, 'the walk says how many rows are dead');
+  assert.deepEqual(
+    (await deadLetters()).map(({ key }) => String(key)),
+    [ids[7]],
+  );
+  await poisoned('"two hundred"');
+  assert.equal((await deadLetters()).length, 2);
+});
+
 test('an event of a type that deletes gives a tombstone, and later events bring the instrument back', async (t) => {
   const scene = await followingScene(t, {}, { deleteOnEventTypes: '[repayment]' });
   const { simulator, kafka, connector, ids, reached } = scene;

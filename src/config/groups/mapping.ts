@@ -8,7 +8,7 @@ export const mappingSettings = group({
   ),
   maxDeadLetters: setting(
     decimal(0, 1),
-    'The share of one answer that may be dead letters (20 always may) before the source stops.',
+    'The share of one answer, or of the last 1,000 rows, that may be dead letters (20 always may) before the source stops.',
     0.05,
   ),
 });

@@ -1,12 +1,10 @@
 import type { DecodedEvent } from '../../avro/event-decoder.ts';
 import type { DecodedFailure } from '../../avro/list-reader.ts';
 import type { DecodedRow } from '../../avro/page-decoder.ts';
-import { ConnectorError } from '../../errors.ts';
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 
-const DEAD_LETTERS_ALWAYS_TAKEN = 20;
 /** How many events of the same instrument stand behind a dead one in its response: with any, its state is not the newest. */
 export const FOLLOWED_HEADER = 'spc-followed';
 
@@ -66,26 +64,6 @@ export function tombstones(
   headers: Headers,
 ): OutgoingRecord[] {
   return ids.map((id) => keyedRecord(instruments, String(id), null, headers));
-}
-
-/**
- * Some rows that do not map are dead letters; many mean that the provider changed a type. Then the source stops with
- * nothing written, instead of emptying the universe into the dead letters.
- */
-export function assertFewFailures(
-  rows: readonly { readonly kind: string }[],
-  largestShare: number,
-  whence: string,
-): void {
-  const failures = rows.filter((row): row is DecodedFailure => row.kind === 'failure');
-  if (failures.length <= Math.max(DEAD_LETTERS_ALWAYS_TAKEN, rows.length * largestShare)) return;
-  const first = failures[0];
-  throw new ConnectorError(
-    'TOO_MANY_DEAD_LETTERS',
-    `${failures.length} of ${rows.length} rows of ${whence} do not map, more than mapping.maxDeadLetters allows; ` +
-      `the first at ${first?.pointer || '/'}: ${first?.reason}. Nothing of the answer was written.`,
-    { fields: { rows: rows.length, failures: failures.length } },
-  );
 }
 
 function deadLetter(

@@ -16,7 +16,7 @@ import type { Clock } from '../../support/clock.ts';
 import { type AnswerTime, answerTime } from '../core/answer-time.ts';
 import { refusesOffset } from '../core/retention-gap.ts';
 import type { StreamAnswer } from '../core/stream-answer.ts';
-import { assertFewFailures } from './instrument-records.ts';
+import { DeadLetterShare } from './dead-letter-share.ts';
 import { PageSize } from './page-size.ts';
 
 /** How the answers of one source become records; made once its schemas are registered. */
@@ -49,7 +49,7 @@ export type StreamOutcome =
 
 /**
  * The provider's instruments and events, decoded and with their links read; one attempt per call. What came of it decides
- * how much the next one asks for.
+ * how much the next one asks for, and how many rows that do not map are too many: so one serves all tasks of a source.
  */
 export interface InstrumentsProvider {
   /** Where the event stream starts that belongs to the list as it is now. */
@@ -65,14 +65,16 @@ export function createInstrumentsProvider(options: {
   /** Rows per page, and events per answer. */
   readonly limit: number;
   readonly maxEvents: number;
-  /** The share of rows of one answer that may become dead letters. */
+  /** The share of rows that may become dead letters: of one answer, and of the last thousand. */
   readonly maxDeadLetters: number;
   readonly clock: Clock;
 }): InstrumentsProvider {
-  const { referenceData, decoders, maxDeadLetters, clock } = options;
+  const { referenceData, decoders, clock } = options;
   const { baseUrl, instrumentsEndpoint, eventsEndpoint } = referenceData;
   const pageSize = new PageSize(options.limit);
   const answerSize = new PageSize(options.maxEvents);
+  const pageShare = new DeadLetterShare(options.maxDeadLetters);
+  const eventShare = new DeadLetterShare(options.maxDeadLetters);
 
   const timeOf = ({ date }: HttpAnswer): AnswerTime => answerTime(date, clock.wallMs());
 
@@ -121,7 +123,7 @@ export function createInstrumentsProvider(options: {
     };
     try {
       const answer = await referenceData.events({ since, maxEvents }, consume, signal);
-      assertFewFailures(answer.decoded.rows, maxDeadLetters, `${eventsEndpoint}?since=${since}`);
+      eventShare.check(answer.decoded.rows, `${eventsEndpoint}?since=${since}`);
       return { kind: 'events', answer };
     } catch (error) {
       const status = refusalOf(error);
@@ -139,7 +141,7 @@ export function createInstrumentsProvider(options: {
     page(minId, signal) {
       return pageSize.ask(async (limit) => {
         const { decoded, link, time, fetchMs } = await fetchList({ minId, limit }, pageLinks, signal);
-        assertFewFailures(decoded.rows, maxDeadLetters, `${instrumentsEndpoint}?minId=${minId ?? ''}`);
+        pageShare.check(decoded.rows, `${instrumentsEndpoint}?minId=${minId ?? ''}`);
         return { decoded, ...link, time, fetchMs };
       });
     },

@@ -15,6 +15,8 @@ export interface InstrumentsReport {
     decision: CoreDecision,
     came: {
       readonly page: InstrumentsPage | null;
+      /** The rows of the page that were written. */
+      readonly rows: readonly DecodedRow[];
       readonly events: InstrumentEvents | null;
       /** Events of the answer that delete their instrument. */
       readonly deletions: number;
@@ -66,7 +68,7 @@ export function createInstrumentsReport(
           rows: decoded.rows.length,
           records: added + corrected + reEncoded,
           unchanged: unchanged + touched + contradicting,
-          ...deadLetterCounts(write.rows.map((position) => decoded.rows[position])),
+          ...deadLetterCounts(came.rows),
           repeatedRows: repeated,
           ...totals(decoded),
           avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),

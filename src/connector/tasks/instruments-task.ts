@@ -17,6 +17,7 @@ import { eventFacts, rowFacts } from './core-facts.ts';
 import { eventRecords, type InstrumentTargets, rowRecords, tombstones } from './instrument-records.ts';
 import type { InstrumentEvents, InstrumentsPage, InstrumentsProvider } from './instruments-provider.ts';
 import type { InstrumentsReport } from './instruments-report.ts';
+import type { KnownDeadRows } from './known-dead-rows.ts';
 import type { ListHold } from './list-hold.ts';
 import { notificationContent } from './notification-content.ts';
 
@@ -32,6 +33,8 @@ export interface InstrumentsTaskOptions {
   readonly notificationEncoder: (signal: AbortSignal) => Promise<NotificationEncoder>;
   /** Types of events that delete their instrument. */
   readonly deleteOnEventTypes: readonly string[];
+  /** Outlives the task, as what it knows stays on the topic of dead letters. */
+  readonly deadRows: KnownDeadRows;
   readonly instrumentsEndpoint: string;
   readonly eventsEndpoint: string;
   readonly report: InstrumentsReport;
@@ -58,10 +61,17 @@ interface Held {
  * and committed.
  */
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
-  const { core, provider, targets, report, listHold, clock } = options;
+  const { core, provider, targets, deadRows, report, listHold, clock } = options;
   const { source } = targets;
   const held: Held = { page: null, events: null, time: null, poll: null };
   let ahead: { readonly request: PageRequest; readonly page: Promise<InstrumentsPage> } | null = null;
+  /** The rows of the page that become records; one that is a dead letter already is left out. */
+  const rowsToWrite = ({ write }: CoreDecision) =>
+    write.kind !== 'rows'
+      ? []
+      : write.rows
+          .flatMap((position) => held.page?.decoded.rows[position] ?? [])
+          .filter((row) => row.kind !== 'failure' || !deadRows.isKnown(row));
   const isDeletion = (event: DecodedEvent) =>
     event.kind === 'event' && event.type !== null && options.deleteOnEventTypes.includes(event.type);
 
@@ -126,7 +136,8 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     ahead = { request, page };
   }
 
-  function recordsOf({ write, notifications, offset }: CoreDecision, encoder: NotificationEncoder): OutgoingRecord[] {
+  function recordsOf(decision: CoreDecision, encoder: NotificationEncoder): OutgoingRecord[] {
+    const { write, notifications, offset } = decision;
     if (offset === null) return [];
     const { since } = core.offset ?? offset;
     const time = held.time ?? offset.serverDate;
@@ -149,14 +160,9 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
             isDeletion,
           );
         case 'rows': {
-          const rows = held.page?.decoded.rows ?? [];
           // The stream has answered since the page came.
           const listed = provenance(options.instrumentsEndpoint, offset.walk, held.page?.time ?? time);
-          return rowRecords(
-            write.rows.flatMap((position) => rows[position] ?? []),
-            targets,
-            listed,
-          );
+          return rowRecords(rowsToWrite(decision), targets, listed);
         }
         case 'tombstones':
           return tombstones(write.ids, targets, provenance(options.instrumentsEndpoint, offset.walk, time));
@@ -195,7 +201,9 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
         decision.committed();
         if (held.poll !== null) report.polled({ ...held.poll, ...place(), caughtUp: core.isCaughtUp });
         const deletions = held.events?.decoded.rows.filter(isDeletion).length ?? 0;
-        report.decided(decision, { page: held.page, events: held.events, deletions, commitMs });
+        const rows = rowsToWrite(decision);
+        report.decided(decision, { page: held.page, rows, events: held.events, deletions, commitMs });
+        deadRows.remember(rows.filter((row) => row.kind === 'failure'));
       };
       const records = recordsOf(decision, encoder);
       if (records.length === 0) committed(0);

@@ -4,8 +4,8 @@ import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../p
 import type { Clock } from '../../support/clock.ts';
 import { answerTime } from '../core/answer-time.ts';
 import { refusesOffset } from '../core/retention-gap.ts';
+import { DeadLetterShare } from './dead-letter-share.ts';
 import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
-import { assertFewFailures } from './instrument-records.ts';
 import { linksOf, refusalOf, refusalTime } from './instruments-provider.ts';
 
 /** The provider's pre-trade checks, decoded and with their links read. */
@@ -13,11 +13,12 @@ export function followPreTradeChecks(options: {
   readonly preTradeChecks: PreTradeChecks;
   /** Asked before each request, so that a registry that is down is tried again. */
   readonly decoder: (signal: AbortSignal) => Promise<CheckDecoder>;
-  /** The share of checks of one answer that may become dead letters. */
+  /** The share of checks that may become dead letters: of one answer, and of the last thousand. */
   readonly maxDeadLetters: number;
   readonly clock: Clock;
 }): FollowedStream<DecodedCheck> {
-  const { preTradeChecks, maxDeadLetters, clock } = options;
+  const { preTradeChecks, clock } = options;
+  const share = new DeadLetterShare(options.maxDeadLetters);
   const { endpoint, baseUrl } = preTradeChecks;
 
   async function ask(since: string | null, signal: AbortSignal): Promise<FollowedAnswer<DecodedCheck>> {
@@ -45,7 +46,7 @@ export function followPreTradeChecks(options: {
       try {
         const answer = await ask(since, signal);
         const whence = since === null ? endpoint : `${endpoint}?since=${since}`;
-        assertFewFailures(answer.decoded.rows, maxDeadLetters, whence);
+        share.check(answer.decoded.rows, whence);
         return { kind: 'stream', answer };
       } catch (error) {
         const status = refusalOf(error);

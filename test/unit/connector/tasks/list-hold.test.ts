@@ -7,6 +7,7 @@ import { firstOffset } from '../../../../src/connector/core/instruments-offset.t
 import { runSource } from '../../../../src/connector/source-worker.ts';
 import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
+import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import { offsetRecord } from '../../../../src/kafka/offset-store.ts';
@@ -69,6 +70,7 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
     offsetRecord: (offset) => offsetRecord({ topic: 'offsets', key: 'a', offset }),
     notificationEncoder: async () => ({ encode: () => Buffer.alloc(0) }),
     deleteOnEventTypes: [],
+    deadRows: new KnownDeadRows(),
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
     report: createInstrumentsReport('instruments', events, 24 * HOUR_MS),

@@ -10,6 +10,7 @@ import type { SourceTask } from '../../../../src/connector/source-task.ts';
 import { createFollowerTask } from '../../../../src/connector/tasks/follower-task.ts';
 import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
+import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
 import { offsetRecord } from '../../../../src/kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
@@ -137,6 +138,7 @@ function quietInstruments(
     offsetRecord: record('b'),
     notificationEncoder: async () => ({ encode: () => Buffer.alloc(0) }),
     deleteOnEventTypes: ['delisting'],
+    deadRows: new KnownDeadRows(),
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
     listHold: new ListHold({ source: 'instruments', events, clock, random: () => 0 }),
