@@ -130,6 +130,10 @@ export const ERROR_CODES = {
   },
   TOPIC_MISSING: { action: 'exit', remedy: 'Create the topic (spconnect topics create), or set topics.create: true.' },
   TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or name another.' },
+  TOPIC_REFUSED: {
+    action: 'stopSource',
+    remedy: 'Mend what the message names (topic, rights, max.message.bytes), then start the source again.',
+  },
   TRANSACTION_FAILED: {
     action: 'reopenWriter',
     remedy: 'None: the writer opens again and re-reads the committed position.',

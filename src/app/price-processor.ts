@@ -140,7 +140,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         transactionalId,
         writer: kafka.transactionalWriter(transactionalId, {
           confirmed,
-          settles: settledWith(partition.partition),
+          settles: () => settledWith(partition.partition),
           settlesOffset: { groupId, ...partition },
         }),
         confirmed,

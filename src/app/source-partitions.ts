@@ -9,7 +9,7 @@ import type { Context } from './context.ts';
 import { createFailureNotices } from './failure-notices.ts';
 import { runOwnedPartitions } from './owned-partitions.ts';
 import type { RequestedStates } from './requested-states.ts';
-import { settledPartitions } from './settled-partitions.ts';
+import { allPartitions, settledPartitions } from './settled-partitions.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
   readonly settings: Settings;
@@ -45,14 +45,27 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     offsetsTopic: topics.offsets.name,
     run({ confirmed, ...owned }) {
       const { partition } = owned;
-      const written = parts.writtenBy(owned.sources.map(({ name }) => name));
-      const settles = settledPartitions({ topic: topics.offsets.name, partition }, written);
+      const writtenBy = (some: readonly Source[]) => parts.writtenBy(some.map(({ name }) => name));
       const marks = new OperatorMarks();
       const transactionalId = `${settings.prefix}-sources-${partition}`;
       return runOffsetPartition({
         ...owned,
         transactionalId,
-        writer: kafka.transactionalWriter(transactionalId, { confirmed, settles, excused: () => marks.drain() }),
+        writtenBy: (source) => writtenBy([source]).map(({ name }) => name),
+        createWriter(running) {
+          const position = { topic: topics.offsets.name, partition };
+          const settles = () => settledPartitions(position, writtenBy(running()));
+          return kafka.transactionalWriter(transactionalId, { confirmed, settles, excused: () => marks.drain() });
+        },
+        async prove(source, proving) {
+          const settles = () => writtenBy([source]).flatMap(allPartitions);
+          const apart = kafka.transactionalWriter(`${transactionalId}-trial`, { confirmed, settles });
+          try {
+            await apart.open(async () => {}, proving);
+          } finally {
+            await apart.close();
+          }
+        },
         async readOffsets(readSignal) {
           const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal, marks);
           return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];

@@ -1,11 +1,15 @@
 import type { ConnectorEvents } from '../observability/connector-events.ts';
+import type { HeldBackSources } from './held-back-sources.ts';
 import { type SourceTarget, type SourceTargets, untilTarget } from './source-target.ts';
 
 interface Named {
   readonly name: string;
 }
 
-/** Which sources of a partition shall run: those that are not stopped, nor have failed since they were last asked to start. */
+/**
+ * Which sources of a partition shall run: those that are not stopped, nor have failed since they were last asked to
+ * start, nor are held back.
+ */
 export interface SourceStandings<Source extends Named> {
   isDue(source: Source): boolean;
   /** Resolves once this source shall run; rejects with the signal's reason. */
@@ -29,29 +33,35 @@ export interface Leaving {
 export function createSourceStandings<Source extends Named>(options: {
   readonly sources: readonly Source[];
   readonly targets: SourceTargets;
+  readonly held: Pick<HeldBackSources<Source>, 'isHeld' | 'untilFree'>;
   readonly events: Pick<ConnectorEvents, 'sourceFailed' | 'sourceStopped'>;
 }): SourceStandings<Source> {
-  const { sources, targets, events } = options;
+  const { sources, targets, held, events } = options;
   const failedIn = new Map<Source, number>();
   const stopped = new Set<Source>();
   const dueBy = (source: Source) => (target: SourceTarget) =>
     target.state !== 'stopped' && failedIn.get(source) !== target.chance;
-  const untilDue = (source: Source, signal: AbortSignal) =>
-    untilTarget(
-      () => targets.of(source.name),
-      (target) => {
-        tellOnceStopped(source, target.state === 'stopped');
-        return dueBy(source)(target);
-      },
-      signal,
-    );
+  const isDue = (source: Source) => dueBy(source)(targets.of(source.name)) && !held.isHeld(source);
+  const untilDue = async (source: Source, signal: AbortSignal) => {
+    do {
+      await untilTarget(
+        () => targets.of(source.name),
+        (target) => {
+          tellOnceStopped(source, target.state === 'stopped');
+          return dueBy(source)(target);
+        },
+        signal,
+      );
+      await held.untilFree(source, signal);
+    } while (!isDue(source));
+  };
   const tellOnceStopped = (source: Source, isStopped: boolean) => {
     if (isStopped && !stopped.has(source)) events.sourceStopped({ source: source.name });
     if (isStopped) stopped.add(source);
     else stopped.delete(source);
   };
   return {
-    isDue: (source) => dueBy(source)(targets.of(source.name)),
+    isDue,
     untilDue,
     async untilAnyIsDue(signal) {
       const over = new AbortController();

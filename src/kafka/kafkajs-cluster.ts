@@ -15,7 +15,9 @@ import { createKafkajsTail } from './kafkajs-tail.ts';
 import { KafkajsWriter } from './kafkajs-writer.ts';
 import { OpenWriters } from './open-writers.ts';
 import { SeedBrokers } from './seed-brokers.ts';
-import { ensureTopics } from './topic-admin.ts';
+import { askAboutTopics, ensureTopics, fetchMaxMessageBytes } from './topic-admin.ts';
+import { TopicLimits } from './topic-limits.ts';
+import type { TopicFacts } from './topic-refusal.ts';
 import { DEFAULT_TUNING, type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { zstdCodec } from './zstd-codec.ts';
 
@@ -74,6 +76,14 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
   const logTail = createKafkajsTail({ openClient, tuning, clock, random, log });
   const groupReader = createKafkajsGroupReader({ kafkajs, kafka, tuning, clock, log });
   const writers = new OpenWriters();
+  const limits = new TopicLimits();
+  const facts: TopicFacts = {
+    async missing(topics) {
+      const present = new Set(await askAboutTopics({ kafka, tuning }, (admin) => admin.listTopics()));
+      return topics.filter((topic) => !present.has(topic));
+    },
+    takeLessThanKnown: async (topics) => limits.learn(await fetchMaxMessageBytes({ kafkajs, kafka, tuning }, topics)),
+  };
   return {
     logReader,
     logTail,
@@ -86,14 +96,20 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
         transactionalId,
         compression,
         tuning,
+        limits,
+        facts,
         clock,
         random,
         log,
       });
       return writers.watched(writer);
     },
-    ensureTopics: (topics, { create }) =>
-      ensureTopics({ kafkajs, kafka, brokers: options.brokers, tuning, clock }, topics, { create }),
+    async ensureTopics(topics, { create }) {
+      const parts = { kafkajs, kafka, brokers: options.brokers, tuning, clock };
+      const report = await ensureTopics(parts, topics, { create });
+      limits.learn(report.maxMessageBytes);
+      return report;
+    },
     clusterId: () => fetchClusterId({ kafka, tuning }),
     async close() {
       await writers.close();

@@ -23,6 +23,26 @@ export function isLeaderless(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && LEADERLESS_TYPES.includes(cause.type));
 }
 
+/** Why a broker takes nothing for a topic, however often it is asked. */
+export type Refusal = 'missing' | 'forbidden' | 'tooLarge' | 'invalid';
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  UNKNOWN_TOPIC_OR_PARTITION: 'missing',
+  TOPIC_AUTHORIZATION_FAILED: 'forbidden',
+  MESSAGE_TOO_LARGE: 'tooLarge',
+  RECORD_LIST_TOO_LARGE: 'tooLarge',
+  INVALID_TOPIC_EXCEPTION: 'invalid',
+  INVALID_RECORD: 'invalid',
+  INVALID_TIMESTAMP: 'invalid',
+  UNSUPPORTED_COMPRESSION_TYPE: 'invalid',
+  POLICY_VIOLATION: 'invalid',
+};
+
+export function refusalOf(error: unknown): Refusal | undefined {
+  const types = causes(error).map((cause) => ('type' in cause ? REFUSALS[String(cause.type)] : undefined));
+  return types.find((refusal) => refusal !== undefined);
+}
+
 /** The topic is not there, or this broker has not heard of it yet. */
 export function isUnknownTopic(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && cause.type === 'UNKNOWN_TOPIC_OR_PARTITION');

@@ -12,6 +12,16 @@ import type { ConsumerOffset } from './transactional-writer.ts';
 
 const KEY = Buffer.from('["",{"settles":true}]');
 
+/** A record that was to be aborted could not even be written to this topic. */
+export class SettlingFailed extends Error {
+  readonly topic: string;
+
+  constructor(topic: string, cause: unknown) {
+    super(`topic ${topic} takes no records`, { cause });
+    this.topic = topic;
+  }
+}
+
 /**
  * Writes a record to every partition, and with a commit of the consumer offset to the one where the broker keeps those:
  * whether something hangs there can't be asked for, and where the transaction was cut off decides which of them it is.
@@ -22,7 +32,11 @@ export async function touchAll(
   partitions: readonly TopicPartition[],
   consumerOffset: Omit<ConsumerOffset, 'offset'> | undefined,
 ): Promise<void> {
-  for (const each of partitions) await touch(transaction, each);
+  for (const each of partitions) {
+    await touch(transaction, each).catch((cause: unknown) => {
+      throw new SettlingFailed(each.topic, cause);
+    });
+  }
   if (consumerOffset === undefined) return;
   const { groupId, topic, partition } = consumerOffset;
   const topics = [{ topic, partitions: [{ partition, offset: '0' }] }];

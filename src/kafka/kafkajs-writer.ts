@@ -6,11 +6,13 @@ import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
-import { touchAll } from './kafkajs-settling.ts';
+import { SettlingFailed, touchAll } from './kafkajs-settling.ts';
 import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
 import type { OutgoingRecord } from './record.ts';
 import { planRounds } from './send-plan.ts';
 import { sendRound } from './send-round.ts';
+import type { TopicLimits } from './topic-limits.ts';
+import { giveUpSettling, type TopicFacts, topicRefused } from './topic-refusal.ts';
 import type { ConsumerOffset, TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
@@ -20,6 +22,8 @@ export interface KafkajsWriterOptions extends WriterOptions {
   readonly transactionalId: string;
   readonly compression: CompressionTypes;
   readonly tuning: KafkaTuning;
+  readonly limits: Pick<TopicLimits, 'of'>;
+  readonly facts: TopicFacts;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -92,6 +96,8 @@ export class KafkajsWriter implements TransactionalWriter {
         stopped.throwIfAborted();
         this.#failedAtMs = clock.monotonicMs();
         if (cause instanceof ConnectorError && cause.action !== 'retry') throw cause;
+        if (cause instanceof SettlingFailed) await giveUpSettling(cause, this.#options);
+        stopped.throwIfAborted();
         const waitMs = backOffMs(failures, tuning.openBackOff, random);
         if (clock.monotonicMs() + waitMs >= deadlineAtMs) throw this.#unreachable(deadlineMs, cause);
         this.#options.log.warn(
@@ -104,7 +110,7 @@ export class KafkajsWriter implements TransactionalWriter {
   }
 
   async commit(records: readonly OutgoingRecord[], consumerOffset?: ConsumerOffset): Promise<void> {
-    const { clock, tuning } = this.#options;
+    const { clock, facts, tuning } = this.#options;
     const producer = this.#live;
     if (producer === undefined) throw this.#closed('is not open');
     if (this.#commitUnderWay) throw this.#closed('is in the middle of another commit; commit one after the other');
@@ -119,7 +125,9 @@ export class KafkajsWriter implements TransactionalWriter {
     } catch (cause) {
       this.#failedAtMs = clock.monotonicMs();
       if (this.#live === producer) this.#leaveBehind(producer, work);
-      throw this.#failed(this.#failedAtMs - beganAtMs, cause);
+      if (this.#commitUnderWay === work) this.#commitUnderWay = undefined;
+      const topics = [...new Set(records.map(({ topic }) => topic))];
+      throw (await topicRefused(cause, topics, facts)) ?? this.#failed(this.#failedAtMs - beganAtMs, cause);
     } finally {
       if (this.#commitUnderWay === work) this.#commitUnderWay = undefined;
     }
@@ -203,8 +211,8 @@ export class KafkajsWriter implements TransactionalWriter {
   async #fence(producer: Producer): Promise<void> {
     await producer.connect();
     const transaction = await producer.transaction();
-    const { settles = [], settlesOffset } = this.#options;
-    await touchAll(transaction, settles, settlesOffset);
+    const { settles, settlesOffset } = this.#options;
+    await touchAll(transaction, settles?.() ?? [], settlesOffset);
     await transaction.abort();
   }
 
@@ -213,11 +221,11 @@ export class KafkajsWriter implements TransactionalWriter {
     records: readonly OutgoingRecord[],
     consumerOffset: ConsumerOffset | undefined,
   ): Promise<void> {
-    const { compression, tuning } = this.#options;
+    const { compression, limits, tuning } = this.#options;
     await this.#confirmed(Number.NEGATIVE_INFINITY, this.#stopped);
     this.#mustBeLive(producer);
     const transaction = await producer.transaction();
-    for (const round of planRounds(records, tuning)) {
+    for (const round of planRounds(records, { ...tuning, maxBatchBytes: (topic) => limits.of(topic) })) {
       this.#mustBeLive(producer);
       await sendRound(transaction, round, compression);
     }

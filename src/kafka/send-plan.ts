@@ -12,12 +12,16 @@ export interface PlannedSend {
 export interface SendLimits {
   readonly maxSendBytes: number;
   readonly maxSendRecords: number;
+  /** The largest batch that a topic takes, where that is known. */
+  readonly maxBatchBytes?: (topic: string) => number | undefined;
   /** Of all batches of a round, unless it holds one single batch. */
   readonly maxRoundBytes: number;
 }
 
 /** Length, attributes, deltas and the lengths of key, value and headers of one record in a batch, at most. */
 const RECORD_OVERHEAD_BYTES = 32;
+/** What a batch has before its records. */
+const BATCH_OVERHEAD_BYTES = 61;
 /** The two lengths of one header. */
 const HEADER_OVERHEAD_BYTES = 10;
 
@@ -98,6 +102,8 @@ function headerBytes(headers: OutgoingRecord['headers']): number {
 
 function cut(group: readonly OutgoingRecord[], limits: SendLimits): PlannedSend[] {
   const sends: PlannedSend[] = [];
+  const takes = limits.maxBatchBytes?.(group[0]?.topic ?? '') ?? Number.POSITIVE_INFINITY;
+  const maxSendBytes = Math.min(limits.maxSendBytes, takes - BATCH_OVERHEAD_BYTES);
   let chunk: OutgoingRecord[] = [];
   let chunkBytes = 0;
   const end = () => {
@@ -115,7 +121,7 @@ function cut(group: readonly OutgoingRecord[], limits: SendLimits): PlannedSend[
       sharedBytes = headerBytes(headers);
     }
     const bytes = contentBytes(record) + sharedBytes;
-    if (chunkBytes + bytes > limits.maxSendBytes || chunk.length === limits.maxSendRecords) end();
+    if (chunkBytes + bytes > maxSendBytes || chunk.length === limits.maxSendRecords) end();
     chunk.push(record);
     chunkBytes += bytes;
   }

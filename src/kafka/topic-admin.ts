@@ -34,9 +34,7 @@ export async function ensureTopics(
     const created = missing.length > 0 ? await createMissing(admin, missing, options.tuning.topicsTimeoutMs) : [];
     const found = await describe(options, admin, topics);
     const warnings = topics.flatMap((topic) => compareTopic(topic, foundOf(found, topic.name)));
-    const maxMessageBytes = new Map(
-      topics.map(({ name }) => [name, Number(foundOf(found, name).settings.get('max.message.bytes'))]),
-    );
+    const maxMessageBytes = new Map(topics.map(({ name }) => [name, limitOf(foundOf(found, name).settings)]));
     return { created, warnings, maxMessageBytes };
   } catch (cause) {
     if (cause instanceof ConnectorError) throw cause;
@@ -49,6 +47,39 @@ export async function ensureTopics(
   } finally {
     admin.disconnect().catch(() => {});
   }
+}
+
+/** What `TopicFacts` asks of the brokers; it lets their errors through. */
+export async function askAboutTopics<Answer>(
+  { kafka, tuning }: Pick<TopicAdminOptions, 'kafka' | 'tuning'>,
+  ask: (admin: Admin) => Promise<Answer>,
+): Promise<Answer> {
+  const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
+  try {
+    await admin.connect();
+    return await ask(admin);
+  } finally {
+    admin.disconnect().catch(() => {});
+  }
+}
+
+export async function fetchMaxMessageBytes(
+  options: Pick<TopicAdminOptions, 'kafka' | 'kafkajs' | 'tuning'>,
+  topics: readonly string[],
+): Promise<TopicReport['maxMessageBytes']> {
+  const resources = topics.map((name) => ({ type: options.kafkajs.ConfigResourceTypes.TOPIC, name }));
+  const configs = await askAboutTopics(options, (admin) =>
+    admin.describeConfigs({ resources, includeSynonyms: false }),
+  );
+  return new Map(
+    configs.resources.map(({ resourceName, configEntries }) => {
+      return [resourceName, limitOf(new Map(configEntries.map((entry) => [entry.configName, entry.configValue])))];
+    }),
+  );
+}
+
+function limitOf(settings: FoundTopic['settings']): number {
+  return Number(settings.get('max.message.bytes'));
 }
 
 /** One by one: for several at once kafkajs does not tell which of them were there already. */

@@ -16,7 +16,7 @@ export interface TransactionalWriter {
    * proof (`WriterOptions.confirmed`).
    *
    * @throws ConnectorError KAFKA_UNREACHABLE when the deadline has passed, WRITER_IDS_SHARED when the id was taken from us
-   *   three times in five minutes, WRITER_CLOSED when it is closed or opened again meanwhile, or the signal's reason.
+   *   three times in five minutes, TOPIC_REFUSED when it may not write where it settles, WRITER_CLOSED when it is closed or opened again meanwhile, or the signal's reason.
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
   /**
@@ -28,6 +28,8 @@ export interface TransactionalWriter {
    * @throws ConnectorError WRITER_CLOSED when the writer is not open or another commit is under way; nothing was written.
    * @throws ConnectorError TRANSACTION_FAILED or WRITER_FENCED: whether it was committed is unknown, the writer is dead,
    *   and only `open` tells which.
+   * @throws ConnectorError TOPIC_REFUSED when Kafka refuses the records for a reason that no repetition mends; its field
+   *   `topics` names where. Nothing was committed, and the writer is dead.
    */
   commit(records: readonly OutgoingRecord[], consumerOffset?: ConsumerOffset): Promise<void>;
   /** Lets a commit under way end, then disconnects. Safe to call more than once. */
@@ -58,10 +60,10 @@ export interface WriterOptions {
    */
   readonly excused?: () => number;
   /**
-   * Every partition that this transactional id writes to. With it, opening also ends what a killed coordinator has
-   * forgotten (kafkajs-settling.ts).
+   * Every partition that will be written to until the next opening, that of the position first; asked at each attempt
+   * to open. With it, opening also ends what a killed coordinator has forgotten (kafkajs-settling.ts).
    */
-  readonly settles?: readonly TopicPartition[];
+  readonly settles?: () => readonly TopicPartition[];
   /** The consumer offset that it commits, where that is the position. */
   readonly settlesOffset?: Omit<ConsumerOffset, 'offset'>;
 }

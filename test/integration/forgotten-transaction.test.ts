@@ -21,7 +21,7 @@ const COMPLETE_COMMIT = 4;
 const CONSUMER_OFFSETS = { topic: '__consumer_offsets', partition: 0 };
 const PAGES = ['page 1', 'page 2'] as const;
 
-type Settled = Required<WriterOptions>['settles'];
+type Settled = ReturnType<Required<WriterOptions>['settles']>;
 
 test('a page of a transaction that a killed coordinator has forgotten is written once, whole', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'forgotten-'));
@@ -58,7 +58,7 @@ test('a page of a transaction that a killed coordinator has forgotten is written
     ] as const;
     const settles = [first, ...others];
     const position = async () => (await values(first)).length;
-    return { id, options: { settles }, written: [...others, first], offset: () => undefined, position };
+    return { id, options: { settles: () => settles }, written: [...others, first], offset: () => undefined, position };
   };
   /** Writes as the price processor does: the position is a consumer offset. */
   const processor = async () => {
@@ -67,7 +67,7 @@ test('a page of a transaction that a killed coordinator has forgotten is written
     const settlesOffset = { groupId: 'prices', topic: input.name, partition: 0 };
     const offset = (page: number) => ({ ...settlesOffset, offset: BigInt(page) });
     const position = async () => Number((await heir.consumerOffset('prices', settlesOffset, t.signal)) ?? 0n);
-    return { id: 'processor', options: { settles, settlesOffset }, written: settles, offset, position };
+    return { id: 'processor', options: { settles: () => settles, settlesOffset }, written: settles, offset, position };
   };
   // The last one is cut off before it has sent the record of its position: nothing hangs in that partition.
   const writers = [await source('source'), await processor(), await source('cut off')];

@@ -37,7 +37,7 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
   t.after(() => cluster.close());
   const rows = () => readTexts(cluster, 'rows');
   const settles = ['positions', 'rows'].map((topic) => ({ topic, partition: 0 }));
-  const source = cluster.transactionalWriter('source', { settles });
+  const source = cluster.transactionalWriter('source', { settles: () => settles });
   await writePages(cluster, source, PAGES_BEFORE, t.signal);
 
   // The end of a transaction that nobody has seen yet would have to wait for the replica as well.

@@ -3,6 +3,8 @@ import { ConnectorError } from '../../../src/errors.ts';
 import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryStep } from '../../../src/kafka/memory-cluster.ts';
 import { offsetKey, offsetRecord, readOffsets } from '../../../src/kafka/offset-store.ts';
+import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
+import type { Clock } from '../../../src/support/clock.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
 import { operator } from '../../support/operator.ts';
 import { recordedEvents } from '../../support/recorded-events.ts';
@@ -53,6 +55,8 @@ export function run(
   sources: readonly Source[],
   onStep?: (step: MemoryStep) => void,
   asking: ReturnType<typeof operator> | null = null,
+  wrap: (writer: TransactionalWriter, running: () => readonly Source[]) => TransactionalWriter = (writer) => writer,
+  clock: Clock = skippingClock(),
 ) {
   const cluster = createMemoryCluster({ broker: memory, ...(onStep && { onStep }) });
   const { events, seen } = recordedEvents();
@@ -61,11 +65,12 @@ export function run(
     partition: 0,
     transactionalId: 'p-sources-0',
     sources,
-    writer: cluster.transactionalWriter('p-sources-0'),
+    writtenBy: ({ name }) => [ROWS, `topic of ${name}`],
+    createWriter: (running) => wrap(cluster.transactionalWriter('p-sources-0'), running),
     readOffsets: (signal) => readOffsets(cluster.logReader, OFFSETS, 0, signal),
     targets: (asking ?? operator(sources.map(({ name }) => name))).targets,
     waitsForOperator: asking !== null,
-    clock: skippingClock(),
+    clock,
     random: () => 0.5,
     events,
     signal: stop.signal,

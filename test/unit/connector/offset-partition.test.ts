@@ -4,6 +4,9 @@ import type { Source } from '../../../src/connector/offset-partition.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { offsetKey } from '../../../src/kafka/offset-store.ts';
+import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
+import { type Clock, systemClock } from '../../../src/support/clock.ts';
+import { eventually } from '../../support/eventually.ts';
 import { ANSWERS, broker, counted, countingSource, OFFSETS, run, written } from './counting-sources.ts';
 
 test('two sources on one partition take turns on one writer, and each is written once and in order', async () => {
@@ -110,4 +113,92 @@ test('a stop ends the sources with its reason and leaves no transaction open', a
   assert.deepEqual(rows, counted.slice(0, rows.length));
   const offsets = memory.readCommitted(OFFSETS, 0);
   assert.equal(String(offsets.at(-1)?.value), `{"position":${rows.length}}`);
+});
+
+test('a refusal of its records stops the source alone, and the others go on with another writer', async () => {
+  const memory = broker();
+  const refused = new ConnectorError('TOPIC_REFUSED', 'no rights', { fields: { topics: ['p.rows'] } });
+  const { ended, seen } = run(memory, [countingSource('a'), countingSource('b')], undefined, null, (writer) => ({
+    ...writer,
+    async commit(records) {
+      if (String(records[0]?.key) !== 'a' || String(records[0]?.value) !== '3') return writer.commit(records);
+      await writer.close();
+      throw refused;
+    },
+  }));
+  assert.deepEqual(await ended, ['a', 'b']);
+  assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[1, 2], counted]);
+  const failures = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err]] : []));
+  assert.deepEqual(failures[0], ['a', refused]);
+  assert.equal(failures.length, 2);
+});
+
+test('a writer that cannot be opened for the topics of one source is opened for the others', async () => {
+  const memory = broker();
+  const opened: string[] = [];
+  const refused = new ConnectorError('TOPIC_REFUSED', 'no such topic', { fields: { topics: ['topic of a'] } });
+  const { ended, seen } = run(
+    memory,
+    [countingSource('a'), countingSource('b')],
+    undefined,
+    null,
+    (writer, running) => ({
+      ...writer,
+      async open(read, signal) {
+        const names = running().map(({ name }) => name);
+        opened.push(names.join());
+        if (names.includes('a')) throw refused;
+        return writer.open(read, signal);
+      },
+    }),
+  );
+  assert.deepEqual(await ended, ['a', 'b']);
+  assert.deepEqual(opened, ['a,b', 'b']);
+  assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[], counted]);
+  const codes = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err.code]] : []));
+  assert.deepEqual(codes[0], ['a', 'TOPIC_REFUSED']);
+});
+
+/** Time passes fifty times as fast: a wait of a second takes 20 ms. */
+function hastyClock(): Clock {
+  const nowMs = () => performance.now() * 50;
+  return { wallMs: nowMs, monotonicMs: nowMs, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) };
+}
+
+test('a source whose commits always fail leaves its neighbour, which needs a second, the time for its own', async (t) => {
+  const memory = broker();
+  const clock = hastyClock();
+  const slow = countingSource('slow');
+  const needsASecond: Source = {
+    ...slow,
+    startTask(offset) {
+      const task = slow.startTask(offset);
+      return {
+        async poll(signal) {
+          await clock.sleep(1_000, signal);
+          return task.poll(signal);
+        },
+      };
+    },
+  };
+  const failing = (writer: TransactionalWriter): TransactionalWriter => ({
+    ...writer,
+    async commit(records) {
+      if (String(records[0]?.key) !== 'bad') return writer.commit(records);
+      await writer.close();
+      throw new ConnectorError('TRANSACTION_FAILED', 'it took too long');
+    },
+  });
+  const { seen, stop, ended } = run(memory, [countingSource('bad'), needsASecond], undefined, null, failing, clock);
+  t.after(() => stop.abort(new Error('the test has ended')));
+  await eventually(
+    'the neighbour has written all',
+    () => written(memory, 'slow'),
+    (numbers) => numbers.length === ANSWERS,
+  );
+  assert.deepEqual(written(memory, 'slow'), counted);
+  const lost = seen.filter(({ name }) => name === 'writerLost').length;
+  assert.ok(lost < ANSWERS, `the writer was lost ${lost} times meanwhile`);
+  stop.abort(new Error('enough'));
+  await assert.rejects(ended, { message: 'enough' });
 });

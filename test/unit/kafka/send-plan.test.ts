@@ -91,6 +91,15 @@ test('every record is sent exactly once, in order within its partition, whatever
   );
 });
 
+test('a batch is cut to what its topic takes, where that is less than the plan', () => {
+  const row = (topic: string) => ({ topic, partition: 0, key: null, value: Buffer.alloc(100), headers: {} });
+  const records = [...Array.from({ length: 6 }, () => row('small')), ...Array.from({ length: 6 }, () => row('wide'))];
+  const maxBatchBytes = (topic: string) => ({ small: 400, wide: 4_000 })[topic];
+  const sends = planRounds(records, { ...LIMITS, maxBatchBytes }).flat();
+  const sizes = (name: string) => sends.filter(({ topic }) => topic === name).map((send) => send.records.length);
+  assert.deepEqual([sizes('small'), sizes('wide')], [[2, 2, 2], [6]]);
+});
+
 test('the limits keep a send below what brokers take by default, and the client below what its rules allow', () => {
   assert.ok(DEFAULT_TUNING.maxSendBytes <= 900_000);
   assert.ok(DEFAULT_TUNING.openGraceMs >= 20_000);

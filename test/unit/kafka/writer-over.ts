@@ -19,6 +19,8 @@ export function writerOver(scripts: readonly ProducerScript[], more: Partial<Kaf
     transactionalId: 'id',
     compression: 4,
     tuning: DEFAULT_TUNING,
+    limits: { of: () => undefined },
+    facts: { missing: async (topics) => topics, takeLessThanKnown: async () => false },
     clock,
     random: () => 0.5,
     log: silent,

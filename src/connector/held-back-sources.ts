@@ -1,0 +1,78 @@
+import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import type { SourceTarget } from './source-target.ts';
+
+/*
+ * Sources on one partition share a writer, and a commit that fails costs all of them what they have fetched. One whose
+ * commits fail again and again would leave its neighbours no time for theirs. So from its second failure on it is held
+ * back, each time for longer, and before it takes part again it must show, apart from the others, that its topics take
+ * records.
+ */
+
+const HOLD: BackOff = { initialMs: 1_000, maximumMs: 60_000 };
+/** A failure that is older is no sign of the next one. */
+const FORGOTTEN_AFTER_MS = 120_000;
+
+export interface HeldBackOptions<Source> {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly target: (source: Source) => SourceTarget;
+  /** Resolves when the source's topics take records; left out where nothing can tell. */
+  readonly prove?: ((source: Source, signal: AbortSignal) => Promise<void>) | undefined;
+}
+
+interface Held {
+  failures: number;
+  lastMs: number;
+  /** While it is held: until when, and the chance that an operator had given it by then. */
+  hold: { readonly untilMs: number; readonly chance: number } | undefined;
+}
+
+export class HeldBackSources<Source> {
+  readonly #options: HeldBackOptions<Source>;
+  readonly #held = new Map<Source, Held>();
+
+  constructor(options: HeldBackOptions<Source>) {
+    this.#options = options;
+  }
+
+  /** Another one was cut off by what this source committed, or wanted to; `isCertain` when that was no coincidence. */
+  failed(source: Source, { isCertain }: { readonly isCertain: boolean }): void {
+    const { clock, random, target } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const before = this.#held.get(source);
+    const recent = before !== undefined && nowMs - before.lastMs < FORGOTTEN_AFTER_MS ? before.failures : 0;
+    const failures = recent + 1;
+    const holds = isCertain ? failures : failures - 1;
+    const untilMs = nowMs + (holds > 0 ? backOffMs(holds, HOLD, random) : 0);
+    const hold = holds > 0 ? { untilMs, chance: target(source).chance } : undefined;
+    this.#held.set(source, { failures, lastMs: nowMs, hold });
+  }
+
+  /** An operator who lets a source start again frees it at once. */
+  isHeld(source: Source): boolean {
+    const hold = this.#held.get(source)?.hold;
+    return hold !== undefined && hold.chance === this.#options.target(source).chance;
+  }
+
+  /** Resolves when the source is not held back any more; rejects with the signal's reason. */
+  async untilFree(source: Source, signal: AbortSignal): Promise<void> {
+    const { clock, prove, target } = this.#options;
+    while (this.isHeld(source)) {
+      const held = this.#held.get(source);
+      const leftMs = (held?.hold?.untilMs ?? 0) - clock.monotonicMs();
+      if (leftMs > 0) {
+        await clock.sleep(leftMs, AbortSignal.any([signal, target(source).changed])).catch(() => {});
+        signal.throwIfAborted();
+        continue;
+      }
+      try {
+        await prove?.(source, signal);
+        if (held !== undefined) held.hold = undefined;
+      } catch {
+        signal.throwIfAborted();
+        this.failed(source, { isCertain: true });
+      }
+    }
+  }
+}

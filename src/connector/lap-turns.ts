@@ -1,0 +1,33 @@
+import type { Clock } from '../support/clock.ts';
+import { untilAborted } from '../support/until-aborted.ts';
+
+/**
+ * The turns of the sources in one lap: from the beginning of a poll to the end of its commit. A lap that must end for the
+ * sake of another source lets the turns end first, so that nothing that was asked for is dropped.
+ */
+export class LapTurns {
+  #isOver = false;
+  #underWay = 0;
+  #quiet = Promise.withResolvers<void>();
+
+  /** Waits for ever, which is until the signal aborts, once the lap is to end. */
+  async begin(signal: AbortSignal): Promise<void> {
+    if (this.#isOver) await untilAborted(new Promise<never>(() => {}), signal);
+    this.#underWay += 1;
+  }
+
+  end(): void {
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#quiet.resolve();
+  }
+
+  /** Lets no turn begin any more; resolves when those under way have ended, or after a while. */
+  async over(clock: Clock, patienceMs: number, signal: AbortSignal): Promise<void> {
+    this.#isOver = true;
+    this.#quiet = Promise.withResolvers();
+    if (this.#underWay === 0) return;
+    const enough = new AbortController();
+    const patience = clock.sleep(patienceMs, AbortSignal.any([signal, enough.signal])).catch(() => {});
+    await Promise.race([this.#quiet.promise, patience]).finally(() => enough.abort());
+  }
+}
