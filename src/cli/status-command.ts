@@ -2,10 +2,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { ago, duration } from '../app/admin/ages.ts';
 import type { ProcessorStatus, SourceStatus, Status } from '../app/status.ts';
 import { adminAddress, requestStatus } from '../app/status-request.ts';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
+import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { jsonText, type Output, outputOption, textTable } from './output.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
+import { loadWithoutProvider } from './without-provider.ts';
 
 interface StatusOptions {
   readonly config: string;
@@ -35,7 +36,7 @@ export function statusCommand(
       `\nThe exit code is 0 when it is ready, and 1 when it is not or cannot be asked.\n\nExample:\n  spconnect status --url http://127.0.0.1:8083\n`,
     )
     .action(async ({ config, output, url }: StatusOptions) => {
-      const base = url ?? adminAddress((await loadSettings({ file: config, env, onSecret: redaction.register })).admin);
+      const base = url ?? adminAddress((await loadWithoutProvider(config, env, redaction)).admin);
       const status = await requestStatus(base, signal);
       stdout.write(output === 'json' ? jsonText(status) : textTable(tableOf(status)));
       for (const { name, ok, why } of status.checks) if (!ok) stderr.write(textTable([[`Not ready: ${name}: ${why}`]]));

@@ -2,13 +2,14 @@ import type { Command } from 'commander';
 import { atInstallation } from '../app/installation.ts';
 import { knownTopic } from '../app/known-topic.ts';
 import { tailTopic } from '../app/tail-operation.ts';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
+import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { withoutUrlIn } from './check-text.ts';
 import { wholeNumber } from './numbers.ts';
 import { jsonLine, writeAll } from './output.ts';
 import type { Terminal } from './terminal.ts';
+import { loadWithoutProvider } from './without-provider.ts';
 
 interface TailOptions {
   readonly config: string;
@@ -44,7 +45,7 @@ export function tailCommand(
     )
     .action(async (name: string, options: TailOptions) => {
       const { config, fromBeginning, untilEnd, key = null, limit = Number.POSITIVE_INFINITY, showUrl } = options;
-      const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
+      const settings = await loadWithoutProvider(config, env, redaction);
       const topic = knownTopic(settings, name);
       await atInstallation({ settings, signal, needs: [] }, async (installation) => {
         await untilAborted(installation.kafka.ensureTopics([topic], { create: false }), signal);
