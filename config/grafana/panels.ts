@@ -198,6 +198,12 @@ const WALKS: readonly Panel[] = [
     queries: [[`min by (source) (spconnect_seconds_to_next_walk{${S}})`, '{{source}}']],
   },
   {
+    title: 'Walks without deletion',
+    description: 'Walks in a row that could not tell what is gone; 0 when all is well.',
+    unit: 'short',
+    queries: [[`max by (source) (spconnect_walks_without_deletion{${S}})`, '{{source}}']],
+  },
+  {
     title: 'Since the last completed walk',
     description: 'Up to walkInterval when all is well; empty until a walk has ended in this process.',
     unit: 's',

@@ -14,6 +14,8 @@ export const NOTIFICATION_KINDS = [
   'shrinkRefused',
   'deletionSkipped',
   'listLags',
+  'deletionsStandStill',
+  'walkGivenUp',
 ] as const;
 
 /**
@@ -93,6 +95,8 @@ export interface StreamPlace {
    * Null while a walk is under way; absent for sources that do not walk.
    */
   readonly secondsToNextWalk?: number | null;
+  /** How many walks in a row could not tell what is gone; absent for sources that do not walk. */
+  readonly walksWithoutDeletion?: number;
 }
 
 /** One answer of the provider that could be read; refusals of our offset are none, nor are questions where a stream starts. */

@@ -41,6 +41,7 @@ export function createSourceGauges(options: {
 
   const taskEnded = (source: string) => {
     meters.forget('spconnect_walk_running', { source });
+    meters.forget('spconnect_walks_without_deletion', { source });
     walksMs.delete(source);
   };
   const setMoment = (moments: Map<string, number>, source: string, seconds: number | null) => {
@@ -61,7 +62,10 @@ export function createSourceGauges(options: {
         meters.forget('spconnect_walk_next_timestamp_seconds', { source });
       }
     },
-    setPlace({ source, secondsToRetentionCliff, secondsToNextWalk = null }) {
+    setPlace({ source, secondsToRetentionCliff, secondsToNextWalk = null, walksWithoutDeletion }) {
+      if (walksWithoutDeletion !== undefined) {
+        meters.set('spconnect_walks_without_deletion', { source }, walksWithoutDeletion);
+      }
       setMoment(cliffsMs, source, secondsToRetentionCliff);
       setMoment(walksMs, source, secondsToNextWalk);
     },

@@ -16,6 +16,8 @@ const options = { timeout: 300_000 };
 const count = (seen: readonly RecordedEvent[], name: string) => seen.filter((event) => event.name === name).length;
 const polls = (seen: readonly RecordedEvent[]) => count(seen, 'polled');
 
+const WRONG_TYPE = { edit: [{ pointer: '/issuePrice', value: '"1"' }] };
+
 test(
   'a paused source asks for nothing and keeps its place, over a restart too, and goes on when resumed',
   options,
@@ -96,17 +98,18 @@ test(
     const world = await adminWorld(t, INSTRUMENTS);
     if (!world) return;
     world.simulator.injectFaults([
-      { match: 'instruments', nth: SECOND_PAGE, count: 0, fault: { kind: 'links', how: 'same' } },
+      { match: 'instruments', nth: SECOND_PAGE, count: 0, fault: { kind: 'poison', share: 1, how: WRONG_TYPE } },
     ]);
-    const connector = await world.start();
+    // More rows per page than may always be dead letters.
+    const connector = await world.start({ limit: 30 });
     await connector.event('sourceFailed');
     await connector.states('instruments', 'RUNNING FAILED');
     assert.equal((await connector.get('/livez')).status, 200);
     const readiness = await connector.get('/readyz');
     assert.equal(readiness.status, 503);
-    assert.match(String(readiness.body), /source instruments: failed: WALK_CURSOR_REPEATED/);
+    assert.match(String(readiness.body), /source instruments: failed: TOO_MANY_DEAD_LETTERS/);
     const task = (await connector.get('/connectors/instruments/tasks/0/status')).body as { trace: string };
-    assert.match(task.trace, /^WALK_CURSOR_REPEATED: .*\nReport the cursor/);
+    assert.match(task.trace, /^TOO_MANY_DEAD_LETTERS: .*\nThe provider changed a type/);
 
     world.simulator.clearFaults();
     const asked = await connector.change('POST', '/connectors/instruments/restart?includeTasks=true&onlyFailed=true');

@@ -118,15 +118,15 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'the end of the list is not verified',
     file: 'walk-steps.ts',
-    right: 'const isEnd = next === null && rows.every(({ id }) => id !== null && lastId !== null && id <= lastId);',
-    wrong: 'const isEnd = next === null || rows.length >= 0;',
+    right: "if (![...walk.behind].every((id) => at.touched.has(id))) flaws.add('rowsBehindTheEnd');",
+    wrong: '',
   },
   {
     mistake: 'no final drain',
     file: 'walk-steps.ts',
-    right: "return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag } };",
+    right: "return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag, asked, behind } };",
     wrong:
-      "return { walk: { phase: 'closing', drain: { ...beginDrain(nowMs), ended: 'reached' }, flaws, lastId, lag } };",
+      "return { walk: { phase: 'closing', drain: { ...beginDrain(nowMs), ended: 'reached' }, flaws, lastId, lag, asked, behind } };",
   },
   {
     mistake: 'a list may shrink as it likes',
@@ -151,12 +151,6 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     file: 'page-rows.ts',
     right: "return census.toldAgeMs(id) === null && !isOld ? outcome : 'contradicting';",
     wrong: "return census.toldAgeMs(id) === null ? outcome : 'contradicting';",
-  },
-  {
-    mistake: 'what the list lacks is gone, however lately an event told of it',
-    file: 'sweep.ts',
-    right: ' && census.toldAgeMs(id) === null',
-    wrong: '',
   },
   {
     mistake: 'a list that lags is trusted to tell what is gone',

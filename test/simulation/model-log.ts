@@ -32,6 +32,8 @@ export interface ModelTransaction {
     readonly undrained: boolean;
     /** How the list was cut in any answer that the walk has used. */
     readonly truncated: 'soft' | 'hard' | null;
+    /** Whether the list may lag by more than the hand-off margin. */
+    readonly listLags: boolean;
   };
 }
 

@@ -24,6 +24,8 @@ class Oracle {
   readonly #ledger: ModelLedger;
   readonly #topic = new Map<bigint, number | null>();
   readonly #seen = new Set<number>();
+  /** Ids whose newest version a page has shown, and no event has told. */
+  readonly #shown = new Set<bigint>();
   #newestOrder = 0;
   #epoch = 0;
   #offset: SourceOffset | null = null;
@@ -132,7 +134,9 @@ class Oracle {
   #checkInstruments(transaction: ModelTransaction): void {
     for (const { id, version, from } of transaction.instruments) {
       const held = this.#topic.get(id) ?? null;
-      if (version !== null && held !== null && version < held && !this.#wasUndrained && !this.#ledger.streamLags) {
+      // Where the list lags beyond the margin, what only a page has shown may be newer than the next page.
+      const isCovered = !this.#ledger.streamLags && !(transaction.truth.listLags && this.#shown.has(id));
+      if (version !== null && held !== null && version < held && isCovered && !this.#wasUndrained) {
         this.#wrong('I6', transaction, `instrument ${id} goes back from version ${held} to ${version} by a ${from}`);
       }
       if (from === 'page' && version !== null && version === held) {
@@ -149,7 +153,11 @@ class Oracle {
         this.#ledger.wasLiveThroughout(id, truth.verifiedMs, atMs) &&
         !this.#isUnheard(id, transaction),
     );
-    for (const { id, version } of instruments) this.#topic.set(id, version);
+    for (const { id, version, from } of instruments) {
+      this.#topic.set(id, version);
+      if (from === 'page') this.#shown.add(id);
+      else this.#shown.delete(id);
+    }
     // One that comes back while the log lags is named by no event yet.
     if (this.#ledger.streamLags) return;
     // A list that lost a little, or as much as an operator has allowed, cannot be told from instruments that are gone.

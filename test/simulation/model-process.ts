@@ -25,6 +25,7 @@ export interface ModelSurroundings {
     streamAnsweredMs: number;
     isDateTrue: boolean;
     truncated: 'soft' | 'hard' | null;
+    readonly listLags: boolean;
   };
 }
 

@@ -36,6 +36,7 @@ export type AnswerFault =
   | 'belowCursor'
   | 'descending'
   | 'absentLink'
+  | 'loop'
   | 'empty';
 
 /** How the list is cut: at its end only (what lies behind can be asked for), or whole. */
@@ -194,7 +195,8 @@ export class ModelProvider {
     const earlier = from === null ? undefined : visible.find(({ id }) => id < from);
     if (fault === 'belowCursor' && earlier) rows.push(earlier);
     const start = this.traits.listStart === 'absent' ? null : this.#startAt(asOfMs);
-    return { rows, next: fault === 'absentLink' ? undefined : next, start };
+    const cursor = fault === 'loop' && minId !== null ? minId : next;
+    return { rows, next: fault === 'absentLink' ? undefined : cursor, start };
   }
 
   #startAt(asOfMs: number): string {

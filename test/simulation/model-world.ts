@@ -9,6 +9,8 @@ import type { Command, Scenario } from './scenario.ts';
 
 const WALL_MS = 1_700_000_000_000;
 const MOST_STEPS = 3_000;
+/** What stops the source until an operator starts it again. */
+const STOPPING: ReadonlySet<string> = new Set(['RETENTION_GAPS_REPEAT', 'WALK_CURSOR_REPEATED']);
 const DAY_MS = 86_400_000;
 
 export interface RunResult {
@@ -54,7 +56,7 @@ class World {
     // What a list does not show yet when the stream begins, the next walk brings.
     this.#isClean = scenario.traits.listLagMs <= MODEL_SETTINGS.handoffMarginMs;
     const { provider, log } = this;
-    const truth = { verifiedMs: 0, streamAnsweredMs: 0, isDateTrue: true, truncated: null };
+    const truth = { verifiedMs: 0, streamAnsweredMs: 0, isDateTrue: true, truncated: null, listLags: !this.#isClean };
     this.#around = {
       modules,
       mistake,
@@ -183,7 +185,7 @@ class World {
       if (!isOpen && process !== this.#process) process.open();
       return isOpen;
     } catch (error) {
-      if (!(error instanceof ConnectorError) || error.code !== 'RETENTION_GAPS_REPEAT') throw error;
+      if (!(error instanceof ConnectorError) || !STOPPING.has(error.code)) throw error;
       this.#isStopped = true;
       process.crash();
       return true;

@@ -69,6 +69,8 @@ const listFault = fc.constantFrom<AnswerFault[]>(
   'belowCursor',
   'descending',
   'absentLink',
+  'loop',
+  'loop',
   'empty',
 );
 

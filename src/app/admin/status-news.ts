@@ -12,6 +12,8 @@ const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, look: 'go
   offsetReset: ['offset reset', 'wait'],
   shrinkRefused: ['shrink refused', 'bad'],
   deletionSkipped: ['deletion skipped', 'wait'],
+  deletionsStandStill: ['deletions stand still', 'bad'],
+  walkGivenUp: ['walk given up', 'wait'],
   listLags: ['list lags the stream', 'bad'],
   sourceFailed: ['source failed', 'bad'],
 };

@@ -60,7 +60,7 @@ export function startAnew(
   return {
     offset: firstOffset(filter, since, time, demand?.id ?? null),
     stream: streamAtStart(nowMs),
-    walk: { phase: 'census', streamStart: since },
+    walk: { phase: 'census', streamStart: since, notBeforeMs: nowMs },
     committedMs: nowMs,
     begunMs: nowMs,
     isBegunHere: true,

@@ -134,9 +134,20 @@ export type CoreNotification =
     }
   /** The list was older than what the stream had told before the walk. `waitMs`: how long the next walk waits for it. */
   | ({ readonly kind: 'listLags'; readonly walk: number; readonly waitMs: number } & SeenLag)
+  /** So many walks in a row could not tell what is gone, this one included. */
+  | { readonly kind: 'deletionsStandStill'; readonly walk: number; readonly walks: number }
+  /** The list does not come to an end: this walk is given up, and another one begun after a wait. */
+  | { readonly kind: 'walkGivenUp'; readonly walk: number; readonly why: string; readonly waitMs: number }
   | { readonly kind: 'deletionSkipped'; readonly walk: number; readonly flaws: readonly WalkFlaw[] };
 
-export type WalkReason = 'first' | 'interval' | 'requested' | 'gapSuspected' | 'gapProven' | 'afterResumed';
+export type WalkReason =
+  | 'first'
+  | 'interval'
+  | 'requested'
+  | 'gapSuspected'
+  | 'gapProven'
+  | 'afterResumed'
+  | 'afterGivenUp';
 
 /** What an answer means. */
 export interface CoreDecision {

@@ -36,6 +36,10 @@ export interface InstrumentsOffset extends CommittedStream {
   readonly walkRequest: string | null;
   /** How many deletions the operator has allowed for the pending walk. */
   readonly walkAllowShrink: number | null;
+  /** How many walks in a row were given up, since the list did not come to an end. */
+  readonly walksGivenUp: number;
+  /** How many walks in a row could not tell what is gone. */
+  readonly walksWithoutDeletion: number;
   /** By how much the list was last seen to lag beyond the margin; 0 for not at all. The next walk waits longer. */
   readonly listLagMs: number;
   readonly counts: WalkCounts;
@@ -101,6 +105,8 @@ export function firstOffset(
     walkResumed: false,
     walkRequest: null,
     walkAllowShrink: null,
+    walksGivenUp: 0,
+    walksWithoutDeletion: 0,
     listLagMs: 0,
     counts: NO_COUNTS,
     gapSuspectedFromMs: null,
@@ -125,6 +131,8 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset 
     walkResumed: offset.walkResumed,
     walkRequest: offset.walkRequest,
     walkAllowShrink: offset.walkAllowShrink,
+    walksGivenUp: offset.walksGivenUp,
+    walksWithoutDeletion: offset.walksWithoutDeletion,
     listLagMs: offset.listLagMs,
     ...Object.fromEntries(COUNT_NAMES.map((name) => [countKey(name), offset.counts[name]])),
   };
@@ -148,6 +156,8 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
     walkResumed: readOr('walkResumed', isFlag, false),
     walkRequest: readOr('walkRequest', isText, null),
     walkAllowShrink: readOr('walkAllowShrink', isCount, null),
+    walksGivenUp: readOr('walksGivenUp', isCount, 0),
+    walksWithoutDeletion: readOr('walksWithoutDeletion', isCount, 0),
     listLagMs: readOr('listLagMs', isCount, 0),
     counts: { ...NO_COUNTS, ...counts },
   };

@@ -48,7 +48,7 @@ export function nextRequest(
     case 'closing':
       return follow();
     case 'census':
-      return unlessOverdue({ kind: 'census' });
+      return nowMs < walk.notBeforeMs ? streamBy(walk.notBeforeMs) : unlessOverdue({ kind: 'census' });
     case 'margin': {
       const endMs = walk.drain.startedMs + marginMs(settings, offset);
       if (walk.drain.ended === null) return follow();

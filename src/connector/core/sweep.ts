@@ -7,9 +7,12 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
 export interface SweepPlan {
   readonly gone: readonly bigint[];
   readonly notifications: readonly CoreNotification[];
+  /** Whether the walk could tell what is gone; `refused`: it could, and an operator has to confirm. */
+  readonly told: 'gone' | 'refused' | 'nothing';
 }
 
-const NOTHING: SweepPlan = { gone: [], notifications: [] };
+/** Of a walk that has forgotten what it saw. */
+export const NOTHING_TOLD: SweepPlan = { gone: [], notifications: [], told: 'nothing' };
 
 /**
  * Gone is what the topic holds, no row showed, and no event named since the walk began. A walk that was resumed has
@@ -25,16 +28,19 @@ export function planSweep(options: {
 }): SweepPlan {
   const { offset, flaws, touched, census, settings } = options;
   const { walk, counts, walkAllowShrink } = offset;
-  if (!settings.tombstones || offset.walkResumed || census === null) return NOTHING;
-  if (flaws.size > 0) return { gone: [], notifications: [{ kind: 'deletionSkipped', walk, flaws: [...flaws] }] };
+  if (!settings.tombstones) return { ...NOTHING_TOLD, told: 'gone' };
+  if (offset.walkResumed || census === null) return NOTHING_TOLD;
+  const skipped: CoreNotification = { kind: 'deletionSkipped', walk, flaws: [...flaws] };
+  if (flaws.size > 0) return { ...NOTHING_TOLD, notifications: [skipped] };
   // What an event told of within the hour before the walk may be missing only because the list lags: the next walk decides.
   const gone = [...census.unseen()].filter((id) => !touched.has(id) && census.toldAgeMs(id) === null);
-  if (gone.length === 0 || gone.length <= (walkAllowShrink ?? 0)) return { gone, notifications: [] };
+  if (gone.length === 0 || gone.length <= (walkAllowShrink ?? 0)) return { gone, notifications: [], told: 'gone' };
   const refused = (why: 'emptyList' | 'tooMany'): SweepPlan => ({
     gone: [],
     notifications: [{ kind: 'shrinkRefused', walk, why, gone: gone.length, held: census.size }],
+    told: 'refused',
   });
   if (counts.rows === 0) return refused('emptyList');
   const isMuch = gone.length > settings.shrinkAlwaysAllowed && gone.length > census.size * settings.maxShrink;
-  return isMuch ? refused('tooMany') : { gone, notifications: [] };
+  return isMuch ? refused('tooMany') : { gone, notifications: [], told: 'gone' };
 }

@@ -5,11 +5,18 @@ import type { CoreNotification, CoreWrite } from './instruments-messages.ts';
 import { beginWalk, type InstrumentsOffset } from './instruments-offset.ts';
 import { judgeLag, marginMs, noteLag, pageAge, rememberedLagMs } from './list-lag.ts';
 import { addCounts, recordRows, sortRows } from './page-rows.ts';
-import { planSweep, type SweepPlan } from './sweep.ts';
+import { NOTHING_TOLD, planSweep, type SweepPlan } from './sweep.ts';
 import type { Walk, WalkContext, WalkInput, WalkStep } from './walk.ts';
 
 /** A list of more pages than this has no end. */
 const MOST_PAGES = 1_000_000;
+/** A list that has no end for so many walks in a row, and once more, stops the source. */
+const MOST_GIVEN_UP = 3;
+const LEAST_REST_MS = 1_000;
+/** How often the list is asked once more at its end: more instruments are not issued meanwhile. */
+const MOST_VERIFYING = 20;
+/** So many walks in a row that could not tell what is gone are more than a mishap. */
+const WALKS_TO_TELL = 2;
 /** Ids are int64 (part 2.2 of the interface). */
 const HIGHEST_ID = 2n ** 63n - 1n;
 /** Tombstones of one transaction. */
@@ -19,7 +26,7 @@ type In<P extends Walk['phase']> = Extract<Walk, { phase: P }>;
 type Of<K extends WalkInput['kind']> = Extract<WalkInput, { kind: K }>;
 
 export function begin(): WalkStep {
-  return { walk: { phase: 'census', streamStart: null } };
+  return { walk: { phase: 'census', streamStart: null, notBeforeMs: 0 } };
 }
 
 /** The stream's answer goes by: outside a drain a walk learns nothing from it but the touched ids. */
@@ -47,10 +54,11 @@ export function takeFirstPage(walk: In<'margin'>, page: Of<'page'>, at: WalkCont
   return takePage({ phase: 'paging', flaws: new Set(), lastId: null, lag }, page, at);
 }
 
-export function takePage(walk: In<'paging'>, page: Of<'page'>, { offset, nowMs }: WalkContext): WalkStep {
+export function takePage(walk: In<'paging'>, page: Of<'page'>, at: WalkContext): WalkStep {
+  const { offset, nowMs } = at;
   const { minId, rows, next, start } = page;
-  assertCursorRises(minId, next);
-  if (offset.counts.pages >= MOST_PAGES) throw endless(`goes on after ${MOST_PAGES} pages`);
+  const why = endless(minId, next, offset.counts.pages);
+  if (why !== null) return giveUp(why, at);
   return {
     walk: { ...walk, phase: 'draining', page: { minId, rows, next, start }, drain: beginDrain(nowMs) },
     ahead: next === null ? null : { walk: offset.walk, minId: next },
@@ -58,13 +66,28 @@ export function takePage(walk: In<'paging'>, page: Of<'page'>, { offset, nowMs }
 }
 
 /** A cursor that stays or falls would walk the same pages for ever. */
-function assertCursorRises(current: string | null, next: string | null): void {
-  if (current === null || next === null || BigInt(next) > BigInt(current)) return;
-  throw endless(`answered minId=${current} with a link to minId=${next}, which does not lie behind it`);
+function endless(current: string | null, next: string | null, pages: number): string | null {
+  if (pages >= MOST_PAGES) return `The instrument list goes on after ${MOST_PAGES} pages.`;
+  if (current === null || next === null || BigInt(next) > BigInt(current)) return null;
+  return `The instrument list answered minId=${current} with a link to minId=${next}, which does not lie behind it.`;
 }
 
-function endless(what: string): ConnectorError {
-  return new ConnectorError('WALK_CURSOR_REPEATED', `The instrument list ${what}. Nothing of that page was written.`);
+/** Another walk begins after a rest, which doubles; the stream goes on meanwhile. */
+function giveUp(why: string, { offset, settings, nowMs }: WalkContext): WalkStep {
+  const { walk, walksGivenUp, walkRequest, walkAllowShrink } = offset;
+  if (walksGivenUp >= MOST_GIVEN_UP) {
+    const before = `${MOST_GIVEN_UP} walks before this one were given up for the like.`;
+    throw new ConnectorError('WALK_CURSOR_REPEATED', `${why} ${before} Nothing of that page was written.`);
+  }
+  const waitMs = Math.max(settings.pollIntervalMs, LEAST_REST_MS) * 2 ** walksGivenUp;
+  const fresh = beginWalk(offset, offset.serverDate, { walkRequest, walkAllowShrink });
+  return {
+    walk: { phase: 'census', streamStart: null, notBeforeMs: nowMs + waitMs },
+    offset: { ...fresh, walksGivenUp: walksGivenUp + 1 },
+    commits: true,
+    notifications: [{ kind: 'walkGivenUp', walk, why, waitMs }],
+    begins: 'afterGivenUp',
+  };
 }
 
 export function drainMore(
@@ -89,7 +112,7 @@ export function settlePage(walk: In<'draining'>, _: Of<'settle'>, at: WalkContex
   return {
     walk:
       page.next === null
-        ? { phase: 'verifying', flaws, lastId, lag, places: placesToVerify(lastId) }
+        ? { phase: 'verifying', flaws, lastId, lag, places: placesToVerify(lastId), asked: 0, behind: new Set() }
         : { phase: 'paging', flaws, lastId, lag },
     offset: {
       ...at.offset,
@@ -113,14 +136,22 @@ function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
   return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
 }
 
-/** A list that goes on behind its end was cut: what it did not show may well be there. */
+/**
+ * A list that goes on behind its end was cut, and what it did not show may well be there; unless it is what was issued
+ * meanwhile, which the stream names by the end of the final drain.
+ */
 export function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
-  const { lastId, places, lag } = walk;
-  const isEnd = next === null && rows.every(({ id }) => id !== null && lastId !== null && id <= lastId);
-  const flaws = isEnd ? walk.flaws : new Set([...walk.flaws, 'rowsBehindTheEnd' as const]);
-  const left = places.slice(1);
-  if (isEnd && left.length > 0) return { walk: { ...walk, places: left } };
-  return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag } };
+  const { lastId, lag } = walk;
+  const [place = null, ...others] = walk.places;
+  const asked = walk.asked + 1;
+  const behind = new Set(walk.behind);
+  for (const { id } of rows) if (id !== null && (lastId === null || id > lastId)) behind.add(id);
+  const goesOn = next !== null && asked < MOST_VERIFYING && endless(place, next, 0) === null;
+  const isRead = rows.every(({ id }) => id !== null) && (next === null || goesOn);
+  const places = next === null ? others : [next, ...others];
+  if (isRead && places.length > 0) return { walk: { ...walk, places, asked, behind } };
+  const flaws = isRead ? walk.flaws : new Set([...walk.flaws, 'rowsBehindTheEnd' as const]);
+  return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag, asked, behind } };
 }
 
 export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
@@ -128,6 +159,7 @@ export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext)
   const flaws = new Set(walk.flaws);
   const isDrained = walk.drain.ended === 'reached';
   if (!isDrained) flaws.add('streamNotDrained');
+  if (![...walk.behind].every((id) => at.touched.has(id))) flaws.add('rowsBehindTheEnd');
   const seen = judgeLag(walk.lag, { ...at, isDrained });
   if (seen !== null) flaws.add('listLags');
   const offset = { ...at.offset, listLagMs: rememberedLagMs(at.offset.listLagMs, seen) };
@@ -138,7 +170,7 @@ export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext)
 }
 
 export function sweepMore(walk: In<'sweeping'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
-  return sweepOn(walk.plan ?? { gone: [], notifications: [] }, at);
+  return sweepOn(walk.plan ?? NOTHING_TOLD, at);
 }
 
 function sweepOn(plan: SweepPlan, at: WalkContext): WalkStep {
@@ -154,12 +186,14 @@ function sweepOn(plan: SweepPlan, at: WalkContext): WalkStep {
     const walk: Walk = { phase: 'sweeping', plan: { ...plan, gone: left } };
     return { walk, offset, commits: true, write, record };
   }
-  return { ...endWalk(offset, plan.notifications), commits: true, write };
+  return { ...endWalk(offset, plan), commits: true, write };
 }
 
 /** A resumed walk is followed by a fresh one at once, since it could not tell what is gone. */
-function endWalk(offset: InstrumentsOffset, notifications: readonly CoreNotification[]): WalkStep {
-  const { walk, walkStartedAtMs, walkResumed, counts } = offset;
+function endWalk(before: InstrumentsOffset, { told: outcome, notifications }: SweepPlan): WalkStep {
+  const { walk, walkStartedAtMs, walkResumed, counts, walksWithoutDeletion: earlier } = before;
+  const walksWithoutDeletion = { gone: 0, refused: earlier, nothing: earlier + 1 }[outcome];
+  const offset = { ...before, walksGivenUp: 0, walksWithoutDeletion };
   const completed: CoreNotification = {
     kind: 'walkCompleted',
     walk,
@@ -167,7 +201,9 @@ function endWalk(offset: InstrumentsOffset, notifications: readonly CoreNotifica
     resumed: walkResumed,
     counts,
   };
-  const told = [completed, ...notifications];
+  const standStill = { kind: 'deletionsStandStill', walk, walks: walksWithoutDeletion } as const;
+  const isTold = outcome === 'nothing' && walksWithoutDeletion >= WALKS_TO_TELL;
+  const told = [completed, ...notifications, ...(isTold ? [standStill] : [])];
   if (walkResumed) {
     const { walkRequest, walkAllowShrink } = offset;
     const fresh = beginWalk(offset, offset.serverDate, { walkRequest, walkAllowShrink });

@@ -29,23 +29,31 @@ export interface FetchedPage {
   readonly start: string | null;
 }
 
+/** What came when the list was asked once more at its end. */
+export interface Verified {
+  /** How often it was asked. */
+  readonly asked: number;
+  /** Ids behind its last row: of instruments that were issued meanwhile, if the stream has named them too. */
+  readonly behind: ReadonlySet<bigint>;
+}
+
 /** Where the walk is, beside the stream that always runs. */
 export type Walk =
   | { readonly phase: 'idle' }
   /**
    * Begun: what events name counts as touched from here on. The census is awaited. `streamStart`: where the stream of a
-   * new source begins; null for any other.
+   * new source begins; null for any other. `notBeforeMs`: one that was given up is begun anew after a while.
    */
-  | { readonly phase: 'census'; readonly streamStart: string | null }
+  | { readonly phase: 'census'; readonly streamStart: string | null; readonly notBeforeMs: number }
   /** The list may still lag behind what the stream told us before the beginning. */
   | { readonly phase: 'margin'; readonly drain: Drain; readonly streamStart: string | null }
   | ({ readonly phase: 'paging' } & WalkMemory)
   /** A page is here; the stream is read up to where it stood at the page's last byte. */
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
   /** The list is over, or says so: it is asked once more from these places. */
-  | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & WalkMemory)
+  | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & Verified & WalkMemory)
   /** The final drain. */
-  | ({ readonly phase: 'closing'; readonly drain: Drain } & WalkMemory)
+  | ({ readonly phase: 'closing'; readonly drain: Drain } & Verified & WalkMemory)
   /** Tombstones; `plan` null: a restart came between, and there is nothing left to tell what is gone. */
   | { readonly phase: 'sweeping'; readonly plan: SweepPlan | null };
 
@@ -97,5 +105,5 @@ export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; r
   if (!offset.walkPending) return { walk: { phase: 'idle' }, resumed: false };
   if (offset.walkListed) return { walk: { phase: 'sweeping', plan: null }, resumed: true };
   // Before its first page is committed a walk has seen nothing, so nothing of it is lost.
-  return { walk: { phase: 'census', streamStart: null }, resumed: offset.walkCursor !== null };
+  return { walk: { phase: 'census', streamStart: null, notBeforeMs: 0 }, resumed: offset.walkCursor !== null };
 }

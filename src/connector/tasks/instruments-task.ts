@@ -178,6 +178,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
   const place = () => ({
     since: core.offset?.since ?? null,
     secondsToRetentionCliff: core.secondsToRetentionCliff(clock.monotonicMs(), clock.wallMs()),
+    walksWithoutDeletion: core.offset?.walksWithoutDeletion ?? 0,
     secondsToNextWalk: core.secondsToNextWalk(clock.monotonicMs(), clock.wallMs()),
   });
   report.started(place(), core.offset);

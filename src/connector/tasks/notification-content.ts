@@ -52,6 +52,10 @@ export function notificationContent(
       return { source, at, ...deletionSkipped(notification) };
     case 'listLags':
       return { source, at, ...listLags(notification) };
+    case 'deletionsStandStill':
+      return { source, at, ...deletionsStandStill(notification) };
+    case 'walkGivenUp':
+      return { source, at, ...walkGivenUp(notification) };
   }
 }
 
@@ -175,6 +179,25 @@ function listLags({ walk, lagMs, rows, lacking, waitMs }: NotificationOf<'listLa
     why:
       `${rows} rows differ from what events said within the hour before the walk, and ${lacking} instruments that were ` +
       `issued in that hour are missing from the list${rows + lacking === 0 ? '; a page names an older place in the stream' : ''}.`,
+  };
+}
+
+function deletionsStandStill({ walk, walks }: NotificationOf<'deletionsStandStill'>) {
+  return {
+    kind: 'deletions-stand-still',
+    message:
+      `${walks} walks in a row could not tell which instruments are gone; those that the provider has dropped stay on the ` +
+      'topic. The notifications deletion-skipped say why; a walk that a restart interrupted cannot tell either.',
+    walk,
+  };
+}
+
+function walkGivenUp({ walk, why, waitMs }: NotificationOf<'walkGivenUp'>) {
+  return {
+    kind: 'walk-given-up',
+    message: `Walk ${walk} was given up. Another one begins in ${durationText(waitMs)}, and the event stream goes on.`,
+    walk,
+    why,
   };
 }
 

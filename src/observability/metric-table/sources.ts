@@ -172,6 +172,12 @@ export const SOURCE_METRICS = {
     labels: ['source'],
     meaning: 'For people; alerts go by the seconds, which no wrong clock can hide.',
   },
+  spconnect_walks_without_deletion: {
+    type: 'gauge',
+    help: 'Walks in a row that could not tell which instruments are gone.',
+    labels: ['source'],
+    meaning: 'From 2 on: what the provider has dropped stays on the topic. Look at the notifications.',
+  },
   spconnect_seconds_to_next_walk: {
     type: 'gauge',
     help: 'Seconds until the next walk begins by itself, by whichever clock says sooner; negative: it is overdue.',

@@ -21,7 +21,13 @@ export const UNBOUNDED = {
 const source = 'instruments';
 const topic = 'a.instruments';
 const err = new ConnectorError('REGISTRY_UNREACHABLE', 'canary-message', { fields: { status: 503 } });
-const place = { source, since: UNBOUNDED.since, secondsToRetentionCliff: 600_000, secondsToNextWalk: 3_000 };
+const place = {
+  source,
+  since: UNBOUNDED.since,
+  secondsToRetentionCliff: 600_000,
+  secondsToNextWalk: 3_000,
+  walksWithoutDeletion: 1,
+};
 const dead = { deadLetters: 3, deadLettersTooLarge: 1, deadLettersWithoutKey: 1 };
 const counted = { ...dead, drift: 1, roundedNumbers: 1, duplicateKeys: 1 };
 const kind = 'overview';

@@ -21,6 +21,8 @@ function rightLog(pages: number): WalkLog {
       walk: 1,
       walkStartedAtMs: 0,
       walkStartedOwnMs: 0,
+      walksGivenUp: 0,
+      walksWithoutDeletion: 0,
       listLagMs: 0,
       walkPending: page < 4,
       walkCursor: page === 0 || next === undefined ? null : String(next),

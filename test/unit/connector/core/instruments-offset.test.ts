@@ -21,6 +21,8 @@ const offset: InstrumentsOffset = {
   walkResumed: true,
   walkRequest: 'r-1',
   walkAllowShrink: 40,
+  walksGivenUp: 1,
+  walksWithoutDeletion: 2,
   listLagMs: 61_000,
   counts: { ...NO_COUNTS, pages: 2, rows: 2_000, corrected: 7, reEncoded: 1 },
   gapSuspectedFromMs: 1_699_000_000_000,

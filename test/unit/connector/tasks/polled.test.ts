@@ -168,6 +168,7 @@ test('an instruments source tells each answer of stream and list, and none where
       since: '5-0',
       secondsToRetentionCliff: RETENTION_SECONDS,
       secondsToNextWalk: null,
+      walksWithoutDeletion: 0,
     },
   });
   const polls = seen.filter(({ name }) => name === 'polled').map(({ fields }) => fields);
