@@ -28,6 +28,11 @@ export function objectPlan(name: string, members: readonly Plan[]): Plan {
   return recordPlan(name, bareRecord(members, null, false), true);
 }
 
+/** The plan of an object whose one member, in either spelling, is a list; `$type` says what it is. */
+export function seriesPlan(name: string, list: string, item: Plan): Plan {
+  return recordPlan(name, bareRecord([listPlan(list, item), anyPlan('$type')], '$type'), true);
+}
+
 /** The same to be written without its last fields, whose bytes come from elsewhere. */
 export function withoutLastFields(plan: Plan, count: number): Plan {
   if (plan.record === null) throw new Error('Only a record has fields.');

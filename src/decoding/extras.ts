@@ -70,6 +70,15 @@ export class Extras {
     }
   }
 
+  /** The unknown members of an object around records, as each of them keeps them. */
+  unknownBeside({ record }: Plan, note: number): readonly Extra[] {
+    this.clear();
+    if (record === null) return [];
+    this.path[0] = '..';
+    this.keepUnknown(record, this.#reader.tape[note + 1] as number, 1);
+    return this.takeSorted(0);
+  }
+
   add(pointer: string, text: string): void {
     this.#found.push([pointer, text]);
   }

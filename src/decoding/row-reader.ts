@@ -67,6 +67,37 @@ export class RowReader {
     return hasFrame ? (tape[end] as number) : Math.abs(end);
   }
 
+  /** Where the value of a note starts. */
+  startAt(note: number): number {
+    return note === 0 ? 0 : Math.abs(this.tape[note] as number);
+  }
+
+  /** The text of a string; null for any other value. */
+  stringAt(note: number): string | null {
+    const start = this.startAt(note);
+    return this.json.bytes[start] === QUOTE ? this.json.text(start, this.tape[note + 1] as number) : null;
+  }
+
+  /** The notes of the elements of a list. */
+  elementNotes(frame: number): number[] {
+    const notes: number[] = [];
+    let element = this.tape[frame + 2] as number;
+    for (let k = this.tape[frame + 1] as number; k > 0; k--, element = this.tape[element] as number) {
+      notes.push(element + ELEMENT_NOTE);
+    }
+    return notes;
+  }
+
+  /** How many members of an object the plan does not know, without those that are null. */
+  countUnknown(note: number): number {
+    let count = 0;
+    const frame = this.tape[note + 1] as number;
+    for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
+      if (this.json.bytes[this.startAt(at + UNKNOWN_NOTE)] !== SMALL_N) count += 1;
+    }
+    return count;
+  }
+
   /** Where a member of an object is noted; 0 where there is no object. */
   memberNote(plan: Plan, note: number, name: string): number {
     const slot = plan.record?.members.findIndex((member) => member.name === name) ?? -1;

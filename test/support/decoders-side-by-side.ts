@@ -23,7 +23,7 @@ export interface Pair {
 }
 
 // From sizes at which every value is cut, to the usual ones.
-const SIZES: readonly DecodingSizes[] = [
+export const ALL_SIZES: readonly DecodingSizes[] = [
   { piece: 1, buffer: 1, slab: 1 },
   { piece: 7, buffer: 64, slab: 300 },
   { piece: 300, buffer: 300, slab: 4_096 },
@@ -37,7 +37,7 @@ export function decoderPairs(): readonly Pair[] {
   const [instrumentSchema, eventSchema, checkSchema] = [instrument, event, check].map((name) => readSchemaText(name));
   if (instrumentSchema === undefined || eventSchema === undefined || checkSchema === undefined) throw new Error();
   return (['deadLetter', 'keepInExtras'] as const).flatMap((onMismatch) =>
-    SIZES.flatMap((sizes) => {
+    ALL_SIZES.flatMap((sizes) => {
       const common = { onMismatch, maxValueBytes: MAX_VALUE_BYTES, clock: systemClock };
       const page = { ...common, schema: instrumentSchema, schemaId: 7, listKey: 'instruments' };
       const events = { ...common, eventSchema, eventSchemaId: 8, instrumentSchema, instrumentSchemaId: 7 };

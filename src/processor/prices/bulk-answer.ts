@@ -1,32 +1,23 @@
 import { JsonNumber, type JsonObject, type JsonValue } from '../../avro/exact-json.ts';
-import { createListReader, type DecodedFailure } from '../../avro/list-reader.ts';
-import type { PriceDecoder } from '../../avro/price-decoder.ts';
+import type { DecodedFailure } from '../../avro/list-reader.ts';
+import type { ItemHead, PriceBodyDecoder, PriceItem } from '../../decoding/price-decoder.ts';
 import { ConnectorError } from '../../errors.ts';
 import { quotedText } from '../../http/quoted-text.ts';
 import { isResponseType, responseType } from '../../provider/price-query.ts';
-import type { Clock } from '../../support/clock.ts';
 import type { PriceAnswer, PriceAnswers, PriceKind, PriceQuestion } from '../bulk-prices.ts';
 
 export interface BulkAnswerOptions {
   readonly questions: readonly PriceQuestion[];
   /** What was asked for: every response has the $type of it. */
   readonly kind: PriceKind;
-  readonly decoder: PriceDecoder;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly decoder: PriceBodyDecoder;
+  /** By our clock, in milliseconds since the epoch. */
+  readonly requestedAtMs: number;
+  readonly receivedAtMs: number;
 }
 
 const ANSWER_MEMBERS = ['errors'];
-const ITEM_MEMBERS = new Set(['responseIdentifier', 'response', 'errorResponse']);
 const LONGEST_TITLE = 200;
-// A series of 10,000 windows, the most that are read, of some 300 bytes each.
-const LONGEST_ITEM_BYTES = 3 * 1024 * 1024;
-
-interface ReadItem {
-  readonly answer: PriceAnswer;
-  readonly failed: boolean;
-  readonly drift: number;
-  readonly roundedNumbers: number;
-}
 
 /**
  * Reads the body of a bulk answer (BulkProductMarketDataResponse, part 2.1). An item is taken only where its position,
@@ -37,74 +28,48 @@ interface ReadItem {
  */
 export async function readBulkAnswer(
   body: AsyncIterable<Uint8Array>,
-  { questions, kind, decoder, clock }: BulkAnswerOptions,
+  { questions, kind, decoder, requestedAtMs, receivedAtMs }: BulkAnswerOptions,
 ): Promise<PriceAnswers> {
-  function decodeRow(item: JsonValue, raw: Buffer, at: number): ReadItem {
+  function instrumentOf(at: number, head: ItemHead | null): PriceQuestion {
     const question = questions[at];
     if (question === undefined) throw mismatch(at, `has more items than the ${questions.length} that were asked for`);
-    return readItem({ item, raw, question, at, kind, decoder });
+    if (head === null) throw mismatch(at, 'has something else than an object as an item');
+    if (head.isin !== question.isin) {
+      throw mismatch(at, 'has an item whose responseIdentifier names another isin than was asked for there');
+    }
+    if (head.isPriced && !isResponseType(head.type, kind)) {
+      throw mismatch(at, `has a response that is no ${responseType(kind)}`);
+    }
+    return question;
   }
 
-  const list = createListReader<ReadItem>({
-    listKey: 'items',
-    clock,
-    key: null,
-    longestRowBytes: LONGEST_ITEM_BYTES,
-    decodeRow,
-  });
-  const { rows, envelope, duplicateKeys } = await list.read(body);
+  const { rows, envelope, duplicateKeys } = await decoder.decode(body, { requestedAtMs, receivedAtMs, instrumentOf });
   if (rows.length !== questions.length) {
     throw mismatch(rows.length, `has ${rows.length} items where ${questions.length} were asked for`);
   }
-  const items = rows.map((row) => ('kind' in row ? unread(row) : row));
   const unknown = [...envelope].filter(([name, value]) => value !== null && !ANSWER_MEMBERS.includes(name));
+  const drift = (row: PriceItem | DecodedFailure) => ('driftFields' in row ? row.driftFields : 0);
   return {
-    answers: items.map(({ answer }) => answer),
-    errorsFlagDiffers: envelope.get('errors') !== items.some(({ failed }) => failed),
-    drift: items.reduce((sum, { drift }) => sum + drift, unknown.length + duplicateKeys),
-    roundedNumbers: items.reduce((sum, { roundedNumbers }) => sum + roundedNumbers, 0),
+    answers: rows.map(answerOf),
+    errorsFlagDiffers: envelope.get('errors') !== rows.some((row) => row.kind === 'problem'),
+    drift: rows.reduce((sum, row) => sum + drift(row), unknown.length + duplicateKeys),
+    roundedNumbers: rows.reduce((sum, row) => sum + (row.kind === 'prices' ? row.roundedNumbers : 0), 0),
   };
 }
 
-function readItem(options: {
-  readonly item: JsonValue;
-  readonly raw: Buffer;
-  readonly question: PriceQuestion;
-  readonly at: number;
-  readonly kind: PriceKind;
-  readonly decoder: PriceDecoder;
-}): ReadItem {
-  const { item, raw, question, at, kind, decoder } = options;
-  if (!(item instanceof Map)) throw mismatch(at, 'has something else than an object as an item');
-  const identifier = memberOf(item, 'responseIdentifier');
-  if (memberOf(identifier, 'isin') !== question.isin) {
-    throw mismatch(at, 'has an item whose responseIdentifier names another isin than was asked for there');
+function answerOf(row: PriceItem | DecodedFailure): PriceAnswer {
+  switch (row.kind) {
+    case 'prices':
+      return { kind: 'prices', records: row.records, isQuotingPulled: row.isQuotingPulled };
+    // With an error beside it, a price is none that the provider stands by.
+    case 'problem':
+      return { kind: 'problem', ...problemOf(row.problem), item: row.item };
+    case 'unusable':
+      return { kind: 'unusable', reason: row.reason, pointer: row.pointer, item: row.item };
+    // Too long or too deep to be looked into, or with bytes that are no text: whose it is, only its position says.
+    case 'failure':
+      return { kind: 'unusable', reason: row.reason, pointer: '', item: row.raw };
   }
-  const response = memberOf(item, 'response');
-  const errorResponse = memberOf(item, 'errorResponse');
-  const unknown = [...item].filter(([name, value]) => value !== null && !ITEM_MEMBERS.has(name)).length;
-  const without = { failed: true, drift: unknown, roundedNumbers: 0 };
-  // With an error beside it, a price is none that the provider stands by.
-  if (response === null || errorResponse !== null) {
-    return { ...without, answer: { kind: 'problem', ...problemOf(errorResponse), item: Buffer.from(raw) } };
-  }
-  if (!isResponseType(memberOf(response, '$type'), kind)) {
-    throw mismatch(at, `has a response that is no ${responseType(kind)}`);
-  }
-  const decoded = decoder.decode(response, question);
-  if (decoded.kind === 'failure') {
-    const pointer = `/response${decoded.pointer}`;
-    const answer: PriceAnswer = { kind: 'unusable', reason: decoded.reason, pointer, item: Buffer.from(raw) };
-    return { ...without, failed: false, answer };
-  }
-  const { records, isQuotingPulled, driftFields, roundedNumbers } = decoded;
-  const answer: PriceAnswer = { kind: 'prices', records, isQuotingPulled };
-  return { answer, failed: false, drift: unknown + driftFields, roundedNumbers };
-}
-
-// Too long or too deep to be looked into, or with bytes that are no text: whose it is, only its position says.
-function unread({ reason, raw }: DecodedFailure): ReadItem {
-  return { answer: { kind: 'unusable', reason, pointer: '', item: raw }, failed: false, drift: 0, roundedNumbers: 0 };
 }
 
 /** Status and title of a ProblemDetails (part 2.1); both null for none, and for what is not of its form. */

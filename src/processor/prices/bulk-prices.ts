@@ -1,5 +1,5 @@
 import type { OnMismatch } from '../../avro/mapping.ts';
-import { createPriceDecoders } from '../../avro/price-decoder.ts';
+import { createPriceDecoder, type PriceBodyDecoder } from '../../decoding/price-decoder.ts';
 import type { MarketData } from '../../provider/market-data.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { BulkPrices, PriceKind } from '../bulk-prices.ts';
@@ -20,8 +20,6 @@ export interface BulkPricesOptions {
   readonly clock: Clock;
 }
 
-type Decoders = ReturnType<typeof createPriceDecoders>;
-
 const MINUTE_MS = 60_000;
 const LARGEST_LEAD_MS = 24 * 60 * MINUTE_MS;
 
@@ -29,33 +27,34 @@ const LARGEST_LEAD_MS = 24 * 60 * MINUTE_MS;
 export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
   const { marketData, onMismatch, assumedZone, clock } = options;
   const asked = new Map<PriceKind, AskedSettings>(options.asked.map((one) => [one.kind, one]));
-  const made = new Map<PriceKind, Decoders>();
+  const made = new Map<PriceKind, PriceBodyDecoder>();
   // Of our clock. By it alone, when it is an hour ahead, a look-back of an hour would begin at the provider's now, and
   // find nothing.
   let leadMs = 0;
 
-  async function decodersOf(settings: AskedSettings, signal: AbortSignal): Promise<Decoders> {
+  async function decoderOf(settings: AskedSettings, signal: AbortSignal): Promise<PriceBodyDecoder> {
     const { kind } = settings;
     const known = made.get(kind);
     if (known !== undefined) return known;
     const schemaId = await options.schemaId(kind, signal);
     const maxValueBytes = options.maxValueBytes(kind);
-    const decoders = createPriceDecoders({
+    const decoder = createPriceDecoder({
       asked: askedPrices(settings),
       schemaId,
       onMismatch,
       assumedZone,
       maxValueBytes,
+      clock,
     });
-    made.set(kind, decoders);
-    return decoders;
+    made.set(kind, decoder);
+    return decoder;
   }
 
   return {
     async ask(kind, questions, signal, timeoutMs) {
       const settings = asked.get(kind);
       if (settings === undefined) throw new Error(`Prices of the kind ${kind} are not asked for.`);
-      const decoders = await decodersOf(settings, signal);
+      const decoder = await decoderOf(settings, signal);
       const requestedAtMs = clock.wallMs();
       const query = questionAt(settings, requestedAtMs - leadMs);
       return marketData.bulk(
@@ -63,8 +62,7 @@ export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
         ({ body, date }) => {
           const receivedAtMs = clock.wallMs();
           if (date !== null) leadMs = leadOf(receivedAtMs - date);
-          const decoder = decoders.at(requestedAtMs, receivedAtMs);
-          return readBulkAnswer(body, { questions, kind, decoder, clock });
+          return readBulkAnswer(body, { questions, kind, decoder, requestedAtMs, receivedAtMs });
         },
         signal,
         timeoutMs,

@@ -4,7 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { ConnectorError } from '../../../src/errors.ts';
 import { seededRandom } from '../../simulation/random.ts';
 import { chunked } from '../../support/avro-decoding.ts';
-import { decoderPairs, type Pair } from '../../support/decoders-side-by-side.ts';
+import { type BulkPair, bulkPairs, oddBulkBody } from '../../support/bulk-side-by-side.ts';
+import { ALL_SIZES, decoderPairs, type Pair } from '../../support/decoders-side-by-side.ts';
 import { OddJson } from '../../support/odd-json.ts';
 
 /**
@@ -96,6 +97,30 @@ function count(outcome: object, seen: Seen): void {
     seen.rounded += roundedNumbers;
   }
 }
+
+test('the transcoder gives of bulk answers what the plain way gives', {
+  timeout: (SECONDS + 1_800) * 1_000,
+}, async () => {
+  const pairs = ALL_SIZES.flatMap(bulkPairs);
+  const seen = { refused: 0, prices: 0, problem: 0, unusable: 0 };
+  const untilMs = performance.now() + SECONDS * 1_000;
+  for (let answers = 0; answers < LEAST_PAGES || performance.now() < untilMs; answers++) {
+    const pair = pairs[answers % pairs.length] as BulkPair;
+    odd.oddness = odd.pick([0, 0.01, 0.05]);
+    const isins = Array.from({ length: odd.below(4) }, (_, index) => `CH${index}`);
+    const answer = Buffer.from(oddBulkBody(pair, isins, odd));
+    for (let copy = 0; copy < COPIES; copy++) {
+      const body = copy === 0 ? answer : damaged(answer);
+      const expected = await outcomeOf(pair.plain(chunked(body, 1_000_000), isins));
+      const given = await outcomeOf(pair.transcoder(chunked(body, odd.pick([1, 3, 50, 1_000, 100_000])), isins));
+      if ('code' in expected) seen.refused += 1;
+      else for (const { kind } of (expected as { answers: { kind: keyof typeof seen }[] }).answers) seen[kind] += 1;
+      if (isDeepStrictEqual(given, expected)) continue;
+      assert.deepEqual(given, expected, `seed ${SEED}, answer ${answers}, copy ${copy}: ${body.toString()}`);
+    }
+  }
+  for (const [what, times] of Object.entries(seen)) assert.ok(times > 0, `nothing was seen of: ${what}`);
+});
 
 test('the transcoder gives what the plain way gives', { timeout: (SECONDS + 1_800) * 1_000 }, async () => {
   const pairs = decoderPairs();

@@ -1,0 +1,297 @@
+// The body of a bulk answer, to the records of prices. An item names the isin that was asked for, and holds a typed
+// response or an error. What is in it is decided by the caller's `instrumentOf`, before anything is written: it knows the
+// questions. A record of prices has the bytes of what was sent, with the fields that are given, and behind them those of
+// our two moments, which are the same for all of an answer.
+import { dateText, epochDays } from '../avro/calendar.ts';
+import type { JsonValue } from '../avro/exact-json.ts';
+import { instantText, parseInstant } from '../avro/instant.ts';
+import type { DecodedFailure, DecodedList } from '../avro/list-reader.ts';
+import type { OnMismatch } from '../avro/mapping.ts';
+import { type AskedPrices, type DecodedPrice, type PricedInstrument, priceSchemaName } from '../avro/price-decoder.ts';
+import { recordDigest } from '../avro/record-digest.ts';
+import { parseSchema } from '../avro/schema.ts';
+import { readSchemaText } from '../avro/schema-files.ts';
+import { type AssumedZone, createAssumedZone } from '../avro/time-zone.ts';
+import type { Clock } from '../support/clock.ts';
+import type { RowDecoder } from './body-decoder.ts';
+import { anyPlan, compilePlan, objectPlan, seriesPlan, withoutLastFields } from './compile-plan.ts';
+import { longBytes, textBytes } from './given-bytes.ts';
+import { ListDecoder } from './list-decoder.ts';
+import { memberPlan, type Plan, type RecordPlan } from './plan.ts';
+import { RecordWriter } from './record-writer.ts';
+import type { RowReader } from './row-reader.ts';
+import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
+
+/** What an item of a bulk answer says of itself. */
+export interface ItemHead {
+  /** In its responseIdentifier. */
+  readonly isin: string | null;
+  /** Whether it has a response and no error. */
+  readonly isPriced: boolean;
+  /** The $type of the response. */
+  readonly type: string | null;
+}
+
+export type PriceItem =
+  | {
+      readonly kind: 'prices';
+      /** One snapshot, or the windows of a series; of a window that is sent twice the last one counts. */
+      readonly records: readonly DecodedPrice[];
+      /** Null for series, and when it was not sent. */
+      readonly isQuotingPulled: boolean | null;
+      readonly driftFields: number;
+      readonly roundedNumbers: number;
+    }
+  /** No response, or an error beside it. */
+  | { readonly kind: 'problem'; readonly problem: JsonValue; readonly item: Buffer; readonly driftFields: number }
+  /** A field of the wrong type, at this pointer from the item. */
+  | {
+      readonly kind: 'unusable';
+      readonly pointer: string;
+      readonly reason: string;
+      readonly item: Buffer;
+      readonly driftFields: number;
+    };
+
+/** What belongs to one answer. */
+export interface PriceAnswerContext {
+  /** In milliseconds since the epoch, by our clock. */
+  readonly requestedAtMs: number;
+  readonly receivedAtMs: number;
+  /** Whom the item at a position is about; throws when it is not what was asked for. Null: it is no object. */
+  readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
+}
+
+export interface PriceBodyDecoder {
+  /** @throws ConnectorError BODY_MALFORMED, and what `instrumentOf` throws. */
+  decode(
+    body: AsyncIterable<Uint8Array>,
+    context: PriceAnswerContext,
+  ): Promise<DecodedList<PriceItem | DecodedFailure>>;
+}
+
+export interface PriceBodyDecoderOptions {
+  readonly asked: AskedPrices;
+  /** The id in the registry of the schema that `priceSchemaName` names. */
+  readonly schemaId: number;
+  readonly onMismatch: OnMismatch;
+  /** The zone of instants that are sent without one, by its name; null: they are of the wrong type. */
+  readonly assumedZone: string | null;
+  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
+  readonly maxValueBytes?: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly sizes?: DecodingSizes;
+}
+
+const OUR_FIELDS = ['requestedAt', 'receivedAt'];
+// A year of days has 366, a year of hours 8,784.
+const MOST_WINDOWS = 10_000;
+// A series of 10,000 windows, the most that are read, of some 300 bytes each.
+const LONGEST_ITEM_BYTES = 3 * 1024 * 1024;
+const SMALL_N = 0x6e;
+const SMALL_T = 0x74;
+const SMALL_F = 0x66;
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+export function createPriceDecoder(options: PriceBodyDecoderOptions): PriceBodyDecoder {
+  const { asked, clock, sizes = USUAL_SIZES } = options;
+  const schema = parseSchema(readSchemaText(priceSchemaName(asked.kind)));
+  if (
+    schema.fields
+      .slice(-OUR_FIELDS.length)
+      .map(({ name }) => name)
+      .join() !== OUR_FIELDS.join()
+  ) {
+    throw new Error(`The last fields of a price are ${OUR_FIELDS.join(' and ')}.`);
+  }
+  const contents = withoutLastFields(compilePlan(schema), OUR_FIELDS.length);
+  const response =
+    asked.kind === 'overview' ? { ...contents, name: 'response' } : seriesPlan('response', 'prices', contents);
+  const identifier = objectPlan('responseIdentifier', [anyPlan('isin')]);
+  const plan = objectPlan('', [identifier, response, anyPlan('errorResponse')]);
+  const zone = options.assumedZone === null ? null : createAssumedZone(options.assumedZone);
+  const list = new ListDecoder<PriceItem, PriceAnswerContext>({
+    listKey: 'items',
+    plan,
+    rowDecoder: (reader) => new PriceItems({ plan, contents, reader, options, zone, sizes }),
+    key: null,
+    longestRowBytes: LONGEST_ITEM_BYTES,
+    clock,
+    sizes,
+  });
+  return { decode: (body, context) => list.decode(body, context) };
+}
+
+/** Where a value is wrong, and why. */
+interface Flaw {
+  readonly pointer: string;
+  readonly reason: string;
+}
+type Prices = Extract<PriceItem, { kind: 'prices' }>;
+
+class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
+  readonly #plan: Plan;
+  readonly #identifier: Plan;
+  readonly #response: Plan;
+  readonly #contents: Plan;
+  readonly #reader: RowReader;
+  readonly #writer: RecordWriter;
+  readonly #asked: AskedPrices;
+  readonly #zone: AssumedZone | null;
+  readonly #maxValueBytes: number;
+  #answer: PriceAnswerContext | null = null;
+  #tail: Uint8Array = new Uint8Array(0);
+
+  constructor(parts: {
+    readonly plan: Plan;
+    readonly contents: Plan;
+    readonly reader: RowReader;
+    readonly options: PriceBodyDecoderOptions;
+    readonly zone: AssumedZone | null;
+    readonly sizes: DecodingSizes;
+  }) {
+    const { plan, reader, options, zone, sizes } = parts;
+    const { asked, schemaId, onMismatch, maxValueBytes = Number.POSITIVE_INFINITY } = options;
+    this.#plan = plan;
+    this.#identifier = memberPlan(plan, 'responseIdentifier');
+    this.#response = memberPlan(plan, 'response');
+    this.#contents = parts.contents;
+    this.#reader = reader;
+    this.#asked = asked;
+    this.#zone = zone;
+    this.#maxValueBytes = maxValueBytes;
+    const keepMismatches = onMismatch === 'keepInExtras';
+    this.#writer = new RecordWriter({ reader, schemaId, keepMismatches, zone, slabBytes: sizes.slab });
+    if (asked.kind !== 'overview') this.#writer.given.set('fields', textBytes(asked.fields, false));
+    if (asked.kind === 'intraday') this.#writer.given.set('interval', textBytes(asked.interval, false));
+  }
+
+  decode(start: number, end: number, position: number, answer: PriceAnswerContext): PriceItem {
+    const reader = this.#reader;
+    const { json } = reader;
+    if (json.bytes[start] !== OPEN_BRACE) {
+      answer.instrumentOf(position, null);
+      throw new Error('An item that is no object was taken.');
+    }
+    const identifier = reader.memberNote(this.#plan, 0, 'responseIdentifier');
+    const response = reader.memberNote(this.#plan, 0, 'response');
+    const error = reader.memberNote(this.#plan, 0, 'errorResponse');
+    const isPriced = !this.#isNull(response) && this.#isNull(error);
+    const isin = reader.stringAt(reader.memberNote(this.#identifier, identifier, 'isin'));
+    const type = reader.stringAt(reader.memberNote(this.#response, response, '$type'));
+    const of = answer.instrumentOf(position, { isin, isPriced, type });
+    const unknown = reader.countUnknown(0);
+    const item = () => Buffer.from(json.bytes.subarray(start, end));
+    if (!isPriced) {
+      const isAbsent = this.#isNull(error);
+      const problem = isAbsent ? null : json.parse(reader.startAt(error), reader.endOf(null, error), 0).value;
+      return { kind: 'problem', problem, item: item(), driftFields: unknown };
+    }
+    this.#begin(answer, of);
+    const decoded = this.#asked.kind === 'overview' ? this.#snapshot(response, of) : this.#series(response, of);
+    if ('reason' in decoded) {
+      const { pointer, reason } = decoded;
+      return { kind: 'unusable', pointer: `/response${pointer}`, reason, item: item(), driftFields: unknown };
+    }
+    return { ...decoded, driftFields: decoded.driftFields + unknown };
+  }
+
+  #begin(answer: PriceAnswerContext, of: PricedInstrument): void {
+    if (answer !== this.#answer) {
+      this.#answer = answer;
+      const moments = [answer.requestedAtMs, answer.receivedAtMs];
+      this.#tail = Buffer.concat(moments.map((ms) => longBytes(BigInt(Math.round(ms)), true)));
+    }
+    const { given } = this.#writer;
+    given.set('instrumentId', longBytes(BigInt(of.instrumentId), false));
+    given.set('isin', textBytes(of.isin, true));
+  }
+
+  #snapshot(note: number, of: PricedInstrument): Prices | Flaw {
+    const { extras } = this.#writer;
+    const price = this.#write(note, '', of);
+    if ('reason' in price) return price;
+    const { driftFields, roundedNumbers } = extras;
+    const isQuotingPulled = this.#quotingPulled(note);
+    return { kind: 'prices', records: [price.price], isQuotingPulled, driftFields, roundedNumbers };
+  }
+
+  #series(note: number, of: PricedInstrument): Prices | Flaw {
+    const [reader, { extras }] = [this.#reader, this.#writer];
+    const { tape, json } = reader;
+    const list = reader.memberNote(this.#response, note, 'prices');
+    if (json.bytes[reader.startAt(list)] !== OPEN_BRACKET) {
+      const { mismatches } = this.#writer;
+      mismatches.member(this.#response.record as RecordPlan, 0, list, 0);
+      return { pointer: mismatches.pointer, reason: mismatches.reason };
+    }
+    const frame = tape[list + 1] as number;
+    const count = tape[frame + 1] as number;
+    if (count > MOST_WINDOWS) {
+      return { pointer: '/prices', reason: `${count} windows where at most ${MOST_WINDOWS} are read` };
+    }
+    const beside = extras.unknownBeside(this.#response, note);
+    this.#writer.beside = beside;
+    const records = new Map<string, DecodedPrice>();
+    let driftFields = beside.length;
+    let roundedNumbers = 0;
+    for (const [index, window] of reader.elementNotes(frame).entries()) {
+      const written = this.#write(window, `/prices/${index}`, of);
+      if ('reason' in written) return written;
+      // The last one stands where it was sent, behind all others.
+      records.delete(written.key);
+      records.set(written.key, written.price);
+      driftFields += extras.driftFields;
+      roundedNumbers += extras.roundedNumbers;
+    }
+    return {
+      kind: 'prices',
+      records: [...records.values()],
+      isQuotingPulled: null,
+      driftFields,
+      roundedNumbers,
+    };
+  }
+
+  #write(note: number, pointer: string, of: PricedInstrument): { key: string; price: DecodedPrice } | Flaw {
+    const [reader, writer] = [this.#reader, this.#writer];
+    const bytes = reader.endOf(this.#contents, note) - reader.startAt(note);
+    const value = writer.write(this.#contents, note, bytes, this.#tail);
+    if (value === null) return { pointer: pointer + writer.mismatches.pointer, reason: writer.mismatches.reason };
+    if (value.length > this.#maxValueBytes) {
+      return { pointer, reason: `a value of ${value.length} bytes where the topic takes ${this.#maxValueBytes}` };
+    }
+    const key = this.#key(note, of.instrumentId);
+    const content = value.subarray(0, value.length - this.#tail.length);
+    return { key, price: { key: Buffer.from(key), value, digest: recordDigest(content) } };
+  }
+
+  #key(note: number, instrumentId: string): string {
+    const asked = this.#asked;
+    const text = (name: string) => this.#reader.stringAt(this.#reader.memberNote(this.#contents, note, name)) ?? '';
+    switch (asked.kind) {
+      case 'overview':
+        return instrumentId;
+      case 'daily':
+        return `${instrumentId}/${asked.fields}/${dateText(epochDays(text('date')) ?? Number.NaN)}`;
+      case 'intraday': {
+        const instant = parseInstant(text('windowOpenTimestamp'), this.#zone);
+        if (instant === null || instant === 'noZone') throw new Error('A window was written without its moment.');
+        return `${instrumentId}/${asked.interval}/${asked.fields}/${instantText(instant.micros)}`;
+      }
+    }
+  }
+
+  #quotingPulled(note: number): boolean | null {
+    const reader = this.#reader;
+    const lastPrice = reader.memberNote(this.#contents, note, 'lastPrice');
+    const told = reader.memberNote(memberPlan(this.#contents, 'lastPrice'), lastPrice, 'isQuotingPulled');
+    const first = reader.json.bytes[reader.startAt(told)];
+    return first === SMALL_T || first === SMALL_F ? first === SMALL_T : null;
+  }
+
+  #isNull(note: number): boolean {
+    return this.#reader.json.bytes[this.#reader.startAt(note)] === SMALL_N;
+  }
+}
