@@ -116,6 +116,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       body: request.body ?? null,
       maxBodyBytes: request.maxBodyBytes ?? options.maxBodyBytes,
       timeoutMs: Math.min(options.timeoutMs, request.timeoutMs ?? Number.POSITIVE_INFINITY),
+      isOwnTimeout: (request.timeoutMs ?? Number.POSITIVE_INFINITY) < options.timeoutMs,
       clock,
       log,
     } satisfies Omit<Exchange, 'credentials'>;

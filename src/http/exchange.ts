@@ -33,6 +33,8 @@ export interface Exchange {
   readonly body: string | null;
   readonly maxBodyBytes: number;
   readonly timeoutMs: number;
+  /** Whether the caller gave it less time than the settings do. */
+  readonly isOwnTimeout: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -195,9 +197,12 @@ function violation(request: Exchange, what: string): ConnectorError {
 }
 
 function timedOut(request: Exchange): ConnectorError {
+  const advice = request.isOwnTimeout
+    ? 'others were answered sooner, so that it is asked for in parts'
+    : `ask for less, or raise ${request.name}.timeout`;
   return new ConnectorError(
     'PROVIDER_TIMEOUT',
-    `${request.from} took longer than ${request.timeoutMs} ms, body included; ask for less, or raise ${request.name}.timeout.`,
+    `${request.from} took longer than ${request.timeoutMs} ms, body included; ${advice}.`,
     { fields: { endpoint: request.endpoint } },
   );
 }
