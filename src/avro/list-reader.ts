@@ -1,3 +1,4 @@
+// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import { ConnectorError } from '../errors.ts';

@@ -1,3 +1,4 @@
+// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
 import type { AvroRecord, AvroValue } from './avro-value.ts';
 import { jsonTextMapper, type ScalarMapper, scalarMapper } from './scalar-mapping.ts';
 import type { FieldNode, RecordNode, SchemaNode } from './schema.ts';

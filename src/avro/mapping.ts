@@ -1,3 +1,4 @@
+// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
 import type { AvroRecord, AvroValue } from './avro-value.ts';
 import type { JsonObject, JsonValue } from './exact-json.ts';
 import { describeJson, isArray, pointerStep, toJsonText } from './json-text.ts';

@@ -1,3 +1,4 @@
+// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
 import type { Clock } from '../support/clock.ts';
 import type { JsonValue } from './exact-json.ts';
 import { createListReader, type DecodedFailure, type DecodedList } from './list-reader.ts';

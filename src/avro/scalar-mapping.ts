@@ -1,3 +1,4 @@
+// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
 import type { ScalarValue } from './avro-value.ts';
 import { epochDays, localEpochMs } from './calendar.ts';
 import { DecimalEncoder } from './decimal.ts';

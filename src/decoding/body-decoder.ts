@@ -235,7 +235,7 @@ export class BodyDecoder<Row, Context> {
       end = this.#reader.readRow(this.#options.plan, start, 2);
       const next = json.space(end);
       // A number may go on in the next chunk.
-      if (next >= json.end) json.fail(next, 'a comma or the end of the array');
+      if (next >= json.end && !json.ended) throw CUT;
       if (end - start > this.#longestRowBytes) return this.#beginLongRow(start, false);
     } catch (error) {
       const { flawAt, end: inputEnd } = json;

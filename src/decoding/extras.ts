@@ -91,9 +91,11 @@ export class Extras {
   /** Takes all but so many, sorted by their pointers. */
   takeSorted(from: number): readonly Extra[] {
     const taken = this.#found.splice(from);
+    if (taken.length === 1) return taken;
+    taken.sort(([a], [b]) => (a < b ? -1 : 1));
+    const isTwice = taken.some(([pointer], at) => at > 0 && taken[at - 1]?.[0] === pointer);
     // Two names that are no valid text can have one pointer.
-    const byPointer = new Map(taken.sort(([a], [b]) => (a < b ? -1 : 1)));
-    return [...byPointer];
+    return isTwice ? [...new Map(taken)] : taken;
   }
 
   /** The whole way to where the writer is. */
@@ -103,7 +105,13 @@ export class Extras {
 
   #pointer(from: number, depth: number): string {
     let pointer = '';
-    for (let at = from; at <= depth; at++) pointer += pointerStep(this.path[at] as string | number);
+    for (let at = from; at <= depth; at++) pointer += stepOf(this.path[at] as string | number);
     return pointer;
   }
+}
+
+const PLAIN_NAME = /^[\w$]*$/;
+
+function stepOf(step: string | number): string {
+  return typeof step === 'number' || PLAIN_NAME.test(step) ? `/${step}` : pointerStep(step);
 }

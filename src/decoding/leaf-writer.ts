@@ -10,6 +10,7 @@ import { DATE_LENGTH, LOCAL_TIME_LENGTH, readDays, readLocalMs, readMicros } fro
 import { DecimalWriter, writeBigVarint, writeLong, writeVarint } from './number-writer.ts';
 import { KIND } from './plan.ts';
 import type { Slab } from './slab.ts';
+import { writeUnescaped } from './unescape.ts';
 
 const { QUOTE, MINUS, ZERO, NINE } = BYTES;
 const SMALL_T = 0x74;
@@ -92,20 +93,46 @@ export class LeafWriter {
     return last;
   }
 
-  #writeEscaped(start: number, end: number, o: number): number {
+  #writeEscaped(start: number, end: number, at: number): number {
+    const { out } = this.#slab;
+    // It becomes no longer than it is with its escapes, so the length takes as many bytes at most.
+    const room = at + varintBytes(-end - start);
+    const last = writeUnescaped(this.#json.bytes, start + 1, -end - 1, out, room);
+    if (last < 0) return this.#writeMended(start, end, at);
+    const length = last - room;
+    const o = writeVarint(length, out, at);
+    if (o < room) out.copyWithin(o, room, last);
+    return o + length;
+  }
+
+  // A lone surrogate is no character and has no UTF-8.
+  #writeMended(start: number, end: number, o: number): number {
     const text = this.#json.text(start, end);
-    if (text.isWellFormed()) return this.writeText(text, o);
-    // A lone surrogate is no character and has no UTF-8.
-    this.inexact = INEXACT.MENDED;
+    if (!text.isWellFormed()) this.inexact = INEXACT.MENDED;
     return this.writeText(text.toWellFormed(), o);
   }
 
   /** A text with its length. */
   writeText(text: string, at: number): number {
-    const length = Buffer.byteLength(text);
-    const o = writeVarint(length, this.#slab.out, at);
-    this.#slab.out.write(text, o, length, 'utf8');
-    return o + length;
+    const { out } = this.#slab;
+    const { length } = text;
+    if (length < ONE_BYTE_LENGTH) {
+      // Nearly all are ASCII.
+      let k = 0;
+      for (; k < length; k++) {
+        const code = text.charCodeAt(k);
+        if (code >= 0x80) break;
+        out[at + 1 + k] = code;
+      }
+      if (k === length) {
+        out[at] = 2 * length;
+        return at + 1 + length;
+      }
+    }
+    const bytes = Buffer.byteLength(text);
+    const o = writeVarint(bytes, out, at);
+    out.write(text, o, bytes, 'utf8');
+    return o + bytes;
   }
 
   #writeInstant(start: number, end: number, o: number): number {
@@ -121,4 +148,8 @@ export class LeafWriter {
 
 function writeMoment(value: number | null, out: Uint8Array, o: number): number {
   return value === null || Number.isNaN(value) ? -1 : writeVarint(value, out, o);
+}
+
+function varintBytes(length: number): number {
+  return length < ONE_BYTE_LENGTH ? 1 : length < 8_192 ? 2 : 5;
 }

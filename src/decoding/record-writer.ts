@@ -276,7 +276,7 @@ export class RecordWriter {
     }
     const sorted = extras.takeSorted(found);
     let bytes = EXTRA_LENGTHS;
-    for (const [pointer, text] of sorted) bytes += EXTRA_LENGTHS + Buffer.byteLength(pointer) + Buffer.byteLength(text);
+    for (const [pointer, text] of sorted) bytes += EXTRA_LENGTHS + 3 * (pointer.length + text.length);
     // What follows still needs its room.
     if (at + bytes + this.#most > out.length) {
       this.#reserve = at - this.#slab.used + bytes + this.#most;
