@@ -7,7 +7,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
     // A second signal means that waiting for the open transaction takes too long for whoever asks.
     if (stop.signal.aborted) process.exit(130);
-    stop.abort(new Error(`stopped by ${name}`));
+    stop.abort(new Error(`stopped by ${name}`, { cause: name }));
   });
 }
 

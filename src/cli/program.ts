@@ -77,6 +77,9 @@ export function createProgram({
   return program;
 }
 
+/** These go on until they are stopped: that ends them well. */
+const ENDLESS = ['run', 'tail', 'demo', 'simulate'];
+
 /** Parses the arguments, runs the command, and turns whatever comes out of it into an exit code. Never throws. */
 export async function runCommandLine(terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT_CODES.ok;
@@ -84,13 +87,21 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   const exitWith = (code: number) => {
     exitCode = code;
   };
-  const program = createProgram({ terminal, exitWith, redaction });
+  let isEndless = false;
+  const program = createProgram({ terminal, exitWith, redaction }).hook('preAction', (all, chosen) => {
+    isEndless = chosen.parent === all && ENDLESS.includes(chosen.name());
+  });
   try {
     await program.parseAsync([...terminal.arguments], { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    if (terminal.signal.aborted && error === terminal.signal.reason) return EXIT_CODES.ok;
+    if (terminal.signal.aborted && error === terminal.signal.reason) {
+      // A reader that has enough is no interruption.
+      if (isEndless || !(error instanceof Error) || error.cause === undefined) return EXIT_CODES.ok;
+      terminal.stderr.write(`${error.cause} ended this before it was done: what it was to find out is not known.\n`);
+      return EXIT_CODES.interrupted;
+    }
     terminal.stderr.write(describeError(error, redaction));
     const isUsage = error instanceof ConnectorError && error.code === 'SETTINGS_INVALID';
     return isUsage ? EXIT_CODES.usage : EXIT_CODES.failed;

@@ -11,11 +11,12 @@ export interface Terminal {
 }
 
 /** The exit codes of every command. */
-export const EXIT_CODES = { ok: 0, failed: 1, usage: 2 } as const;
+export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
 /** What each exit code says. */
 export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
-  ok: 'Done, or stopped as asked.',
+  ok: 'Done; or, where it goes on until it is stopped (run, tail, demo, simulate), stopped as asked.',
   failed: 'It could not go on, or found something wrong; the last lines on stderr say what, and what to do.',
   usage: 'The arguments or the settings are wrong; nothing was started.',
+  interrupted: 'SIGINT or SIGTERM ended it before it was done: what it was to find out is not known.',
 };

@@ -6,16 +6,28 @@ import { MAIN, settingsFile } from '../../support/settings-file.ts';
 import { switchablePort } from '../../support/switchable-port.ts';
 import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
 
-for (const command of ['tail instruments', 'topics verify']) {
-  test(`${command} is stopped at once while Kafka does not answer`, { timeout: 240_000 }, async (t) => {
+const INTERRUPTED = 'SIGINT ended this before it was done: what it was to find out is not known.';
+
+for (const [command, hanging, code, said] of [
+  ['tail instruments', 'Kafka', 0, []],
+  ['topics verify', 'Kafka', 130, [INTERRUPTED]],
+  ['audit', 'Kafka', 130, [INTERRUPTED]],
+  ['validate --connect', 'Kafka', 130, [INTERRUPTED]],
+  ['validate --connect', 'the provider', 130, [INTERRUPTED]],
+  ['doctor', 'the provider', 130, [INTERRUPTED]],
+] as const) {
+  test(`${command} ends with ${code} at once when it is stopped while ${hanging} hangs`, {
+    timeout: 240_000,
+  }, async (t) => {
     const port = await switchablePort(t, 'hang');
     const file = await settingsFile(t, settingsText());
-    const stack = { ...NOWHERE, brokers: [port.address] };
-    const env = connectorEnvironment(stack, NO_PROVIDER, { TOPIC_PREFIX: 'p' });
+    const stack = hanging === 'Kafka' ? { ...NOWHERE, brokers: [port.address] } : NOWHERE;
+    const provider = hanging === 'Kafka' ? NO_PROVIDER : { ...NO_PROVIDER, tokenUrl: `http://${port.address}/t` };
+    const env = connectorEnvironment(stack, provider, { TOPIC_PREFIX: 'p' });
     const { child, ended, lines } = startProcess(MAIN, [...command.split(' '), '--config', file], env);
     t.after(() => child.kill('SIGKILL'));
     while (port.connections() === 0) await delay(10);
     child.kill('SIGINT');
-    assert.deepEqual([(await ended).code, lines], [0, []]);
+    assert.deepEqual([(await ended).code, lines], [code, said]);
   });
 }
