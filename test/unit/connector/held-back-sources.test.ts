@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HeldBackSources } from '../../../src/connector/held-back-sources.ts';
+import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { operator } from '../../support/operator.ts';
 import { SteppedClock } from '../kafka/stepped-clock.ts';
 
@@ -8,7 +9,7 @@ const { signal } = new AbortController();
 const unsure = { isCertain: false };
 
 /** One source, `a`, that is held back over a clock that is moved by hand. */
-function holding(prove?: () => Promise<void>) {
+function holding(prove?: (source: string, signal: AbortSignal) => Promise<void>) {
   const clock = new SteppedClock();
   const asking = operator(['a']);
   const target = (source: string) => asking.targets.of(source);
@@ -76,4 +77,33 @@ test('an operator who lets it start again frees it at once', async () => {
   asking.restarts('a');
   await clock.advance(0);
   assert.deepEqual([held.isHeld('a'), isFree(), clock.sleeping], [false, true, 0]);
+});
+
+test('an operator who lets it start again does not wait for the trial under way either', async () => {
+  const trials: AbortSignal[] = [];
+  const { clock, asking, held, waits, isFree } = holding((_source, ending) => {
+    trials.push(ending);
+    return untilAborted(new Promise<never>(() => {}), ending);
+  });
+  held.failed('a', { isCertain: true });
+  waits();
+  await clock.advance(1_000);
+  assert.deepEqual([trials.length, isFree()], [1, false]);
+  asking.restarts('a');
+  await clock.advance(0);
+  assert.deepEqual([held.isHeld('a'), isFree(), trials[0]?.aborted], [false, true, true]);
+});
+
+test('another wish of the operator ends the trial too, and it begins again at once', async () => {
+  const trials: AbortSignal[] = [];
+  const { clock, asking, held, waits } = holding((_source, ending) => {
+    trials.push(ending);
+    return untilAborted(new Promise<never>(() => {}), ending);
+  });
+  held.failed('a', { isCertain: true });
+  waits();
+  await clock.advance(1_000);
+  asking.wants('a', { state: 'paused' });
+  await clock.advance(0);
+  assert.deepEqual([held.isHeld('a'), trials.length, trials[1]?.aborted], [true, 2, false]);
 });
