@@ -14,7 +14,7 @@ export interface ListDecoderOptions<Row, Context> extends BodyDecoderOptions<Row
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-const LONGEST_TURN_MS = 3;
+const LONGEST_TURN_MS = 2;
 
 export class ListDecoder<Row, Context> {
   readonly #options: ListDecoderOptions<Row, Context>;
