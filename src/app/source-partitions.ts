@@ -59,7 +59,9 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
         },
         async prove(source, proving) {
           const settles = () => writtenBy([source]).flatMap(allPartitions);
-          const apart = kafka.transactionalWriter(`${transactionalId}-trial`, { confirmed, settles });
+          // An id for each source: several may be tried at once, and must not fence each other.
+          const trialId = `${transactionalId}-trial-${source.name}`;
+          const apart = kafka.transactionalWriter(trialId, { confirmed, settles });
           try {
             await apart.open(async () => {}, proving);
           } finally {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Admin } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
 import { eventually } from '../support/eventually.ts';
 import { hookTransactions, kafkaOrSkip, type TransactionHooks } from '../support/kafka-real.ts';
 import { neighbours } from '../support/neighbours.ts';
@@ -22,14 +22,27 @@ test('what Kafka refuses of one source stops that one or nobody, and its neighbo
   await admin.connect();
   t.after(() => admin.disconnect());
   let fails: 'nothing' | 'pages' | 'all' = 'nothing';
+  let alsoFails = failing;
   const send: TransactionHooks['send'] = (really, _call, topics) => {
     const isPage = topics.length > 1;
-    if (topics.includes(topicOf(failing)) && (fails === 'all' || (fails === 'pages' && isPage))) {
+    const isFailing = [failing, alsoFails].some((name) => topics.includes(topicOf(name)));
+    if (isFailing && (fails === 'all' || (fails === 'pages' && isPage))) {
       return Promise.reject(new Error('the broker of this topic answers nothing'));
     }
     return really();
   };
-  const connector = await beside.start({ wrapKafka: hookTransactions({ send }) });
+  const trials = new Set<string>();
+  const connector = await beside.start({
+    wrapKafka(kafka) {
+      const hooked = hookTransactions({ send })(kafka);
+      const producer: Kafka['producer'] = (config) => {
+        const id = config?.transactionalId ?? '';
+        if (id.includes('-trial')) trials.add(id);
+        return hooked.producer(config);
+      };
+      return Object.assign(Object.create(hooked), { producer });
+    },
+  });
   const seen = (name: string) => connector.seen.filter((event) => event.name === name).map(({ fields }) => fields);
   await connector.event('writerOpened');
   for (const name of beside.names) await writesOn(name);
@@ -52,6 +65,19 @@ test('what Kafka refuses of one source stops that one or nobody, and its neighbo
       assert.deepEqual(seen('sourceFailed'), []);
     });
   }
+
+  await t.test('two such topics at once: the trial of one fences not that of the other', async () => {
+    trials.clear();
+    [fails, alsoFails] = ['all', small];
+    const happen = () => {
+      simulator.change(1);
+      return trials.size;
+    };
+    await eventually('both are tried', happen, (count) => count === 2);
+    [fails, alsoFails] = ['nothing', failing];
+    for (const name of beside.names) await writesOn(name);
+    assert.deepEqual(seen('sourceFailed'), []);
+  });
 
   await t.test('a topic that takes smaller batches than before: they are cut to what it takes', async () => {
     await setTopic(admin, topicOf(small), 'max.message.bytes', SMALL_BATCH_BYTES);
