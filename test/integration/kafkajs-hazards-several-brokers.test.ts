@@ -4,9 +4,8 @@ import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { eventually, outcomeOf } from '../support/eventually.ts';
 import { viewPartition } from '../support/kafka-wire-log.ts';
+import { proxiedBrokersOrSkip } from '../support/proxied-brokers.ts';
 import { loadRawKafkajs } from '../support/raw-kafkajs.ts';
-import { ownKafkaOrSkip } from '../support/stack.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { noPosition, textRecord } from '../support/tcp-proxy-cluster.ts';
 
 const RETRY = { retries: 5, initialRetryTime: 50, maxRetryTime: 200 };
@@ -19,18 +18,10 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Three brokers, each behind a proxy; of each topic one partition is on the first and one on the second. */
 async function threeBrokers(t: TestContext) {
-  const proxies: TcpProxy[] = [];
-  t.after(() => Promise.all(proxies.map((proxy) => proxy.close())));
-  const kafka = await ownKafkaOrSkip(t, {
-    nodes: 3,
-    async advertise(listener, nodeId) {
-      const proxy = await startTcpProxy({ broker: listener });
-      proxies[nodeId - 1] = proxy;
-      return proxy.address;
-    },
-  });
-  const [first, second, third] = proxies;
-  if (!kafka || !first || !second || !third) return undefined;
+  const started = await proxiedBrokersOrSkip(t, 3);
+  const [first, second, third] = started?.proxies ?? [];
+  if (!started || !first || !second || !third) return undefined;
+  const { kafka } = started;
   const { Kafka, logLevel } = loadRawKafkajs();
   // It leads nothing and is connected all the same.
   const brokers = [third.address];
