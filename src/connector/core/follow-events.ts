@@ -115,6 +115,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
       serverDate: time,
       standingMs: 0,
       gapSuspectedFromMs: null,
+      gapIsCertain: false,
       held: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
     },
