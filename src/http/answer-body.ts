@@ -1,6 +1,7 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import { ConnectorError } from '../errors.ts';
+import { chunksOf } from './body-chunks.ts';
 import { quotedText } from './quoted-text.ts';
 
 const CHUNK_BYTES = 65_536;
@@ -44,7 +45,7 @@ export function openAnswerBody(options: {
 }): AnswerBody {
   const { maxBodyBytes, from, capSetting, signal } = options;
   const decoded = decode(options.stream, options.encoding, from);
-  const iterator: AsyncIterator<Uint8Array> = decoded[Symbol.asyncIterator]();
+  const read = chunksOf(decoded);
   let bytes = 0;
   let failure: ConnectorError | undefined;
   let restMayBeLeft = true;
@@ -52,7 +53,7 @@ export function openAnswerBody(options: {
   async function next(): Promise<IteratorResult<Uint8Array, undefined>> {
     if (failure !== undefined) throw failure;
     try {
-      const result = await iterator.next();
+      const result = await read.next();
       if (result.done === true) {
         restMayBeLeft = false;
         return { done: true, value: undefined };

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { PassThrough, Readable } from 'node:stream';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { chunksOf } from '../../../src/http/body-chunks.ts';
+
+const bytes = (...values: number[]) => Buffer.from(values);
+
+test('chunks come as they were written, and not joined', async () => {
+  const stream = new PassThrough();
+  for (let value = 0; value < 50; value++) stream.write(bytes(value));
+  stream.end();
+  await turn();
+  const chunks = chunksOf(stream);
+  for (let value = 0; value < 50; value++) {
+    assert.deepEqual(await chunks.next(), { done: false, value: bytes(value) });
+  }
+  assert.deepEqual(await chunks.next(), { done: true, value: undefined });
+  assert.deepEqual(await chunks.next(), { done: true, value: undefined });
+});
+
+test('a reader that is slow keeps the writer waiting, and misses nothing', async () => {
+  let written = 0;
+  const stream = new Readable({
+    highWaterMark: 1,
+    read() {
+      this.push(written < 1_000 ? bytes(written++ & 255) : null);
+    },
+  });
+  const chunks = chunksOf(stream);
+  await chunks.next();
+  for (let turns = 0; turns < 20; turns++) await turn();
+  assert.ok(written < 50, `${written} chunks were read ahead`);
+  let read = 1;
+  while (!(await chunks.next()).done) read += 1;
+  assert.equal(read, 1_000);
+});
+
+test('nothing is read before the first chunk is asked for', async () => {
+  const stream = new PassThrough();
+  chunksOf(stream);
+  stream.write(bytes(1));
+  await turn();
+  assert.equal(stream.readableLength, 1);
+  stream.destroy();
+});
+
+test('an error, and an end before the end, come after the chunks before them', async () => {
+  for (const end of [
+    (stream: PassThrough) => stream.destroy(new Error('cut')),
+    (stream: PassThrough) => stream.destroy(),
+  ]) {
+    const stream = new PassThrough();
+    stream.write(bytes(1));
+    const chunks = chunksOf(stream);
+    const first = chunks.next();
+    assert.deepEqual(await first, { done: false, value: bytes(1) });
+    const waiting = chunks.next();
+    end(stream);
+    await assert.rejects(waiting, /cut|Premature close/);
+    await assert.rejects(chunks.next(), /cut|Premature close/);
+  }
+});
