@@ -108,6 +108,8 @@ async function build({ docker }: DockerEngine, image: string, context: StackCont
     await createMachineRoot(root);
     await standIn.fill(root, context);
     await writeFile(join(root, 'etc/stand-in'), `${image}: ${standIn.what}\n`);
+    // What comes from this clone has its rights, and the container's user is another.
+    await run('chmod', ['-R', 'a+rX', root]);
     await run('tar', ['-C', root, '--numeric-owner', '--owner=0', '--group=0', '-cf', tar, '.'], {
       limitMs: IMPORT_LIMIT_MS,
     });
