@@ -143,6 +143,7 @@ export class BulkCaller {
         signal: run.signal,
       });
       run.misfitsInARow = 0;
+      this.#limits.answered(run.kind, questions.length);
       const { drift, roundedNumbers, errorsFlagDiffers } = counts;
       this.#report(run, part, answers, { drift, roundedNumbers, errorsFlagDiffers: errorsFlagDiffers ? 1 : 0 });
       return null;
@@ -220,7 +221,8 @@ export class BulkCaller {
     if (failure.kind !== 'failed') {
       const halves = divided(part, Math.ceil(questions.length / 2));
       const isSize = failure.kind === 'tooLarge' || (failure.kind === 'refused' && failure.mayBeSize);
-      if ((await this.#askInTurn(run, halves)) && isSize) this.#learn(kind, halves[0]?.questions.length ?? 1);
+      if ((await this.#askInTurn(run, halves)) && isSize)
+        this.#learn(kind, halves[0]?.questions.length ?? 1, questions.length);
       return false;
     }
     const parts = divided({ ...part, isSuspected: true }, Math.ceil(questions.length / PARTS));
@@ -262,8 +264,8 @@ export class BulkCaller {
     run.unreportedCalls = 0;
   }
 
-  #learn(kind: PriceKind, maxItems: number): void {
-    if (this.#limits.learn(kind, maxItems)) this.#options.events.batchLimitLearnt({ kind, maxItems });
+  #learn(kind: PriceKind, maxItems: number, refused: number): void {
+    if (this.#limits.learn(kind, maxItems, refused)) this.#options.events.batchLimitLearnt({ kind, maxItems });
   }
 }
 

@@ -9,6 +9,8 @@ export class BulkLimits {
   readonly #configured: number;
   readonly #clock: Clock;
   readonly #learnt = new Map<PriceKind, { readonly items: number; readonly untilMs: number }>();
+  /** The largest batch that was answered since a refusal spoke against one of its size. */
+  readonly #answered = new Map<PriceKind, number>();
 
   constructor(configured: number, clock: Clock) {
     this.#configured = configured;
@@ -21,9 +23,20 @@ export class BulkLimits {
     return learnt.items;
   }
 
-  /** @returns whether this is news. */
-  learn(kind: PriceKind, items: number): boolean {
-    if (items >= this.of(kind)) return false;
+  answered(kind: PriceKind, items: number): void {
+    if (items > (this.#answered.get(kind) ?? 0)) this.#answered.set(kind, items);
+  }
+
+  /**
+   * A batch of `refused` was refused, and its parts of `items` were answered. Where as many were answered before, the
+   * refusal may have passed by itself, and only the next one counts: a limit of a few items would cost thousands of calls.
+   *
+   * @returns whether this is news.
+   */
+  learn(kind: PriceKind, items: number, refused: number): boolean {
+    const isDoubted = (this.#answered.get(kind) ?? 0) >= refused;
+    if (isDoubted) this.#answered.set(kind, items);
+    if (isDoubted || items >= this.of(kind)) return false;
     this.#learnt.set(kind, { items, untilMs: this.#clock.monotonicMs() + HOLDS_MS });
     return true;
   }

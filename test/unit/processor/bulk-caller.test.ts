@@ -157,3 +157,14 @@ test('what no repetition mends ends the call, and so does the signal', async () 
   });
   await assert.rejects(ask(other, 'overview', questions(4), stopping.signal), /stopped/);
 });
+
+test('a refusal that passes teaches nothing about the size, where larger batches were answered; one that stays does', async () => {
+  let isRefused = (_asked: readonly unknown[], call: number): boolean => call === 2;
+  const { caller, calls } = calling({ refuse: (asked, call) => (isRefused(asked, call) ? refusal(400) : null) });
+  await ask(caller, 'overview', questions(1_000), forever);
+  await ask(caller, 'overview', questions(2), forever);
+  assert.deepEqual([calls, caller.maxItems('overview')], [[1_000, 2, 1, 1], 1_000]);
+  isRefused = (asked) => asked.length > 300;
+  for (let round = 0; round < 3; round++) await ask(caller, 'overview', questions(1_000), forever);
+  assert.equal(caller.maxItems('overview'), 250);
+});
