@@ -145,6 +145,8 @@ export class PartitionCore {
     this.#unanswered -= result.offsets.length;
     if (result.kind !== 'prices' && result.kind !== 'failure') return [];
     const { instrument } = result;
+    // It has left, or changed its isin, while this was being written.
+    if (!this.#table.holds(instrument)) return [];
     const verdict: Verdict =
       result.kind === 'prices'
         ? { kind: 'priced', isPulled: result.answer.isQuotingPulled === true }
