@@ -136,8 +136,11 @@ export class PartitionTask implements PartitionReader {
   async take({ records, nextOffset, endOffset }: ReadBatch): Promise<void> {
     this.#lag = Number(endOffset - nextOffset);
     for (const record of records) {
-      const { id, news } = await this.#read(record);
+      const read = await this.#read(record);
+      const { id, news } = read;
       const { core } = await this.#lapWithRoom();
+      // Only now: the lap that it was read in may be over, and what cannot be read with it.
+      this.#unreadable.read(read, record.offset);
       core.read(record.offset, id, news, this.#options.clock.monotonicMs());
       this.#position = record.offset + 1n;
     }
@@ -161,8 +164,9 @@ export class PartitionTask implements PartitionReader {
     const start = { offset, instruments, phase: phaseOf(partition), before: this.#core?.instruments };
     const core = new PartitionCore(this.#options.core, start, nowMs);
     for (const record of again) {
-      const { id, news } = await this.#read(record);
-      core.read(record.offset, id, news, nowMs);
+      const read = await this.#read(record);
+      unreadable.read(read, record.offset);
+      core.read(record.offset, read.id, read.news, nowMs);
     }
     unreadable.tell(partition, this.#options.events);
     core.passed(until);
@@ -256,10 +260,7 @@ export class PartitionTask implements PartitionReader {
     const { isins, clock, random, events, signal } = this.#options;
     for (let failures = 1; ; failures++) {
       const read = readInstrument(record, isins);
-      if (!('unknownSchemaId' in read)) {
-        this.#unreadable.read(read, record.offset);
-        return read;
-      }
+      if (!('unknownSchemaId' in read)) return read;
       try {
         await untilAborted(isins.load(read.unknownSchemaId, signal), signal);
       } catch (error) {
