@@ -8,7 +8,7 @@ test('a topic that is what the provider has passes, also while the provider goes
 }, async (t) => {
   const edit = [{ pointer: '/issuePrice', value: '"1"' }];
   const faults = [
-    { match: 'instruments' as const, count: 0, fault: { kind: 'poison' as const, share: 0.05, how: { edit } } },
+    { match: 'instruments' as const, count: 0, fault: { kind: 'poison' as const, share: 0.02, how: { edit } } },
   ];
   const scene = await commandScene(t, {
     simulator: { instruments: 300, faults, mutationsPerSecond: 0 },
