@@ -63,13 +63,13 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'an answer that is not full is the end',
     file: 'stream.ts',
-    right: 'const namesEnd = stream.namesEnd || goesOn;',
+    right: "const namesEnd = stream.namesEnd || (goesOn && taken === 'moved');",
     wrong: 'const namesEnd = true;',
   },
   {
     mistake: 'a drain ends with an answer that is not full',
     file: 'drain.ts',
-    right: '(namesEnd && hasReached(answer, target))',
+    right: 'hasReached(answer, namesEnd ? target : drain.start)',
     wrong: 'hasReached(answer, target ?? answer.next)',
   },
   {

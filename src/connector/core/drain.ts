@@ -9,6 +9,8 @@ export interface Drain {
   readonly startedMs: number;
   /** The newest offset that the first answer named; null before it, or where it named none. */
   readonly target: string | null;
+  /** A fresh start of the stream that the list gave meanwhile; the end where answers do not name that of the log. */
+  readonly start: string | null;
   /** How it ended; null while it goes on. `limit`: there was always more, and its time was over. */
   readonly ended: 'reached' | 'limit' | null;
 }
@@ -21,8 +23,11 @@ export interface DrainAnswer {
   readonly namesEnd: boolean;
 }
 
+/** So long the stream is read before the list is asked where it ends: mostly it shows that itself. */
+const LEAST_READ_MS = 1_000;
+
 export function beginDrain(nowMs: number): Drain {
-  return { startedMs: nowMs, target: null, ended: null };
+  return { startedMs: nowMs, target: null, start: null, ended: null };
 }
 
 /**
@@ -31,7 +36,8 @@ export function beginDrain(nowMs: number): Drain {
  *
  * An empty answer is not the end: filtered events move the cursor without being returned. Nor is one with fewer events
  * than were asked for, since servers give fewer as they like. The end is an empty answer whose cursor stays, or the
- * newest offset of the log, where the provider names it.
+ * newest offset of the log, where the provider names it; elsewhere a fresh start of the stream, which is from after the
+ * drain began.
  */
 export function drainFurther(
   drain: Drain,
@@ -40,6 +46,15 @@ export function drainFurther(
 ): Drain {
   if (drain.ended !== null) return drain;
   const target = drain.target ?? answer.nextId;
-  if (reading === 'quiet' || (namesEnd && hasReached(answer, target))) return { ...drain, target, ended: 'reached' };
+  if (reading === 'quiet' || hasReached(answer, namesEnd ? target : drain.start))
+    return { ...drain, target, ended: 'reached' };
   return { ...drain, target, ended: at.nowMs - drain.startedMs >= at.limitMs ? 'limit' : null };
+}
+
+/**
+ * Whether a fresh start of the stream is the end of this drain: the list may lag by the margin, and only one that is asked
+ * for later is certainly from after the drain began.
+ */
+export function wantsStart(drain: Drain, { nowMs, marginMs }: { readonly nowMs: number; readonly marginMs: number }) {
+  return drain.ended === null && drain.start === null && nowMs - drain.startedMs >= Math.max(marginMs, LEAST_READ_MS);
 }

@@ -1,9 +1,12 @@
 import { type CoreContext, type CoreState, type Outcome, walkContext } from './core-state.ts';
+import { wantsStart } from './drain.ts';
 import type { CoreAnswer, CoreNotification, WalkReason } from './instruments-messages.ts';
 import { beginWalk, type InstrumentsOffset, type WalkDemand } from './instruments-offset.ts';
+import { marginMs } from './list-lag.ts';
 import { healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
 import { confirmOffset, followStream, type StreamStep } from './stream.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
+import type { Walk } from './walk.ts';
 import { walkAgeMs } from './walk-age.ts';
 import { stepWalk } from './walk-table.ts';
 
@@ -62,7 +65,13 @@ export function takeStart(state: CoreState, since: string, at: CoreContext): Out
   const isOver = isOffsetInDoubt(stream.proof) && !isOffsetInDoubt(proof);
   const asked = { ...stream, proof, dueMs: isOver ? at.nowMs : stream.dueMs };
   const after = since === offset.since ? confirmOffset(asked, offset, at.nowMs) : { stream: asked };
-  return { state: { ...state, ...after }, commits: false };
+  return { state: { ...state, ...after, walk: drainTo(since, state, at) }, commits: false };
+}
+
+/** A fresh start is where a drain may end, too. */
+function drainTo(start: string, { walk, offset }: CoreState, { nowMs, settings }: CoreContext): Walk {
+  if (!('drain' in walk) || !wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) return walk;
+  return { ...walk, drain: { ...walk.drain, start } };
 }
 
 /** Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. */

@@ -1,5 +1,6 @@
 import type { CoreSettings } from './core-settings.ts';
 import type { CoreState } from './core-state.ts';
+import { wantsStart } from './drain.ts';
 import type { CoreRequest } from './instruments-messages.ts';
 import { marginMs } from './list-lag.ts';
 import { isReadingOn } from './stream.ts';
@@ -41,6 +42,12 @@ export function nextRequest(
   if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'settle' };
   if (proof.phase === 'wantsStart') return fromList({ kind: 'probe' });
   if (proof.phase === 'wantsTrial' && proof.start !== null) return unlessOverdue({ kind: 'trial', since: proof.start });
+
+  // A stream that never pauses, and whose answers do not name its end, ends where a fresh start of it lies.
+  const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
+  if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
+    return fromList({ kind: 'probe' });
+  }
 
   switch (walk.phase) {
     case 'idle':

@@ -98,6 +98,35 @@ test('a stream that always has more does not hold up a page beyond the limit, wh
   assert.equal(write.kind === 'rows' && write.counts.undrained, 1);
 });
 
+test('a stream that never pauses nor names its end is read up to a fresh start of it, by walk and page alike', () => {
+  const source = drive(pending);
+  source.stream();
+  source.answer({ kind: 'census', census: new Census() });
+  let place = 6;
+  const goOn = () => source.stream([event(place)], `${place++}-1`);
+  const probed = (since: string) => {
+    source.ms += SETTINGS.handoffMarginMs - 1;
+    goOn();
+    // The list may lag by the margin: what it says earlier may be from before.
+    assert.equal(source.next().kind, 'events');
+    source.ms += 1;
+    assert.equal(source.next().kind, 'probe');
+    source.answer({ kind: 'probe', since, time: time(source.ms) });
+  };
+  goOn();
+  probed('9-1');
+  goOn();
+  assert.equal(source.next().kind, 'events', 'the fresh start is not reached yet');
+  goOn();
+  source.page(null, [1], '2');
+  goOn();
+  probed('11-1');
+  goOn();
+  const { write } = source.commit();
+  assert.equal(write.kind === 'rows' && write.counts.undrained, 0);
+  assert.equal(source.next().kind, 'page');
+});
+
 test('the next walk is due by the provider clock since the last one began, not since the start', () => {
   const source = drive({ walkStartedAtMs: START_MS - DAY_MS + 1_000 });
   assert.equal(source.stream().begun, null);
