@@ -7,6 +7,8 @@ import { hasReached, type StreamAnswer, type StreamReading } from './stream-answ
 export interface Drain {
   /** By the monotonic clock. */
   readonly startedMs: number;
+  /** When its first answer was taken, from which its limit counts: the stream may have refused for long before it. */
+  readonly readFromMs: number | null;
   /** The newest offset that the first answer named; null before it, or where it named none. */
   readonly target: string | null;
   /** A fresh start of the stream that the list gave meanwhile; the end where answers do not name that of the log. */
@@ -27,7 +29,7 @@ export interface DrainAnswer {
 const LEAST_READ_MS = 1_000;
 
 export function beginDrain(nowMs: number): Drain {
-  return { startedMs: nowMs, target: null, start: null, ended: null };
+  return { startedMs: nowMs, readFromMs: null, target: null, start: null, ended: null };
 }
 
 /**
@@ -48,7 +50,8 @@ export function drainFurther(
   const target = drain.target ?? answer.nextId;
   if (reading === 'quiet' || hasReached(answer, namesEnd ? target : drain.start))
     return { ...drain, target, ended: 'reached' };
-  return { ...drain, target, ended: at.nowMs - drain.startedMs >= at.limitMs ? 'limit' : null };
+  const readFromMs = drain.readFromMs ?? at.nowMs;
+  return { ...drain, readFromMs, target, ended: at.nowMs - readFromMs >= at.limitMs ? 'limit' : null };
 }
 
 /**

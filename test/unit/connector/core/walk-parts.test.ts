@@ -120,8 +120,15 @@ test('at a provider whose newest offset may be that of an answer only, no answer
 
 test('a drain ends by its limit when there is always more', () => {
   const more = streamed('3-1', '6-1', true);
-  assert.equal(drainFurther(beginDrain(0), more, at(29_999)).ended, null);
-  assert.equal(drainFurther(beginDrain(0), more, at(30_000)).ended, 'limit');
+  const begun = drainFurther(beginDrain(0), more, at(1));
+  assert.equal(drainFurther(begun, more, at(30_000)).ended, null);
+  assert.equal(drainFurther(begun, more, at(30_001)).ended, 'limit');
+});
+
+test('a stream that has refused for an hour is read on: the limit counts from its first answer', () => {
+  const drain = drainFurther(beginDrain(0), streamed('3-1', '6-1', true), at(3_600_000));
+  assert.equal(drain.ended, null);
+  assert.equal(drainFurther(drain, streamed('6-1', '7-1', true), at(3_600_001)).ended, 'reached');
 });
 
 const settings: CoreSettings = {
