@@ -13,7 +13,8 @@ import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
  *    taken, and the writer leaves its producer behind and reads what was committed. kafkajs tries such a request again,
  *    for all partitions of the broker and by what the metadata says then, and doubles records within one transaction.
  * 3. Only a partition whose broker has *answered* that it does not lead it gets its batch again, with the same sequence
- *    number, once all requests were answered: such an answer says that nothing was taken.
+ *    number, once all requests were answered. A leader that is replaced while it waits for its replicas answers so too,
+ *    although it has appended the batch: if the new leader has it, it knows it by that number and appends nothing.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };

@@ -220,6 +220,23 @@ test('when something else uses our ids, the processor ends with that message', a
   assert.equal(lost[0], 'own prefix');
 });
 
+test('what Kafka refuses of the prices for good ends the processor with that message, and nothing of it is committed', async (t) => {
+  const { broker, start } = await pricedBroker();
+  const refused = new ConnectorError('TOPIC_REFUSED', 'no rights on the topic', { fields: { topics: ['prices'] } });
+  const given = start({
+    hold(writerStep) {
+      if (writerStep === 'prices-1 fencing') throw refused;
+      return undefined;
+    },
+  });
+  t.after(() => given.stop());
+  await assert.rejects(given.ended, refused);
+  assert.equal(broker.consumerOffset('prices', { topic: TOPICS.instruments.name, partition: 1 }), null);
+  const lost = given.seen.flatMap(({ name, fields }) => (name === 'partitionLost' ? [fields.why] : []));
+  assert.equal(lost[0], 'no rights on the topic');
+  assert.equal(counted(given.seen, 'partitionWriterLost'), 0);
+});
+
 test('a processor that is stopped finishes its transactions before it leaves the group', async () => {
   // More than may be read ahead: batches wait to be taken when it is stopped.
   const { broker, start } = await pricedBroker(150);
