@@ -7,6 +7,7 @@ import { loadKafkajs } from '../../src/kafka/kafkajs-patches.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { eventually } from '../support/eventually.ts';
+import { namesOnOnePartition } from '../support/neighbours.ts';
 import { createMemoryRegistry } from '../support/overridden-connector.ts';
 import { readmeAcls } from '../support/readme-acls.ts';
 import { startConnector } from '../support/running-connector.ts';
@@ -61,6 +62,23 @@ async function allow(kafka: SecuredKafka, principal: string, prefix: string): Pr
   } finally {
     await admin.disconnect();
   }
+}
+
+/** Takes the right to write to a topic, which is felt with the next request. */
+async function deny(kafka: SecuredKafka, principal: string, topic: string): Promise<void> {
+  const { Kafka, logLevel, ...types } = loadKafkajs();
+  const admin = new Kafka({ brokers: [kafka.open], logLevel: logLevel.NOTHING }).admin();
+  const rule = {
+    resourceType: types.AclResourceTypes.TOPIC,
+    resourceName: topic,
+    resourcePatternType: types.ResourcePatternTypes.LITERAL,
+    principal,
+    host: '*',
+    operation: types.AclOperationTypes.WRITE,
+    permissionType: types.AclPermissionTypes.DENY,
+  };
+  await admin.connect();
+  await admin.createAcls({ acl: [rule] }).finally(() => admin.disconnect());
 }
 
 /** A start that is tried again and again, and told why; a slow broker may first be told as one that does not answer. */
@@ -135,6 +153,42 @@ test('Kafka with TLS and logins', { timeout: 600_000 }, async (t) => {
       await refused(t, at, kafka.at.LOGIN, wrong, /[Aa]uthentication failed/);
     },
   );
+
+  await t.test('a right that is taken away on one topic stops its source alone, and says which right', async (t) => {
+    const { kafka, simulator } = at;
+    const prefix = uniquePrefix('tls');
+    const principal = `User:${USER}`;
+    await allow(kafka, principal, prefix);
+    const [kept = '', barred = ''] = namesOnOnePartition(2);
+    const source = [kept, barred].map((name) => {
+      return { name, type: 'events', topics: `{ instrument-events: ${name} }`, pollInterval: '100ms' } as const;
+    });
+    const login = `, sasl: { mechanism: scram-sha-512, username: ${USER}, password: ${PASSWORD} }`;
+    const stack = { brokers: [kafka.at.CLEAR], registryUrl: REGISTRY_NOT_USED };
+    const overrides = { registry: createMemoryRegistry() };
+    const connector = await startConnector(t, { stack, simulator, prefix, kafka: login, source, overrides });
+    const seen = (name: string) => connector.seen.filter((event) => event.name === name).map(({ fields }) => fields);
+    const committed = (name: string) => seen('eventsCommitted').filter((fields) => fields.source === name).length;
+    const goesOn = async (name: string) => {
+      const before = committed(name);
+      const more = () => {
+        simulator.change(1);
+        return committed(name);
+      };
+      await eventually(`${name} goes on`, more, (count) => count > before);
+    };
+    await goesOn(barred);
+    await deny(kafka, principal, `${prefix}.${barred}`);
+    const failed = () => {
+      simulator.change(1);
+      return seen('sourceFailed');
+    };
+    const [failure] = await eventually('it has failed', failed, ({ length }) => length > 0);
+    assert.deepEqual([failure.source, failure.err.code], [barred, 'TOPIC_REFUSED']);
+    assert.match(failure.err.message, /TOPIC_AUTHORIZATION_FAILED.*Give the connector its rights on the topic/);
+    await goesOn(kept);
+    assert.equal(seen('sourceFailed').length, 1);
+  });
 
   await t.test('a password of Kafka that is rotated in its file is used for the next connections', async (t) => {
     const { kafka } = at;

@@ -72,7 +72,8 @@ export async function neighbours(
   };
 }
 
-function namesOnOnePartition(count: number): string[] {
+/** Names of sources of events whose offsets lie on one partition. */
+export function namesOnOnePartition(count: number): string[] {
   const names: string[] = [];
   for (let tried = 0; names.length < count; tried++) {
     const name = `source-${tried}`;
