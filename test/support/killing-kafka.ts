@@ -35,14 +35,25 @@ export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
     process.kill(process.pid, moment.signal ?? 'SIGKILL');
   };
 
+  const isBetweenSends = moment.at === 'after the first send' || moment.at === 'before the offset record';
+  const isOffset = ({ topic }: { readonly topic: string }) => OFFSETS_TOPIC.test(topic);
+
   function killingTransaction(transaction: Transaction): Transaction {
     return override(transaction, {
-      async send(batch) {
-        if (OFFSETS_TOPIC.test(batch.topic)) reached('before the offset record');
-        const answer = await transaction.send(batch);
+      async sendBatch(batch) {
+        const all = batch.topicMessages ?? [];
+        const [offsets, records] = [all.filter(isOffset), all.filter((of) => !isOffset(of))];
+        // All of it is one request; for a moment in between it is taken apart.
+        if (isBetweenSends && offsets.length > 0 && records.length > 0) {
+          const answers = await transaction.sendBatch({ ...batch, topicMessages: records });
+          reached('after the first send');
+          reached('before the offset record');
+          return [...answers, ...(await transaction.sendBatch({ ...batch, topicMessages: offsets }))];
+        }
+        const answers = await transaction.sendBatch(batch);
         reached('after the first send');
-        if (OFFSETS_TOPIC.test(batch.topic)) reached('after the offset record');
-        return answer;
+        if (offsets.length > 0) reached('after the offset record');
+        return answers;
       },
       async commit() {
         const number = transactions;
