@@ -62,8 +62,7 @@ export async function setOffset(
  */
 function movedTo(offset: SourceOffset, { since, received }: FoundPlace): SourceOffset {
   const date = received ?? new Date(0).toISOString();
-  const nothingSuspected = { gapSuspectedFrom: null, gapIsCertain: null, heldSince: null, heldMs: null };
-  return { ...offset, since, serverDate: date, ownDate: date, standingMs: 0, ...nothingSuspected };
+  return { ...offset, since, serverDate: date, ownDate: date, standingMs: 0, heldSince: null, heldMs: null };
 }
 
 async function findPlace(at: Installation, source: SourceSettings, to: StreamPlace): Promise<FoundPlace> {

@@ -13,8 +13,6 @@ export interface CommittedStream {
   readonly standingMs: number;
   /** When the stream had last answered before the gap that is suspected now; null when none is. */
   readonly gapSuspectedFromMs: number | null;
-  /** Whether both clocks say that our offset has expired. */
-  readonly gapIsCertain?: boolean;
   /** A fresh offset that waits beside ours, which stands still; null where none does. */
   readonly held: HeldOffset | null;
   /** When gaps were healed within the last day. */
@@ -26,7 +24,7 @@ export function writeCommittedStream(
   stream: CommittedStream & { readonly since: string | null },
   version: number,
 ): SourceOffset {
-  const { filter, since, serverDate, standingMs, gapSuspectedFromMs, gapIsCertain, held, gapsHealedAtMs } = stream;
+  const { filter, since, serverDate, standingMs, gapSuspectedFromMs, held, gapsHealedAtMs } = stream;
   return {
     version,
     filter,
@@ -36,7 +34,6 @@ export function writeCommittedStream(
     ownDate: isoDate(serverDate.ownMs),
     standingMs,
     gapSuspectedFrom: gapSuspectedFromMs === null ? null : isoDate(gapSuspectedFromMs),
-    ...(gapIsCertain === true && { gapIsCertain }),
     heldSince: held === null ? null : held.since,
     heldMs: held === null ? null : held.heldMs,
     gapsHealedAt: gapsHealedAtMs.length === 0 ? null : gapsHealedAtMs.map(isoDate).join(' '),
@@ -105,7 +102,6 @@ export function offsetFields(
         },
         standingMs: readOr('standingMs', isCount, 0),
         gapSuspectedFromMs: suspectedFrom === null ? null : Date.parse(suspectedFrom),
-        ...(readOr('gapIsCertain', isFlag, false) && { gapIsCertain: true }),
         held: heldSince === null ? null : { since: heldSince, heldMs: readOr('heldMs', isCount, 0) },
         gapsHealedAtMs: healedAt === null ? [] : healedAt.split(' ').map((one) => Date.parse(one)),
       };
@@ -127,10 +123,6 @@ export function isDate(value: unknown): value is string {
 
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
-export function isFlag(value: unknown): value is boolean {
-  return typeof value === 'boolean';
 }
 
 function isDates(value: unknown): value is string {

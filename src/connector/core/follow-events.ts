@@ -124,7 +124,6 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
       serverDate: time,
       standingMs: 0,
       gapSuspectedFromMs: null,
-      gapIsCertain: false,
       held: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
     },

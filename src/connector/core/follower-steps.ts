@@ -181,7 +181,6 @@ function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): F
       serverDate: time,
       standingMs: 0,
       gapSuspectedFromMs: null,
-      gapIsCertain: false,
       held: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
     },

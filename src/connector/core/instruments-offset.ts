@@ -4,7 +4,6 @@ import {
   type CommittedStream,
   isCount,
   isDate,
-  isFlag,
   isoDate,
   isText,
   offsetFields,
@@ -166,6 +165,10 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
 
 function countKey(name: string): string {
   return `walk${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === 'boolean';
 }
 
 function isCursor(value: unknown): value is string {

@@ -11,8 +11,7 @@ import { compareStreamOffsets } from './stream-offset.ts';
  * An offset that stands still, since all is filtered out, grows as old as one of which nothing was asked, and a provider
  * may answer it with nothing for ever once it has expired. So it is replaced long before that: after one such round E is
  * held beside ours for a day, in which ours is asked as ever. It still answers nothing then: so nothing lies between the
- * two, unless the event log lags the list, which gave E, by more than that day. A gap that is only suspected, by one clock
- * or in the last hours before our offset expires, is treated alike: a wrong date alone gives nothing up.
+ * two, unless the event log lags the list, which gave E, by more than that day.
  */
 
 const HOUR_MS = 3_600_000;
@@ -45,13 +44,13 @@ export function refusesOffset(status: number): boolean {
 /** What an answer to our offset says against it. */
 export type GapSign =
   | 'refused'
-  /** Answered nothing and stayed; counts only once a gap is certain, or is suspected and no fresh offset can be held. */
+  /** Answered nothing and stayed; counts only once a gap is suspected. */
   | 'quiet'
   /** Offers an offset lower than ours. */
   | 'lower'
   /** Events, but the same cursor. */
   | 'stuck'
-  /** Answered nothing and stayed for long, though no gap is certain: nothing against it, but a fresh one is better. */
+  /** Answered nothing and stayed for long, though no gap is suspected: nothing against it, but a fresh one is better. */
   | 'standing';
 
 export type GapPhase = 'none' | 'resting' | 'wantsStart' | 'wantsTrial' | 'wantsAgain' | 'proven';
@@ -176,11 +175,6 @@ function isFresher(since: string, ours: string, sign: GapSign | null): boolean {
   const order = compareStreamOffsets(since, ours);
   if (sign === 'lower') return order !== null && order < 0;
   return since !== ours && !(sign === 'standing' && order !== null && order < 0);
-}
-
-/** Whether a round for a fresh offset beside ours, which stands still, came to nothing; then one that is suspected may go. */
-export function cannotHold({ phase, sign }: GapProof): boolean {
-  return sign === 'quiet' || (sign === 'standing' && phase === 'resting');
 }
 
 /** Whether there is anything against our offset: then an answer without events does not mean that there were none. */

@@ -1,7 +1,6 @@
 import { type AnswerTime, timeBetween } from './answer-time.ts';
 import { type HeldOffset, heldForMs, holdOffset } from './held-offset.ts';
 import {
-  cannotHold,
   type GapInput,
   type GapProof,
   type GapSign,
@@ -62,8 +61,6 @@ export interface StreamPosition {
   readonly standingMs: number;
   /** When the stream had last answered before the gap that is suspected; null when none is. */
   readonly gapSuspectedFromMs: number | null;
-  /** Whether both clocks say that our offset has expired. */
-  readonly gapIsCertain?: boolean;
   /** Null where our offset moves, or has not stood still for long. */
   readonly held: HeldOffset | null;
 }
@@ -152,11 +149,8 @@ export function followStream(
   // An offset that moves on is served: whatever was suspected, the provider still knows it.
   const gapSuspectedFromMs = reading === 'moved' ? null : suspectedFrom;
   const isSuspected = gapSuspectedFromMs !== null;
-  const lost = suspects || taken !== null ? lostTime(stream, position, answer.time, nowMs) : null;
-  const gapIsCertain = isSuspected && (position.gapIsCertain === true || lost !== null);
   const heldMs = heldForMs(position, stream.heldFromMs, { time: answer.time, nowMs });
-  const isGap = gapIsCertain || (isSuspected && heldMs === null && cannotHold(stream.proof));
-  const input = gapInput(reading, since, answer, { isGap, ageMs, isHeld: heldMs !== null });
+  const input = gapInput(reading, since, answer, { isSuspected, ageMs, isHeld: heldMs !== null });
   const weighed = weighGap(stream.proof, input, at);
   const answered = reading === 'moved' ? 'moved' : input.kind === 'healthy' ? 'nothing' : 'doubt';
   const { held, begins, replacement } = holdOffset(position.held, weighed, answered, { ...at, heldMs });
@@ -186,19 +180,18 @@ export function followStream(
     },
     position:
       taken === null || answer.kind === 'refused'
-        ? { ...position, gapSuspectedFromMs, gapIsCertain }
+        ? { ...position, gapSuspectedFromMs }
         : {
             since: replacement?.since ?? answer.next,
             serverDate: answer.time,
             standingMs: servedAgoMs,
-            gapSuspectedFromMs: replacement === null ? gapSuspectedFromMs : null,
-            gapIsCertain,
+            gapSuspectedFromMs,
             held,
           },
     reading: taken,
     discarded: input.kind === 'sign' && input.sign !== 'standing' ? input.sign : null,
     suspects,
-    lost,
+    lost: suspects || taken !== null ? lostTime(stream, position, answer.time, nowMs) : null,
     ageMs,
     renews: begins || replacement !== null,
   };
@@ -208,12 +201,12 @@ function gapInput(
   reading: StreamReading | 'refused',
   since: string,
   answer: OffsetAnswer,
-  { isGap, ageMs, isHeld }: { readonly isGap: boolean; readonly ageMs: number; readonly isHeld: boolean },
+  { isSuspected, ageMs, isHeld }: { readonly isSuspected: boolean; readonly ageMs: number; readonly isHeld: boolean },
 ): GapInput {
   if (reading === 'moved') return { kind: 'healthy' };
   if (reading !== 'quiet') return { kind: 'sign', sign: reading };
   if (answer.kind === 'events' && isNewestLower(since, answer)) return { kind: 'sign', sign: 'lower' };
-  if (isGap) return { kind: 'sign', sign: 'quiet' };
+  if (isSuspected) return { kind: 'sign', sign: 'quiet' };
   return isStanding(ageMs) && !isHeld ? { kind: 'sign', sign: 'standing' } : { kind: 'healthy' };
 }
 
@@ -261,7 +254,7 @@ export function confirmOffset<Offset extends Pick<StreamPosition, 'standingMs' |
 ): { readonly stream: Stream; readonly offset: Offset } {
   return {
     stream: { ...stream, servedMs: nowMs, heldFromMs: null },
-    offset: { ...offset, standingMs: 0, gapSuspectedFromMs: null, gapIsCertain: false, held: null },
+    offset: { ...offset, standingMs: 0, gapSuspectedFromMs: null, held: null },
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drive, SETTINGS } from './driven-core.ts';
-import { CHECKS, DAY_MS, EVENTS, expired, NOON, offsetAt, POLL_MS, Scene } from './follower-scene.ts';
+import { CHECKS, DAY_MS, EVENTS, offsetAt, POLL_MS, Scene } from './follower-scene.ts';
 
 const HOUR_MS = 3_600_000;
 const QUIET = { next: '5-0', nextId: '80-0' } as const;
@@ -157,49 +157,4 @@ test('how long it has stood still survives a restart', () => {
     late.take(QUIET).notifications.map(({ kind }) => kind),
     ['gapSuspected'],
   );
-});
-
-test('a wrong date alone gives no offset up for one that runs ahead of the log: what lies between the two still comes', () => {
-  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
-  const answers = { stream: QUIET, start: { kind: 'start', since: '80-0' } } as const;
-  const time = { dateMs: NOON + 8 * DAY_MS, from: 'provider', ownMs: NOON } as const;
-  assert.deepEqual(
-    scene.take({ ...QUIET, time }).notifications.map(({ kind }) => kind),
-    ['gapSuspected'],
-  );
-  // The event log lags behind the list, which gives the fresh start, by three hours.
-  for (const endMs = scene.nowMs + 3 * HOUR_MS; scene.nowMs < endMs; ) {
-    const wanted = scene.next();
-    if (wanted.kind === 'wait') scene.pass(wanted.ms);
-    else if (wanted.kind === 'trial') scene.take({ kind: 'trial', taken: true });
-    else scene.take(wanted.kind === 'start' ? answers.start : answers.stream);
-  }
-  assert.deepEqual([scene.core.offset?.since, scene.core.offset?.held?.since], ['5-0', '80-0']);
-  const { writes, offset } = scene.pass(POLL_MS).take({ items: 1, next: '79-0' });
-  assert.deepEqual([writes, offset?.since, offset?.gapSuspectedFromMs], [true, '79-0', null]);
-});
-
-test('an offset that is suspected is replaced after the day as well, and is suspected no more', () => {
-  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 6.9 * DAY_MS);
-  scene.take(QUIET);
-  scene.take({ kind: 'start', since: '80-0' });
-  scene.take({ kind: 'trial', taken: true });
-  const restarted = new Scene(EVENTS, scene.pass(POLL_MS).take(QUIET).offset, scene.dateMs);
-  const { offset, notifications } = restarted.pass(EVENTS.offsetHoldMs).take(QUIET);
-  assert.deepEqual([offset?.since, offset?.gapSuspectedFromMs, notifications], ['80-0', null, []]);
-});
-
-test('one that is suspected, and beside which none can be held, is given up by proof', () => {
-  const scene = new Scene(CHECKS, offsetAt(CHECKS, '5-0'), NOON + 6.9 * DAY_MS);
-  const decision = scene.prove({ stream: QUIET, start: { kind: 'start', since: '1-0' } });
-  assert.deepEqual([decision?.notifications[0]?.kind, decision?.offset?.since], ['gapProven', null]);
-});
-
-test('that an offset has expired by both clocks survives a restart, so that the proof takes minutes and not a day', () => {
-  const { offset } = expired(EVENTS).take(QUIET);
-  const again = new Scene(EVENTS, offset, NOON + 8 * DAY_MS);
-  const startedMs = again.nowMs;
-  const decision = again.prove({ stream: QUIET, start: { kind: 'start', since: '80-0' } });
-  assert.equal(decision?.notifications[0]?.kind, 'gapProven');
-  assert.ok(again.nowMs - startedMs < HOUR_MS);
 });
