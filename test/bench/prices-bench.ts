@@ -33,9 +33,8 @@ export interface RestartFigures {
   /** From the start of the processor's process to the moment when it prices every partition, its table filled. */
   readonly processorSeconds: number;
   readonly processorPeakMiB: number;
-  /** From the start of the sources' process to the first page of the next walk, its census taken. */
-  readonly censusSeconds: number;
-  readonly sourcesPeakMiB: number;
+  /** From the start of the sources' process to its first poll. */
+  readonly sourcesSeconds: number;
 }
 
 export interface SteadyFigures {
@@ -140,11 +139,10 @@ export function benchRestart(stack: LocalStack, instruments: number): Promise<Re
 async function restartOfSources(start: () => BenchConnector) {
   const startedMs = systemClock.monotonicMs();
   const sources = start();
-  await sources.process.line('source running').catch(() => {});
-  const censusSeconds = round((systemClock.monotonicMs() - startedMs) / 1_000);
-  const { peakMemoryBytes } = processUsage(sources.pid);
+  await sources.process.line('source started');
+  const sourcesSeconds = round((systemClock.monotonicMs() - startedMs) / 1_000);
   await sources.kill();
-  return { censusSeconds, sourcesPeakMiB: Math.round(peakMemoryBytes / MIB) };
+  return { sourcesSeconds };
 }
 
 /** Steady operation: nothing changes, and each instrument is refreshed once in an interval. */
