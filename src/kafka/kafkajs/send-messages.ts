@@ -65,11 +65,11 @@ export function sendOnce(parts: SendingParts): CreateSendMessages {
     return async ({ timeout: timeoutMs = DEFAULT_TIMEOUT_MS, compression: codec = 0, topicMessages }) => {
       if (!eosManager.isTransactional()) throw new Error('Records are sent in transactions only');
       const batches = batchesOf(topicMessages);
-      await retrier(async (bail) => {
+      const added = await retrier(async (bail) => {
         try {
-          await prepare(batches, cluster, eosManager, parts.clock);
+          return await prepare(batches, cluster, eosManager, parts.clock);
         } catch (error) {
-          if ((error as { retriable?: boolean }).retriable !== true) return bail(error);
+          if ((error as { retriable?: boolean }).retriable !== true) return bail(error) as never;
           await cluster.refreshMetadata();
           throw error;
         }
@@ -90,7 +90,7 @@ export function sendOnce(parts: SendingParts): CreateSendMessages {
         pool.giveBack(encoded.buffer);
         return answers;
       };
-      return sendToLeaders(withSequences(batches, eosManager), { cluster, send, parts });
+      return sendToLeaders(withSequences(added, eosManager), { cluster, send, parts });
     };
   };
 }
@@ -111,21 +111,27 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
   return [...batches.values()];
 }
 
-/** Learns of the topics and adds all partitions to the transaction. Sends no record, so it may be tried again. */
+/**
+ * Learns of the topics and adds all partitions to the transaction. Sends no record, so it may be tried again.
+ *
+ * @returns what was added, and so may be sent. A partition that the cluster does not know is missing there, also when it is
+ *   known a moment later: brokers before 3.6 would take its records outside the transaction.
+ */
 async function prepare(
   batches: readonly PartitionBatch[],
   cluster: Cluster,
   eosManager: EosManager,
   clock: Clock,
-): Promise<void> {
+): Promise<readonly PartitionBatch[]> {
   await cluster.addMultipleTargetTopics([...new Set(batches.map(({ topic }) => topic))]);
   await cluster.refreshMetadataIfNecessary();
   const known = [...byLeader(batches, cluster).values()].flat();
-  if (known.length === 0) return;
+  if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
   for (let waitMs = CONCURRENT_WAIT.initialMs; ; waitMs = Math.min(waitMs * 2, CONCURRENT_WAIT.maximumMs)) {
     try {
-      return await eosManager.addPartitionsToTransaction(byTopic(known));
+      await eosManager.addPartitionsToTransaction(byTopic(known));
+      return known;
     } catch (error) {
       const { type } = error as { type?: string };
       const waitedMs = clock.monotonicMs() - beganAtMs;

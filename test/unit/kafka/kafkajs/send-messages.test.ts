@@ -36,6 +36,7 @@ function sender(script: Script = {}) {
   const sequences: Record<string, number> = {};
   let adds = 0;
   const leaders: Record<string, readonly number[]> = { 1: [0, 2], 2: [1] };
+  let late: number | undefined;
   const led = (nodeId: string) => leaders[nodeId] ?? [];
   const broker = (nodeId: string) => ({
     connectionPool: {
@@ -68,6 +69,7 @@ function sender(script: Script = {}) {
     isTransactional: () => script.transactional !== false,
     async addPartitionsToTransaction(topics: readonly { partitions: readonly { partition: number }[] }[]) {
       steps.push(`add ${topics.map(({ partitions }) => partitions.map(({ partition }) => partition)).join(' ')}`);
+      if (late !== undefined) leaders[2] = [1, late];
       const error = script.add?.[adds++];
       if (error) throw error;
     },
@@ -87,6 +89,10 @@ function sender(script: Script = {}) {
     steps,
     sequences,
     clock,
+    /** As soon as partitions are added, this one has a leader. */
+    becomeKnown(partition: number) {
+      late = partition;
+    },
     send: (...partitions: number[]) => send({ topicMessages: [{ topic: 't', messages: messages(...partitions) }] }),
   };
 }
@@ -97,6 +103,14 @@ test('all partitions are added at once, and each leader gets one request', async
   assert.deepEqual(steps, ['add 0,2,1', 'produce to 1', 'produce to 2']);
   assert.deepEqual(sequences, { 0: 2, 1: 1, 2: 1 });
   assert.equal(answers.length, 3);
+});
+
+test('a partition that comes to be known after the others were added is not sent', async () => {
+  const { send, steps, becomeKnown } = sender({ add: [undefined] });
+  becomeKnown(9);
+  const answers = await send(0, 9);
+  assert.deepEqual(steps, ['add 0', 'produce to 1']);
+  assert.ok(answers.every(({ partition }) => partition !== 9));
 });
 
 test('a record without a partition is refused', async () => {
