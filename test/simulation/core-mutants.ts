@@ -55,12 +55,6 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     wrong: "if (state.walk.phase !== 'census' && state.walk.phase !== 'margin') for (const event of touches ?? [])",
   },
   {
-    mistake: 'a drain ends at the first empty answer',
-    file: 'follow-events.ts',
-    right: "{ kind: 'streamed', answer, reading, namesEnd }",
-    wrong: "{ kind: 'streamed', answer, reading: answer.events.length === 0 ? 'quiet' : reading, namesEnd }",
-  },
-  {
     mistake: 'an answer that is not full is the end',
     file: 'stream.ts',
     right: "const namesEnd = stream.namesEnd || (goesOn && taken === 'moved');",
@@ -193,12 +187,6 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     file: 'follow-events.ts',
     right: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs };',
     wrong: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs) };',
-  },
-  {
-    mistake: 'a wrong date hides a gap',
-    file: 'answer-time.ts',
-    right: 'mostMs: Math.max(0, byUs, byProvider)',
-    wrong: 'mostMs: Math.max(0, byProvider)',
   },
   {
     mistake: 'a suspicion is forgotten by a restart',

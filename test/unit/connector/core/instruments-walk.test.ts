@@ -96,6 +96,18 @@ test('the second walk in a row that cannot tell what is gone is told as a stands
   assert.equal(walkWithRowsBehind([60], [60], { walksWithoutDeletion: 5 }).offset?.walksWithoutDeletion, 0);
 });
 
+test('an empty answer that moves the cursor does not end the drain of a page', () => {
+  const source = drive(pending);
+  source.stream();
+  source.handOff();
+  source.page(null, [1], '10');
+  source.stream([], '6-1');
+  assert.equal(source.next().kind, 'events', 'there may be more behind what was filtered out');
+  source.stream([event(1)], '7-1');
+  source.stream([], '7-1');
+  assert.equal(source.commit().offset?.counts.touched, 1, 'the row is older than the event');
+});
+
 test('cursors are compared as integers, beyond 2^53 too', () => {
   const source = drive({ ...pending, walkCursor: '9007199254740992' });
   source.stream();
