@@ -27,6 +27,8 @@ const NOT_LEADER = 6;
 /** The leader has moved, or does not know yet that it is the leader. */
 const NOT_TAKEN: ReadonlySet<number> = new Set([UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER]);
 const LEADER_TRIES = 6;
+/** How many sequence numbers there are. */
+const SEQUENCES = 2 ** 31;
 const LEADER_WAIT = { initialMs: 50, maximumMs: 2_000 };
 
 interface Message extends BatchRecord {
@@ -192,11 +194,17 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
   return [...topics.values()];
 }
 
-/** Takes the sequence numbers. They are never given back: after a failure this producer sends nothing any more. */
+/**
+ * Takes the sequence numbers. They are never given back: after a failure this producer sends nothing any more. Behind
+ * 2^31 - 1 they go on at 0, within a batch too, as the broker counts. kafkajs would begin at 0 whatever is left over, and
+ * with 2^31 - 1 itself already; so that number is kept there as -1.
+ */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
-    const firstSequence = eosManager.getSequence(topic, partition);
-    eosManager.updateSequence(topic, partition, records.length);
+    const kept = eosManager.getSequence(topic, partition);
+    const firstSequence = (kept + SEQUENCES) % SEQUENCES;
+    const next = (firstSequence + records.length) % SEQUENCES;
+    eosManager.updateSequence(topic, partition, (next === SEQUENCES - 1 ? -1 : next) - kept);
     return { topic, partition, firstSequence, records };
   });
 }
