@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { type AuditReport, auditSource } from '../app/audit-operation.ts';
-import { atInstallation } from '../app/installation.ts';
+import type { AuditReport } from '../app/audit-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { SourceSettingsOf } from '../config/settings.ts';
 import { createProgressLine } from '../demo/progress-line.ts';
@@ -42,6 +41,8 @@ export function auditCommand(
         'topic differs: a walk mends it.\n\nExample:\n  spconnect audit instruments\n',
     )
     .action(async (name: string | undefined, { config, output, settle }: AuditOptions) => {
+      const { auditSource } = await import('../app/audit-operation.ts');
+      const { atInstallation } = await import('../app/installation.ts');
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const all = settings.sources.filter((source) => source.type === 'instruments');
       const audited: readonly SourceSettingsOf<'instruments'>[] =

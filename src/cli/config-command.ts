@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
-import { printSettings } from '../config/print.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { jsonText } from './output.ts';
 import type { Terminal } from './terminal.ts';
@@ -24,6 +23,7 @@ export function configCommand(
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect config print --output json\n')
     .action(async ({ output, config }: { output: 'yaml' | 'json'; config: string }) => {
+      const { printSettings } = await import('../config/print.ts');
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       stdout.write(output === 'json' ? jsonText(settings) : printSettings(settings));
     });

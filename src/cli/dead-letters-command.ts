@@ -1,9 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Command } from 'commander';
 import type { RetriedLetter } from '../app/dead-letter-plan.ts';
-import { retryDeadLetters } from '../app/dead-letter-retry.ts';
-import { type DeadLetter, deadLetters, listDeadLetters } from '../app/dead-letters-operation.ts';
-import { atInstallation } from '../app/installation.ts';
+import type { DeadLetter } from '../app/dead-letters-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { wholeNumber } from './numbers.ts';
@@ -61,6 +59,8 @@ export function deadLettersCommand(
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect dead-letters list --source instruments --since 7d\n')
     .action(async ({ config, output, since, ...filter }: ListOptions) => {
+      const { listDeadLetters } = await import('../app/dead-letters-operation.ts');
+      const { atInstallation } = await import('../app/installation.ts');
       const settings = await load(config);
       const { letters, count } = await atInstallation({ settings, signal, needs: ['dead-letters'] }, (at) =>
         listDeadLetters(at, { ...filter, sinceMs: since }),
@@ -83,6 +83,8 @@ export function deadLettersCommand(
       '\nThose of pre-trade checks have no input: whoever has a check can trade.\n\nExample:\n  spconnect dead-letters show 0\n',
     )
     .action(async (id: string, { config, output }: OneOptions) => {
+      const { deadLetters } = await import('../app/dead-letters-operation.ts');
+      const { atInstallation } = await import('../app/installation.ts');
       const settings = await load(config);
       const [letter] = await atInstallation({ settings, signal, needs: ['dead-letters'] }, (at) =>
         deadLetters(at, [id]),
@@ -107,6 +109,8 @@ export function deadLettersCommand(
         '\nExample:\n  spconnect dead-letters retry 0\n',
     )
     .action(async (ids: string[], { config, output, execute }: OneOptions) => {
+      const { retryDeadLetters } = await import('../app/dead-letter-retry.ts');
+      const { atInstallation } = await import('../app/installation.ts');
       const settings = await load(config);
       const retried = await atInstallation({ settings, signal, needs: ['dead-letters', 'states'] }, (at) =>
         retryDeadLetters(at, { ids, execute }),

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { runDemo } from '../demo/demo.ts';
 import { wholeNumber } from './numbers.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 
@@ -12,6 +11,7 @@ export function demoCommand(program: Command, terminal: Terminal, exitWith: (cod
     .option('--instruments <count>', 'instruments that the provider has', wholeNumber, 5_000)
     .addHelpText('after', '\nExample:\n  spconnect demo --instruments 20000\n')
     .action(async (options: { once: boolean; instruments: number }) => {
+      const { runDemo } = await import('../demo/demo.ts');
       const { env, stdout, stderr, signal } = terminal;
       const isComplete = await runDemo({ ...options, env, stdout, stderr, signal });
       if (!isComplete) exitWith(EXIT_CODES.failed);

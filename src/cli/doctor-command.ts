@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { examineProvider } from '../app/doctor/doctor-operation.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { jsonText, type Output, outputOption, textTable } from './output.ts';
@@ -24,6 +23,7 @@ export function doctorCommand(
         '\nExample:\n  spconnect doctor\n',
     )
     .action(async ({ config, output }: { config: string; output: Output }) => {
+      const { examineProvider } = await import('../app/doctor/doctor-operation.ts');
       const settings = await loadWithoutKafka(config, env, redaction);
       const findings = (await examineProvider(settings, signal)).map((one) => ({
         ...one,

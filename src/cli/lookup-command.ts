@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { lookUpCheck } from '../app/check-lookup.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import type { Log } from '../support/log.ts';
@@ -40,6 +39,7 @@ export function lookupCommand(
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect lookup check PTC-0123456789 --output json\n')
     .action(async (id: string, { config, showUrl, output }: CheckOptions) => {
+      const { lookUpCheck } = await import('../app/check-lookup.ts');
       const { referenceData } = await loadWithoutKafka(config, env, redaction);
       const check = await lookUpCheck(referenceData, id, { log: SILENT, signal });
       if (check === null) {

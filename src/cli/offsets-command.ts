@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { atInstallation } from '../app/installation.ts';
-import { type ListedOffset, listOffsets, type OffsetChange, resetOffset } from '../app/offsets-operation.ts';
+import type { ListedOffset, OffsetChange } from '../app/offsets-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Redaction } from '../observability/redaction.ts';
@@ -32,6 +31,8 @@ export function offsetsCommand(
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect offsets list --output json\n')
     .action(async ({ output, config }: { output: Output; config: string }) => {
+      const { listOffsets } = await import('../app/offsets-operation.ts');
+      const { atInstallation } = await import('../app/installation.ts');
       const settings = await load(config);
       const found = await atInstallation({ settings, signal, needs }, listOffsets);
       stdout.write(output === 'json' ? jsonText(found) : found.map(asText).join('\n'));
@@ -50,6 +51,8 @@ export function offsetsCommand(
         'keep it.\n\nExample:\n  spconnect offsets reset instruments\n',
     )
     .action(async (name: string, { execute, output, config }: { execute: boolean; output: Output; config: string }) => {
+      const { resetOffset } = await import('../app/offsets-operation.ts');
+      const { atInstallation } = await import('../app/installation.ts');
       const settings = await load(config);
       const source = knownSource(reset, name, settings.sources);
       const outcome = await atInstallation({ settings, signal, needs }, (installation) =>

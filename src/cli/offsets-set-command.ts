@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import { atInstallation } from '../app/installation.ts';
-import { type OffsetSet, type StreamPlace, setOffset } from '../app/offset-set-operation.ts';
+import type { OffsetSet, StreamPlace } from '../app/offset-set-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { withoutControls } from './describe-error.ts';
@@ -44,6 +43,8 @@ export function offsetsSetCommand(
         'Example:\n  spconnect offsets set instruments --to 6h\n',
     )
     .action(async (name: string, { since, to, execute, output, config }: SetOptions) => {
+      const { setOffset } = await import('../app/offset-set-operation.ts');
+      const { atInstallation } = await import('../app/installation.ts');
       const place =
         placeOf(since, to) ?? command.error('error: --since or --to is needed', { exitCode: EXIT_CODES.usage });
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { preview } from '../app/preview-operation.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { withoutUrlIn } from './check-text.ts';
@@ -37,6 +36,7 @@ export function previewCommand(
         '\nExample:\n  spconnect preview instruments --limit 2\n',
     )
     .action(async (name: string, { config, from, limit, showUrl }: PreviewOptions) => {
+      const { preview } = await import('../app/preview-operation.ts');
       const settings = await loadWithoutKafka(config, env, redaction);
       const source = knownSource(command, name, settings.sources);
       const records = await preview({ settings, source, from: from ?? null, limit: Math.max(limit, 1), signal });

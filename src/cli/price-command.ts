@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { lookUpPrices } from '../app/price-lookup.ts';
 import { epochDays } from '../avro/calendar.ts';
 import { parseInstant } from '../avro/instant.ts';
 import { toIndentedJson } from '../avro/json-text.ts';
@@ -67,6 +66,7 @@ export function priceCommand(
       '\nExamples:\n  spconnect lookup price CH0012032048\n  spconnect lookup price CH0012032048 --kind daily --fields OHLC --from 2026-01-01 --output json\n',
     )
     .action(async (isin: string, options: PriceOptions) => {
+      const { lookUpPrices } = await import('../app/price-lookup.ts');
       const query = queryOf(options, (text) => command.error(`error: ${text}`, { exitCode: EXIT_CODES.usage }));
       // Only the market data interface is asked.
       const usual = { ...env, REFERENCE_DATA_URL: env.REFERENCE_DATA_URL || 'https://localhost' };

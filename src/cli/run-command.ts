@@ -1,10 +1,7 @@
 import { type Command, Option } from 'commander';
-import { type Roles, runConnector } from '../app/connector.ts';
+import type { Roles } from '../app/connector.ts';
 import { projectVersion } from '../app/version.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
-import { logConnectorEvents } from '../observability/connector-events.ts';
-import { createLog } from '../observability/pino-log.ts';
-import { logProcessorEvents } from '../observability/processor-events.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { describeError } from './describe-error.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
@@ -25,6 +22,10 @@ export function runCommand(
     .addOption(new Option('--roles <roles>', 'what this process does').choices(ROLES).default('both'))
     .addHelpText('after', '\nExample:\n  spconnect run --config config/connector.yaml\n')
     .action(async ({ config, roles }: { config: string; roles: Roles }) => {
+      const { runConnector } = await import('../app/connector.ts');
+      const { logConnectorEvents } = await import('../observability/connector-events.ts');
+      const { logProcessorEvents } = await import('../observability/processor-events.ts');
+      const { createLog } = await import('../observability/pino-log.ts');
       const { env, stdout, stderr, signal } = terminal;
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;

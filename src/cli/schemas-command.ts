@@ -1,11 +1,5 @@
 import type { Command } from 'commander';
-import {
-  checkSchemas,
-  exportSchemas,
-  type ListedSubject,
-  listSubjects,
-  registerSchemas,
-} from '../app/schemas-operation.ts';
+import type { ListedSubject } from '../app/schemas-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { jsonText, type Output, outputOption, textTable } from './output.ts';
@@ -45,6 +39,7 @@ export function schemasCommand(
     'Show the subjects of the settings: their versions and ids in the registry, and which is ours.',
     'schemas list',
   ).action(async (options: SchemasOptions) => {
+    const { listSubjects } = await import('../app/schemas-operation.ts');
     const found = await listSubjects(await at(options));
     print(options.output, found, found.map(asRow));
   });
@@ -54,6 +49,7 @@ export function schemasCommand(
     'Ask the registry whether it has, or would take, our schemas. Registers nothing.',
     'schemas check',
   ).action(async (options: SchemasOptions) => {
+    const { checkSchemas } = await import('../app/schemas-operation.ts');
     const found = await checkSchemas(await at(options));
     print(
       options.output,
@@ -69,6 +65,7 @@ export function schemasCommand(
 
   add('register', 'Register our schemas, with compatibility FULL_TRANSITIVE.', 'schemas register').action(
     async (options: SchemasOptions) => {
+      const { registerSchemas } = await import('../app/schemas-operation.ts');
       const found = await registerSchemas(await at(options));
       print(
         options.output,
@@ -84,6 +81,7 @@ export function schemasCommand(
     .argument('<folder>', 'where they go; made when it is missing, files of the same name are replaced')
     .addHelpText('after', '\nExample:\n  spconnect schemas export build/schemas\n')
     .action(async (folder: string) => {
+      const { exportSchemas } = await import('../app/schemas-operation.ts');
       stdout.write(textTable((await exportSchemas(folder)).map((path) => [path])));
     });
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { createSimulator, type Simulator } from '../simulator/simulator.ts';
+import type { Simulator } from '../simulator/simulator.ts';
 import { portNumber, ratePerSecond, wholeNumber } from './numbers.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 
@@ -15,6 +15,7 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
     .option('--changes <rate>', 'changes of the universe per second', ratePerSecond, 0)
     .addHelpText('after', '\nExample:\n  spconnect simulate --instruments 50000 --changes 20\n')
     .action(async (options: { host: string; port: number; instruments: number; seed: number; changes: number }) => {
+      const { createSimulator } = await import('../simulator/simulator.ts');
       const { host, port, instruments, seed, changes } = options;
       const starting = createSimulator({ host, port, instruments, seed, mutationsPerSecond: changes });
       const simulator = await starting.catch((error: unknown) => refuseTakenPort(error, host, port, command));

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { atInstallation, type Installation } from '../app/installation.ts';
-import { requestRestart, requestState } from '../app/state-operation.ts';
+import type { Installation } from '../app/installation.ts';
+import type * as operation from '../app/state-operation.ts';
 import { PRICE_PROCESSOR } from '../app/wanted-processor.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
@@ -11,7 +11,7 @@ interface StateCommand {
   readonly name: string;
   readonly description: string;
   readonly help: string;
-  readonly ask: (installation: Installation, source: string) => Promise<void>;
+  readonly ask: (how: typeof operation, installation: Installation, source: string) => Promise<void>;
 }
 
 const COMMANDS: readonly StateCommand[] = [
@@ -19,25 +19,25 @@ const COMMANDS: readonly StateCommand[] = [
     name: 'pause',
     description: 'Let a source stand still: it keeps its place and asks the provider for nothing.',
     help: 'Its walk and its place in the stream are kept. The provider keeps events for seven days.',
-    ask: (installation, source) => requestState(installation, source, 'paused'),
+    ask: (how, installation, source) => how.requestState(installation, source, 'paused'),
   },
   {
     name: 'resume',
     description: 'Let a paused or stopped source run again.',
     help: 'A paused source goes on where it is, a stopped one from its committed offset.',
-    ask: (installation, source) => requestState(installation, source, 'running'),
+    ask: (how, installation, source) => how.requestState(installation, source, 'running'),
   },
   {
     name: 'stop',
     description: 'Let a source give up its task; its offset may be altered then.',
     help: 'The connector goes on with the other sources. resume starts this one from its committed offset.',
-    ask: (installation, source) => requestState(installation, source, 'stopped'),
+    ask: (how, installation, source) => how.requestState(installation, source, 'stopped'),
   },
   {
     name: 'restart',
     description: 'Let a failed or running source start again from its committed offset.',
     help: 'Nothing is lost or repeated by it. A source that is stopped stays so: resume starts it.',
-    ask: (installation, source) => requestRestart(installation, source),
+    ask: (how, installation, source) => how.requestRestart(installation, source),
   },
 ];
 
@@ -60,10 +60,12 @@ export function stateCommands(
           `\nExample:\n  spconnect ${name} instruments\n`,
       )
       .action(async (given: string, { config }: { config: string }) => {
+        const how = await import('../app/state-operation.ts');
+        const { atInstallation } = await import('../app/installation.ts');
         const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
         const processor = settings.prices.enabled ? [{ name: PRICE_PROCESSOR }] : [];
         const source = knownSource(command, given, [...settings.sources, ...processor]).name;
-        await atInstallation({ settings, signal, needs: ['states'] }, (installation) => ask(installation, source));
+        await atInstallation({ settings, signal, needs: ['states'] }, (installation) => ask(how, installation, source));
         stdout.write(`${JSON.stringify({ source, asked: name })}\n`);
       });
   }

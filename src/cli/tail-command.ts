@@ -1,7 +1,4 @@
 import type { Command } from 'commander';
-import { atInstallation } from '../app/installation.ts';
-import { knownTopic } from '../app/known-topic.ts';
-import { tailTopic } from '../app/tail-operation.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { untilAborted } from '../support/until-aborted.ts';
@@ -44,6 +41,9 @@ export function tailCommand(
         '  spconnect tail notifications --until-end\n',
     )
     .action(async (name: string, options: TailOptions) => {
+      const { atInstallation } = await import('../app/installation.ts');
+      const { knownTopic } = await import('../app/known-topic.ts');
+      const { tailTopic } = await import('../app/tail-operation.ts');
       const { config, fromBeginning, untilEnd, key = null, limit = Number.POSITIVE_INFINITY, showUrl } = options;
       const settings = await loadWithoutProvider(config, env, redaction);
       const topic = knownTopic(settings, name);

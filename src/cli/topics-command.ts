@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { atInstallation } from '../app/installation.ts';
-import { createTopics, verifyTopics } from '../app/topics-operation.ts';
+import type * as operations from '../app/topics-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { withoutControls } from './describe-error.ts';
@@ -25,9 +24,11 @@ export function topicsCommand(
     .description('Create or verify the topics of the settings.')
     .addHelpText('after', '\nExample:\n  spconnect topics verify\n');
 
-  async function run({ config, output }: TopicsOptions, work: typeof verifyTopics): Promise<void> {
+  async function run({ config, output }: TopicsOptions, work: keyof typeof operations): Promise<void> {
+    const { atInstallation } = await import('../app/installation.ts');
+    const { [work]: operate } = await import('../app/topics-operation.ts');
     const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
-    const findings = await atInstallation({ settings, signal, needs: [] }, work);
+    const findings = await atInstallation({ settings, signal, needs: [] }, operate);
     if (output === 'json') stdout.write(jsonText(findings));
     else stdout.write(textTable(findings.map(({ topic, state }) => [topic, state])));
     const wrong = findings.filter(({ state }) => state === 'wrong' || state === 'missing');
@@ -43,7 +44,7 @@ export function topicsCommand(
     .addOption(outputOption())
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nA topic that differs without harm is no error.\n\nExample:\n  spconnect topics verify\n')
-    .action((options: TopicsOptions) => run(options, verifyTopics));
+    .action((options: TopicsOptions) => run(options, 'verifyTopics'));
 
   topics
     .command('create')
@@ -51,5 +52,5 @@ export function topicsCommand(
     .addOption(outputOption())
     .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect topics create --output json\n')
-    .action((options: TopicsOptions) => run(options, createTopics));
+    .action((options: TopicsOptions) => run(options, 'createTopics'));
 }

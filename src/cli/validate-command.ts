@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { checkConnections } from '../app/connection-check.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
@@ -46,6 +45,7 @@ export function validateCommand(
         );
         return;
       }
+      const { checkConnections } = await import('../app/connection-check.ts');
       const checks = await checkConnections({ settings, signal });
       const ok = checks.every(({ state }) => state === 'ok');
       const clean = checks.map((check) => ({ ...check, says: redaction.redact(check.says) }));

@@ -1,6 +1,4 @@
 import type { Command } from 'commander';
-import { atInstallation } from '../app/installation.ts';
-import { requestWalk } from '../app/state-operation.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../config/load.ts';
 import type { Redaction } from '../observability/redaction.ts';
 import { knownSource } from './known-source.ts';
@@ -27,6 +25,8 @@ export function walkCommand(
         'Example:\n  spconnect walk instruments --allow-shrink 1200\n',
     )
     .action(async (name: string, { allowShrink, config }: { allowShrink?: number; config: string }) => {
+      const { atInstallation } = await import('../app/installation.ts');
+      const { requestWalk } = await import('../app/state-operation.ts');
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const walking = settings.sources.filter(({ type }) => type === 'instruments');
       const source = knownSource(command, name, walking).name;

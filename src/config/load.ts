@@ -1,12 +1,11 @@
 import { readFile as readFileFromDisk } from 'node:fs/promises';
 import { ConnectorError } from '../errors.ts';
-import { problemsOf } from './issue-problems.ts';
 import { type Position, type Problem, printPath, type SettingPath } from './problem.ts';
 import { createSecretReader } from './secret.ts';
-import { createSettingsSchema, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import type { Environment } from './substitute.ts';
 import { whyUnreadable } from './unreadable.ts';
-import { readSettingsTree, type SettingsTree } from './yaml-tree.ts';
+import type { SettingsTree } from './yaml-tree.ts';
 
 export const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
 
@@ -34,6 +33,12 @@ type PlacedProblem = Problem & { readonly position?: Position | undefined };
 export async function loadSettings(options: LoadSettingsOptions): Promise<Settings> {
   const { file = DEFAULT_SETTINGS_FILE, env, readFile = readText, onSecret = () => {} } = options;
   const text = options.text ?? (await readSettingsFile(file, readFile));
+  // Loaded only now: every command names this function, and most of the time of a usage error would go into them.
+  const [{ readSettingsTree }, { createSettingsSchema }, { problemsOf }] = await Promise.all([
+    import('./yaml-tree.ts'),
+    import('./settings.ts'),
+    import('./issue-problems.ts'),
+  ]);
   const tree = readSettingsTree(text, env);
   const schema = createSettingsSchema(createSecretReader({ readFile, onSecret }));
   const isParsed = tree.value !== undefined;
