@@ -10,6 +10,7 @@ const text = (name: string) => readFileSync(join(root, name), 'utf8');
 type Versions = Readonly<Record<string, string>>;
 const described = JSON.parse(text('package.json')) as {
   readonly engines: Versions;
+  readonly bin: { readonly spconnect: string };
   readonly scripts: Versions;
   readonly dependencies: Versions;
   readonly devDependencies: Versions;
@@ -21,7 +22,9 @@ const lock = JSON.parse(text('package-lock.json')) as {
 };
 
 /** The scripts that start a program. */
-const STARTED = Object.keys(scripts).filter((name) => /\bnode (?!-e |_modules)/.test(scripts[name] ?? ''));
+const STARTED = Object.keys(scripts).filter((name) =>
+  /\bnode (?!bin\/require-node|_modules)/.test(scripts[name] ?? ''),
+);
 
 test('every dependency is pinned exactly, and Node for Linux at one 24.x, optional', () => {
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
@@ -68,12 +71,24 @@ for (const [version, isEnough] of [
   ['100.1.0', true],
 ] as const) {
   test(`Node.js ${version} is ${isEnough ? 'enough' : 'refused with a message'}`, () => {
-    const [, program = ''] = /^node -e "(.*)"$/s.exec(scripts['require-node'] ?? '') ?? [];
-    const pretend = `Object.defineProperty(process, 'versions', { value: { node: '${version}' } });`;
-    const { status, stderr } = spawnSync(process.execPath, ['-e', pretend + program], { encoding: 'utf8' });
+    const { status, stderr } = runAs(version, ['bin/require-node.js']);
     assert.equal(status, isEnough ? 0 : 1);
     if (isEnough) assert.equal(stderr, '');
     else
       assert.match(stderr, /^Node\.js 22\.22 or later is needed, and \S+ is v[\d.]+\. Put a newer one on the path\.$/m);
   });
+}
+
+test('the command says on an old Node.js what it needs, in one sentence', () => {
+  assert.equal(described.bin.spconnect, 'bin/spconnect.js');
+  const { status, stdout, stderr } = runAs('20.20.2', [described.bin.spconnect, '--version']);
+  assert.deepEqual([status, stdout, stderr.trimEnd().split('\n').length], [1, '', 1]);
+  assert.match(stderr, /^Node\.js 22\.22 or later is needed/);
+});
+
+/** Runs a program of the project as if Node.js were of this version. */
+function runAs(version: string, args: readonly string[]) {
+  const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;
+  const preload = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
+  return spawnSync(process.execPath, [...preload, ...args], { cwd: root, encoding: 'utf8' });
 }

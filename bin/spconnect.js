@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import './require-node.js';
+
+// Loaded only now: an old Node.js cannot read TypeScript.
+await import('../src/main.ts');
