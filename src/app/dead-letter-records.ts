@@ -1,8 +1,8 @@
-import type { DecodedEvent } from '../avro/event-decoder.ts';
 import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText, type SchemaName } from '../avro/schema-files.ts';
 import { type SourceSettings, topicOf } from '../config/settings.ts';
 import { eventRecords, type InstrumentTargets, rowRecords } from '../connector/tasks/instrument-records.ts';
+import type { DecodedEvent } from '../decoding/event-decoder.ts';
 import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';

@@ -1,9 +1,9 @@
 import { createIsinReader } from '../avro/isin-reader.ts';
-import { priceSchemaName } from '../avro/price-decoder.ts';
-import { createPriceDigest } from '../avro/price-digest.ts';
 import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { Settings } from '../config/settings.ts';
+import { createPriceDigest } from '../decoding/price-digest.ts';
+import { priceSchemaName } from '../decoding/priced.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { LogReader } from '../kafka/log-reader.ts';

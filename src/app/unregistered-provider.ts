@@ -1,10 +1,10 @@
-import type { DecodedCheck } from '../avro/check-decoder.ts';
 import { createRecordReader, type RecordReader } from '../avro/record-reader.ts';
 import { readSchemaText, type SchemaName } from '../avro/schema-files.ts';
 import type { Settings, SourceSettingsOf } from '../config/settings.ts';
 import type { FollowedStream } from '../connector/tasks/followed-stream.ts';
 import { createInstrumentsProvider, type InstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import { followPreTradeChecks } from '../connector/tasks/pre-trade-check-stream.ts';
+import type { DecodedCheck } from '../decoding/check-decoder.ts';
 import { createCheckDecoder } from '../decoding/check-decoder.ts';
 import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';

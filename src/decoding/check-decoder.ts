@@ -1,18 +1,60 @@
-import type { CheckDecoder, CheckDecoderOptions, DecodedCheck } from '../avro/check-decoder.ts';
 import type { JsonValue } from '../avro/exact-json.ts';
 import { malformed, readSingleJson } from '../avro/json-body.ts';
 import { isArray, toJsonText } from '../avro/json-text.ts';
-import type { DecodedFailure } from '../avro/list-reader.ts';
 import { CHECK_KEY, usableKey } from '../avro/row-key.ts';
 import { parseSchema } from '../avro/schema.ts';
+import type { Clock } from '../support/clock.ts';
 import type { RowDecoder } from './body-decoder.ts';
 import { compilePlan } from './compile-plan.ts';
+import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { fieldText } from './derived-fields.ts';
 import { ListDecoder } from './list-decoder.ts';
 import type { Plan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
+
+/**
+ * A pre-trade check: encoded, or why it could not be. A check carries a URL that lets its holder trade, so a failure
+ * has the key and the pointer and no bytes: `raw` is always empty.
+ */
+export type DecodedCheck =
+  | {
+      readonly kind: 'record';
+      /** The preTradeCheckId: the record's key. */
+      readonly key: string;
+      readonly isin: string | null;
+      /** Confluent's wire format. */
+      readonly value: Buffer;
+      /** Fields that the schema does not know, kept in extras. */
+      readonly driftFields: number;
+      /** Decimals that were rounded in their field and kept verbatim in extras. */
+      readonly roundedNumbers: number;
+    }
+  | DecodedFailure;
+
+/** From the body of an answer about pre-trade checks to records. No error and no failure quotes what was sent. */
+export interface CheckDecoder {
+  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due. */
+  decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
+  /**
+   * The answer to a check's id. The interface does not show its shape: the check itself, or the one check that is a
+   * member of the answer or stands in a list there.
+   * @throws ConnectorError BODY_MALFORMED when it has neither form
+   */
+  decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
+}
+
+export interface CheckDecoderOptions {
+  /** The text of the schema PreTradeCheck. */
+  readonly schema: string;
+  /** Its id in the registry. */
+  readonly schemaId: number;
+  readonly onMismatch: OnMismatch;
+  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
+  readonly maxValueBytes?: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
 
 const LIST_KEY = 'preTradeChecks';
 const KEY_FIELD = 'preTradeCheckId';

@@ -1,17 +1,63 @@
-import type { DecodedEvent, EventDecoder, EventDecoderOptions } from '../avro/event-decoder.ts';
 import { recordDigest } from '../avro/record-digest.ts';
 import { EVENT_KEY } from '../avro/row-key.ts';
 import { parseSchema } from '../avro/schema.ts';
 import { canonicalSchema } from '../avro/schema-canonical.ts';
 import { WIRE_HEADER_BYTES } from '../avro/wire-format.ts';
+import type { Clock } from '../support/clock.ts';
 import type { RowDecoder } from './body-decoder.ts';
 import { compilePlan, withoutLastFields } from './compile-plan.ts';
+import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { fieldText } from './derived-fields.ts';
 import { ListDecoder } from './list-decoder.ts';
 import { memberPlan, type Plan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
+
+/** An event of the stream: encoded twice, as itself and as the instrument that it carries, or why it could not be. */
+export type DecodedEvent =
+  | {
+      readonly kind: 'event';
+      /** The id of the instrument as text: the key of both records. */
+      readonly key: string;
+      readonly id: bigint;
+      readonly isin: string | null;
+      /** What happened; null when it was not sent. */
+      readonly type: string | null;
+      /** The name of the instrument. */
+      readonly name: string | null;
+      /** The InstrumentEvent in Confluent's wire format. */
+      readonly eventValue: Buffer;
+      /** The Instrument in Confluent's wire format: the bytes that a page gives for the same instrument. */
+      readonly instrumentValue: Buffer;
+      /** Of the instrument's value, as `recordDigest` gives it. */
+      readonly digest: bigint;
+      /** Fields that the schemas do not know, kept in extras. */
+      readonly driftFields: number;
+      /** Decimals that were rounded in their field and kept verbatim in extras. */
+      readonly roundedNumbers: number;
+    }
+  | DecodedFailure;
+
+/** From the body of an events answer to records. An event is taken whole or not at all. */
+export interface EventDecoder {
+  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due. */
+  decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedEvent>>;
+}
+
+export interface EventDecoderOptions {
+  /** The text of the schema InstrumentEvent. */
+  readonly eventSchema: string;
+  /** Its id in the registry. */
+  readonly eventSchemaId: number;
+  /** The text of the schema Instrument, which the one of the event has written out in it. */
+  readonly instrumentSchema: string;
+  readonly instrumentSchemaId: number;
+  readonly onMismatch: OnMismatch;
+  /** The longest value that both topics take; when the event's, the longer one, is beyond, it is a failure. */
+  readonly maxValueBytes?: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
 
 type Options = EventDecoderOptions & { readonly sizes?: DecodingSizes };
 

@@ -1,14 +1,56 @@
-import type { DecodedPage, DecodedRow, PageDecoder, PageDecoderOptions } from '../avro/page-decoder.ts';
 import { INSTRUMENT_KEY } from '../avro/row-key.ts';
 import { parseSchema } from '../avro/schema.ts';
+import type { Clock } from '../support/clock.ts';
 import type { RowDecoder } from './body-decoder.ts';
 import { compilePlan } from './compile-plan.ts';
+import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { fieldText } from './derived-fields.ts';
 import { ListDecoder } from './list-decoder.ts';
 import type { Plan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
+
+/** A row of a page: encoded, or why it could not be. */
+export type DecodedRow =
+  | {
+      readonly kind: 'record';
+      /** The id as text: the record's key. */
+      readonly key: string;
+      readonly id: bigint;
+      readonly isin: string | null;
+      /** Confluent's wire format: five bytes of header, then the Avro body. */
+      readonly value: Buffer;
+      /** Fields that the schema does not know, kept in extras. */
+      readonly driftFields: number;
+      /** Decimals that were rounded in their field and kept verbatim in extras. */
+      readonly roundedNumbers: number;
+    }
+  | DecodedFailure;
+
+export type DecodedPage = DecodedList<DecodedRow>;
+
+/** From the body of an answer to records. */
+export interface PageDecoder {
+  /**
+   * Whoever gives the body limits its size. Other work gets its turn every few milliseconds.
+   * @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due; a row that does not map is a row.
+   */
+  decode(body: AsyncIterable<Uint8Array>): Promise<DecodedPage>;
+}
+
+export interface PageDecoderOptions {
+  /** The text of the Avro schema of a row; it has a long field `id` and a string field `isin`. */
+  readonly schema: string;
+  /** The schema's id in the registry. */
+  readonly schemaId: number;
+  /** The member of the answer that holds the rows. */
+  readonly listKey: string;
+  readonly onMismatch: OnMismatch;
+  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
+  readonly maxValueBytes?: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
 
 /** The body of a page, to records: one for each row that maps. */
 export function createPageDecoder(options: PageDecoderOptions & { readonly sizes?: DecodingSizes }): PageDecoder {

@@ -5,19 +5,17 @@
 import { dateText, epochDays } from '../avro/calendar.ts';
 import type { JsonValue } from '../avro/exact-json.ts';
 import { instantText, parseInstant } from '../avro/instant.ts';
-import type { DecodedFailure, DecodedList } from '../avro/list-reader.ts';
-import type { OnMismatch } from '../avro/mapping.ts';
-import { type AskedPrices, type DecodedPrice, type PricedInstrument, priceSchemaName } from '../avro/price-decoder.ts';
 import { recordDigest } from '../avro/record-digest.ts';
 import { parseSchema } from '../avro/schema.ts';
-import { readSchemaText } from '../avro/schema-files.ts';
 import { type AssumedZone, createAssumedZone } from '../avro/time-zone.ts';
 import type { Clock } from '../support/clock.ts';
 import type { RowDecoder } from './body-decoder.ts';
 import { anyPlan, compilePlan, objectPlan, seriesPlan, withoutLastFields } from './compile-plan.ts';
+import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { longBytes, textBytes } from './given-bytes.ts';
 import { ListDecoder } from './list-decoder.ts';
 import { memberPlan, type Plan, type RecordPlan } from './plan.ts';
+import { type AskedPrices, type DecodedPrice, MOMENT_FIELDS, type PricedInstrument, priceSchema } from './priced.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
@@ -72,7 +70,7 @@ export interface PriceBodyDecoder {
 
 export interface PriceBodyDecoderOptions {
   readonly asked: AskedPrices;
-  /** The id in the registry of the schema that `priceSchemaName` names. */
+  /** The id in the registry of the schema that `priceSchema` names. */
   readonly schemaId: number;
   readonly onMismatch: OnMismatch;
   /** The zone of instants that are sent without one, by its name; null: they are of the wrong type. */
@@ -83,7 +81,6 @@ export interface PriceBodyDecoderOptions {
   readonly sizes?: DecodingSizes;
 }
 
-const OUR_FIELDS = ['requestedAt', 'receivedAt'];
 // A year of days has 366, a year of hours 8,784.
 const MOST_WINDOWS = 10_000;
 // A series of 10,000 windows, the most that are read, of some 300 bytes each.
@@ -96,16 +93,8 @@ const OPEN_BRACKET = 0x5b;
 
 export function createPriceDecoder(options: PriceBodyDecoderOptions): PriceBodyDecoder {
   const { asked, clock, sizes = USUAL_SIZES } = options;
-  const schema = parseSchema(readSchemaText(priceSchemaName(asked.kind)));
-  if (
-    schema.fields
-      .slice(-OUR_FIELDS.length)
-      .map(({ name }) => name)
-      .join() !== OUR_FIELDS.join()
-  ) {
-    throw new Error(`The last fields of a price are ${OUR_FIELDS.join(' and ')}.`);
-  }
-  const contents = withoutLastFields(compilePlan(schema), OUR_FIELDS.length);
+  const schema = parseSchema(priceSchema(asked.kind));
+  const contents = withoutLastFields(compilePlan(schema), MOMENT_FIELDS.length);
   const response =
     asked.kind === 'overview' ? { ...contents, name: 'response' } : seriesPlan('response', 'prices', contents);
   const identifier = objectPlan('responseIdentifier', [anyPlan('isin')]);

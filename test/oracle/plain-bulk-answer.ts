@@ -1,11 +1,12 @@
 import { JsonNumber, type JsonObject, type JsonValue } from '../../src/avro/exact-json.ts';
-import { createListReader, type DecodedFailure } from '../../src/avro/list-reader.ts';
-import type { PriceDecoder } from '../../src/avro/price-decoder.ts';
+import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { quotedText } from '../../src/http/quoted-text.ts';
 import type { PriceAnswer, PriceAnswers, PriceKind, PriceQuestion } from '../../src/processor/bulk-prices.ts';
 import { isResponseType, responseType } from '../../src/provider/price-query.ts';
 import type { Clock } from '../../src/support/clock.ts';
+import { createListReader } from './list-reader.ts';
+import type { PriceDecoder } from './plain-price-decoder.ts';
 
 export interface BulkAnswerOptions {
   readonly questions: readonly PriceQuestion[];

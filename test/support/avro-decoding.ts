@@ -1,6 +1,6 @@
-import type { DecodedPage, DecodedRow, PageDecoderOptions } from '../../src/avro/page-decoder.ts';
 import { createRecordReader, type ReadableRecord } from '../../src/avro/record-reader.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
+import type { DecodedPage, DecodedRow, PageDecoderOptions } from '../../src/decoding/page-decoder.ts';
 import { createPageDecoder } from '../../src/decoding/page-decoder.ts';
 import { systemClock } from '../../src/support/clock.ts';
 

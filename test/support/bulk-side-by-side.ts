@@ -1,11 +1,12 @@
-import { type AskedPrices, createPriceDecoders } from '../../src/avro/price-decoder.ts';
 import { parseSchema, type RecordNode } from '../../src/avro/schema.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
 import { createPriceDecoder } from '../../src/decoding/price-decoder.ts';
+import type { AskedPrices } from '../../src/decoding/priced.ts';
 import type { DecodingSizes } from '../../src/decoding/sizes.ts';
 import { readBulkAnswer } from '../../src/processor/prices/bulk-answer.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { readBulkAnswer as readBulkAnswerPlainly } from '../oracle/plain-bulk-answer.ts';
+import { createPriceDecoders } from '../oracle/plain-price-decoder.ts';
 import { questionsFor } from './bulk-answers.ts';
 import type { OddJson } from './odd-json.ts';
 

@@ -1,6 +1,3 @@
-import { createCheckDecoder as plainCheckDecoder } from '../../src/avro/check-decoder.ts';
-import { createEventDecoder as plainEventDecoder } from '../../src/avro/event-decoder.ts';
-import { createPageDecoder as plainPageDecoder } from '../../src/avro/page-decoder.ts';
 import { parseSchema, type RecordNode } from '../../src/avro/schema.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
 import { createCheckDecoder } from '../../src/decoding/check-decoder.ts';
@@ -8,6 +5,9 @@ import { createEventDecoder } from '../../src/decoding/event-decoder.ts';
 import { createPageDecoder } from '../../src/decoding/page-decoder.ts';
 import type { DecodingSizes } from '../../src/decoding/sizes.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { createCheckDecoder as plainCheckDecoder } from '../oracle/plain-check-decoder.ts';
+import { createEventDecoder as plainEventDecoder } from '../oracle/plain-event-decoder.ts';
+import { createPageDecoder as plainPageDecoder } from '../oracle/plain-page-decoder.ts';
 
 interface Decoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<object>;

@@ -1,8 +1,8 @@
-import type { CheckDecoderOptions } from '../../src/avro/check-decoder.ts';
-import type { DecodedEvent, EventDecoderOptions } from '../../src/avro/event-decoder.ts';
 import { createRecordReader } from '../../src/avro/record-reader.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
+import type { CheckDecoderOptions } from '../../src/decoding/check-decoder.ts';
 import { createCheckDecoder } from '../../src/decoding/check-decoder.ts';
+import type { DecodedEvent, EventDecoderOptions } from '../../src/decoding/event-decoder.ts';
 import { createEventDecoder } from '../../src/decoding/event-decoder.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { chunked, SCHEMA_ID } from './avro-decoding.ts';

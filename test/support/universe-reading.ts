@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { DecodedEvent } from '../../src/avro/event-decoder.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
 import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
+import type { DecodedEvent } from '../../src/decoding/event-decoder.ts';
 import { createEventDecoder } from '../../src/decoding/event-decoder.ts';
 import { createPageDecoder } from '../../src/decoding/page-decoder.ts';
 import type { CommittedRecord } from '../../src/kafka/record.ts';

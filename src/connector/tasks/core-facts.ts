@@ -1,6 +1,6 @@
-import type { DecodedEvent } from '../../avro/event-decoder.ts';
-import type { DecodedRow } from '../../avro/page-decoder.ts';
 import { recordDigest } from '../../avro/record-digest.ts';
+import type { DecodedEvent } from '../../decoding/event-decoder.ts';
+import type { DecodedRow } from '../../decoding/page-decoder.ts';
 import type { EventFacts, RowFacts } from '../core/instruments-messages.ts';
 
 /** What the decisions need to know of the rows of a page. */

@@ -1,4 +1,4 @@
-import type { DecodedFailure } from '../../avro/list-reader.ts';
+import type { DecodedFailure } from '../../decoding/decoded-list.ts';
 import { ConnectorError } from '../../errors.ts';
 
 const DEAD_LETTERS_ALWAYS_TAKEN = 20;

@@ -1,4 +1,4 @@
-import type { DecodedEvent } from '../../avro/event-decoder.ts';
+import type { DecodedEvent } from '../../decoding/event-decoder.ts';
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { SourceTask } from '../source-task.ts';

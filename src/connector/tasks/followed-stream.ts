@@ -1,4 +1,4 @@
-import type { DecodedList } from '../../avro/list-reader.ts';
+import type { DecodedList } from '../../decoding/decoded-list.ts';
 import type { AnswerTime } from '../core/answer-time.ts';
 import type { StreamAnswer } from '../core/stream-answer.ts';
 

@@ -1,6 +1,6 @@
-import type { DecodedEvent } from '../../avro/event-decoder.ts';
-import type { DecodedFailure } from '../../avro/list-reader.ts';
-import type { DecodedRow } from '../../avro/page-decoder.ts';
+import type { DecodedFailure } from '../../decoding/decoded-list.ts';
+import type { DecodedEvent } from '../../decoding/event-decoder.ts';
+import type { DecodedRow } from '../../decoding/page-decoder.ts';
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';

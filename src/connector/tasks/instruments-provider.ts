@@ -1,6 +1,6 @@
-import type { DecodedEvent, EventDecoder } from '../../avro/event-decoder.ts';
-import type { DecodedList } from '../../avro/list-reader.ts';
-import type { DecodedPage, PageDecoder } from '../../avro/page-decoder.ts';
+import type { DecodedList } from '../../decoding/decoded-list.ts';
+import type { DecodedEvent, EventDecoder } from '../../decoding/event-decoder.ts';
+import type { DecodedPage, PageDecoder } from '../../decoding/page-decoder.ts';
 import { ConnectorError } from '../../errors.ts';
 import type { HttpAnswer } from '../../http/client.ts';
 import {

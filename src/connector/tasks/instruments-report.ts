@@ -1,5 +1,5 @@
-import type { DecodedList } from '../../avro/list-reader.ts';
-import type { DecodedRow } from '../../avro/page-decoder.ts';
+import type { DecodedList } from '../../decoding/decoded-list.ts';
+import type { DecodedRow } from '../../decoding/page-decoder.ts';
 import type { ConnectorEvents, Polled, StreamPlace } from '../../observability/connector-events.ts';
 import type { CoreDecision } from '../core/instruments-messages.ts';
 import type { InstrumentsOffset } from '../core/instruments-offset.ts';

@@ -1,5 +1,5 @@
-import type { DecodedEvent } from '../../avro/event-decoder.ts';
 import type { NotificationEncoder } from '../../avro/notification-encoder.ts';
+import type { DecodedEvent } from '../../decoding/event-decoder.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord } from '../../kafka/target-topic.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DecodedFailure } from '../../avro/list-reader.ts';
+import type { DecodedFailure } from '../../decoding/decoded-list.ts';
 
 /** More dead rows than this are dead letters again at the next walk. */
 const MOST_KNOWN = 65_536;

@@ -1,4 +1,4 @@
-import type { CheckDecoder, DecodedCheck } from '../../avro/check-decoder.ts';
+import type { CheckDecoder, DecodedCheck } from '../../decoding/check-decoder.ts';
 import type { HttpAnswer } from '../../http/client.ts';
 import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../provider/pre-trade-checks.ts';
 import type { Clock } from '../../support/clock.ts';

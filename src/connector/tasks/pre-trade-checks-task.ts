@@ -1,5 +1,5 @@
-import type { DecodedCheck } from '../../avro/check-decoder.ts';
-import type { DecodedFailure } from '../../avro/list-reader.ts';
+import type { DecodedCheck } from '../../decoding/check-decoder.ts';
+import type { DecodedFailure } from '../../decoding/decoded-list.ts';
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';

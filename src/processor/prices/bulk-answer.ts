@@ -1,5 +1,5 @@
 import { JsonNumber, type JsonObject, type JsonValue } from '../../avro/exact-json.ts';
-import type { DecodedFailure } from '../../avro/list-reader.ts';
+import type { DecodedFailure } from '../../decoding/decoded-list.ts';
 import type { ItemHead, PriceBodyDecoder, PriceItem } from '../../decoding/price-decoder.ts';
 import { ConnectorError } from '../../errors.ts';
 import { quotedText } from '../../http/quoted-text.ts';

@@ -1,4 +1,4 @@
-import type { OnMismatch } from '../../avro/mapping.ts';
+import type { OnMismatch } from '../../decoding/decoded-list.ts';
 import { createPriceDecoder, type PriceBodyDecoder } from '../../decoding/price-decoder.ts';
 import type { MarketData } from '../../provider/market-data.ts';
 import type { Clock } from '../../support/clock.ts';

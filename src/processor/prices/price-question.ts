@@ -1,4 +1,4 @@
-import type { AskedPrices } from '../../avro/price-decoder.ts';
+import type { AskedPrices } from '../../decoding/priced.ts';
 import type { PriceQuery } from '../../provider/price-query.ts';
 
 /** What is asked for of each instrument, as the settings say it. */

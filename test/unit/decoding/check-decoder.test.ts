@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import type { CheckDecoderOptions, DecodedCheck } from '../../../src/avro/check-decoder.ts';
 import { toJsonText } from '../../../src/avro/json-text.ts';
 import { readWireValue } from '../../../src/avro/wire-format.ts';
+import type { CheckDecoderOptions, DecodedCheck } from '../../../src/decoding/check-decoder.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { chunked, decodeRow, withoutNulls } from '../../support/avro-decoding.ts';
 import { CHECK_SCHEMA_ID, checkDecoder, reader } from '../../support/stream-decoding.ts';

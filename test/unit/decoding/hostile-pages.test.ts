@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DecodedPage } from '../../../src/avro/page-decoder.ts';
+import type { DecodedPage } from '../../../src/decoding/page-decoder.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { chunked, instrumentDecoder } from '../../support/avro-decoding.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DecodedEvent } from '../../../../src/avro/event-decoder.ts';
 import { eventRecords } from '../../../../src/connector/tasks/instrument-records.ts';
+import type { DecodedEvent } from '../../../../src/decoding/event-decoder.ts';
 
 const topic = (name: string) => ({ name, partitions: 6 });
 const targets = {

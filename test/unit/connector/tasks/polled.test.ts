@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DecodedRow } from '../../../../src/avro/page-decoder.ts';
 import { answerTime } from '../../../../src/connector/core/answer-time.ts';
 import { Census } from '../../../../src/connector/core/census.ts';
 import { FollowerCore } from '../../../../src/connector/core/follower-core.ts';
@@ -12,6 +11,7 @@ import { createInstrumentsReport } from '../../../../src/connector/tasks/instrum
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
 import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
+import type { DecodedRow } from '../../../../src/decoding/page-decoder.ts';
 import { offsetRecord } from '../../../../src/kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
 import { skippingClock } from '../../../support/manual-clock.ts';

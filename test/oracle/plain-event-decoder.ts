@@ -1,60 +1,16 @@
 // The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { Clock } from '../support/clock.ts';
-import type { AvroRecord, AvroValue } from './avro-value.ts';
-import type { JsonValue } from './exact-json.ts';
-import { createListReader, type DecodedFailure, type DecodedList } from './list-reader.ts';
-import { Mapping, type OnMismatch } from './mapping.ts';
-import { recordDigest } from './record-digest.ts';
-import { RecordEncoder } from './record-encoder.ts';
-import { EVENT_KEY } from './row-key.ts';
-import { parseSchema } from './schema.ts';
-import { canonicalSchema } from './schema-canonical.ts';
-import { WIRE_HEADER_BYTES } from './wire-format.ts';
-
-/** An event of the stream: encoded twice, as itself and as the instrument that it carries, or why it could not be. */
-export type DecodedEvent =
-  | {
-      readonly kind: 'event';
-      /** The id of the instrument as text: the key of both records. */
-      readonly key: string;
-      readonly id: bigint;
-      readonly isin: string | null;
-      /** What happened; null when it was not sent. */
-      readonly type: string | null;
-      /** The name of the instrument. */
-      readonly name: string | null;
-      /** The InstrumentEvent in Confluent's wire format. */
-      readonly eventValue: Buffer;
-      /** The Instrument in Confluent's wire format: the bytes that a page gives for the same instrument. */
-      readonly instrumentValue: Buffer;
-      /** Of the instrument's value, as `recordDigest` gives it. */
-      readonly digest: bigint;
-      /** Fields that the schemas do not know, kept in extras. */
-      readonly driftFields: number;
-      /** Decimals that were rounded in their field and kept verbatim in extras. */
-      readonly roundedNumbers: number;
-    }
-  | DecodedFailure;
-
-/** From the body of an events answer to records. An event is taken whole or not at all. */
-export interface EventDecoder {
-  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due. */
-  decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedEvent>>;
-}
-
-export interface EventDecoderOptions {
-  /** The text of the schema InstrumentEvent. */
-  readonly eventSchema: string;
-  /** Its id in the registry. */
-  readonly eventSchemaId: number;
-  /** The text of the schema Instrument, which the one of the event has written out in it. */
-  readonly instrumentSchema: string;
-  readonly instrumentSchemaId: number;
-  readonly onMismatch: OnMismatch;
-  /** The longest value that both topics take; when the event's, the longer one, is beyond, it is a failure. */
-  readonly maxValueBytes?: number;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
-}
+import type { AvroRecord, AvroValue } from '../../src/avro/avro-value.ts';
+import type { JsonValue } from '../../src/avro/exact-json.ts';
+import { recordDigest } from '../../src/avro/record-digest.ts';
+import { RecordEncoder } from '../../src/avro/record-encoder.ts';
+import { EVENT_KEY } from '../../src/avro/row-key.ts';
+import { parseSchema } from '../../src/avro/schema.ts';
+import { canonicalSchema } from '../../src/avro/schema-canonical.ts';
+import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
+import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
+import type { DecodedEvent, EventDecoder, EventDecoderOptions } from '../../src/decoding/event-decoder.ts';
+import { createListReader } from './list-reader.ts';
+import { Mapping } from './mapping.ts';
 
 // In the union of null and an instrument: the second.
 const INSTRUMENT_FOLLOWS = Uint8Array.of(2);

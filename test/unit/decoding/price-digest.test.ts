@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JsonReader } from '../../../src/avro/exact-json.ts';
-import { createPriceDecoders } from '../../../src/avro/price-decoder.ts';
-import { createPriceDigest } from '../../../src/avro/price-digest.ts';
 import { StringCache } from '../../../src/avro/string-cache.ts';
+import { createPriceDigest } from '../../../src/decoding/price-digest.ts';
+import { createPriceDecoders } from '../../oracle/plain-price-decoder.ts';
 
 const json = () => new JsonReader(Buffer.from(`${sent}\0`), new StringCache()).readValue(8);
 const of = { instrumentId: '7', isin: 'CH0000000001' };

@@ -1,41 +1,15 @@
 // The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
-import { ConnectorError } from '../errors.ts';
-import type { Clock } from '../support/clock.ts';
-import { DEEPEST_NESTING, JsonReader, type JsonValue, TOO_DEEP, TOO_LONG } from './exact-json.ts';
-import { collectJson } from './json-body.ts';
-import { describeJson } from './json-text.ts';
-import { type RowKey, skimKey } from './row-key.ts';
-import { StringCache } from './string-cache.ts';
-import { skipValue } from './value-skip.ts';
-
-/** An element of an answer that could not become a record, and why. */
-export interface DecodedFailure {
-  readonly kind: 'failure';
-  /** The key that its record would have had; null when it cannot be read. */
-  readonly key: string | null;
-  /** A JSON pointer from the element, in the schema's spelling: /issuePrice. */
-  readonly pointer: string;
-  /** Never quotes a value. */
-  readonly reason: string;
-  /** Whether its size is the reason; else something in it is not as the schema says. */
-  readonly tooLarge: boolean;
-  /** The element's bytes as they came. */
-  readonly raw: Buffer;
-}
-
-/** What the body of an answer with a list holds. */
-export interface DecodedList<Row> {
-  /** In the order in which they came. */
-  readonly rows: readonly Row[];
-  /** Every other member of the answer: links, nextId and so on. */
-  readonly envelope: ReadonlyMap<string, JsonValue>;
-  /** The length of the body. */
-  readonly bytes: number;
-  /** Keys that appeared again in their object; the last one counts. */
-  readonly duplicateKeys: number;
-}
+import { DEEPEST_NESTING, JsonReader, type JsonValue, TOO_DEEP, TOO_LONG } from '../../src/avro/exact-json.ts';
+import { collectJson } from '../../src/avro/json-body.ts';
+import { describeJson } from '../../src/avro/json-text.ts';
+import { type RowKey, skimKey } from '../../src/avro/row-key.ts';
+import { StringCache } from '../../src/avro/string-cache.ts';
+import { skipValue } from '../../src/avro/value-skip.ts';
+import type { DecodedFailure, DecodedList } from '../../src/decoding/decoded-list.ts';
+import { ConnectorError } from '../../src/errors.ts';
+import type { Clock } from '../../src/support/clock.ts';
 
 /** From the body of an answer to rows, one element of its list at a time. */
 export interface ListReader<Row> {

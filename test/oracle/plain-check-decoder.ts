@@ -1,54 +1,13 @@
 // The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { Clock } from '../support/clock.ts';
-import type { JsonValue } from './exact-json.ts';
-import { isArray } from './json-text.ts';
-import { createListReader, type DecodedFailure, type DecodedList, malformed } from './list-reader.ts';
-import { Mapping, type OnMismatch } from './mapping.ts';
-import { RecordEncoder } from './record-encoder.ts';
-import { CHECK_KEY, usableKey } from './row-key.ts';
-import { parseSchema } from './schema.ts';
-
-/**
- * A pre-trade check: encoded, or why it could not be. A check carries a URL that lets its holder trade, so a failure
- * has the key and the pointer and no bytes: `raw` is always empty.
- */
-export type DecodedCheck =
-  | {
-      readonly kind: 'record';
-      /** The preTradeCheckId: the record's key. */
-      readonly key: string;
-      readonly isin: string | null;
-      /** Confluent's wire format. */
-      readonly value: Buffer;
-      /** Fields that the schema does not know, kept in extras. */
-      readonly driftFields: number;
-      /** Decimals that were rounded in their field and kept verbatim in extras. */
-      readonly roundedNumbers: number;
-    }
-  | DecodedFailure;
-
-/** From the body of an answer about pre-trade checks to records. No error and no failure quotes what was sent. */
-export interface CheckDecoder {
-  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due. */
-  decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
-  /**
-   * The answer to a check's id. The interface does not show its shape: the check itself, or the one check that is a
-   * member of the answer or stands in a list there.
-   * @throws ConnectorError BODY_MALFORMED when it has neither form
-   */
-  decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
-}
-
-export interface CheckDecoderOptions {
-  /** The text of the schema PreTradeCheck. */
-  readonly schema: string;
-  /** Its id in the registry. */
-  readonly schemaId: number;
-  readonly onMismatch: OnMismatch;
-  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
-  readonly maxValueBytes?: number;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
-}
+import type { JsonValue } from '../../src/avro/exact-json.ts';
+import { isArray } from '../../src/avro/json-text.ts';
+import { RecordEncoder } from '../../src/avro/record-encoder.ts';
+import { CHECK_KEY, usableKey } from '../../src/avro/row-key.ts';
+import { parseSchema } from '../../src/avro/schema.ts';
+import type { CheckDecoder, CheckDecoderOptions, DecodedCheck } from '../../src/decoding/check-decoder.ts';
+import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
+import { createListReader, malformed } from './list-reader.ts';
+import { Mapping } from './mapping.ts';
 
 const KEY_FIELD = 'preTradeCheckId';
 

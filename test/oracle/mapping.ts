@@ -1,7 +1,10 @@
 // The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { AvroRecord, AvroValue } from './avro-value.ts';
-import type { JsonObject, JsonValue } from './exact-json.ts';
-import { describeJson, isArray, pointerStep, toJsonText } from './json-text.ts';
+import type { AvroRecord, AvroValue } from '../../src/avro/avro-value.ts';
+import type { JsonObject, JsonValue } from '../../src/avro/exact-json.ts';
+import { describeJson, isArray, pointerStep, toJsonText } from '../../src/avro/json-text.ts';
+import type { RecordNode } from '../../src/avro/schema.ts';
+import type { AssumedZone } from '../../src/avro/time-zone.ts';
+import type { OnMismatch } from '../../src/decoding/decoded-list.ts';
 import {
   compileMapping,
   type MappingNode,
@@ -10,11 +13,6 @@ import {
   type WholeMapping,
 } from './mapping-nodes.ts';
 import type { ScalarMapper } from './scalar-mapping.ts';
-import type { RecordNode } from './schema.ts';
-import type { AssumedZone } from './time-zone.ts';
-
-/** What a field of the wrong type does: it makes its record a dead letter, or becomes null and is kept in extras. */
-export type OnMismatch = 'deadLetter' | 'keepInExtras';
 
 export type MappedValue =
   | {

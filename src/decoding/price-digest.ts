@@ -1,9 +1,8 @@
-import type avsc from 'avsc';
+import { avscType } from '../avro/avsc-type.ts';
+import { recordDigest } from '../avro/record-digest.ts';
+import { readWireValue, WIRE_HEADER_BYTES } from '../avro/wire-format.ts';
 import { ConnectorError } from '../errors.ts';
-import { avscType } from './avsc-type.ts';
-import { type AskedPrices, priceContentsSchema } from './price-decoder.ts';
-import { recordDigest } from './record-digest.ts';
-import { readWireValue, WIRE_HEADER_BYTES } from './wire-format.ts';
+import { type AskedPrices, priceContentsSchema } from './priced.ts';
 
 /**
  * The digest of a price that was written, as `DecodedPrice` has it: of all but the two moments, which stand last.
@@ -21,7 +20,7 @@ export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): 
 }
 
 /** Where the contents end. */
-function endOf(contents: avsc.Type, body: Buffer): number {
+function endOf(contents: ReturnType<typeof avscType>, body: Buffer): number {
   const unreadable = (cause?: unknown) =>
     new ConnectorError('RECORD_UNREADABLE', `A value holds ${body.length} bytes that are no price.`, { cause });
   try {

@@ -1,12 +1,12 @@
 // The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { ScalarValue } from './avro-value.ts';
-import { epochDays, localEpochMs } from './calendar.ts';
-import { DecimalEncoder } from './decimal.ts';
-import { JsonNumber, type JsonValue } from './exact-json.ts';
-import { parseInstant } from './instant.ts';
-import { describeJson, toJsonText } from './json-text.ts';
-import type { ScalarNode } from './schema.ts';
-import type { AssumedZone } from './time-zone.ts';
+import type { ScalarValue } from '../../src/avro/avro-value.ts';
+import { epochDays, localEpochMs } from '../../src/avro/calendar.ts';
+import { DecimalEncoder } from '../../src/avro/decimal.ts';
+import { JsonNumber, type JsonValue } from '../../src/avro/exact-json.ts';
+import { parseInstant } from '../../src/avro/instant.ts';
+import { describeJson, toJsonText } from '../../src/avro/json-text.ts';
+import type { ScalarNode } from '../../src/avro/schema.ts';
+import type { AssumedZone } from '../../src/avro/time-zone.ts';
 
 /** What became of a leaf: its value, or why it has none. */
 export type ScalarOutcome =

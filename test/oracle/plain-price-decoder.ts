@@ -1,37 +1,23 @@
 // The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { AvroRecord, AvroValue } from './avro-value.ts';
-import { dateText } from './calendar.ts';
-import type { JsonValue } from './exact-json.ts';
-import { instantText } from './instant.ts';
-import { describeJson, isArray, pointerStep, toJsonText } from './json-text.ts';
-import { Mapping, type OnMismatch } from './mapping.ts';
-import { recordDigest } from './record-digest.ts';
-import { RecordEncoder } from './record-encoder.ts';
-import { parseSchema } from './schema.ts';
-import { readSchemaText } from './schema-files.ts';
-import { createAssumedZone } from './time-zone.ts';
-import { WIRE_HEADER_BYTES } from './wire-format.ts';
-
-/** What a price belongs to: it is not sent with it. */
-export interface PricedInstrument {
-  /** Decimal digits. */
-  readonly instrumentId: string;
-  readonly isin: string;
-}
-
-/** What was asked for: it stands in the records of a series. */
-export type AskedPrices =
-  | { readonly kind: 'overview' }
-  | { readonly kind: 'daily'; readonly fields: string }
-  | { readonly kind: 'intraday'; readonly fields: string; readonly interval: string };
-
-export interface DecodedPrice {
-  readonly key: Buffer;
-  /** Confluent's wire format. */
-  readonly value: Buffer;
-  /** Of what was sent, of whom and for what, without the two moments of ours. */
-  readonly digest: bigint;
-}
+import type { AvroRecord, AvroValue } from '../../src/avro/avro-value.ts';
+import { dateText } from '../../src/avro/calendar.ts';
+import type { JsonValue } from '../../src/avro/exact-json.ts';
+import { instantText } from '../../src/avro/instant.ts';
+import { describeJson, isArray, pointerStep, toJsonText } from '../../src/avro/json-text.ts';
+import { recordDigest } from '../../src/avro/record-digest.ts';
+import { RecordEncoder } from '../../src/avro/record-encoder.ts';
+import { parseSchema } from '../../src/avro/schema.ts';
+import { readSchemaText } from '../../src/avro/schema-files.ts';
+import { createAssumedZone } from '../../src/avro/time-zone.ts';
+import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
+import type { OnMismatch } from '../../src/decoding/decoded-list.ts';
+import {
+  type AskedPrices,
+  type DecodedPrice,
+  type PricedInstrument,
+  priceSchemaName,
+} from '../../src/decoding/priced.ts';
+import { Mapping } from './mapping.ts';
 
 export type DecodedPrices =
   | {
@@ -65,27 +51,16 @@ export interface PriceDecoderOptions {
   readonly maxValueBytes?: number;
 }
 
-const SCHEMAS = { overview: 'PriceSnapshot', daily: 'DailyPrice', intraday: 'IntradayPrice' } as const;
 const OUR_FIELDS = ['requestedAt', 'receivedAt'];
 // A year of days has 366, a year of hours 8,784.
 const MOST_WINDOWS = 10_000;
-
-/** The schema of the records of a kind. */
-export function priceSchemaName(kind: AskedPrices['kind']) {
-  return SCHEMAS[kind];
-}
-
-/** The schema of what was sent: that of a record without the two moments that stand last in it. */
-export function priceContentsSchema(kind: AskedPrices['kind']): string {
-  return schemaParts(readSchemaText(SCHEMAS[kind])).contents;
-}
 
 /** Made once for each kind, then `at` for each answer: times in milliseconds since the epoch, by our clock. */
 export function createPriceDecoders(options: PriceDecoderOptions): {
   at(requestedAtMs: number, receivedAtMs: number): PriceDecoder;
 } {
   const { asked, schemaId, onMismatch, assumedZone, maxValueBytes = Number.POSITIVE_INFINITY } = options;
-  const schema = readSchemaText(SCHEMAS[asked.kind]);
+  const schema = readSchemaText(priceSchemaName(asked.kind));
   const { contents, moments } = schemaParts(schema);
   const zone = assumedZone === null ? null : createAssumedZone(assumedZone);
   const mapping = new Mapping(parseSchema(schema), onMismatch, zone);

@@ -1,0 +1,51 @@
+// What bulk calls ask for, and what becomes of a price that comes.
+import { readSchemaText } from '../avro/schema-files.ts';
+
+/** What a price belongs to: it is not sent with it. */
+export interface PricedInstrument {
+  /** Decimal digits. */
+  readonly instrumentId: string;
+  readonly isin: string;
+}
+
+/** What was asked for: it stands in the records of a series. */
+export type AskedPrices =
+  | { readonly kind: 'overview' }
+  | { readonly kind: 'daily'; readonly fields: string }
+  | { readonly kind: 'intraday'; readonly fields: string; readonly interval: string };
+
+export interface DecodedPrice {
+  readonly key: Buffer;
+  /** Confluent's wire format. */
+  readonly value: Buffer;
+  /** Of what was sent, of whom and for what, without the two moments of ours. */
+  readonly digest: bigint;
+}
+
+const SCHEMAS = { overview: 'PriceSnapshot', daily: 'DailyPrice', intraday: 'IntradayPrice' } as const;
+
+/** The schema of the records of a kind. */
+export function priceSchemaName(kind: AskedPrices['kind']) {
+  return SCHEMAS[kind];
+}
+
+/** The fields that stand last in a record of prices: when the provider was asked, and when it answered. */
+export const MOMENT_FIELDS: readonly string[] = ['requestedAt', 'receivedAt'];
+
+/** The text of that schema. The two moments stand last in it: they are written behind what the provider sent. */
+export function priceSchema(kind: AskedPrices['kind']): string {
+  const text = readSchemaText(SCHEMAS[kind]);
+  const last = fieldsOf(text).slice(-MOMENT_FIELDS.length);
+  if (last.map(({ name }) => name).join() === MOMENT_FIELDS.join()) return text;
+  throw new Error(`The last fields of ${SCHEMAS[kind]} are ${MOMENT_FIELDS.join(' and ')}.`);
+}
+
+/** The schema of what the provider sent: that of a record without its two moments. */
+export function priceContentsSchema(kind: AskedPrices['kind']): string {
+  const text = priceSchema(kind);
+  return JSON.stringify({ ...JSON.parse(text), fields: fieldsOf(text).slice(0, -MOMENT_FIELDS.length) });
+}
+
+function fieldsOf(schema: string): readonly { readonly name: string }[] {
+  return JSON.parse(schema).fields;
+}

@@ -1,0 +1,46 @@
+// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
+import type { JsonValue } from '../../src/avro/exact-json.ts';
+import { RecordEncoder } from '../../src/avro/record-encoder.ts';
+import { INSTRUMENT_KEY } from '../../src/avro/row-key.ts';
+import { parseSchema } from '../../src/avro/schema.ts';
+import type { DecodedRow, PageDecoder, PageDecoderOptions } from '../../src/decoding/page-decoder.ts';
+import { createListReader } from './list-reader.ts';
+import { Mapping } from './mapping.ts';
+
+export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
+  const { listKey, clock, maxValueBytes = Number.POSITIVE_INFINITY } = options;
+  const schema = parseSchema(options.schema);
+  const encoder = new RecordEncoder(options.schema, options.schemaId);
+  const mapping = new Mapping(schema, options.onMismatch);
+
+  function decodeRow(row: JsonValue, raw: Buffer): DecodedRow {
+    const failure = (key: string | null, pointer: string, reason: string, tooLarge = false): DecodedRow => {
+      return { kind: 'failure', key, pointer, reason, tooLarge, raw: Buffer.from(raw) };
+    };
+    const mapped = mapping.map(row);
+    if (mapped.kind === 'failure') {
+      const id = mapping.readMember(row, 'id');
+      return failure(typeof id === 'bigint' ? String(id) : null, mapped.pointer, mapped.reason);
+    }
+    const { record, driftFields, roundedNumbers } = mapped;
+    const { id, isin } = record;
+    if (typeof id !== 'bigint') throw new Error(`The schema ${schema.fullName} has no long field id.`);
+    const key = String(id);
+    const value = encoder.encode(record);
+    if (value.length > maxValueBytes) {
+      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${maxValueBytes}`, true);
+    }
+    return {
+      kind: 'record',
+      key,
+      id,
+      isin: typeof isin === 'string' ? isin : null,
+      value,
+      driftFields,
+      roundedNumbers,
+    };
+  }
+
+  const list = createListReader<DecodedRow>({ listKey, clock, key: INSTRUMENT_KEY, decodeRow });
+  return { decode: (body) => list.read(body) };
+}
