@@ -14,8 +14,8 @@ import { FRAME_ROOM_BYTES, FramedRequest } from './request-frame.ts';
  *
  *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
  *
- * First all records are written where they would stand uncompressed. Then they are packed, all batches at once and off
- * the event loop. Last, requests and batches are put together from the front: what is packed is never longer, so nothing
+ * First all records are written where they would stand uncompressed. Then they are packed, one batch after the other and
+ * off the event loop. Last, requests and batches are put together from the front: what is packed is never longer, so nothing
  * is written over that is still to be read.
  */
 
@@ -65,11 +65,7 @@ export async function encodeProduceRequest(
   const written = writeAllRecords(buffer, request, writer);
   const compress = COMPRESSIONS.get(request.codec);
   if (compress !== undefined) {
-    await Promise.all(
-      written.map(async (records) => {
-        records.packed = await compress(buffer.subarray(records.start, records.end));
-      }),
-    );
+    for (const records of written) records.packed = await compress(buffer.subarray(records.start, records.end));
   }
   return new FramedRequest(buffer, putTogether(buffer, request, written));
 }
