@@ -24,14 +24,14 @@ const root = resolve(import.meta.dirname, '../..');
 const wanted = (process.env.FOREIGN_READERS ?? 'python').split(',');
 const readers = FOREIGN_READERS.filter((reader) => wanted.includes(reader));
 
-test('the programs of the README are the files that are run', () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+test('the programs of test/foreign/README.md are the files that are run', () => {
+  const readme = readFileSync(join(root, 'test/foreign/README.md'), 'utf8');
   for (const file of PROGRAMS) {
     assert.ok(readme.includes(readFileSync(join(root, 'test/foreign', file), 'utf8')), file);
   }
 });
 
-test('the programs of the README read the digits of every price, later schemas and deletions, and no dropped page', {
+test('the programs that are printed read the digits of every price, later schemas and deletions, and no dropped page', {
   timeout: 1_800_000,
 }, async (t) => {
   const stack = await stackOrSkip(t);

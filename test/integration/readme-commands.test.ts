@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { connectorEnvironment } from '../support/connector-process.ts';
-import { README_FILE } from '../support/readme-tables.ts';
+import { COMMANDS_README_FILE, CONFIG_README_FILE, README_FILE } from '../support/readme-tables.ts';
 import { startConnector } from '../support/running-connector.ts';
 import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
 import { type Ran, runWith } from '../unit/cli/terminal.ts';
@@ -21,13 +21,16 @@ const CAMPAIGN = /^npm (test|run bench|run test:compose)\b/;
 const PLACEHOLDER = /[<>…[\]]/;
 const COMMAND = /^((npx )?spconnect [a-z].*|npm run [a-z].*)$/;
 
-/** Every command of the README that ends by itself, once, in the order in which they stand there. */
-function commandsOf(readme: string): string[] {
-  const inBlocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) => block.split('\n'));
+/** In the order in which a reader meets them, which is the order in which their commands run. */
+const DOCUMENTS = [README_FILE, COMMANDS_README_FILE, CONFIG_README_FILE];
+
+/** Every command of a text that ends by itself, once, in the order in which they stand there. */
+function commandsOf(text: string): string[] {
+  const inBlocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) => block.split('\n'));
   const blocks = runnable(inBlocks);
-  const inText = [...readme.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
+  const inText = [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
   // What only begins a command of the blocks is the name of a group, or lacks its argument.
-  const spoken = runnable(inText).filter((text) => !blocks.some((command) => command.startsWith(text)));
+  const spoken = runnable(inText).filter((words) => !blocks.some((command) => command.startsWith(words)));
   return [...new Set([...blocks, ...spoken])];
 }
 
@@ -99,8 +102,8 @@ async function asProcess(program: string, args: readonly string[], env: Record<s
   );
 }
 
-test('every command of the README that ends by itself does so with exit code 0', { timeout: 880_000 }, async (t) => {
-  const commands = commandsOf(readFileSync(README_FILE, 'utf8'));
+test('every command of the READMEs that ends by itself does so with exit code 0', { timeout: 880_000 }, async (t) => {
+  const commands = commandsOf(DOCUMENTS.map((file) => readFileSync(file, 'utf8')).join('\n'));
   assert.ok(
     ['npm run demo -- --once', 'npx spconnect validate --connect', 'spconnect validate'].every((one) =>
       commands.includes(one),

@@ -44,6 +44,72 @@ function makeEventful(scene: AdminScene): void {
   operator.wants('prices', { state: 'paused' });
 }
 
+/** A connector on a usual day, as the README shows it. */
+function makeUsual(scene: AdminScene): void {
+  const { board } = scene;
+  makeReady(scene);
+  const source = 'instruments';
+  const rows = { rows: 50_000, added: 24, corrected: 0, unchanged: 49_976, reEncoded: 0, gone: 19, deadLetters: 0 };
+  board.events.walkStarted({ source, walk: 41, since: '5-1', why: 'due' });
+  board.events.pageCommitted({ source, page: 50, rows: 50_000, records: 24, deadLetters: 0 } as never);
+  board.events.walkCompleted({ source, walk: 41, resumed: false, pages: 50, ...rows, durationMs: 21_000 } as never);
+  const ages = { ageP50Ms: 30_000, ageP99Ms: 60_000, ageMaxMs: 62_000, ages: [] };
+  const overview = {
+    kind: 'overview',
+    priced: 49_871,
+    ...ages,
+    overdue: 0,
+    pulled: 12,
+    failing: { none: 129 },
+  } as const;
+  const freshness = () => ({
+    ...overview,
+    kinds: [overview],
+    instruments: 50_000,
+    unreadable: 0,
+    unansweredInputs: 0,
+    lag: 0,
+  });
+  board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
+  board.processorEvents.processorJoined({ partitions: 6 });
+  for (let partition = 0; partition < 6; partition++) {
+    board.processorEvents.partitionAssigned({ partition, offset: 0n, instruments: 8_333, durationMs: 900 } as never);
+  }
+  scene.now += 5 * 3_600_000;
+  board.events.eventsCommitted({ source, events: 3_190, deadLetters: 1 } as never);
+  board.events.checksCommitted({ source: 'checks', checks: 86, deadLetters: 0 } as never);
+  board.processorEvents.batchPriced({ records: 14_211_903, deadLetters: 129 } as never);
+  for (const name of [source, 'checks']) {
+    const place = { since: '1772377200000-4', secondsToRetentionCliff: 604_800, caughtUp: true, durationMs: 12 };
+    board.events.polled({ source: name, ...place, rows: 0, endpoint: 'events' });
+  }
+  scene.now += 4_000;
+}
+
+test('the status page of a usual day fits its screen; STATUS_PAGE_PICTURE names the file that takes the picture', {
+  timeout: 880_000,
+}, async (t) => {
+  const chromium = await findChromium();
+  if (chromium === null) {
+    t.skip('SKIPPED, no Chromium');
+    return;
+  }
+  const scene = await startAdminScene(t, { prefix: 'structured-products' });
+  makeUsual(scene);
+  const page = await startBrowser(t, chromium);
+  const screen = { width: 1_000, height: 700, deviceScaleFactor: 1, mobile: false };
+  await page.call('Emulation.setDeviceMetricsOverride', screen);
+  await page.open(`${scene.server.url}/`);
+  assert.deepEqual(await page.evaluate(TOO_WIDE), []);
+  assert.match(await page.evaluate('document.body.innerText'), /49,871/);
+  const { STATUS_PAGE_PICTURE: file } = process.env;
+  if (!file) return;
+  const height = await page.evaluate('document.documentElement.scrollHeight');
+  const clip = { x: 0, y: 0, width: screen.width, height, scale: 1 };
+  const { data } = await page.call('Page.captureScreenshot', { captureBeyondViewport: true, clip });
+  await writeFile(file, Buffer.from(data, 'base64'));
+});
+
 test('the status page is readable by day and night, on a desk and a phone, and loads nothing else', {
   timeout: 880_000,
 }, async (t) => {

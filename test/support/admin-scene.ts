@@ -34,9 +34,10 @@ export async function startAdminScene(
     readonly host?: string;
     readonly token?: string | null;
     readonly allowedHosts?: readonly string[];
+    readonly prefix?: string;
   } = {},
 ): Promise<AdminScene> {
-  const { host = '127.0.0.1', token = ADMIN_TOKEN, allowedHosts = [] } = settings;
+  const { host = '127.0.0.1', token = ADMIN_TOKEN, allowedHosts = [], prefix = 'p<q' } = settings;
   const asked: string[] = [];
   const stop = new AbortController();
   const wishes = operator([...SOURCES.map(({ name }) => name), 'prices']);
@@ -62,7 +63,7 @@ export async function startAdminScene(
   };
   const board = createStatusBoard({
     version: '1.2.3',
-    prefix: 'p<q',
+    prefix,
     sources: SOURCES,
     processor: 'prices',
     targets: wishes.targets,

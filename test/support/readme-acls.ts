@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AclEntry } from 'kafkajs';
 import { loadKafkajs } from '../../src/kafka/kafkajs-patches.ts';
-import { README_FILE } from './readme-tables.ts';
+import { CONFIG_README_FILE } from './readme-tables.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = loadKafkajs();
 const HEAD = '| resource | name begins with | operations |';
@@ -17,10 +17,10 @@ const RESOURCES: Readonly<Record<string, AclEntry['resourceType']>> = {
   TransactionalId: AclResourceTypes.TRANSACTIONAL_ID,
 };
 
-/** The rules that the README says are enough, for one principal and prefix. */
+/** The rules that config/README.md says are enough, for one principal and prefix. */
 export function readmeAcls(principal: string, prefix: string): AclEntry[] {
-  const table = readFileSync(README_FILE, 'utf8').split(HEAD)[1]?.split('\n\n')[0];
-  if (table === undefined) throw new Error(`The README has no table "${HEAD}".`);
+  const table = readFileSync(CONFIG_README_FILE, 'utf8').split(HEAD)[1]?.split('\n\n')[0];
+  if (table === undefined) throw new Error(`config/README.md has no table "${HEAD}".`);
   return table
     .split('\n')
     .slice(2)
@@ -40,6 +40,6 @@ export function readmeAcls(principal: string, prefix: string): AclEntry[] {
 
 function known<Value>(values: Readonly<Record<string, Value>>, name: string): Value {
   const value = values[name];
-  if (value === undefined) throw new Error(`The README's table of rules says ${name}, which is not known.`);
+  if (value === undefined) throw new Error(`The table of rules in config/README.md says ${name}, which is not known.`);
   return value;
 }

@@ -2,7 +2,7 @@ import { METRICS } from '../../src/observability/metric-table/all.ts';
 import type { MetricDefinition } from '../../src/observability/metric-table/definition.ts';
 import { readAlerts } from './alerts.ts';
 
-/** What the README says of each metric, in the order of the table in the code: name, kind, labels, what it tells. */
+/** The rows of the table of metrics, in the order of the table in the code: name, kind, labels, meaning. */
 export function metricRows(): readonly (readonly string[])[] {
   return Object.entries<MetricDefinition>(METRICS).map(([name, { type, help, labels, meaning }]) => [
     `\`${name}\``,
@@ -12,10 +12,10 @@ export function metricRows(): readonly (readonly string[])[] {
   ]);
 }
 
-/** What the README says of each alert: its name with the way to its paragraph, how severe it is, what has happened. */
+/** The rows of the table of alerts: name with a link to its paragraph of the runbook, severity, what has happened. */
 export function alertRows(): readonly (readonly string[])[] {
   return readAlerts().map(({ alert, labels, annotations }) => [
-    `[${alert}](${annotations.runbook})`,
+    `[${alert}](#${annotations.runbook?.split('#')[1]})`,
     labels.severity ?? '',
     annotations.summary ?? '',
   ]);

@@ -1,4 +1,4 @@
-// The README's tables, made from the code. `node test/support/readme-tables.ts --write` puts them into the README;
+// The tables of the READMEs, made from the code. `node test/support/readme-tables.ts --write` puts them into the files;
 // test/unit/readme.test.ts fails when they are stale.
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,12 @@ import { alertRows, metricRows } from './readme-metrics.ts';
 import { environmentSettings, settingsDocumentation } from './readme-settings.ts';
 
 export const README_FILE = new URL('../../README.md', import.meta.url);
+export const CONFIG_README_FILE = new URL('../../config/README.md', import.meta.url);
+export const COMMANDS_README_FILE = new URL('../../src/cli/README.md', import.meta.url);
+export const TOPICS_README_FILE = new URL('../../schemas/README.md', import.meta.url);
+export const PROMETHEUS_README_FILE = new URL('../../config/prometheus/README.md', import.meta.url);
+export const SECURITY_README_FILE = new URL('../security/README.md', import.meta.url);
+const SOURCE_WORKER_FILE = new URL('../../src/connector/source-worker.ts', import.meta.url);
 const SETTINGS_FILE = new URL('../../config/connector.yaml', import.meta.url);
 
 /** Settings without a variable of their own that most installations look at. */
@@ -62,37 +68,63 @@ const CONTENTS: Readonly<Record<TopicRole, { readonly key: string; readonly valu
   states: { key: 'name of the source', value: 'JSON' },
 };
 
-/** The tables by the names in the README's markers, as Markdown. */
-export const README_TABLES: Readonly<Record<string, () => string>> = {
-  environment: environmentTable,
-  settings: settingsTable,
-  'error-codes': errorCodesTable,
-  topics: topicsTable,
-  commands: commandsTable,
-  examples: examplesBlock,
-  'exit-codes': exitCodesTable,
-  metrics: () => table(['metric', 'kind', 'labels', 'what it tells'], metricRows()),
-  alerts: () => table(['alert', 'severity', ''], alertRows()),
-};
+type Tables = Readonly<Record<string, () => string>>;
+
+export interface TabledDocument {
+  readonly file: URL;
+  /** By the names in the document's markers, as Markdown. */
+  readonly tables: Tables;
+}
+
+/** The documents that hold tables, each with its own. */
+export const TABLED_DOCUMENTS: readonly TabledDocument[] = [
+  { file: README_FILE, tables: { 'run-source': runSourceBlock } },
+  { file: CONFIG_README_FILE, tables: { environment: environmentTable, settings: settingsTable } },
+  {
+    file: COMMANDS_README_FILE,
+    tables: {
+      commands: commandsTable,
+      examples: examplesBlock,
+      'exit-codes': exitCodesTable,
+      'error-codes': errorCodesTable,
+    },
+  },
+  { file: TOPICS_README_FILE, tables: { topics: topicsTable } },
+  {
+    file: PROMETHEUS_README_FILE,
+    tables: {
+      alerts: () => table(['alert', 'severity', ''], alertRows()),
+      metrics: () => table(['metric', 'kind', 'labels', 'meaning'], metricRows()),
+    },
+  },
+];
 
 const MARKED = /(<!-- table: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 
 /**
- * A README with the table of each marker made anew: `<!-- table: name -->` … `<!-- end -->`.
+ * The text of a document with the table of each marker made from the code: `<!-- table: name -->` … `<!-- end -->`.
  *
- * @throws Error when a marker names no table, or a table has not exactly one place.
+ * @throws Error when a marker names no table of this document, or a table has not exactly one place.
  */
-export function withTables(readme: string): string {
+export function withTables(tables: Tables, text: string): string {
   const placed: string[] = [];
-  const written = readme.replace(MARKED, (_whole, start: string, name: string, end: string) => {
-    const table = README_TABLES[name];
-    if (table === undefined) throw new Error(`The README asks for a table "${name}", which is not known.`);
+  const written = text.replace(MARKED, (_whole, start: string, name: string, end: string) => {
+    const made = tables[name];
+    if (made === undefined) throw new Error(`The document asks for a table "${name}", which is not one of its tables.`);
     placed.push(name);
-    return `${start}\n${table()}\n\n${end}`;
+    return `${start}\n${made()}\n\n${end}`;
   });
-  const wrong = Object.keys(README_TABLES).filter((name) => placed.filter((other) => other === name).length !== 1);
-  if (wrong.length > 0) throw new Error(`The README has not exactly one place for: ${wrong.join(', ')}.`);
+  const wrong = Object.keys(tables).filter((name) => placed.filter((other) => other === name).length !== 1);
+  if (wrong.length > 0) throw new Error(`The document has not exactly one place for: ${wrong.join(', ')}.`);
   return written;
+}
+
+/** The loop of every source, printed as it stands in its file. */
+function runSourceBlock(): string {
+  const source = readFileSync(SOURCE_WORKER_FILE, 'utf8');
+  const [loop] = /^export async function runSource\([\s\S]*?^}$/m.exec(source) ?? [];
+  if (loop === undefined) throw new Error(`${SOURCE_WORKER_FILE} has no function runSource.`);
+  return ['```ts', loop, '```'].join('\n');
 }
 
 function environmentTable(): string {
@@ -190,7 +222,9 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 if (import.meta.main) {
-  const written = withTables(readFileSync(README_FILE, 'utf8'));
-  if (process.argv.includes('--write')) writeFileSync(README_FILE, written);
-  else process.stdout.write(written);
+  for (const { file, tables } of TABLED_DOCUMENTS) {
+    const written = withTables(tables, readFileSync(file, 'utf8'));
+    if (process.argv.includes('--write')) writeFileSync(file, written);
+    else process.stdout.write(written);
+  }
 }

@@ -1,38 +1,35 @@
 import assert from 'node:assert/strict';
-import { accessSync, constants, existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { accessSync, constants, existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { README_FILE, README_TABLES, withTables } from '../support/readme-tables.ts';
+import { README_FILE, TABLED_DOCUMENTS, TOPICS_README_FILE, withTables } from '../support/readme-tables.ts';
 
 const root = dirname(fileURLToPath(README_FILE));
 const readme = readFileSync(README_FILE, 'utf8');
+/** What a project of this size may ask a reader to read first. */
+const MAXIMUM_LINES = 300;
+const MAXIMUM_BYTES = 30 * 1_024;
+const documents = globSync('**/*.md', { cwd: root, exclude: (name) => /^(node_modules|\.git|dist)$/.test(name) });
 const { scripts, bin } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as {
   readonly scripts: object;
   readonly bin: Readonly<Record<string, string>>;
 };
 
-/** Who reads from the top: what it is, whether to trust it, how to use it, how to run it, how to change it. */
+/** A reader starts at the top: what it is, how to run it, whether to trust it, where to look. */
 const ORDER = [
   'Two commands',
+  'Against your provider',
   'How it works',
   'Guarantees',
   'Known gaps',
-  'Topics',
-  'Consuming the topics',
-  'Settings',
-  'Commands',
-  'Metrics',
-  'Alerts',
-  'Error codes',
-  'Operations',
-  'What the interface does not show, and what we assume',
-  'Where it departs from its design',
-  'Layout',
-  'Adding to it',
+  'Glossary',
+  'Which file?',
+  'Figures',
+  'More',
 ];
 
-/** Every text of the README that this finds once. */
+/** Everything that the pattern finds, once. */
 function named(pattern: RegExp, text = readme): string[] {
   return [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ''))];
 }
@@ -53,83 +50,100 @@ function anchorsOf(document: string): string[] {
   );
 }
 
-test('the tables are those of the code', () => {
-  assert.equal(readme, withTables(readme), 'run node test/support/readme-tables.ts --write');
-});
+function textOf(document: string): string {
+  return readFileSync(resolve(root, document), 'utf8');
+}
 
-test('a row that is missing, changed or made up is noticed', () => {
-  for (const name of Object.keys(README_TABLES)) {
-    const start = readme.indexOf(`<!-- table: ${name} -->`);
-    // The last row of a table, or the last line of a block.
-    const close = readme.indexOf('\n\n<!-- end -->', start);
-    const lastRow = readme.lastIndexOf('\n', readme.startsWith('\n```', close - 4) ? close - 5 : close - 1);
-    const end = readme.indexOf('\n', lastRow + 1);
-    const [before, row, after] = [readme.slice(0, lastRow), readme.slice(lastRow, end), readme.slice(end)];
-    for (const changed of ['', row.replace('a', 'e'), `${row}${row}`]) {
-      const other = `${before}${changed}${after}`;
-      assert.notEqual(other, withTables(other), `${name}: ${changed}`);
+for (const { file, tables } of TABLED_DOCUMENTS) {
+  const document = relative(root, fileURLToPath(file));
+  const text = readFileSync(file, 'utf8');
+
+  test(`the tables of ${document} are those of the code`, () => {
+    assert.equal(text, withTables(tables, text), 'run node test/support/readme-tables.ts --write');
+  });
+
+  test(`a row of ${document} that is missing, changed or made up is noticed`, () => {
+    for (const name of Object.keys(tables)) {
+      const start = text.indexOf(`<!-- table: ${name} -->`);
+      // The last row of a table, or the last line of a block.
+      const close = text.indexOf('\n\n<!-- end -->', start);
+      const lastRow = text.lastIndexOf('\n', text.startsWith('\n```', close - 4) ? close - 5 : close - 1);
+      const end = text.indexOf('\n', lastRow + 1);
+      const [before, row, after] = [text.slice(0, lastRow), text.slice(lastRow, end), text.slice(end)];
+      for (const changed of ['', `${row.slice(0, 3)}x${row.slice(3)}`, `${row}${row}`]) {
+        const other = `${before}${changed}${after}`;
+        assert.notEqual(other, withTables(tables, other), `${name}: ${changed}`);
+      }
     }
-  }
+  });
+
+  test(`a table of ${document} without its place, and a place without its table, are noticed`, () => {
+    const [name] = Object.keys(tables);
+    const without = text.replace(`<!-- table: ${name} -->`, '');
+    assert.throws(() => withTables(tables, without), /exactly one place for: /);
+    assert.throws(() => withTables(tables, `${text}\n<!-- table: none -->\n<!-- end -->`), /"none", which is not one/);
+  });
+}
+
+test('the README is short, and its sections have their order', () => {
+  assert.ok(readme.split('\n').length < MAXIMUM_LINES, `${readme.split('\n').length} lines`);
+  assert.ok(Buffer.byteLength(readme) < MAXIMUM_BYTES, `${Buffer.byteLength(readme)} bytes`);
+  assert.deepEqual(named(/^## (.+)$/gm, withoutPrograms(readme)), ORDER);
 });
 
-test('a table without its place, and a place without its table, are noticed', () => {
-  assert.throws(() => withTables(readme.replace('<!-- table: topics -->', '')), /exactly one place for: topics/);
-  assert.throws(() => withTables(`${readme}\n<!-- table: none -->\n<!-- end -->`), /"none", which is not known/);
-});
-
-test('every file that it names exists', () => {
-  // In programs, brackets are no links.
-  const linked = named(/\]\((?!https?:|#)([^)#\s]+)/g, readme.replace(/```[a-z]+\n[\s\S]*?```/g, ''));
-  const tests = named(/\b(test\/[\w./-]+\.ts)\b/g);
-  const run = named(/\bnode ([\w./-]+\.ts)\b/g);
-  assert.ok(linked.length > 0);
-  assert.deepEqual(
-    [...linked, ...tests, ...run].filter((path) => !existsSync(resolve(root, path))),
-    [],
-  );
+test('every program and every test that the documentation names exists', () => {
+  const wrong = documents.flatMap((document) => {
+    const text = textOf(document);
+    const paths = [...named(/\b(test\/[\w./-]+\.ts)\b/g, text), ...named(/\bnode ([\w./-]+\.ts)\b/g, text)];
+    return document === 'CHANGELOG.md' ? [] : paths.filter((path) => !existsSync(resolve(root, path)));
+  });
+  assert.deepEqual(wrong, []);
 });
 
 test('every link and every anchor of the documentation leads somewhere', () => {
-  const documents = globSync('**/*.md', { cwd: root, exclude: (name) => /^(node_modules|\.git)$/.test(name) });
-  assert.ok(documents.length > 5);
-  const wrong = documents.flatMap((document) => {
-    const text = withoutPrograms(readFileSync(resolve(root, document), 'utf8'));
-    return named(/\]\(([^)\s]+)\)/g, text)
+  assert.ok(documents.length > 12);
+  const wrong = documents.flatMap((document) =>
+    named(/\]\(([^)\s]+)\)/g, withoutPrograms(textOf(document)))
       .filter((link) => !/^https?:/.test(link))
       .filter((link) => {
         const [path = '', anchor] = link.split('#');
         const target = path === '' ? resolve(root, document) : resolve(root, dirname(document), path);
         return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
       })
-      .map((link) => `${document}: ${link}`);
-  });
+      .map((link) => `${document}: ${link}`),
+  );
   assert.deepEqual(wrong, []);
 });
 
-test('the layout names every folder of the program and of what a user may edit, and the sections have their order', () => {
-  const layout = readme.split('\n## Layout\n')[1]?.split('\n## ')[0] ?? '';
-  const folders = ['src', 'config'].flatMap((parent) =>
-    readdirSync(resolve(root, parent), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && entry.name !== 'simulator')
-      .map(({ name }) => `${parent}/${name}`),
-  );
-  for (const folder of [...folders, 'src/simulator', 'schemas', 'test']) {
-    assert.match(layout, new RegExp(`\\]\\(${folder}[/)]`), folder);
+test('each of the eight questions is answered by a file that is there and holds the name', () => {
+  const rows = readme.split('\n## Which file?\n')[1]?.split('\n## ')[0]?.split('\n').slice(3) ?? [];
+  const answers = rows.filter((row) => row.startsWith('| '));
+  assert.equal(answers.length, 8);
+  for (const row of answers) {
+    const [, , files = '', names = ''] = row.split('|');
+    const [file = ''] = named(/\]\(([^)#]+)\)/g, files);
+    const text = textOf(file);
+    assert.ok(named(/`([^`]+)`/g, names).length > 0, row);
+    for (const name of named(/`([^`]+)`/g, names)) assert.match(text, new RegExp(`\\b${name}\\b`), `${file}: ${name}`);
   }
+});
+
+test('the layout names every folder of the program and no other, and every folder for users has its text', () => {
+  const layout = textOf('src/README.md').split('\n## Layout\n')[1]?.split('\n## ')[0] ?? '';
+  const folders = globSync('**/', { cwd: resolve(root, 'src') }).filter((folder) => folder !== '.' && folder !== '');
+  const rows = named(/^\| \[`?([\w/-]+)`?\]\(/gm, layout);
+  assert.deepEqual(rows.toSorted(), folders.map((folder) => folder.replace(/\/$/, '')).toSorted());
   for (const edited of ['config', 'config/grafana', 'config/prometheus', 'config/simulator', 'schemas', 'test']) {
     assert.ok(existsSync(resolve(root, edited, 'README.md')), edited);
   }
-  assert.deepEqual(
-    named(/^## (.+)$/gm, withoutPrograms(readme)).filter((heading) => ORDER.includes(heading)),
-    ORDER,
-  );
 });
 
 test('the kinds of notifications are those that are written', () => {
   const files = ['notification-content.ts', 'follower-notification.ts'];
   const code = files.map((file) => readFileSync(resolve(root, 'src/connector/tasks', file), 'utf8')).join('');
   const written = [...code.matchAll(/^ +kind: .*$/gm)].flatMap(([line]) => named(/'([a-z]+-[a-z-]+)'/g, line));
-  const rows = readme.split('| kind | what has happened |')[1]?.split('\n\n')[0] ?? '';
+  const rows =
+    readFileSync(TOPICS_README_FILE, 'utf8').split('| kind | what has happened |')[1]?.split('\n\n')[0] ?? '';
   assert.deepEqual(named(/`([a-z-]+)`/g, rows).sort(), [...new Set(written)].sort());
 });
 
@@ -138,8 +152,12 @@ test('npx finds the command that it names, and need not change a file to run it'
   assert.deepEqual([...new Set(named(/\bnpx ([\w-]+)/g))], Object.keys(bin));
 });
 
-test('every npm script that it names exists', () => {
-  const names = [...named(/\bnpm run ([\w:-]+)/g), ...named(/\bnpm (start|test)\b/g)];
+test('every npm script that the documentation names exists', () => {
+  const text = documents
+    .filter((document) => document !== 'CHANGELOG.md')
+    .map(textOf)
+    .join('\n');
+  const names = [...named(/\bnpm run ([\w:-]+)/g, text), ...named(/\bnpm (start|test)\b/g, text)];
   assert.ok(names.includes('demo') && names.includes('test'));
   assert.deepEqual(
     names.filter((name) => !(name in scripts)),

@@ -12,7 +12,8 @@ import { documentedCommands } from '../../support/readme-commands.ts';
 
 const FOLDER = new URL('../../../config/prometheus/', import.meta.url);
 const alerts = readAlerts();
-const runbook = readFileSync(new URL('README.md', FOLDER), 'utf8');
+const readme = readFileSync(new URL('README.md', FOLDER), 'utf8');
+const runbook = readme.split(/^(?=## )/m).find((section) => section.startsWith('## Runbook\n')) ?? '';
 
 interface RuleTest {
   readonly promql_expr_test: readonly { readonly expr: string; readonly exp_samples: readonly unknown[] }[];
@@ -45,7 +46,7 @@ test('every alert says how severe it is, what happened, and where its paragraph 
 });
 
 test('every alert has its paragraph, and every paragraph its alert', () => {
-  const headings = [...runbook.matchAll(/^## (\w+)$/gm)].map((match) => match[1]);
+  const headings = [...runbook.matchAll(/^### (\w+)$/gm)].map((match) => match[1]);
   assert.deepEqual(
     headings,
     alerts.map(({ alert }) => alert),
@@ -53,7 +54,7 @@ test('every alert has its paragraph, and every paragraph its alert', () => {
 });
 
 test('what the paragraphs name is there: commands, metrics, panels, error codes', async () => {
-  const [, ...paragraphs] = runbook.split(/^(?=## )/m);
+  const [, ...paragraphs] = runbook.split(/^(?=### )/m);
   const text = paragraphs.join('');
   const named = (pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ''))];
   const usages = documentedCommands().map(({ path, usage }) => ({ path, usage }));
