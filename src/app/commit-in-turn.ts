@@ -1,6 +1,5 @@
 import { ConnectorError } from '../errors.ts';
-import type { OutgoingRecord } from '../kafka/record.ts';
-import type { WriterOptions } from '../kafka/transactional-writer.ts';
+import type { WriterOptions, WriterTransaction } from '../kafka/transactional-writer.ts';
 import { backOffMs } from '../support/back-off.ts';
 import { systemRandom } from '../support/system-random.ts';
 import type { Installation } from './installation.ts';
@@ -14,8 +13,8 @@ interface Turn<Found> {
   readonly settles?: WriterOptions['settles'];
   /** Reads what is committed; runs after everybody else with this transactional id was fenced. */
   read(signal: AbortSignal): Promise<Found>;
-  /** The records that follow from it; none ends the turn without a transaction. */
-  records(found: Found): readonly OutgoingRecord[];
+  /** What follows from it; nothing ends the turn without a transaction. */
+  writes(found: Found): WriterTransaction;
 }
 
 /**
@@ -35,8 +34,7 @@ export async function commitInTurn<Found>(
     const writer = kafka.transactionalWriter(transactionalId, turn.settles && { settles: turn.settles });
     try {
       const found = await writer.open(turn.read, signal);
-      const records = turn.records(found);
-      if (records.length > 0) await writer.commit(records);
+      await writer.commit(turn.writes(found));
       return found;
     } catch (error) {
       if (!(error instanceof ConnectorError) || error.action !== 'reopenWriter' || turns === MOST_TURNS) throw error;

@@ -46,7 +46,7 @@ export async function retryDeadLetters(
       const plan = await planned(readSignal);
       return { ...plan, restarts: await restartsFor({ ...at, signal: readSignal }, plan.records) };
     },
-    records: ({ records, restarts }) => [...records, ...restarts],
+    writes: ({ records, restarts }) => ({ records: [...records, ...restarts] }),
   });
   return done.outcomes;
 }

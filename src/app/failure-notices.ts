@@ -36,7 +36,7 @@ export function createFailureNotices(
     const writer = kafka.transactionalWriter(`${prefix}-admin-${randomUUID()}`);
     try {
       await writer.open(async () => {}, signal);
-      await writer.commit([keyedRecord(topic, source, value, {})]);
+      await writer.commit({ records: [keyedRecord(topic, source, value, {})] });
     } finally {
       await writer.close();
     }

@@ -10,7 +10,7 @@ import type { Source } from '../connector/offset-partition.ts';
 import type { SourceTask } from '../connector/source-task.ts';
 import type { FollowerTaskOptions } from '../connector/tasks/follower-task.ts';
 import type { HttpClient } from '../http/client.ts';
-import { offsetKey, offsetRecord, parseReset } from '../kafka/offset-store.ts';
+import { offsetKey, parseReset } from '../kafka/offset-store.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Random } from '../support/back-off.ts';
@@ -29,7 +29,6 @@ export interface FollowedSourceOptions {
     readonly target: TopicSpecification;
     readonly deadLetters: TopicSpecification;
     readonly notifications: TopicSpecification;
-    readonly offsets: TopicSpecification;
     /** The largest record that the target takes, in bytes. */
     readonly maxRecordBytes: number;
   };
@@ -52,11 +51,10 @@ export function createFollowedSource(
 ): Source {
   const { source, topics, clock, random, events } = options;
   const { filter, begins } = stream;
-  const key = offsetKey(source.name, source.type);
   const expected = { source: source.name, filter, mayLackSince: begins === 'withoutOffset' };
   return {
     name: source.name,
-    offsetKey: key,
+    offsetKey: offsetKey(source.name, source.type),
     startTask(committed) {
       const before = committed && parseReset(committed);
       const offset = committed && !before ? readFollowerOffset(committed, expected) : null;
@@ -66,7 +64,6 @@ export function createFollowedSource(
         core: new FollowerCore({ ...source, filter, begins }, offset, clock.monotonicMs(), reset),
         notifications: topics.notifications,
         encodeNotification: async (content, signal) => (await stream.encoder(signal)).encode(content),
-        offsetRecord: (raw) => offsetRecord({ topic: topics.offsets.name, key, offset: raw }),
         events,
         clock,
         random,

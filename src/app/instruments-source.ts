@@ -19,7 +19,7 @@ import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
-import { offsetKey, offsetRecord, parseReset } from '../kafka/offset-store.ts';
+import { offsetKey, parseReset } from '../kafka/offset-store.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
@@ -35,7 +35,6 @@ export interface SourceTopics {
   readonly instrumentEvents: TopicSpecification;
   readonly deadLetters: TopicSpecification;
   readonly notifications: TopicSpecification;
-  readonly offsets: TopicSpecification;
   /** The largest record that the topics of instruments and events take, in bytes. */
   readonly maxRecordBytes: number;
 }
@@ -56,7 +55,6 @@ export interface SourceOptions {
 /** An instruments source from its settings: everything that its task needs, put together. */
 export function createInstrumentsSource(options: SourceOptions): Source {
   const { source, settings, topics, clock, random, events } = options;
-  const key = offsetKey(source.name, source.type);
   const filter = filterText(source);
   const schemas = registeredSchemas(options);
   const targets = { source: source.name, ...topics };
@@ -80,7 +78,7 @@ export function createInstrumentsSource(options: SourceOptions): Source {
 
   return {
     name: source.name,
-    offsetKey: key,
+    offsetKey: offsetKey(source.name, source.type),
     startTask(committed) {
       const before = committed && parseReset(committed);
       const offset = committed && !before ? readInstrumentsOffset(committed, source.name, filter) : null;
@@ -106,7 +104,6 @@ export function createInstrumentsSource(options: SourceOptions): Source {
           const told = { eventsEndpoint, since, ageMs: recordAge(time, clock.wallMs()) };
           return readCensus({ reader: options.logReader, topic: topics.instruments, digests, told, signal });
         },
-        offsetRecord: (raw) => offsetRecord({ topic: topics.offsets.name, key, offset: raw }),
         notificationEncoder: async (signal) => (await schemas(signal)).notifications,
         deleteOnEventTypes,
         instrumentsEndpoint,

@@ -100,13 +100,13 @@ export async function changeOffset(
     // Of what hangs where, only this partition matters here: the connector's own opening ends the rest.
     settles: () => [{ topic, partition }],
     read,
-    records(found) {
+    writes(found) {
       fencings += 1;
       const offset = change(found);
       // In a later turn it may be found changed: by the turn before, whose commit was not answered.
       if (offset !== undefined) before = found;
-      const changed = offset === undefined ? [] : [offsetRecord({ topic, key, offset })];
-      return [operatorMark({ topic, partition, fencings }), ...changed];
+      const sourceOffset = offset === undefined ? undefined : offsetRecord({ topic, key, offset });
+      return { records: [operatorMark({ topic, partition, fencings })], sourceOffset };
     },
   });
   const found = await changing.catch((error: unknown) => {

@@ -51,6 +51,7 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
       return runOffsetPartition({
         ...owned,
         transactionalId,
+        offsetsTopic: topics.offsets.name,
         writtenBy: (source) => writtenBy([source]).map(({ name }) => name),
         createWriter(running) {
           const position = { topic: topics.offsets.name, partition };

@@ -76,7 +76,7 @@ async function changeState(
 ): Promise<void> {
   await commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
     read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
-    records: (wanted) => [stateRecord(topics.states.name, source, change(wanted))],
+    writes: (wanted) => ({ records: [stateRecord(topics.states.name, source, change(wanted))] }),
   });
 }
 
@@ -113,7 +113,7 @@ export async function readWanted(
 export function readSettledWanted({ prefix, kafka, topics, clock, signal }: StatesPlace, source: string) {
   return commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
     read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
-    records: () => [],
+    writes: () => ({ records: [] }),
   });
 }
 

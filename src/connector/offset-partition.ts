@@ -1,5 +1,5 @@
 import { ConnectorError } from '../errors.ts';
-import type { SourceOffset } from '../kafka/offset-store.ts';
+import { offsetRecord, type SourceOffset } from '../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
@@ -31,6 +31,7 @@ export interface Source {
 export interface OffsetPartitionOptions {
   readonly partition: number;
   readonly transactionalId: string;
+  readonly offsetsTopic: string;
   /** The sources whose offsets live on this partition. */
   readonly sources: readonly Source[];
   /** The topics that a source writes, beside its offset. */
@@ -143,7 +144,7 @@ async function runLap(options: Lap): Promise<void> {
       if (offset instanceof ConnectorError) throw offset;
       const task = inTurns(source.startTask(offset), turns);
       const target = () => targets.of(name);
-      const own = (records: readonly OutgoingRecord[]) => commit(source, records);
+      const own = (records: readonly OutgoingRecord[], committed: SourceOffset) => commit(source, records, committed);
       await runSource({ source: name, task, commit: own, target, clock, random, events, signal: leave.signal });
     } catch (error) {
       if (error instanceof ConnectorError && error.action === 'stopSource') standings.failed(source, error);
@@ -179,7 +180,7 @@ function inTurns(task: SourceTask, turns: LapTurns): SourceTask {
       await turns.begin(signal);
       try {
         const turn = await task.poll(signal);
-        if (turn.records.length === 0) turns.end();
+        if (turn.offset === null) turns.end();
         return turn;
       } catch (error) {
         turns.end();
@@ -190,10 +191,11 @@ function inTurns(task: SourceTask, turns: LapTurns): SourceTask {
 }
 
 /** Sources on one partition share one writer: each waits for the transaction before it, never for a poll. */
-function committing({ writer, onCommitted, blamed }: Lap, turns: LapTurns) {
+function committing({ writer, partition, offsetsTopic, onCommitted, blamed }: Lap, turns: LapTurns) {
   let last: Promise<void> = Promise.resolve();
-  return async (source: Source, records: readonly OutgoingRecord[]): Promise<void> => {
-    const mine = last.then(() => writer.commit(records));
+  return async (source: Source, records: readonly OutgoingRecord[], offset: SourceOffset): Promise<void> => {
+    const sourceOffset = offsetRecord({ topic: offsetsTopic, partition, key: source.offsetKey, offset });
+    const mine = last.then(() => writer.commit({ records, sourceOffset }));
     last = mine.catch(() => {});
     try {
       await mine;

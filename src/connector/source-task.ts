@@ -1,12 +1,12 @@
+import type { SourceOffset } from '../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 
 /** What one poll of a source came to. */
 export interface SourceTurn {
-  /**
-   * All that one transaction shall hold, in this order: records, dead letters, and the source's offset as the last.
-   * Empty: there is nothing to commit.
-   */
+  /** Records, dead letters and notifications that one transaction shall hold, with the offset that stands for them. */
   readonly records: readonly OutgoingRecord[];
+  /** Where the source goes on from once that is committed; null when there is nothing to commit. */
+  readonly offset: SourceOffset | null;
   /** How long to wait before the next poll, in milliseconds; 0 for at once. */
   readonly waitMs: number;
   /** Ends the wait early when it aborts. */

@@ -1,3 +1,4 @@
+import type { SourceOffset } from '../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Random } from '../support/back-off.ts';
@@ -9,8 +10,8 @@ import type { SourceTask } from './source-task.ts';
 export interface SourceWorkerOptions {
   readonly source: string;
   readonly task: SourceTask;
-  /** Resolves when the records are committed in one transaction. */
-  readonly commit: (records: readonly OutgoingRecord[]) => Promise<void>;
+  /** Resolves when the records and the offset are committed in one transaction. */
+  readonly commit: (records: readonly OutgoingRecord[], offset: SourceOffset) => Promise<void>;
   /** What is wanted of the source: unless it is to run, nothing is asked for. */
   readonly target: () => SourceTarget;
   readonly clock: Clock;
@@ -30,9 +31,9 @@ export interface SourceWorkerOptions {
 export async function runSource(options: SourceWorkerOptions): Promise<never> {
   for (;;) {
     const turn = await pollUntilAnswered(options);
-    if (turn.records.length > 0) {
+    if (turn.offset !== null) {
       const startedMs = options.clock.monotonicMs();
-      await options.commit(turn.records);
+      await options.commit(turn.records, turn.offset);
       turn.committed(options.clock.monotonicMs() - startedMs);
     }
     if (turn.waitMs > 0) await wait(options, turn.waitMs, turn.wake);

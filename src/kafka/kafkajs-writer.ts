@@ -8,12 +8,11 @@ import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
 import { SettlingFailed, touchAll } from './kafkajs-settling.ts';
 import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
-import type { OutgoingRecord } from './record.ts';
 import { planRounds } from './send-plan.ts';
 import { sendRound } from './send-round.ts';
 import type { TopicLimits } from './topic-limits.ts';
 import { giveUpSettling, type TopicFacts, topicRefused } from './topic-refusal.ts';
-import type { ConsumerOffset, TransactionalWriter, WriterOptions } from './transactional-writer.ts';
+import type { TransactionalWriter, WriterOptions, WriterTransaction } from './transactional-writer.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
 
@@ -40,7 +39,7 @@ export interface KafkajsWriterOptions extends WriterOptions {
  * Opening: a new producer under the same transactional id, whose first request makes the broker fence the earlier
  * holder and end what it left open; only then is the position read, so that nothing can be committed behind it.
  *
- * Committing: in rounds of one request to each broker, each sent once (kafkajs/send-messages.ts), the offset record in
+ * Committing: in rounds of one request to each broker, each sent once (kafkajs/send-messages.ts), the source offset in
  * the last; then a consumer offset, and the commit only when every partition has acknowledged every round (kafkajs
  * resolves without sending when it does not know the partition). What protects from a process that is no longer the owner is the fence; that it asks whether it is
  * before it begins and commits only shortens the time until it knows.
@@ -109,14 +108,15 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  async commit(records: readonly OutgoingRecord[], consumerOffset?: ConsumerOffset): Promise<void> {
+  async commit(transaction: WriterTransaction): Promise<void> {
     const { clock, facts, tuning } = this.#options;
     const producer = this.#live;
     if (producer === undefined) throw this.#closed('is not open');
     if (this.#commitUnderWay) throw this.#closed('is in the middle of another commit; commit one after the other');
-    if (records.length === 0 && consumerOffset === undefined) return;
+    const { records, sourceOffset, consumerOffset } = transaction;
+    if (records.length === 0 && sourceOffset === undefined && consumerOffset === undefined) return;
     const beganAtMs = clock.monotonicMs();
-    const work = this.#runTransaction(producer, records, consumerOffset);
+    const work = this.#runTransaction(producer, transaction);
     this.#commitUnderWay = work;
     try {
       const late = () =>
@@ -126,7 +126,7 @@ export class KafkajsWriter implements TransactionalWriter {
       this.#failedAtMs = clock.monotonicMs();
       if (this.#live === producer) this.#leaveBehind(producer, work);
       if (this.#commitUnderWay === work) this.#commitUnderWay = undefined;
-      const topics = [...new Set(records.map(({ topic }) => topic))];
+      const topics = [...new Set([...records, ...(sourceOffset ? [sourceOffset] : [])].map(({ topic }) => topic))];
       throw (await topicRefused(cause, topics, facts)) ?? this.#failed(this.#failedAtMs - beganAtMs, cause);
     } finally {
       if (this.#commitUnderWay === work) this.#commitUnderWay = undefined;
@@ -216,16 +216,12 @@ export class KafkajsWriter implements TransactionalWriter {
     await transaction.abort();
   }
 
-  async #runTransaction(
-    producer: Producer,
-    records: readonly OutgoingRecord[],
-    consumerOffset: ConsumerOffset | undefined,
-  ): Promise<void> {
+  async #runTransaction(producer: Producer, { consumerOffset, ...written }: WriterTransaction): Promise<void> {
     const { compression, limits, tuning } = this.#options;
     await this.#confirmed(Number.NEGATIVE_INFINITY, this.#stopped);
     this.#mustBeLive(producer);
     const transaction = await producer.transaction();
-    for (const round of planRounds(records, { ...tuning, maxBatchBytes: (topic) => limits.of(topic) })) {
+    for (const round of planRounds(written, { ...tuning, maxBatchBytes: (topic) => limits.of(topic) })) {
       this.#mustBeLive(producer);
       await sendRound(transaction, round, compression);
     }

@@ -5,10 +5,9 @@ import { type MemoryBroker, MemoryFenced } from './memory-broker.ts';
 import { createMemoryGroupReader } from './memory-group-reader.ts';
 import { createMemoryTail } from './memory-tail.ts';
 import { OpenWriters } from './open-writers.ts';
-import type { OutgoingRecord } from './record.ts';
 import { planRounds } from './send-plan.ts';
 import { compareTopic } from './topic-comparison.ts';
-import type { ConsumerOffset, TransactionalWriter, WriterOptions } from './transactional-writer.ts';
+import type { TransactionalWriter, WriterOptions, WriterTransaction } from './transactional-writer.ts';
 import { DEFAULT_TUNING } from './tuning.ts';
 
 /**
@@ -128,12 +127,13 @@ class MemoryWriter implements TransactionalWriter {
     }
   }
 
-  async commit(records: readonly OutgoingRecord[], consumerOffset?: ConsumerOffset): Promise<void> {
+  async commit(transaction: WriterTransaction): Promise<void> {
     const epoch = this.#epoch;
     if (epoch === undefined) throw this.#closed('is not open');
     if (this.#commitUnderWay) throw this.#closed('is in the middle of another commit; commit one after the other');
-    if (records.length === 0 && consumerOffset === undefined) return;
-    const work = this.#runTransaction(epoch, records, consumerOffset);
+    const { records, sourceOffset, consumerOffset } = transaction;
+    if (records.length === 0 && sourceOffset === undefined && consumerOffset === undefined) return;
+    const work = this.#runTransaction(epoch, transaction);
     this.#commitUnderWay = work;
     try {
       await work;
@@ -155,14 +155,10 @@ class MemoryWriter implements TransactionalWriter {
     this.#epoch = undefined;
   }
 
-  async #runTransaction(
-    epoch: number,
-    records: readonly OutgoingRecord[],
-    consumerOffset: ConsumerOffset | undefined,
-  ): Promise<void> {
+  async #runTransaction(epoch: number, { consumerOffset, ...written }: WriterTransaction): Promise<void> {
     const { broker } = this.#options;
     await this.#confirmed(this.#stopped);
-    for (const send of planRounds(records, DEFAULT_TUNING).flat()) {
+    for (const send of planRounds(written, DEFAULT_TUNING).flat()) {
       await this.#step('sending');
       broker.append(this.#transactionalId, epoch, send.records);
       await this.#step('sent');

@@ -24,16 +24,18 @@ export function offsetPartition(key: string, partitions = OFFSETS_PARTITIONS): n
   return partitionFor(Buffer.from(key), partitions);
 }
 
-/** The record that stores an offset, or resets it when it is null. It goes last into the transaction of its page. */
+/** The record that stores an offset, or resets it when it is null. */
 export function offsetRecord(options: {
   readonly topic: string;
+  /** That of the key unless given. */
+  readonly partition?: number;
   readonly key: string;
   readonly offset: SourceOffset | null;
 }): OutgoingRecord {
-  const { topic, key, offset } = options;
+  const { topic, key, offset, partition = offsetPartition(key) } = options;
   return {
     topic,
-    partition: offsetPartition(key),
+    partition,
     key: Buffer.from(key),
     value: offset === null ? null : Buffer.from(JSON.stringify(offset)),
     headers: {},

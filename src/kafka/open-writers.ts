@@ -11,7 +11,7 @@ export class OpenWriters {
         this.#open.add(writer);
         return writer.open(readPosition, signal);
       },
-      commit: (records, consumerOffset) => writer.commit(records, consumerOffset),
+      commit: (transaction) => writer.commit(transaction),
       close: async () => {
         await writer.close();
         this.#open.delete(writer);

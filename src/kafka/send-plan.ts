@@ -1,4 +1,5 @@
 import type { OutgoingRecord } from './record.ts';
+import type { WriterTransaction } from './transactional-writer.ts';
 
 /** What goes to one partition at once, and so becomes one record batch. */
 export interface PlannedSend {
@@ -28,15 +29,13 @@ const HEADER_OVERHEAD_BYTES = 10;
 /**
  * The rounds of sends of one transaction. A round goes out at once: one request to each broker, and in it one batch for
  * each partition. A batch is within the limits, unless it holds one single record; what is more goes into later rounds,
- * so the order within a partition is kept. The topic-partition named last comes in the last round, so that the offset
- * record never arrives before what it stands for.
+ * so the order within a partition is kept. The source offset comes last, in the last round, with what else goes to its
+ * partition: it never arrives before what it stands for.
  */
 export function planRounds(
-  records: readonly OutgoingRecord[],
+  { records, sourceOffset }: Omit<WriterTransaction, 'consumerOffset'>,
   limits: SendLimits,
 ): readonly (readonly PlannedSend[])[] {
-  const last = records.at(-1);
-  if (last === undefined) return [];
   const byPartition = new Map<string, OutgoingRecord[]>();
   for (const record of records) {
     const key = partitionKey(record);
@@ -44,15 +43,15 @@ export function planRounds(
     if (group) group.push(record);
     else byPartition.set(key, [record]);
   }
-  const lastKey = partitionKey(last);
-  const lastSends = cut(byPartition.get(lastKey) ?? [], limits);
+  const lastKey = sourceOffset ? partitionKey(sourceOffset) : '';
+  const lastGroup = sourceOffset ? [...(byPartition.get(lastKey) ?? []), sourceOffset] : [];
   byPartition.delete(lastKey);
   const rounds = inRounds(
     [...byPartition.values()].map((group) => cut(group, limits)),
     limits,
   );
   const lastRound = rounds.at(-1);
-  const [first, ...more] = lastSends;
+  const [first, ...more] = cut(lastGroup, limits);
   if (first === undefined) return rounds;
   if (lastRound && bytesOf(lastRound) + first.bytes <= limits.maxRoundBytes) lastRound.push(first);
   else rounds.push([first]);

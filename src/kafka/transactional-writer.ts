@@ -20,10 +20,9 @@ export interface TransactionalWriter {
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
   /**
-   * Writes all records in one transaction, in the given order within each partition; those of the last topic-partition
-   * named (the offset record) are sent last. Resolves only when the transaction is committed; readers may see it a few
-   * milliseconds later. A consumer offset is committed with them, or alone when there are no records; without either
-   * nothing happens. One commit at a time.
+   * Writes everything in one transaction: the records in their order within each partition, then the offset. Resolves
+   * only when the transaction is committed; readers may see it a few milliseconds later. An offset may be committed
+   * alone; without one and without records nothing happens. One commit at a time.
    *
    * @throws ConnectorError WRITER_CLOSED when the writer is not open or another commit is under way; nothing was written.
    * @throws ConnectorError TRANSACTION_FAILED or WRITER_FENCED: whether it was committed is unknown, the writer is dead,
@@ -31,9 +30,18 @@ export interface TransactionalWriter {
    * @throws ConnectorError TOPIC_REFUSED when Kafka refuses the records for a reason that no repetition mends; its field
    *   `topics` names where. Nothing was committed, and the writer is dead.
    */
-  commit(records: readonly OutgoingRecord[], consumerOffset?: ConsumerOffset): Promise<void>;
+  commit(transaction: WriterTransaction): Promise<void>;
   /** Lets a commit under way end, then disconnects. Safe to call more than once. */
   close(): Promise<void>;
+}
+
+/** What one transaction holds. */
+export interface WriterTransaction {
+  readonly records: readonly OutgoingRecord[];
+  /** The record of the source offset that stands for the others: the writer sends it last. */
+  readonly sourceOffset?: OutgoingRecord | undefined;
+  /** The consumer offset that the records answer. */
+  readonly consumerOffset?: ConsumerOffset | undefined;
 }
 
 /** How far a group has read a partition, committed in the transaction that answers what was read. */

@@ -220,10 +220,10 @@ export class PartitionTask implements PartitionReader {
     const parts = transaction.parts.map((part) => priceRecords(part, context));
     const { offset } = transaction;
     const startedMs = clock.monotonicMs();
-    await writer.commit(
-      parts.flatMap(({ records }) => records),
-      offset === null ? undefined : { groupId, ...partition, offset },
-    );
+    await writer.commit({
+      records: parts.flatMap(({ records }) => records),
+      consumerOffset: offset === null ? undefined : { groupId, ...partition, offset },
+    });
     const nowMs = clock.monotonicMs();
     const failing = core.committed(transaction, nowMs);
     this.#moved.beat();

@@ -52,6 +52,6 @@ const headers = { 'spc-source': 'instruments', 'spc-walk': '1' };
 const records = Array.from({ length: 1_000 }, (_, row) =>
   keyedRecord(topic, String(row), body.subarray(row * 8_000, row * 8_000 + VALUE_BYTES), headers),
 );
-const produced = await cpuSecondsOf(() => writer.commit(records));
+const produced = await cpuSecondsOf(() => writer.commit({ records }));
 await kafka.close();
 process.stdout.write(`${JSON.stringify({ fetch: fetched, parse: parsed, produce: produced })}\n`);

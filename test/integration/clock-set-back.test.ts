@@ -39,5 +39,5 @@ testOnBroker('a wall clock that is set back by an hour holds up nobody for that 
   const [, , confirmed] = await second.held;
   const writer = cluster.transactionalWriter(uniqueName('writer'), { confirmed });
   await writer.open(noPosition, t.signal);
-  await writer.commit([textRecord(topic, 'goes on')]);
+  await writer.commit({ records: [textRecord(topic, 'goes on')] });
 });

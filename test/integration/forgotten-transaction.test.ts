@@ -58,7 +58,14 @@ test('a page of a transaction that a killed coordinator has forgotten is written
     ] as const;
     const settles = [first, ...others];
     const position = async () => (await values(first)).length;
-    return { id, options: { settles: () => settles }, written: [...others, first], offset: () => undefined, position };
+    return {
+      id,
+      options: { settles: () => settles },
+      written: [...others, first],
+      isSource: true,
+      offset: () => undefined,
+      position,
+    };
   };
   /** Writes as the price processor does: the position is a consumer offset. */
   const processor = async () => {
@@ -67,16 +74,24 @@ test('a page of a transaction that a killed coordinator has forgotten is written
     const settlesOffset = { groupId: 'prices', topic: input.name, partition: 0 };
     const offset = (page: number) => ({ ...settlesOffset, offset: BigInt(page) });
     const position = async () => Number((await heir.consumerOffset('prices', settlesOffset, t.signal)) ?? 0n);
-    return { id: 'processor', options: { settles: () => settles, settlesOffset }, written: settles, offset, position };
+    return {
+      id: 'processor',
+      options: { settles: () => settles, settlesOffset },
+      written: settles,
+      isSource: false,
+      offset,
+      position,
+    };
   };
   // The last one is cut off before it has sent the record of its position: nothing hangs in that partition.
   const writers = [await source('source'), await processor(), await source('cut off')];
   const cutOff = writers.at(-1)?.written.at(-1)?.topic;
   const commit = (writer: ReturnType<typeof heir.transactionalWriter>, index: number, page: number) => {
-    const { written = [], offset = () => undefined } = writers[index] ?? {};
+    const { written = [], isSource = false, offset = () => undefined } = writers[index] ?? {};
     const value = Buffer.from(PAGES[page - 1] ?? '');
     const records = written.map((at) => ({ ...at, key: Buffer.from('k'), value, headers: {} }));
-    return writer.commit(records, offset(page));
+    const sourceOffset = isSource ? records.pop() : undefined;
+    return writer.commit({ records, sourceOffset, consumerOffset: offset(page) });
   };
   /** In how many partitions a transaction is open. */
   const hanging = async () => {

@@ -61,7 +61,7 @@ async function writePages(
     hasFailed = false;
     const [value = ''] = pageValues(next + 1).slice(-1);
     try {
-      await writer.commit([{ topic, partition: 0, key: null, value: Buffer.from(value), headers: {} }]);
+      await writer.commit({ records: [{ topic, partition: 0, key: null, value: Buffer.from(value), headers: {} }] });
       next += 1;
     } catch {
       hasFailed = true;

@@ -38,7 +38,7 @@ kafkaTest('a member that is killed in mid-work loses no record and answers none 
   const write = async () => {
     const value = `value ${expected.length}`;
     const partition = expected.length % PARTITIONS;
-    await writer.commit([{ topic: input, partition, key: null, value: Buffer.from(value), headers: {} }]);
+    await writer.commit({ records: [{ topic: input, partition, key: null, value: Buffer.from(value), headers: {} }] });
     expected.push(value);
   };
   const members = [startMember(t, broker, input, output), startMember(t, broker, input, output)];

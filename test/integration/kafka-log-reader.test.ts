@@ -52,7 +52,7 @@ kafkaTest('a small topic is read in less than a second', async (t, kafka) => {
     value: Buffer.alloc(1_000, row),
     headers: {},
   }));
-  await writer.commit(page);
+  await writer.commit({ records: page });
   const timed = async () => {
     const beganMs = performance.now();
     const count = (await readCommitted(cluster, name, [0, 1, 2])).length;
@@ -70,7 +70,7 @@ kafkaTest('a partition that takes several fetches is read to its very end', asyn
   const writer = cluster.transactionalWriter(`${name}-writer`);
   await writer.open(async () => {}, signal());
   const rows = Array.from({ length: 900 }, (_, row) => Buffer.from(`${row}:`.padEnd(10_000, 'x')));
-  await writer.commit(rows.map((value) => ({ topic: name, partition: 0, key: null, value, headers: {} })));
+  await writer.commit({ records: rows.map((value) => ({ topic: name, partition: 0, key: null, value, headers: {} })) });
   const seen = await writer.open(() => readCommitted(cluster, name), signal());
   assert.deepEqual(
     seen.map(({ value }) => String(value).split(':', 1)[0]),
@@ -91,7 +91,7 @@ kafkaTest('what the broker appended before a moment is passed over', async (t, k
   await writer.open(async () => {}, t.signal);
   const write = async (value: string, partition = 0) => {
     const key = Buffer.from(value);
-    await writer.commit([{ topic: name, partition, key, value: key, headers: {} }]);
+    await writer.commit({ records: [{ topic: name, partition, key, value: key, headers: {} }] });
     await systemClock.sleep(5);
   };
   for (const value of ['old 1', 'old 2', 'old 3']) await write(value);

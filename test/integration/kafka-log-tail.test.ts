@@ -27,7 +27,7 @@ kafkaTest('a follower that is closed ends as an error', async (_t, kafka) => {
   const { name } = await createTopic(cluster);
   const writer = cluster.transactionalWriter(`${name}-writer`);
   await writer.open(noPosition, signal());
-  await writer.commit([textRecord(name, 'a')]);
+  await writer.commit({ records: [textRecord(name, 'a')] });
   const { seen, ended } = follow(cluster, name);
   await eventually(
     'it is there',
@@ -44,7 +44,7 @@ kafkaTest('a record reaches its follower well within a second of its commit', as
   const writer = cluster.transactionalWriter(`${name}-writer`);
   await writer.open(noPosition, signal());
   const { seen } = follow(cluster, name);
-  await writer.commit([textRecord(name, 'joined')]);
+  await writer.commit({ records: [textRecord(name, 'joined')] });
   await eventually(
     'it has joined',
     () => seen,
@@ -53,7 +53,7 @@ kafkaTest('a record reaches its follower well within a second of its commit', as
   const tookMs: number[] = [];
   for (let count = 2; count <= 6; count++) {
     await new Promise((next) => setTimeout(next, 150));
-    await writer.commit([textRecord(name, String(count))]);
+    await writer.commit({ records: [textRecord(name, String(count))] });
     const committedMs = performance.now();
     while (seen.length < count) await new Promise((next) => setTimeout(next, 1));
     tookMs.push(Math.round(performance.now() - committedMs));
@@ -78,7 +78,7 @@ for (const { fault, says } of faults) {
       const { seen } = follow(openOurCluster(t, { ...raw, tuning }), topic);
       const writer = openOurCluster(t, { broker: raw.broker }).transactionalWriter(`${topic}-writer`);
       await writer.open(noPosition, t.signal);
-      await writer.commit([textRecord(topic, 'before 1'), textRecord(topic, 'before 2')]);
+      await writer.commit({ records: [textRecord(topic, 'before 1'), textRecord(topic, 'before 2')] });
       await eventually(
         'it follows',
         () => seen,
@@ -86,14 +86,14 @@ for (const { fault, says } of faults) {
       );
       const rule = raw.proxy.addRule({ on: 'Fetch', fault });
       await eventually('the fault has struck', rule.hits, (hits) => hits > 0);
-      await writer.commit([textRecord(topic, 'meanwhile')]);
+      await writer.commit({ records: [textRecord(topic, 'meanwhile')] });
       raw.proxy.clearRules();
       await eventually(
         'it has gone on',
         () => seen,
         (values) => values.length === 3,
       );
-      await writer.commit([textRecord(topic, 'after')]);
+      await writer.commit({ records: [textRecord(topic, 'after')] });
       await eventually(
         'it stays',
         () => seen,

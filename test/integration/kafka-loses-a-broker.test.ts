@@ -67,7 +67,10 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
   const other = cluster.transactionalWriter('other');
   const goOn = async () => {
     const reached = await other.open(position, t.signal);
-    if (reached === null) await outcomeOf(other.commit([textRecord('others', 'goes on')], { ...place, offset: 7n }));
+    if (reached === null)
+      await outcomeOf(
+        other.commit({ records: [textRecord('others', 'goes on')], consumerOffset: { ...place, offset: 7n } }),
+      );
     return reached;
   };
   await eventually('the other goes on', goOn, (reached) => reached === 7n, PATIENCE_MS);
@@ -137,7 +140,10 @@ async function writePages(
   for (;;) {
     try {
       for (let next = await writer.open(position, signal); next < pages; next++) {
-        await writer.commit([textRecord('rows', `page ${next}`), textRecord('positions', `page ${next}`)]);
+        await writer.commit({
+          records: [textRecord('rows', `page ${next}`)],
+          sourceOffset: textRecord('positions', `page ${next}`),
+        });
       }
       return;
     } catch {

@@ -25,12 +25,12 @@ kafkaTest(
     const { topic, key, writer, open } = await prepare(kafka);
     assert.deepEqual(await open(), new Map());
     const first = { version: 1, since: '638-1', walk: null, walkPending: true };
-    await writer.commit([offsetRecord({ topic, key, offset: first })]);
+    await writer.commit({ records: [offsetRecord({ topic, key, offset: first })] });
     assert.deepEqual(await open(), new Map([[key, first]]));
     const second = { version: 1, since: '638-2', walk: 2, walkPending: false };
-    await writer.commit([offsetRecord({ topic, key, offset: second })]);
+    await writer.commit({ records: [offsetRecord({ topic, key, offset: second })] });
     assert.deepEqual(await open(), new Map([[key, second]]));
-    await writer.commit([offsetRecord({ topic, key, offset: null })]);
+    await writer.commit({ records: [offsetRecord({ topic, key, offset: null })] });
     const mark = (await open()).get(key);
     assert.ok(mark !== undefined && !(mark instanceof ConnectorError));
     assert.deepEqual(parseReset(mark), second);
@@ -41,7 +41,7 @@ kafkaTest('the bytes on the topic are those that Kafka Connect writes', async (_
   const { cluster, topic, key, partition, writer, open } = await prepare(kafka);
   await open();
   const offset = { version: 1, since: '638-1', walk: null, pending: true };
-  await writer.commit([offsetRecord({ topic, key, offset }), offsetRecord({ topic, key, offset: null })]);
+  await writer.commit({ records: [offsetRecord({ topic, key, offset }), offsetRecord({ topic, key, offset: null })] });
   const [stored, reset] = await writer.open(() => readCommitted(cluster, topic, [partition]), signal());
   assert.equal(String(stored?.key), '["instruments",{"endpoint":"instruments"}]');
   assert.equal(String(stored?.value), '{"version":1,"since":"638-1","walk":null,"pending":true}');
@@ -53,7 +53,7 @@ kafkaTest('a broken offset is an error that names where it stands, and lets the 
   const { topic, key, partition, writer, open } = await prepare(kafka);
   await open();
   const broken = { ...offsetRecord({ topic, key, offset: {} }), value: Buffer.from('{"since":') };
-  await writer.commit([broken]);
+  await writer.commit({ records: [broken] });
   const error = (await open()).get(key);
   assert.ok(error instanceof ConnectorError);
   assert.equal(error.code, 'OFFSET_UNREADABLE');

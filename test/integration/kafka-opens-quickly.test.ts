@@ -24,7 +24,7 @@ testOnBroker('a writer opens without joining a group, well within a second where
     assert.deepEqual(await writer.open(read, t.signal), [values, []]);
     tookMs.push(Math.round(performance.now() - beganMs));
     values.push(`value ${opening}`);
-    await writer.commit([textRecord(topic, `value ${opening}`)]);
+    await writer.commit({ records: [textRecord(topic, `value ${opening}`)] });
   }
   await eventually(
     'all were followed',

@@ -23,7 +23,7 @@ kafkaTest('a commit that happened although its answer was lost is seen by the ne
   const { name } = await createTopic(cluster);
   const writer = cluster.transactionalWriter(`${name}-writer`);
   await writer.open(async () => {}, signal());
-  await assert.rejects(writer.commit(records(name, ['page 1'])), { code: 'TRANSACTION_FAILED' });
+  await assert.rejects(writer.commit({ records: records(name, ['page 1']) }), { code: 'TRANSACTION_FAILED' });
   assert.deepEqual(await writer.open(() => valuesOf(cluster, name), signal()), ['page 1']);
 });
 
@@ -33,7 +33,7 @@ kafkaTest('a commit whose request was lost leaves nothing behind after the next 
   const { name } = await createTopic(cluster);
   const writer = cluster.transactionalWriter(`${name}-writer`);
   await writer.open(async () => {}, signal());
-  await assert.rejects(writer.commit(records(name, ['page 1'])), { code: 'TRANSACTION_FAILED' });
+  await assert.rejects(writer.commit({ records: records(name, ['page 1']) }), { code: 'TRANSACTION_FAILED' });
   assert.deepEqual(await writer.open(() => valuesOf(cluster, name), signal()), []);
 });
 
@@ -51,7 +51,7 @@ kafkaTest(
     const pages = await createTopic(cluster);
     const offsets = await createTopic(cluster);
     const writer = cluster.transactionalWriter(`${pages.name}-writer`);
-    const page = [...records(pages.name, ['a', 'b']), ...records(offsets.name, ['offset'])];
+    const page = { records: records(pages.name, ['a', 'b']), sourceOffset: records(offsets.name, ['offset'])[0] };
     await writer.open(async () => {}, signal());
     await assert.rejects(writer.commit(page), { code: 'TRANSACTION_FAILED' });
     const seen = async () => [await valuesOf(cluster, pages.name), await valuesOf(cluster, offsets.name)];
@@ -92,7 +92,7 @@ kafkaTest(
     const writer = cluster.transactionalWriter(`${pages.name}-writer`);
     await writer.open(async () => {}, signal());
     const rows = Array.from({ length: 600 }, (_, row) => `${row}:`.padEnd(8_500, 'x'));
-    await writer.commit([...records(pages.name, rows), ...records(offsets.name, ['offset'])]);
+    await writer.commit({ records: records(pages.name, rows), sourceOffset: records(offsets.name, ['offset'])[0] });
     const seen = await writer.open(() => valuesOf(cluster, pages.name), signal());
     assert.deepEqual(seen, rows);
     assert.equal(sent.length, 6);
@@ -108,7 +108,7 @@ kafkaTest('a record larger than the topic takes fails its whole transaction', as
   const writer = cluster.transactionalWriter(`${name}-writer`);
   await writer.open(async () => {}, signal());
   const page = [...records(name, ['small']), ...records(name, ['x'.repeat(20_000)])];
-  await assert.rejects(writer.commit(page), (error: Error) => {
+  await assert.rejects(writer.commit({ records: page }), (error: Error) => {
     assert.match(error.message, /MESSAGE_TOO_LARGE/);
     return true;
   });
@@ -125,7 +125,7 @@ for (const compression of ['zstd', 'gzip', 'none'] as const) {
       await writer.open(async () => {}, signal());
       const values = Array.from({ length: 50 }, (_, row) => `row ${row} `.repeat(100));
       const beganMs = Date.now();
-      await writer.commit(records(name, values));
+      await writer.commit({ records: records(name, values) });
       const seen = await writer.open(() => readCommitted(cluster, name), signal());
       assert.deepEqual(
         seen.map(({ value }) => String(value)),
@@ -143,7 +143,7 @@ kafkaTest(
     const { name } = await createTopic(cluster);
     const writer = cluster.transactionalWriter(`${name}-writer`);
     await writer.open(async () => {}, signal());
-    const committing = writer.commit(records(name, ['last']));
+    const committing = writer.commit({ records: records(name, ['last']) });
     await cluster.close();
     await committing;
     const after = kafka.connect();
@@ -165,10 +165,10 @@ kafkaTest(
     await thief.connect();
     const transaction = await thief.transaction();
     await transaction.send({ topic: name, messages: [{ key: 'k', value: 'theirs', partition: 0 }] });
-    await assert.rejects(writer.commit(records(name, ['ours'])), { code: 'WRITER_FENCED' });
+    await assert.rejects(writer.commit({ records: records(name, ['ours']) }), { code: 'WRITER_FENCED' });
     await transaction.commit();
     assert.deepEqual(await writer.open(() => valuesOf(cluster, name), signal()), ['theirs']);
-    await writer.commit(records(name, ['ours again']));
+    await writer.commit({ records: records(name, ['ours again']) });
     assert.deepEqual(await writer.open(() => valuesOf(cluster, name), signal()), ['theirs', 'ours again']);
   },
 );

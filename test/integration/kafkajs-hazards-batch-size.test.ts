@@ -23,7 +23,7 @@ testOnBroker(
     const topic = await raw.createTopic();
     const writer = openOurCluster(t, raw).transactionalWriter(uniqueName('ours'));
     await writer.open(noPosition, t.signal);
-    await writer.commit(page.map((value) => textRecord(topic, value)));
+    await writer.commit({ records: page.map((value) => textRecord(topic, value)) });
     const view = await eventually(
       'the whole page is committed',
       () => raw.view(topic),

@@ -30,12 +30,12 @@ testOnBroker('H13: our writer leaves a dead connection after the first request w
   const writer = openOurCluster(t, { ...raw, tuning }).transactionalWriter(uniqueName('ours'));
   await writer.open(noPosition, t.signal);
   raw.proxy.addRule({ on: 'Produce', fault: 'blackHole' });
-  await assert.rejects(writer.commit([textRecord(topic, 'unheard')]), { code: 'TRANSACTION_FAILED' });
+  await assert.rejects(writer.commit({ records: [textRecord(topic, 'unheard')] }), { code: 'TRANSACTION_FAILED' });
   const asked = raw.proxy.trace.filter((request) => request.api === 'Produce').length;
   assert.equal(asked, 1, 'given up at the first request without an answer');
 
   await writer.open(noPosition, t.signal);
-  await writer.commit([textRecord(topic, 'heard')]);
+  await writer.commit({ records: [textRecord(topic, 'heard')] });
   const produced = raw.proxy.trace.filter((request) => request.api === 'Produce');
   const lost = produced.find((request) => request.fault === 'blackHole');
   // The producer left behind may still be asking in the black hole.

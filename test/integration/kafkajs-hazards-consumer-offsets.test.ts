@@ -36,11 +36,13 @@ testOnBroker('H10: of ours, only the newest holder of the transactional id commi
   const position = () => theirs.consumerOffset(offset.groupId, offset, t.signal);
   const zombie = ours.transactionalWriter(transactionalId);
   await zombie.open(noPosition, t.signal);
-  await zombie.commit([], { ...offset, offset: 1n });
+  await zombie.commit({ records: [], consumerOffset: { ...offset, offset: 1n } });
   const heir = theirs.transactionalWriter(transactionalId);
   assert.equal(await heir.open(position, t.signal), 1n);
-  await assert.rejects(zombie.commit([], { ...offset, offset: 1234n }), { code: 'WRITER_FENCED' });
-  await heir.commit([], { ...offset, offset: 2n });
+  await assert.rejects(zombie.commit({ records: [], consumerOffset: { ...offset, offset: 1234n } }), {
+    code: 'WRITER_FENCED',
+  });
+  await heir.commit({ records: [], consumerOffset: { ...offset, offset: 2n } });
   assert.equal(await heir.open(position, t.signal), 2n);
 });
 
@@ -75,7 +77,8 @@ testOnBroker(
     const writer = ours.transactionalWriter(uniqueName('ours'));
     const place = { groupId: uniqueName('group'), topic, partition: 0 };
     await writer.open(noPosition, t.signal);
-    for (let offset = 1; offset <= ALONE; offset++) await writer.commit([], { ...place, offset: BigInt(offset) });
+    for (let offset = 1; offset <= ALONE; offset++)
+      await writer.commit({ records: [], consumerOffset: { ...place, offset: BigInt(offset) } });
     assert.equal(await writer.open(() => ours.consumerOffset(place.groupId, place, t.signal), t.signal), BigInt(ALONE));
   },
 );
@@ -90,11 +93,13 @@ for (const api of ['AddOffsetsToTxn', 'TxnOffsetCommit'] as const) {
       const position = () => ours.consumerOffset(offset.groupId, offset, t.signal);
       await writer.open(noPosition, t.signal);
       const rule = raw.proxy.addRule({ on: api, fault });
-      await assert.rejects(writer.commit([textRecord(topic, 'answer')], offset), { code: 'TRANSACTION_FAILED' });
+      await assert.rejects(writer.commit({ records: [textRecord(topic, 'answer')], consumerOffset: offset }), {
+        code: 'TRANSACTION_FAILED',
+      });
       assert.equal(rule.hits(), 1);
 
       assert.equal(await writer.open(position, t.signal), null);
-      await writer.commit([textRecord(topic, 'answer')], offset);
+      await writer.commit({ records: [textRecord(topic, 'answer')], consumerOffset: offset });
       assert.equal(await writer.open(position, t.signal), 7n);
       assert.deepEqual(await readValues(ours, topic), ['answer']);
     });

@@ -56,7 +56,7 @@ testOnBroker('H15: our member that was cut off for good ends its run and says so
   running.catch(() => {});
   const writer = openOurCluster(t, { broker: raw.broker }).transactionalWriter(uniqueName('writer'));
   await writer.open(async () => {}, t.signal);
-  await writer.commit([textRecord(topic, 'a')]);
+  await writer.commit({ records: [textRecord(topic, 'a')] });
   await eventually(
     'the member reads',
     () => seen.join(),

@@ -51,12 +51,12 @@ testOnBroker(
       const writer = ours.transactionalWriter(uniqueName('ours'));
       await writer.open(noPosition, t.signal);
       raw.proxy.addRule({ on: 'Produce', fault: 'cutAnswer', times: ALWAYS });
-      await assert.rejects(writer.commit([textRecord(topic, 'aborted')]), { code: 'TRANSACTION_FAILED' });
+      await assert.rejects(writer.commit({ records: [textRecord(topic, 'aborted')] }), { code: 'TRANSACTION_FAILED' });
       raw.proxy.clearRules();
-      await assert.rejects(writer.commit([textRecord(topic, 'too early')]), { code: 'WRITER_CLOSED' });
+      await assert.rejects(writer.commit({ records: [textRecord(topic, 'too early')] }), { code: 'WRITER_CLOSED' });
 
       await writer.open(noPosition, t.signal);
-      await writer.commit([textRecord(topic, 'acknowledged')]);
+      await writer.commit({ records: [textRecord(topic, 'acknowledged')] });
       await eventually(
         'the acknowledged record, and no other, is committed',
         () => raw.values(topic),
@@ -90,14 +90,14 @@ testOnBroker('H2: our writer commits nothing of a transaction whose second send 
   await writer.open(noPosition, t.signal);
   const rule = raw.proxy.addRule({ on: 'Produce', fault: 'cutRequest', skip: 1, times: ALWAYS });
   const halves = [textRecord(topic, 'first half', 0), textRecord(topic, 'second half', 1)];
-  await assert.rejects(writer.commit(halves), { code: 'TRANSACTION_FAILED' });
+  await assert.rejects(writer.commit({ records: halves }), { code: 'TRANSACTION_FAILED' });
   assert.ok(rule.hits() > 0);
   raw.proxy.clearRules();
 
   const seenByOpen = await writer.open(() => raw.view(topic, 0), t.signal);
   assert.deepEqual(seenByOpen.committed, []);
   assert.equal(seenByOpen.lastStableOffset, seenByOpen.highWatermark, 'the open transaction has ended');
-  await writer.commit(halves);
+  await writer.commit({ records: halves });
   await eventually(
     'both halves are committed',
     async () => [await raw.values(topic, 0), await raw.values(topic, 1)].join('|'),

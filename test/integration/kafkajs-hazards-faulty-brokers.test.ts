@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { Admin } from 'kafkajs';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
-import type { OutgoingRecord } from '../../src/kafka/record.ts';
+import type { WriterTransaction } from '../../src/kafka/transactional-writer.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { eventually, outcomeOf } from '../support/eventually.ts';
 import { viewPartition } from '../support/kafka-wire-log.ts';
@@ -43,13 +43,13 @@ const FAULTS: readonly FaultRule[] = [
 ];
 
 /** Page n: its records, numbered through per partition, and last the position n. */
-function pageRecords(page: number): OutgoingRecord[] {
+function pageRecords(page: number): WriterTransaction {
   const first = (page - 1) * RECORDS_PER_PAGE + 1;
   const numbers = Array.from({ length: RECORDS_PER_PAGE }, (_, index) => String(first + index));
-  return [
-    ...PARTITIONS.flatMap((partition) => numbers.map((number) => textRecord(TOPIC, number, partition))),
-    textRecord(OFFSETS, String(page)),
-  ];
+  return {
+    records: PARTITIONS.flatMap((partition) => numbers.map((number) => textRecord(TOPIC, number, partition))),
+    sourceOffset: textRecord(OFFSETS, String(page)),
+  };
 }
 
 /** What an operator does meanwhile: partitions get other leaders, without which no broker would refuse a batch. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
-import type { OutgoingRecord } from '../../src/kafka/record.ts';
-import type { TransactionalWriter } from '../../src/kafka/transactional-writer.ts';
+import type { TransactionalWriter, WriterTransaction } from '../../src/kafka/transactional-writer.ts';
 import { eventually, outcomeOf } from '../support/eventually.ts';
 import { findSequenceFaults } from '../support/kafka-wire-sequence.ts';
 import { type RawCluster, testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
@@ -47,13 +46,13 @@ interface Pages {
 }
 
 /** Page n: its records, numbered through per partition, and last the position n. */
-function pageRecords({ topic, offsets }: Pages, page: number): OutgoingRecord[] {
+function pageRecords({ topic, offsets }: Pages, page: number): WriterTransaction {
   const first = (page - 1) * RECORDS_PER_PAGE + 1;
   const numbers = Array.from({ length: RECORDS_PER_PAGE }, (_, index) => String(first + index));
-  return [
-    ...PARTITIONS.flatMap((partition) => numbers.map((number) => textRecord(topic, number, partition))),
-    textRecord(offsets, String(page)),
-  ];
+  return {
+    records: PARTITIONS.flatMap((partition) => numbers.map((number) => textRecord(topic, number, partition))),
+    sourceOffset: textRecord(offsets, String(page)),
+  };
 }
 
 /** Writes all pages, opening again and going on at the committed position after every failure. */

@@ -47,12 +47,12 @@ for (const { fault, committed } of LOSSES) {
       const writer = ours.transactionalWriter(uniqueName('ours'));
       await writer.open(noPosition, t.signal);
       const rule = raw.proxy.addRule({ on: 'EndTxn', fault });
-      await assert.rejects(writer.commit([textRecord(topic, 'page')]), { code: 'TRANSACTION_FAILED' });
+      await assert.rejects(writer.commit({ records: [textRecord(topic, 'page')] }), { code: 'TRANSACTION_FAILED' });
       assert.equal(rule.hits(), 1);
 
       const position = await writer.open(() => readValues(ours, topic), t.signal);
       assert.deepEqual(position, committed ? ['page'] : []);
-      await writer.commit([textRecord(topic, 'next page')]);
+      await writer.commit({ records: [textRecord(topic, 'next page')] });
       await eventually(
         'the next page follows',
         () => raw.values(topic),
@@ -89,7 +89,7 @@ testOnBroker('H14: our writer opens although InitProducerId is cut, several time
   const cutAnswers = raw.proxy.addRule({ on: 'InitProducerId', fault: 'cutAnswer', times: 2 });
   await writer.open(noPosition, t.signal);
   assert.deepEqual([cutRequests.hits(), cutAnswers.hits()], [2, 2]);
-  await writer.commit([textRecord(topic, 'page')]);
+  await writer.commit({ records: [textRecord(topic, 'page')] });
   await eventually(
     'the page is committed',
     () => raw.values(topic),

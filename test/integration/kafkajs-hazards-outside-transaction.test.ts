@@ -15,11 +15,11 @@ testOnBroker('H16: raw kafkajs accepts a send outside the transaction of a trans
 testOnBroker('H16: our writer writes nothing but whole transactions', async (t, raw) => {
   const topic = await raw.createTopic();
   const writer = openOurCluster(t, raw).transactionalWriter(uniqueName('ours'));
-  await assert.rejects(writer.commit([textRecord(topic, 'too early')]), { code: 'WRITER_CLOSED' });
+  await assert.rejects(writer.commit({ records: [textRecord(topic, 'too early')] }), { code: 'WRITER_CLOSED' });
   await writer.open(noPosition, t.signal);
-  await writer.commit([textRecord(topic, 'inside')]);
+  await writer.commit({ records: [textRecord(topic, 'inside')] });
   await writer.close();
-  await assert.rejects(writer.commit([textRecord(topic, 'too late')]), { code: 'WRITER_CLOSED' });
+  await assert.rejects(writer.commit({ records: [textRecord(topic, 'too late')] }), { code: 'WRITER_CLOSED' });
   const { batches } = await eventually(
     'only the transaction is committed',
     () => raw.view(topic),
@@ -57,7 +57,7 @@ testOnBroker('H17: our writer closes only when its transaction has ended', async
   const writer = openOurCluster(t, raw).transactionalWriter(uniqueName('ours'));
   await writer.open(noPosition, t.signal);
   const slow = raw.proxy.addRule({ on: ['Produce', 'EndTxn'], fault: 'delayRequest', delayMs: 300, times: 2 });
-  const committed = writer.commit([textRecord(topic, 'committed')]);
+  const committed = writer.commit({ records: [textRecord(topic, 'committed')] });
   await eventually('the commit is under way', slow.hits, (hits) => hits > 0);
   await writer.close();
   await committed;

@@ -72,10 +72,10 @@ testOnBroker(
     const writer = openOurCluster(t, { ...raw, tuning }).transactionalWriter(uniqueName('ours'));
     await writer.open(noPosition, t.signal);
     const late = sendLate(t, raw);
-    await assert.rejects(writer.commit([textRecord(topic, 'given up')]), { code: 'TRANSACTION_FAILED' });
+    await assert.rejects(writer.commit({ records: [textRecord(topic, 'given up')] }), { code: 'TRANSACTION_FAILED' });
     raw.proxy.clearRules();
     await writer.open(noPosition, t.signal);
-    await late.overtake(() => writer.commit([textRecord(topic, 'acknowledged')]));
+    await late.overtake(() => writer.commit({ records: [textRecord(topic, 'acknowledged')] }));
     assert.deepEqual(await committed(raw, topic), ['acknowledged']);
   },
 );

@@ -100,9 +100,9 @@ test('H3: of several brokers one is late and one is cut: raw kafkajs doubles a r
     cluster.disturb();
     const page = PARTITIONS.map((partition) => textRecord(topic, `row ${partition}`, partition));
     // Both are sent at once; the cut one is not sent again, so nothing of this transaction is ever committed.
-    await assert.rejects(writer.commit(page), { code: 'TRANSACTION_FAILED' });
+    await assert.rejects(writer.commit({ records: page }), { code: 'TRANSACTION_FAILED' });
     await writer.open(noPosition, t.signal);
-    await writer.commit(page);
+    await writer.commit({ records: page });
     assert.deepEqual(await cluster.values(topic), [['row 0'], ['row 1']]);
   }
 });

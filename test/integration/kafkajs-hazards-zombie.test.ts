@@ -34,13 +34,13 @@ testOnBroker(
     const successor = theirs.transactionalWriter(transactionalId);
     await successor.open(noPosition, t.signal);
 
-    await assert.rejects(zombie.commit([textRecord(topic, 'zombie')]), { code: 'WRITER_FENCED' });
+    await assert.rejects(zombie.commit({ records: [textRecord(topic, 'zombie')] }), { code: 'WRITER_FENCED' });
     proven = false;
     const before = raw.proxy.trace.length;
     await assert.rejects(zombie.open(noPosition, AbortSignal.timeout(300)), { name: 'TimeoutError' });
     const fences = raw.proxy.trace.slice(before).filter((request) => request.api === 'InitProducerId');
     assert.deepEqual(fences, [], 'the rightful owner was left alone');
-    await successor.commit([textRecord(topic, 'successor')]);
+    await successor.commit({ records: [textRecord(topic, 'successor')] });
     await eventually(
       'only the successor wrote',
       () => raw.values(topic),

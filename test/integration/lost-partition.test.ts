@@ -47,7 +47,7 @@ testOnBroker('a member that lost its partition and was not told yet begins no tr
   const [, lost, confirmed] = await join(slow, 'first');
   const writer = slow.transactionalWriter(transactionalId, { confirmed });
   await writer.open(noPosition, t.signal);
-  await writer.commit([textRecord(topic, 'first')]);
+  await writer.commit({ records: [textRecord(topic, 'first')] });
 
   const arrival = Promise.withResolvers<void>();
   t.after(() => arrival.resolve());
@@ -57,7 +57,9 @@ testOnBroker('a member that lost its partition and was not told yet begins no tr
   assert.equal(lost.aborted, false, 'the first owner knows nothing of its heir');
   const from = raw.proxy.trace.length;
   // The heir is not at its fence yet, so nothing but what the group says keeps the first owner from writing.
-  const told = assert.rejects(writer.commit([textRecord(topic, 'from a past owner')]), { code: 'TRANSACTION_FAILED' });
+  const told = assert.rejects(writer.commit({ records: [textRecord(topic, 'from a past owner')] }), {
+    code: 'TRANSACTION_FAILED',
+  });
   arrival.resolve();
   await told;
   assert.equal(lost.aborted, true);
@@ -66,7 +68,7 @@ testOnBroker('a member that lost its partition and was not told yet begins no tr
 
   const heirs = heir.transactionalWriter(transactionalId);
   await heirs.open(noPosition, t.signal);
-  await heirs.commit([textRecord(topic, 'heir')]);
+  await heirs.commit({ records: [textRecord(topic, 'heir')] });
   await eventually(
     'only owners wrote',
     () => raw.values(topic),

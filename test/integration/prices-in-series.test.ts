@@ -23,11 +23,11 @@ async function writeForeignBytes(kafka: KafkaCluster, prefix: string): Promise<v
   const writer = kafka.transactionalWriter(`${prefix}-foreign`);
   await writer.open(async () => {}, AbortSignal.timeout(PATIENCE_MS));
   const value = Buffer.from('{"price":12}');
-  await writer.commit(
-    SERIES.map((topic) =>
+  await writer.commit({
+    records: SERIES.map((topic) =>
       keyedRecord({ name: `${prefix}.${topic}`, partitions: PARTITIONS.length }, FOREIGN, value, {}),
     ),
-  );
+  });
   await writer.close();
 }
 

@@ -27,7 +27,7 @@ kafkaTest(
     const writer = cluster.transactionalWriter(topic.name);
     await writer.open(async () => (await readCommitted(cluster, topic.name)).length, t.signal);
     assert.ok(sockets.size > 0, 'it was asked first');
-    await writer.commit([textRecord(topic.name, 'written')]);
+    await writer.commit({ records: [textRecord(topic.name, 'written')] });
     await cluster.ensureTopics([topic], { create: false });
   },
 );

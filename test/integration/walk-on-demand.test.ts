@@ -251,7 +251,7 @@ scene('a value of the states topic that cannot be read is passed over and told',
   await writer.open(async () => {}, AbortSignal.timeout(30_000));
   const key = Buffer.from('instruments');
   const record = { topic: `${scene.prefix}.states`, partition: 0, key, headers: {} };
-  await writer.commit([{ ...record, value: Buffer.from('{"state":"asleep"}') }]);
+  await writer.commit({ records: [{ ...record, value: Buffer.from('{"state":"asleep"}') }] });
   const told = await connector.event('stateUnreadable');
   assert.equal(told.fields.source, 'instruments');
   assert.match(told.fields.why, /another state than running/);

@@ -48,7 +48,12 @@ export function answerInputs({ cluster, input, output, signal, onAssigned }: Ans
         position: () => position,
         async take({ records, nextOffset }) {
           const answers = records.map(({ key, value }) => ({ topic: output, partition, key, value, headers: {} }));
-          await neverWhenLost(writer.commit(answers, { groupId: input, topic: input, partition, offset: nextOffset }));
+          await neverWhenLost(
+            writer.commit({
+              records: answers,
+              consumerOffset: { groupId: input, topic: input, partition, offset: nextOffset },
+            }),
+          );
           position = nextOffset;
         },
       };

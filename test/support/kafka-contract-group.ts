@@ -29,10 +29,10 @@ export function testGroupContract(
     assert.equal(await parts.committed(0), null);
     const writer = cluster.transactionalWriter(parts.input);
     await writer.open(async () => {}, parts.signal);
-    await writer.commit([parts.record(0, 'a')], parts.offset(0, 7n));
+    await writer.commit({ records: [parts.record(0, 'a')], consumerOffset: parts.offset(0, 7n) });
     const heir = cluster.transactionalWriter(parts.input);
     assert.equal(await heir.open(() => parts.committed(0), parts.signal), 7n);
-    await heir.commit([], parts.offset(0, 9n));
+    await heir.commit({ records: [], consumerOffset: parts.offset(0, 9n) });
     assert.equal(await writer.open(() => parts.committed(0), parts.signal), 9n);
     assert.equal(await parts.committed(1), null);
     await assert.rejects(parts.committed(PARTITIONS), { code: 'KAFKA_UNREACHABLE' });
@@ -43,7 +43,8 @@ export function testGroupContract(
     const [zombie, heir] = [cluster.transactionalWriter(parts.input), cluster.transactionalWriter(parts.input)];
     await zombie.open(async () => {}, parts.signal);
     await heir.open(async () => {}, parts.signal);
-    await assert.rejects(zombie.commit([], parts.offset(0, 7n)), { code: 'WRITER_FENCED' });
+    const late = zombie.commit({ records: [], consumerOffset: parts.offset(0, 7n) });
+    await assert.rejects(late, { code: 'WRITER_FENCED' });
     assert.equal(await heir.open(() => parts.committed(0), parts.signal), null);
   });
 
@@ -276,18 +277,17 @@ async function prepare(t: TestContext, subject: ContractSubject) {
     read,
     offset: (partition: number, offset: bigint) => ({ groupId, topic: input, partition, offset }),
     committed: (partition: number) => cluster.consumerOffset(groupId, { topic: input, partition }, testEnds.signal),
-    commit: (partition: number, ...values: string[]) => writer.commit(values.map((value) => record(partition, value))),
+    commit: (at: number, ...values: string[]) => writer.commit({ records: values.map((value) => record(at, value)) }),
     /** Commits for the group that all records of the partition have been read. */
     async commitEnd(partition: number) {
       let end = 0n;
       const onRecord = ({ offset }: { offset: bigint }) => {
         end = offset + 1n;
       };
-      await writer.open(
-        () => cluster.logReader.readToEnd({ topic: input, partitions: [partition], onRecord, signal: testEnds.signal }),
-        testEnds.signal,
-      );
-      await writer.commit([], { groupId, topic: input, partition, offset: end });
+      const { signal } = testEnds;
+      const read = () => cluster.logReader.readToEnd({ topic: input, partitions: [partition], onRecord, signal });
+      await writer.open(read, signal);
+      await writer.commit({ records: [], consumerOffset: { groupId, topic: input, partition, offset: end } });
     },
     async valuesOf(topic: string): Promise<string[]> {
       const values: string[] = [];

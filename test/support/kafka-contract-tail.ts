@@ -128,8 +128,8 @@ async function prepare(t: TestContext, subject: ContractSubject) {
     subject,
     topic,
     record,
-    commit: (...values: string[]) => writer.commit(values.map((value) => record(value))),
-    commitTo: (partition: number, value: string) => writer.commit([record(value, partition)]),
+    commit: (...values: string[]) => writer.commit({ records: values.map((value) => record(value)) }),
+    commitTo: (partition: number, value: string) => writer.commit({ records: [record(value, partition)] }),
     async fence(transactionalId: string) {
       const heir = subject.cluster.transactionalWriter(transactionalId);
       await heir.open(async () => {}, testEnds.signal);

@@ -36,8 +36,8 @@ export function testKafkaContract(
   contract('a committed transaction is visible in order on every partition it touched', async (parts) => {
     const writer = parts.writer();
     await writer.open(parts.nothing, parts.signal);
-    await writer.commit([parts.record(0, 'a'), parts.record(1, 'b'), parts.record(0, 'c')]);
-    await writer.commit([parts.record(0, 'd')]);
+    await writer.commit({ records: [parts.record(0, 'a'), parts.record(1, 'b'), parts.record(0, 'c')] });
+    await writer.commit({ records: [parts.record(0, 'd')] });
     assert.deepEqual(await parts.readUntil(4), ['0:a', '0:c', '0:d', '1:b']);
   });
 
@@ -45,10 +45,12 @@ export function testKafkaContract(
     const writer = parts.writer();
     await writer.open(parts.nothing, parts.signal);
     const headers = { 'spc-source': 'instruments', empty: '' };
-    await writer.commit([
-      { topic: parts.topic, partition: 0, key: Buffer.from('k'), value: Buffer.from([0, 255]), headers },
-      { topic: parts.topic, partition: 0, key: Buffer.from('k'), value: null, headers: {} },
-    ]);
+    await writer.commit({
+      records: [
+        { topic: parts.topic, partition: 0, key: Buffer.from('k'), value: Buffer.from([0, 255]), headers },
+        { topic: parts.topic, partition: 0, key: Buffer.from('k'), value: null, headers: {} },
+      ],
+    });
     await parts.readUntil(2);
     const [first, second] = await parts.readRecords();
     assert.ok(first && second);
@@ -59,7 +61,7 @@ export function testKafkaContract(
   });
 
   contract('a writer that was never opened refuses to write', async (parts) => {
-    await assert.rejects(parts.writer().commit([parts.record(0, 'a')]), { code: 'WRITER_CLOSED' });
+    await assert.rejects(parts.writer().commit({ records: [parts.record(0, 'a')] }), { code: 'WRITER_CLOSED' });
     assert.deepEqual(await parts.read(), []);
   });
 
@@ -68,25 +70,25 @@ export function testKafkaContract(
     await writer.open(parts.nothing, parts.signal);
     await writer.close();
     await writer.close();
-    await assert.rejects(writer.commit([parts.record(0, 'a')]), { code: 'WRITER_CLOSED' });
+    await assert.rejects(writer.commit({ records: [parts.record(0, 'a')] }), { code: 'WRITER_CLOSED' });
     await writer.open(parts.nothing, parts.signal);
-    await writer.commit([parts.record(0, 'b')]);
+    await writer.commit({ records: [parts.record(0, 'b')] });
     assert.deepEqual(await parts.readUntil(1), ['0:b']);
   });
 
   contract('an empty commit does nothing and leaves the writer open', async (parts) => {
     const writer = parts.writer();
     await writer.open(parts.nothing, parts.signal);
-    await writer.commit([]);
-    await writer.commit([parts.record(0, 'a')]);
+    await writer.commit({ records: [] });
+    await writer.commit({ records: [parts.record(0, 'a')] });
     assert.deepEqual(await parts.readUntil(1), ['0:a']);
   });
 
   contract('two commits at once: the second is refused, the first is whole', async (parts) => {
     const writer = parts.writer();
     await writer.open(parts.nothing, parts.signal);
-    const first = writer.commit([parts.record(0, 'a')]);
-    await assert.rejects(writer.commit([parts.record(0, 'b')]), { code: 'WRITER_CLOSED' });
+    const first = writer.commit({ records: [parts.record(0, 'a')] });
+    await assert.rejects(writer.commit({ records: [parts.record(0, 'b')] }), { code: 'WRITER_CLOSED' });
     await first;
     assert.deepEqual(await parts.readUntil(1), ['0:a']);
   });
@@ -96,15 +98,15 @@ export function testKafkaContract(
     async (parts) => {
       const [zombie, heir] = [parts.writer(), parts.writer()];
       await zombie.open(parts.nothing, parts.signal);
-      await zombie.commit([parts.record(0, 'before')]);
+      await zombie.commit({ records: [parts.record(0, 'before')] });
       await heir.open(parts.nothing, parts.signal);
-      await assert.rejects(zombie.commit([parts.record(0, 'zombie')]), (error: ConnectorError) => {
+      await assert.rejects(zombie.commit({ records: [parts.record(0, 'zombie')] }), (error: ConnectorError) => {
         assert.equal(error.action, 'reopenWriter');
         assert.equal(error.code, 'WRITER_FENCED');
         return true;
       });
-      await assert.rejects(zombie.commit([parts.record(0, 'zombie')]), { code: 'WRITER_CLOSED' });
-      await heir.commit([parts.record(0, 'after')]);
+      await assert.rejects(zombie.commit({ records: [parts.record(0, 'zombie')] }), { code: 'WRITER_CLOSED' });
+      await heir.commit({ records: [parts.record(0, 'after')] });
       assert.deepEqual(await parts.readUntil(2), ['0:before', '0:after']);
     },
   );
@@ -116,7 +118,7 @@ export function testKafkaContract(
       await parts.subject.leaveOpen(parts.transactionalId, [parts.record(0, 'left'), parts.record(1, 'left')]);
       const other = parts.writer(`${parts.transactionalId}-other`);
       await other.open(parts.nothing, parts.signal);
-      await other.commit([parts.record(0, 'behind')]);
+      await other.commit({ records: [parts.record(0, 'behind')] });
       // A transaction has ended on the partitions, too, when its id is opened again.
       await other.open(parts.nothing, parts.signal);
       assert.deepEqual(await parts.read(), [], 'what lies behind an open transaction is not visible');
@@ -136,7 +138,7 @@ export function testKafkaContract(
   contract('only the partitions asked for are read', async (parts) => {
     const writer = parts.writer();
     await writer.open(parts.nothing, parts.signal);
-    await writer.commit([parts.record(0, 'a'), parts.record(1, 'b'), parts.record(2, 'c')]);
+    await writer.commit({ records: [parts.record(0, 'a'), parts.record(1, 'b'), parts.record(2, 'c')] });
     await parts.readUntil(3);
     for (const [partition, expected] of ['a', 'b', 'c'].entries()) {
       const values: string[] = [];
@@ -149,7 +151,7 @@ export function testKafkaContract(
   contract('a reader whose callback throws fails with what it threw', async (parts) => {
     const writer = parts.writer();
     await writer.open(parts.nothing, parts.signal);
-    await writer.commit([parts.record(0, 'a')]);
+    await writer.commit({ records: [parts.record(0, 'a')] });
     await parts.readUntil(1);
     const onRecord = () => {
       throw new RangeError('no');
@@ -166,7 +168,7 @@ export function testKafkaContract(
     });
     const writer = parts.writer();
     await writer.open(parts.nothing, parts.signal);
-    const lost = writer.commit([parts.record(0, 'half'), parts.record(PARTITIONS, 'nowhere')]);
+    const lost = writer.commit({ records: [parts.record(0, 'half'), parts.record(PARTITIONS, 'nowhere')] });
     await assert.rejects(lost, { code: 'TRANSACTION_FAILED' });
     assert.deepEqual(await writer.open(parts.read, parts.signal), [], 'half a transaction is never visible');
   });
@@ -193,7 +195,7 @@ export function testKafkaContract(
     const writer = parts.writer();
     const opening = writer.open(() => Promise.reject(unreadable), parts.signal);
     await assert.rejects(opening, unreadable);
-    await assert.rejects(writer.commit([parts.record(0, 'a')]), { code: 'WRITER_CLOSED' });
+    await assert.rejects(writer.commit({ records: [parts.record(0, 'a')] }), { code: 'WRITER_CLOSED' });
   });
 
   contract(

@@ -1,5 +1,4 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
-import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { ConnectorEvents, Polled } from '../../observability/connector-events.ts';
@@ -20,7 +19,6 @@ export interface FollowerTaskOptions<Row> {
   readonly endpoint: string;
   readonly notifications: TargetTopic;
   readonly encodeNotification: (notification: NotificationContent, signal: AbortSignal) => Promise<Buffer>;
-  readonly offsetRecord: (offset: SourceOffset) => OutgoingRecord;
   readonly events: ConnectorEvents;
   readonly clock: Clock;
   readonly random: Random;
@@ -45,7 +43,7 @@ interface Asked<Row> {
 
 /**
  * A source that follows one stream. The core decides what to ask and what an answer means; this asks, and puts the
- * records of a decision together: the rows, notifications, and the offset last.
+ * records of a decision together: the rows and the notifications.
  */
 export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows: FollowerRows<Row>): SourceTask {
   const { source, core, stream, events, clock } = options;
@@ -82,7 +80,7 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
       const value = await options.encodeNotification(rows.notification(notification), signal);
       records.push(keyedRecord(options.notifications, source, value, {}));
     }
-    return [...records, options.offsetRecord(writeFollowerOffset(offset))];
+    return records;
   }
 
   function provenance(request: FollowerRequest, { time }: FollowedAnswer<Row>): Record<string, string> {
@@ -107,7 +105,12 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
       const request = core.next(clock.monotonicMs());
       if (request.kind === 'wait') {
         // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
-        return { records: [], waitMs: Math.ceil(request.ms * (1 - options.random() / 10)), committed() {} };
+        return {
+          records: [],
+          offset: null,
+          waitMs: Math.ceil(request.ms * (1 - options.random() / 10)),
+          committed() {},
+        };
       }
       const startedMs = clock.monotonicMs();
       const asked = await ask(request, signal);
@@ -124,8 +127,9 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
         for (const { kind } of decision.notifications) events.notified({ source, kind });
       };
       const records = await recordsOf(request, asked, signal);
-      if (records.length === 0) committed(0);
-      return { records, waitMs: 0, committed };
+      const offset = decision.offset && writeFollowerOffset(decision.offset);
+      if (offset === null) committed(0);
+      return { records, offset, waitMs: 0, committed };
     },
   };
 }

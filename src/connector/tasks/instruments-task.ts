@@ -1,6 +1,5 @@
 import type { NotificationEncoder } from '../../avro/notification-encoder.ts';
 import type { DecodedEvent } from '../../decoding/event-decoder.ts';
-import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord } from '../../kafka/target-topic.ts';
 import type { Polled } from '../../observability/connector-events.ts';
@@ -28,7 +27,6 @@ export interface InstrumentsTaskOptions {
   readonly walkRequests: WalkRequests;
   /** What the instruments topic holds now; `offset`: ours, as it stands in the stream. */
   readonly census: (offset: InstrumentsOffset | null, signal: AbortSignal) => Promise<Census>;
-  readonly offsetRecord: (offset: SourceOffset) => OutgoingRecord;
   /** Resolves once the schemas are registered; asked at each poll, so that a registry that is down is tried again. */
   readonly notificationEncoder: (signal: AbortSignal) => Promise<NotificationEncoder>;
   /** Types of events that delete their instrument. */
@@ -172,7 +170,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       const content = notificationContent(source, notification, offset);
       return keyedRecord(targets.notifications, source, encoder.encode(content), {});
     });
-    return [...written, ...told, options.offsetRecord(writeInstrumentsOffset(offset))];
+    return [...written, ...told];
   }
 
   const place = () => ({
@@ -191,12 +189,12 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       if (request.kind === 'wait') {
         // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
         const waitMs = Math.ceil(request.ms * (1 - options.random() / 10));
-        return { records: [], waitMs, wake: superseded, committed() {} };
+        return { records: [], offset: null, waitMs, wake: superseded, committed() {} };
       }
       const encoder = await options.notificationEncoder(signal);
       const asking = () => ask(request, signal);
       const decision = await (LIST_REQUESTS.includes(request.kind) ? listHold.ask(asking, signal) : asking());
-      if (decision === null) return { records: [], waitMs: 0, committed() {} };
+      if (decision === null) return { records: [], offset: null, waitMs: 0, committed() {} };
       if (decision.ahead !== null) fetchAhead(decision.ahead, signal);
       const committed = (commitMs: number) => {
         decision.committed();
@@ -207,8 +205,9 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
         deadRows.remember(rows.filter((row) => row.kind === 'failure'));
       };
       const records = recordsOf(decision, encoder);
-      if (records.length === 0) committed(0);
-      return { records, waitMs: 0, committed };
+      const offset = decision.offset && writeInstrumentsOffset(decision.offset);
+      if (offset === null) committed(0);
+      return { records, offset, waitMs: 0, committed };
     },
   };
 }

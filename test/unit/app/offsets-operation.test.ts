@@ -72,7 +72,9 @@ test('every offset is listed: of configured sources with none too, of others, an
   const { at, connector, value } = await installation();
   assert.deepEqual(await at(listOffsets), [{ ...listed, offset: null }]);
   const former = offsetKey('former', 'events');
-  await connector.commit([committed, value(former, '{"since":"7-0"}'), value('other', '{"x":1}'), value('zz', 'no')]);
+  await connector.commit({
+    records: [committed, value(former, '{"since":"7-0"}'), value('other', '{"x":1}'), value('zz', 'no')],
+  });
   const [first, second, third, fourth] = await at(listOffsets);
   assert.deepEqual(first?.source, 'former');
   assert.deepEqual([first?.type, first?.configured, first?.offset], ['events', false, { since: '7-0' }]);
@@ -84,15 +86,15 @@ test('every offset is listed: of configured sources with none too, of others, an
 
 test('a reset that is not executed writes nothing and fences nobody', async () => {
   const { at, connector } = await installation();
-  await connector.commit([committed]);
+  await connector.commit({ records: [committed] });
   const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: false }));
   assert.deepEqual(outcome, { before: listed, besides: [], isStopped: false, done: false });
-  await connector.commit([committed]);
+  await connector.commit({ records: [committed] });
 });
 
 test('the offset of a source that is not stopped is not changed, and nobody fenced', async () => {
   const { at, connector } = await installation();
-  await connector.commit([committed]);
+  await connector.commit({ records: [committed] });
   for (const state of [null, 'paused', 'running'] as const) {
     const reset = at(async (place) => {
       if (state !== null) await requestState(place, SOURCE.name, state);
@@ -100,12 +102,12 @@ test('the offset of a source that is not stopped is not changed, and nobody fenc
     });
     await assert.rejects(reset, { code: 'SOURCE_NOT_STOPPED', message: /spconnect stop instruments/ });
   }
-  await connector.commit([committed]);
+  await connector.commit({ records: [committed] });
 });
 
 test('a stop that was just asked for is known to a change, although readers do not see it yet', async () => {
   const { at, connector } = await installation();
-  await connector.commit([committed]);
+  await connector.commit({ records: [committed] });
   const outcome = await at(async (place) => {
     const { kafka } = place;
     await requestState(place, SOURCE.name, 'stopped');
@@ -130,7 +132,7 @@ test('a stop that was just asked for is known to a change, although readers do n
 
 test('a reset deletes the offset, and the connector that wrote it is fenced', async () => {
   const { at, broker, connector } = await installation();
-  await connector.commit([committed]);
+  await connector.commit({ records: [committed] });
   const outcome = await at((place) => resetStopped(place));
   assert.deepEqual([outcome.done, outcome.before], [true, listed]);
   assert.deepEqual(
@@ -141,12 +143,12 @@ test('a reset deletes the offset, and the connector that wrote it is fenced', as
       [KEY, true],
     ],
   );
-  await assert.rejects(connector.commit([committed]), { code: 'WRITER_FENCED' });
+  await assert.rejects(connector.commit({ records: [committed] }), { code: 'WRITER_FENCED' });
 });
 
 test('an offset that cannot be read can be reset', async () => {
   const { at, broker, connector, value } = await installation();
-  await connector.commit([value(KEY, 'no JSON')]);
+  await connector.commit({ records: [value(KEY, 'no JSON')] });
   const outcome = await at((place) => resetStopped(place));
   assert.equal(outcome.done, true);
   assert.equal(broker.readCommitted(TOPIC, PARTITION).at(-1)?.value, null);
@@ -173,7 +175,7 @@ test('a walk is asked for in one record, and fences nobody', async () => {
     kind: 'state',
     state: { state: 'running', walk, restart: null },
   });
-  await connector.commit([committed]);
+  await connector.commit({ records: [committed] });
 });
 
 test('topics are never created by a command: that they are missing is told with what is probably wrong', async () => {
@@ -184,7 +186,7 @@ test('topics are never created by a command: that they are missing is told with 
 
 test('a change settles the partition that it reads, and no topic, which might be gone', async () => {
   const { at, connector } = await installation();
-  await connector.commit([committed]);
+  await connector.commit({ records: [committed] });
   let settles: WriterOptions['settles'];
   await at((place) => {
     const transactionalWriter: KafkaCluster['transactionalWriter'] = (id, options) => {

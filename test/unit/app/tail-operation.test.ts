@@ -22,8 +22,8 @@ async function tailed(topic: TopicSpecification, key: string | null, records: re
   const { signal } = new AbortController();
   const writer = kafka.transactionalWriter('w');
   await writer.open(async () => {}, signal);
-  await writer.commit(
-    records.map((record) => ({
+  await writer.commit({
+    records: records.map((record) => ({
       topic: topic.name,
       partition: 0,
       key: null,
@@ -31,7 +31,7 @@ async function tailed(topic: TopicSpecification, key: string | null, records: re
       headers: {},
       ...record,
     })),
-  );
+  });
   const settings = await loadSettings({ text: settingsText({}), env: {} });
   const at: Installation = { settings, prefix: 'p', kafka, topics, clock: skippingClock(), signal };
   const values: unknown[] = [];

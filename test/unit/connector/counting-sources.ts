@@ -2,7 +2,7 @@ import { runOffsetPartition, type Source } from '../../../src/connector/offset-p
 import { ConnectorError } from '../../../src/errors.ts';
 import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryStep } from '../../../src/kafka/memory-cluster.ts';
-import { offsetKey, offsetRecord, readOffsets } from '../../../src/kafka/offset-store.ts';
+import { offsetKey, readOffsets } from '../../../src/kafka/offset-store.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
@@ -15,10 +15,9 @@ export const ANSWERS = 20;
 
 /** A source that writes the numbers from 1 to ANSWERS, one a transaction, and then ends as a failed one. */
 export function countingSource(name: string, polled: string[] = []): Source {
-  const key = offsetKey(name, 'counting');
   return {
     name,
-    offsetKey: key,
+    offsetKey: offsetKey(name, 'counting'),
     startTask(offset) {
       let position = Number(offset?.position ?? 0);
       return {
@@ -29,8 +28,8 @@ export function countingSource(name: string, polled: string[] = []): Source {
           return {
             records: [
               { topic: ROWS, partition: 0, key: Buffer.from(name), value: Buffer.from(String(next)), headers: {} },
-              { ...offsetRecord({ topic: OFFSETS, key, offset: { position: next } }), partition: 0 },
             ],
+            offset: { position: next },
             waitMs: 0,
             committed: () => {
               position = next;
@@ -64,6 +63,7 @@ export function run(
   const ended = runOffsetPartition({
     partition: 0,
     transactionalId: 'p-sources-0',
+    offsetsTopic: OFFSETS,
     sources,
     writtenBy: ({ name }) => [ROWS, `topic of ${name}`],
     createWriter: (running) => wrap(cluster.transactionalWriter('p-sources-0'), running),

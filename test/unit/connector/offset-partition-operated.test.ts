@@ -75,7 +75,9 @@ test('a source that is stopped lets go of its task, and starts from what is comm
   const writer = createMemoryCluster({ broker: memory }).transactionalWriter('p-sources-0');
   await writer.open(async () => {}, stop.signal);
   const key = offsetKey('a', 'counting');
-  await writer.commit([{ ...offsetRecord({ topic: OFFSETS, key, offset: { position: 15 } }), partition: 0 }]);
+  await writer.commit({
+    records: [{ ...offsetRecord({ topic: OFFSETS, key, offset: { position: 15 } }), partition: 0 }],
+  });
   await writer.close();
   asking.wants('a', { state: 'running' });
   await eventually(() => seen.filter(({ name }) => name === 'sourceFailed').length === 2);

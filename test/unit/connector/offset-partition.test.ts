@@ -67,7 +67,9 @@ test('an offset that cannot be read stops its source alone, and one of no source
   await writer.open(async () => {}, signal);
   for (const name of ['broken', 'of a source that is not there']) {
     const key = Buffer.from(offsetKey(name, 'counting'));
-    await writer.commit([{ topic: OFFSETS, partition: 0, key, value: Buffer.from('{"position":'), headers: {} }]);
+    await writer.commit({
+      records: [{ topic: OFFSETS, partition: 0, key, value: Buffer.from('{"position":'), headers: {} }],
+    });
   }
   await writer.close();
   const { ended, seen } = run(memory, [countingSource('broken'), countingSource('a')]);
@@ -120,8 +122,9 @@ test('a refusal of its records stops the source alone, and the others go on with
   const refused = new ConnectorError('TOPIC_REFUSED', 'no rights', { fields: { topics: ['p.rows'] } });
   const { ended, seen } = run(memory, [countingSource('a'), countingSource('b')], undefined, null, (writer) => ({
     ...writer,
-    async commit(records) {
-      if (String(records[0]?.key) !== 'a' || String(records[0]?.value) !== '3') return writer.commit(records);
+    async commit(transaction) {
+      const [row] = transaction.records;
+      if (String(row?.key) !== 'a' || String(row?.value) !== '3') return writer.commit(transaction);
       await writer.close();
       throw refused;
     },
@@ -183,8 +186,9 @@ test('a source whose commits always fail leaves its neighbour, which needs a sec
   };
   const failing = (writer: TransactionalWriter): TransactionalWriter => ({
     ...writer,
-    async commit(records) {
-      if (String(records[0]?.key) !== 'bad') return writer.commit(records);
+    async commit(transaction) {
+      const [row] = transaction.records;
+      if (String(row?.key) !== 'bad') return writer.commit(transaction);
       await writer.close();
       throw new ConnectorError('TRANSACTION_FAILED', 'it took too long');
     },

@@ -25,7 +25,7 @@ function scripted(script: readonly (Partial<SourceTurn> | Error)[]) {
       }
       happened.push('poll');
       if (step instanceof Error) throw step;
-      return { records: [record], waitMs: 0, committed: () => happened.push('committed'), ...step };
+      return { records: [record], offset: {}, waitMs: 0, committed: () => happened.push('committed'), ...step };
     },
   };
   return { task, happened, signal: stop.signal };
@@ -72,14 +72,14 @@ test('each answer is committed before the next one is asked for, and the task to
 });
 
 test('an answer without records commits nothing and waits as the task says', async () => {
-  const { happened, sleepsMs } = await run([{ records: [], waitMs: 30_000 }, {}]);
+  const { happened, sleepsMs } = await run([{ records: [], offset: null, waitMs: 30_000 }, {}]);
   assert.deepEqual(happened, ['poll', 'poll', 'commit', 'committed']);
   assert.deepEqual(sleepsMs, [30_000]);
 });
 
 test('a wait ends early when it is woken, and then the task is polled at once', async () => {
   const wake = new AbortController();
-  const { happened, reason } = await run([{ records: [], waitMs: 30_000, wake: wake.signal }, {}], {
+  const { happened, reason } = await run([{ records: [], offset: null, waitMs: 30_000, wake: wake.signal }, {}], {
     sleep: (_ms, signal) =>
       new Promise((_resolve, reject) => {
         signal?.addEventListener('abort', () => reject(signal.reason));
@@ -91,13 +91,18 @@ test('a wait ends early when it is woken, and then the task is polled at once', 
 });
 
 test('what woke a task before it waited is not missed', async () => {
-  const { happened, sleepsMs } = await run([{ records: [], waitMs: 30_000, wake: AbortSignal.abort() }, {}]);
+  const { happened, sleepsMs } = await run([
+    { records: [], offset: null, waitMs: 30_000, wake: AbortSignal.abort() },
+    {},
+  ]);
   assert.deepEqual(happened, ['poll', 'poll', 'commit', 'committed']);
   assert.deepEqual(sleepsMs, []);
 });
 
 test('a stop during a wait that could be woken ends the loop with its reason', async () => {
-  const { task, signal } = scripted([{ records: [], waitMs: 30_000, wake: new AbortController().signal }]);
+  const { task, signal } = scripted([
+    { records: [], offset: null, waitMs: 30_000, wake: new AbortController().signal },
+  ]);
   const stop = new AbortController();
   const reason = new Error('stopped');
   const ended = runSource({
@@ -172,7 +177,7 @@ test('a source that is paused commits what it has, then asks for nothing until i
 
 test('a source that is stopped asks for nothing more, and is not told to be paused', async () => {
   const asking = operator(['s']);
-  const { happened, seen, reason } = start([{ records: [], waitMs: 3_600_000 }, {}], {
+  const { happened, seen, reason } = start([{ records: [], offset: null, waitMs: 3_600_000 }, {}], {
     asking,
     sleep: systemClock.sleep,
   });
@@ -185,7 +190,7 @@ test('a source that is stopped asks for nothing more, and is not told to be paus
 });
 
 for (const [waiting, answer] of [
-  ['for the next poll', { records: [], waitMs: 3_600_000 }],
+  ['for the next poll', { records: [], offset: null, waitMs: 3_600_000 }],
   ['after a failure', new ConnectorError('PROVIDER_UNAUTHORIZED', 'no')],
 ] as const) {
   test(`a pause is seen at once by a source that waits ${waiting}`, async () => {

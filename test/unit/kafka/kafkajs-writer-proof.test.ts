@@ -16,7 +16,7 @@ test('every attempt to open waits for proof from after the last failure, and no 
   const opening = writer.open(async () => {}, signal);
   await clock.advance(5_000);
   await opening;
-  await assert.rejects(writer.commit([record('rows', 'a')]));
+  await assert.rejects(writer.commit({ records: [record('rows', 'a')] }));
   await writer.open(async () => {}, signal);
   await clock.advance(60_000);
   await writer.open(async () => {}, signal);
@@ -37,7 +37,7 @@ test('a transaction begins, and is committed, only with proof no older than a he
   await opening;
   steps.length = 0;
   await clock.advance(5_000);
-  const committing = writer.commit([record('rows', 'a')]);
+  const committing = writer.commit({ records: [record('rows', 'a')] });
   await settle();
   assert.deepEqual(steps, []);
   await prove(1);
@@ -64,10 +64,13 @@ for (const [when, answers, sent] of [
     const { writer, steps } = writerOver([], { confirmed });
     await writer.open(async () => {}, signal);
     steps.length = 0;
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'TRANSACTION_FAILED', cause: lost });
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), {
+      code: 'TRANSACTION_FAILED',
+      cause: lost,
+    });
     await settle();
     assert.deepEqual(steps, [...sent, '1 disconnect']);
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'WRITER_CLOSED' });
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_CLOSED' });
   });
 }
 
@@ -78,7 +81,7 @@ test('a transaction that waits for proof in vain is given up at its time-out', a
   const { writer, clock, steps } = writerOver([], { confirmed });
   await writer.open(async () => {}, signal);
   isOurs = false;
-  const committing = assert.rejects(writer.commit([record('rows', 'a')]), { code: 'TRANSACTION_FAILED' });
+  const committing = assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
   await clock.advance(DEFAULT_TUNING.transactionTimeoutMs);
   await committing;
   assert.deepEqual(steps.slice(3), []);
@@ -94,14 +97,14 @@ test('a commit that waits for proof does not hold up the end of its owner; one t
   const slow = Promise.withResolvers<void>();
   const { writer, clock, steps } = writerOver([{ send: () => slow.promise }], { confirmed });
   await writer.open(async () => {}, owner.signal);
-  const finished = writer.commit([record('rows', 'a')]);
+  const finished = writer.commit({ records: [record('rows', 'a')] });
   await settle();
   owner.abort(new Error('the owner ends'));
   slow.resolve();
   await finished;
   assert.equal(steps.at(-1), '1 commit');
   await clock.advance(5_000);
-  await assert.rejects(writer.commit([record('rows', 'b')]), /the owner ends/);
+  await assert.rejects(writer.commit({ records: [record('rows', 'b')] }), /the owner ends/);
   assert.ok(!steps.includes('1 send rows b'));
 });
 
@@ -109,7 +112,10 @@ test('three fencings in five minutes stop the source once; an operator may start
   const { writer, clock } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }));
   for (let times = 0; times < 3; times++) {
     await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'WRITER_FENCED', action: 'reopenWriter' });
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), {
+      code: 'WRITER_FENCED',
+      action: 'reopenWriter',
+    });
     await clock.advance(60_000);
   }
   const refused = writer.open(async () => {}, signal);
@@ -123,7 +129,7 @@ test('fencings that an operator has left word of beside the position do not coun
   const { writer } = writerOver(scripts, { excused: () => excused });
   const fenced = async () => {
     await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'WRITER_FENCED' });
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_FENCED' });
   };
   await fenced();
   excused = 1;
@@ -146,7 +152,7 @@ test('a fencing counts only when there is proof afterwards that the id is still 
   const { writer } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }), { confirmed });
   for (let times = 0; times < 3; times++) {
     await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'WRITER_FENCED' });
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_FENCED' });
   }
   isOurs = false;
   const opening = writer.open(async () => {}, gone.signal);
@@ -165,7 +171,7 @@ test('fencings that are far apart, or of transactions older than their time-out,
   const { writer, clock } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }));
   for (let times = 0; times < 4; times++) {
     await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'WRITER_FENCED' });
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_FENCED' });
     await clock.advance(150_000);
   }
   const slow = Promise.withResolvers<void>();
@@ -173,7 +179,7 @@ test('fencings that are far apart, or of transactions older than their time-out,
     tuning: { ...DEFAULT_TUNING, transactionTimeoutMs: 0 },
   });
   await timedOut.writer.open(async () => {}, signal);
-  const committing = timedOut.writer.commit([record('rows', 'a')]);
+  const committing = timedOut.writer.commit({ records: [record('rows', 'a')] });
   slow.reject(Object.assign(new Error('old epoch'), { code: 47 }));
   await assert.rejects(committing, { code: 'TRANSACTION_FAILED' });
 });

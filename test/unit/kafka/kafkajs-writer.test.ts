@@ -27,17 +27,14 @@ test('opening fences with a new producer and only then reads the position', asyn
   });
 });
 
-test('a commit sends to all partitions at once, the one named last at the end, and commits once', async () => {
+test('a commit sends to all partitions at once, the source offset at the end, and commits once', async () => {
   const { writer, steps } = writerOver([]);
   await writer.open(async () => {}, signal);
   steps.length = 0;
-  await writer.commit([
-    record('offsets', 'early', 3),
-    record('rows', 'a', 0),
-    record('rows', 'b', 1),
-    record('rows', 'c', 0),
-    record('offsets', 'late', 3),
-  ]);
+  await writer.commit({
+    records: [record('offsets', 'early', 3), record('rows', 'a', 0), record('rows', 'b', 1), record('rows', 'c', 0)],
+    sourceOffset: record('offsets', 'late', 3),
+  });
   assert.deepEqual(steps, ['1 transaction', '1 send rows a,c | rows b | offsets early,late', '1 commit']);
 });
 
@@ -48,11 +45,11 @@ for (const [what, script] of [
   test(`after a failure of ${what} the producer is never used again, not even to abort`, async () => {
     const { writer, steps } = writerOver([script]);
     await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'TRANSACTION_FAILED' });
-    await assert.rejects(writer.commit([record('rows', 'a')]), { code: 'WRITER_CLOSED' });
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_CLOSED' });
     const failedAt = steps.length;
     await writer.open(async () => {}, signal);
-    await writer.commit([record('rows', 'a')]);
+    await writer.commit({ records: [record('rows', 'a')] });
     assert.deepEqual(
       steps.slice(failedAt).filter((step) => step.startsWith('1')),
       [],
@@ -65,7 +62,7 @@ for (const [what, script] of [
 test('a failed send is followed by no further send and by no commit', async () => {
   const { writer, steps } = writerOver([{ send: (call) => (call === 2 ? fail('no')() : Promise.resolve()) }]);
   await writer.open(async () => {}, signal);
-  await assert.rejects(writer.commit(['a', 'b', 'c'].map((value) => large(value))));
+  await assert.rejects(writer.commit({ records: ['a', 'b', 'c'].map((value) => large(value)) }));
   await settle();
   assert.deepEqual(steps.slice(4), ['1 send rows a', '1 send rows b', '1 disconnect']);
 });
@@ -74,7 +71,7 @@ test('a request without an answer ends the commit at once, and a late answer doe
   const late = Promise.withResolvers<void>();
   const { writer, steps, timeOutRequests } = writerOver([{ send: () => late.promise }]);
   await writer.open(async () => {}, signal);
-  const committing = writer.commit([large('a'), large('b')]);
+  const committing = writer.commit({ records: [large('a'), large('b')] });
   await settle();
   timeOutRequests();
   await assert.rejects(committing, /no answer within 10000 ms/);
@@ -87,7 +84,7 @@ test('a commit that hangs is given up at the transaction time-out, and its late 
   const late = Promise.withResolvers<void>();
   const { writer, clock, steps } = writerOver([{ send: () => late.promise }]);
   await writer.open(async () => {}, signal);
-  const committing = assert.rejects(writer.commit([record('rows', 'a')]), { code: 'TRANSACTION_FAILED' });
+  const committing = assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
   await clock.advance(DEFAULT_TUNING.transactionTimeoutMs);
   await committing;
   late.resolve();
@@ -135,7 +132,7 @@ test('opening during a commit makes that commit fail, and it sends nothing more'
   const late = Promise.withResolvers<void>();
   const { writer, steps } = writerOver([{ send: () => late.promise }]);
   await writer.open(async () => {}, signal);
-  const committing = writer.commit([large('a'), large('b')]);
+  const committing = writer.commit({ records: [large('a'), large('b')] });
   await settle();
   await writer.open(async () => {}, signal);
   late.resolve();
@@ -144,7 +141,7 @@ test('opening during a commit makes that commit fail, and it sends nothing more'
     steps.filter((step) => step.startsWith('1 send') || step === '1 commit'),
     ['1 send rows a'],
   );
-  await writer.commit([record('rows', 'a')]);
+  await writer.commit({ records: [record('rows', 'a')] });
   assert.ok(steps.includes('2 commit'));
 });
 
@@ -155,7 +152,7 @@ test('of two openings at once the first ends as closed and the second has the wr
   const second = writer.open(async () => 'second', signal);
   await assert.rejects(first, { code: 'WRITER_CLOSED' });
   assert.equal(await second, 'second');
-  await writer.commit([record('rows', 'a')]);
+  await writer.commit({ records: [record('rows', 'a')] });
   assert.ok(steps.includes('1 disconnect') && steps.includes('2 commit'));
 });
 
@@ -163,7 +160,7 @@ test('closing lets the commit under way end, then disconnects', async () => {
   const slow = Promise.withResolvers<void>();
   const { writer, steps } = writerOver([{ send: () => slow.promise }]);
   await writer.open(async () => {}, signal);
-  const committing = writer.commit([record('rows', 'a')]);
+  const committing = writer.commit({ records: [record('rows', 'a')] });
   await settle();
   const closing = writer.close();
   slow.resolve();
@@ -184,7 +181,7 @@ test('closing ends an opening under way and disconnects its producer', async () 
 test('the error of a failed transaction says why, and never shows a record', async () => {
   const { writer } = writerOver([{ send: fail('Closed connection') }]);
   await writer.open(async () => {}, signal);
-  await assert.rejects(writer.commit([record('rows', 'secret')]), (error: ConnectorError) => {
+  await assert.rejects(writer.commit({ records: [record('rows', 'secret')] }), (error: ConnectorError) => {
     assert.match(
       error.message,
       /The transaction of id failed .*Closed connection.*Whether it was committed is unknown/,

@@ -46,7 +46,7 @@ for (const [step, visible] of [
   test(`a writer killed at the step "${step}" leaves ${visible.length} records to see after the next opening`, async () => {
     const { broker, dying, heir, signal } = await writerFailingAt(step);
     await dying.open(async () => {}, signal);
-    await assert.rejects(dying.commit([record('a')]), { code: 'TRANSACTION_FAILED' });
+    await assert.rejects(dying.commit({ records: [record('a')] }), { code: 'TRANSACTION_FAILED' });
     const seen = await heir.open(async () => values(broker), signal);
     assert.deepEqual(seen, visible);
     assert.equal(broker.hasOpenTransaction(), false);
@@ -56,10 +56,10 @@ for (const [step, visible] of [
 test('a transaction that was left open hides what others committed behind it', async () => {
   const { broker, dying, signal } = await writerFailingAt('sent');
   await dying.open(async () => {}, signal);
-  await assert.rejects(dying.commit([record('open')]));
+  await assert.rejects(dying.commit({ records: [record('open')] }));
   const other = createMemoryCluster({ broker }).transactionalWriter('other');
   await other.open(async () => {}, signal);
-  await other.commit([record('behind')]);
+  await other.commit({ records: [record('behind')] });
   assert.deepEqual(values(broker), []);
   assert.equal(broker.hasOpenTransaction(), true);
 });

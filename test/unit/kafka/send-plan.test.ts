@@ -13,8 +13,11 @@ const record = (topic: string, partition: number, bytes = 1): OutgoingRecord => 
   headers: {},
 });
 const LIMITS = { maxSendBytes: 1_000, maxSendRecords: 100, maxRoundBytes: 3_000 };
-const shape = (records: OutgoingRecord[], limits: Partial<typeof LIMITS> = {}) =>
-  planRounds(records, { ...LIMITS, ...limits }).map((round) =>
+const shape = (
+  records: OutgoingRecord[],
+  { sourceOffset, ...limits }: Partial<typeof LIMITS> & { readonly sourceOffset?: OutgoingRecord } = {},
+) =>
+  planRounds({ records, sourceOffset }, { ...LIMITS, ...limits }).map((round) =>
     round.map((send) => `${send.topic}/${send.partition}:${send.records.length}`),
   );
 
@@ -22,10 +25,9 @@ test('without records there is nothing to send', () => {
   assert.deepEqual(shape([]), []);
 });
 
-test('one round has one send for each partition, the partition named last at its end with all its records', () => {
-  assert.deepEqual(shape([record('o', 1), record('a', 0), record('b', 0), record('a', 0), record('o', 1)]), [
-    ['a/0:2', 'b/0:1', 'o/1:2'],
-  ]);
+test('one round has one send for each partition, the source offset at its end with all records of its partition', () => {
+  const records = [record('o', 1), record('a', 0), record('b', 0), record('a', 0)];
+  assert.deepEqual(shape(records, { sourceOffset: record('o', 1) }), [['a/0:2', 'b/0:1', 'o/1:2']]);
 });
 
 test('a partition is cut into sends by bytes and by number, one in each round', () => {
@@ -33,9 +35,9 @@ test('a partition is cut into sends by bytes and by number, one in each round', 
   assert.deepEqual(shape(Array(5).fill(record('a', 0)), { maxSendRecords: 2 }), [['a/0:2'], ['a/0:2'], ['a/0:1']]);
 });
 
-test('the partition named last is sent in the last round, with what is left of the others', () => {
-  const records = [...Array(3).fill(record('a', 0, 400)), record('b', 0), record('o', 1)];
-  assert.deepEqual(shape(records), [
+test('the source offset is sent in the last round, with what is left of the others', () => {
+  const records = [...Array(3).fill(record('a', 0, 400)), record('b', 0)];
+  assert.deepEqual(shape(records, { sourceOffset: record('o', 1) }), [
     ['a/0:2', 'b/0:1'],
     ['a/0:1', 'o/1:1'],
   ]);
@@ -48,7 +50,8 @@ test('a round is cut by bytes', () => {
 
 test('a record larger than a send, or than a round, goes alone', () => {
   assert.deepEqual(shape([record('a', 0), record('a', 0, 5_000), record('a', 0)]), [['a/0:1'], ['a/0:1'], ['a/0:1']]);
-  assert.deepEqual(shape([record('b', 0), record('a', 0, 5_000), record('o', 0)]), [['b/0:1'], ['a/0:1'], ['o/0:1']]);
+  const records = [record('b', 0), record('a', 0, 5_000)];
+  assert.deepEqual(shape(records, { sourceOffset: record('o', 0) }), [['b/0:1'], ['a/0:1'], ['o/0:1']]);
 });
 
 test('key, value and headers all count', () => {
@@ -62,7 +65,11 @@ test('every record is sent exactly once, in order within its partition, whatever
   fc.assert(
     fc.property(fc.array(anyRecord, { maxLength: 40 }), (wanted) => {
       const records = wanted.map(({ topic, partition, bytes }) => record(topic, partition, bytes));
-      const rounds = planRounds(records, { maxSendBytes: 1_000, maxSendRecords: 5, maxRoundBytes: 2_000 });
+      const sourceOffset = records.at(-1);
+      const rounds = planRounds(
+        { records: records.slice(0, -1), sourceOffset },
+        { maxSendBytes: 1_000, maxSendRecords: 5, maxRoundBytes: 2_000 },
+      );
       const sends = rounds.flat();
       for (const round of rounds) {
         const partitions = round.map(({ topic, partition }) => `${topic}/${partition}`);
@@ -95,7 +102,7 @@ test('a batch is cut to what its topic takes, where that is less than the plan',
   const row = (topic: string) => ({ topic, partition: 0, key: null, value: Buffer.alloc(100), headers: {} });
   const records = [...Array.from({ length: 6 }, () => row('small')), ...Array.from({ length: 6 }, () => row('wide'))];
   const maxBatchBytes = (topic: string) => ({ small: 400, wide: 4_000 })[topic];
-  const sends = planRounds(records, { ...LIMITS, maxBatchBytes }).flat();
+  const sends = planRounds({ records }, { ...LIMITS, maxBatchBytes }).flat();
   const sizes = (name: string) => sends.filter(({ topic }) => topic === name).map((send) => send.records.length);
   assert.deepEqual([sizes('small'), sizes('wide')], [[2, 2, 2], [6]]);
 });

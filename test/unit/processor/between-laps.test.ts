@@ -30,7 +30,9 @@ test('what cannot be read counts too when the writer was opened again before the
   // The first one is answered at once; the last one is read, and waits for room.
   const live = others.slice(0, -1).map((id) => [id, `isin-${id}`] as const);
   const values = [[first, ''], ...live, [others.at(-1) ?? '', POISON]] as const;
-  await source.commit(values.map(([id, value]) => keyedRecord(TOPICS.instruments, id, Buffer.from(value), {})));
+  await source.commit({
+    records: values.map(([id, value]) => keyedRecord(TOPICS.instruments, id, Buffer.from(value), {})),
+  });
 
   const lost = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();

@@ -26,7 +26,8 @@ test('instruments whose schema the registry has lost are counted, and priced aga
   for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
   const source = createMemoryCluster({ broker }).transactionalWriter('source');
   await source.open(async () => {}, new AbortController().signal);
-  const write = async (id: string, value: Buffer) => source.commit([keyedRecord(TOPICS.instruments, id, value, {})]);
+  const write = async (id: string, value: Buffer) =>
+    source.commit({ records: [keyedRecord(TOPICS.instruments, id, value, {})] });
   for (const id of IDS) await write(id, await instrument(id));
 
   let hasSchema = true;

@@ -17,12 +17,14 @@ test('what is no instrument is one dead letter, cut and with its hash, and the o
   const source = createMemoryCluster({ broker }).transactionalWriter('source');
   await source.open(async () => {}, new AbortController().signal);
   const huge = Buffer.alloc(LONGEST_BYTES + 1_000, POISON);
-  await source.commit([
-    keyedRecord(TOPICS.instruments, '1', Buffer.from('isin-1'), {}),
-    keyedRecord(TOPICS.instruments, '2', huge, {}),
-    keyedRecord(TOPICS.instruments, 'no id', Buffer.from('isin-3'), {}),
-    keyedRecord(TOPICS.instruments, '4', Buffer.from('isin-4'), {}),
-  ]);
+  await source.commit({
+    records: [
+      keyedRecord(TOPICS.instruments, '1', Buffer.from('isin-1'), {}),
+      keyedRecord(TOPICS.instruments, '2', huge, {}),
+      keyedRecord(TOPICS.instruments, 'no id', Buffer.from('isin-3'), {}),
+      keyedRecord(TOPICS.instruments, '4', Buffer.from('isin-4'), {}),
+    ],
+  });
   const member = memberOf({ broker, clock, prices: ALL_PRICED, random: () => 0.5 });
   t.after(() => member.stop());
   const deadlineMs = performance.now() + PATIENCE_MS;

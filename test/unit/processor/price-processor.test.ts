@@ -68,7 +68,7 @@ for (const seed of [1, 2, 3, 4]) {
         const value = kind < 0.1 ? null : Buffer.from(text);
         return keyedRecord(TOPICS.instruments, id, value, {});
       });
-      await source.commit(records);
+      await source.commit({ records });
       await settle(Math.floor(next() * 60));
       const chance = next();
       if (chance < 0.15) {

@@ -72,7 +72,7 @@ async function begin(t: TestContext) {
       );
   const last = (id: string) => shown(id).at(-1);
   const write = (id: string, value: string | null) =>
-    source.commit([keyedRecord(TOPICS.instruments, id, value === null ? null : Buffer.from(value), {})]);
+    source.commit({ records: [keyedRecord(TOPICS.instruments, id, value === null ? null : Buffer.from(value), {})] });
   return { answers, provider, start, shown, last, write, broker };
 }
 

@@ -38,7 +38,7 @@ async function pricedBroker(instruments = 30) {
   const source = createMemoryCluster({ broker }).transactionalWriter('source');
   await source.open(async () => {}, new AbortController().signal);
   const ids = Array.from({ length: instruments }, (_, id) => String(id));
-  await source.commit(ids.map((id) => keyedRecord(TOPICS.instruments, id, Buffer.from(`isin-${id}`), {})));
+  await source.commit({ records: ids.map((id) => keyedRecord(TOPICS.instruments, id, Buffer.from(`isin-${id}`), {})) });
   const start = ({
     reader,
     hold,

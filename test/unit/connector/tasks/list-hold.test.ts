@@ -10,7 +10,6 @@ import { createInstrumentsTask } from '../../../../src/connector/tasks/instrumen
 import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
-import { offsetRecord } from '../../../../src/kafka/offset-store.ts';
 import { skippingClock } from '../../../support/manual-clock.ts';
 import { operator } from '../../../support/operator.ts';
 import { recordedEvents } from '../../../support/recorded-events.ts';
@@ -67,7 +66,6 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
     },
     walkRequests: { newest: () => ({ request: null, superseded: new AbortController().signal }) },
     census: async () => new Census(),
-    offsetRecord: (offset) => offsetRecord({ topic: 'offsets', key: 'a', offset }),
     notificationEncoder: async () => ({ encode: () => Buffer.alloc(0) }),
     deleteOnEventTypes: [],
     deadRows: new KnownDeadRows(),

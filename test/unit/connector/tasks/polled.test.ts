@@ -12,7 +12,6 @@ import { createInstrumentsTask } from '../../../../src/connector/tasks/instrumen
 import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
 import type { DecodedRow } from '../../../../src/decoding/page-decoder.ts';
-import { offsetRecord } from '../../../../src/kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
 import { skippingClock } from '../../../support/manual-clock.ts';
 import { recordedEvents } from '../../../support/recorded-events.ts';
@@ -24,16 +23,14 @@ const RETENTION_SECONDS = 7 * 86_400;
 const { signal } = new AbortController();
 const topic = (name: string) => ({ name, partitions: 6 });
 const list = <Row>(rows: readonly Row[]) => ({ rows, envelope: new Map(), bytes: 0, duplicateKeys: 0 });
-const record = (key: string) => (offset: Parameters<typeof offsetRecord>[0]['offset']) =>
-  offsetRecord({ topic: 'offsets', key, offset });
 
 /** Polls until the task waits, committing everything; gives what it committed. */
 async function pollUntilWaiting(task: SourceTask): Promise<readonly OutgoingRecord[]> {
   const written: OutgoingRecord[] = [];
   for (let polls = 0; polls < 20; polls++) {
-    const { records, waitMs, committed } = await task.poll(signal);
+    const { records, offset, waitMs, committed } = await task.poll(signal);
     written.push(...records);
-    if (records.length > 0) committed(0);
+    if (offset !== null) committed(0);
     if (waitMs > 0) return written;
   }
   assert.fail('the task never waits');
@@ -64,7 +61,6 @@ test('a source that follows a stream tells its place at the start, and each poll
       endpoint: '/v1/instruments/events',
       notifications: topic('notifications'),
       encodeNotification: () => assert.fail('there is nothing to notify'),
-      offsetRecord: record('a'),
       events,
       clock,
       random: () => 0,
@@ -135,7 +131,6 @@ function quietInstruments(
     },
     walkRequests: { newest: () => ({ request: null, superseded: signal }) },
     census: async () => census,
-    offsetRecord: record('b'),
     notificationEncoder: async () => ({ encode: () => Buffer.alloc(0) }),
     deleteOnEventTypes: ['delisting'],
     deadRows: new KnownDeadRows(),
