@@ -21,10 +21,21 @@ const lock = JSON.parse(text('package-lock.json')) as {
   readonly packages: Readonly<Record<string, { readonly resolved?: string; readonly integrity?: string }>>;
 };
 
+const TOP_LEVEL = [
+  ...['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'package-lock.json', 'tsconfig.json'],
+  ...['Dockerfile', 'docker-compose.yml', 'config', 'schemas', 'src', 'test'],
+];
+
 /** The scripts that start a program. */
 const STARTED = Object.keys(scripts).filter((name) =>
-  /\bnode (?!bin\/require-node|_modules)/.test(scripts[name] ?? ''),
+  /\bnode (?!src\/bin\/require-node|_modules)/.test(scripts[name] ?? ''),
 );
+
+test('the top level holds these files and folders only', () => {
+  const listed = spawnSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).stdout.trim().split('\n');
+  const names = new Set(listed.map((file) => file.split('/')[0] ?? '').filter((name) => !name.startsWith('.')));
+  assert.deepEqual([...names].sort(), [...TOP_LEVEL].sort());
+});
 
 test('every dependency is pinned exactly, and Node for Linux at one 24.x, optional', () => {
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
@@ -71,7 +82,7 @@ for (const [version, isEnough] of [
   ['100.1.0', true],
 ] as const) {
   test(`Node.js ${version} is ${isEnough ? 'enough' : 'refused with a message'}`, () => {
-    const { status, stderr } = runAs(version, ['bin/require-node.js']);
+    const { status, stderr } = runAs(version, ['src/bin/require-node.js']);
     assert.equal(status, isEnough ? 0 : 1);
     if (isEnough) assert.equal(stderr, '');
     else
@@ -80,7 +91,7 @@ for (const [version, isEnough] of [
 }
 
 test('the command says on an old Node.js what it needs, in one sentence', () => {
-  assert.equal(described.bin.spconnect, 'bin/spconnect.js');
+  assert.equal(described.bin.spconnect, 'src/bin/spconnect.js');
   const { status, stdout, stderr } = runAs('20.20.2', [described.bin.spconnect, '--version']);
   assert.deepEqual([status, stdout, stderr.trimEnd().split('\n').length], [1, '', 1]);
   assert.match(stderr, /^Node\.js 22\.22 or later is needed/);

@@ -4,8 +4,8 @@ const OLDEST = [22, 22];
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-  console.error(
-    `Node.js ${OLDEST.join('.')} or later is needed, and ${process.execPath} is ${process.version}. Put a newer one on the path.`,
+  process.stderr.write(
+    `Node.js ${OLDEST.join('.')} or later is needed, and ${process.execPath} is ${process.version}. Put a newer one on the path.\n`,
   );
   process.exit(1);
 }

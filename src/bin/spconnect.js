@@ -2,4 +2,4 @@
 import './require-node.js';
 
 // Loaded only now: an old Node.js cannot read TypeScript.
-await import('../src/main.ts');
+await import('../main.ts');
