@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MemoryBroker } from '../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../src/kafka/memory-cluster.ts';
 import type { LedgerFilter } from '../../src/simulator/ledger.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { readCommitted } from '../support/kafka-real.ts';
+import { MemoryBroker } from '../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../support/memory-kafka/memory-cluster.ts';
 import { createMemoryRegistry, startOverridden } from '../support/overridden-connector.ts';
 import { createSharedTime } from '../support/shared-time.ts';
 import { filtered, PARTITIONS } from '../support/universe-on-topics.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { MemoryBroker } from '../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../src/kafka/memory-cluster.ts';
 import type { SimulatorOptions } from '../../src/simulator/options.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { MemoryBroker } from './memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from './memory-kafka/memory-cluster.ts';
 import { createMemoryRegistry, startOverridden } from './overridden-connector.ts';
 import { createSharedTime, type SharedTime } from './shared-time.ts';
 import { universeViolations } from './universe-log.ts';

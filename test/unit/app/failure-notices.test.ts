@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFailureNotices } from '../../../src/app/failure-notices.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { createMemoryRegistry } from '../../support/overridden-connector.ts';
 import { notificationsOn } from '../../support/universe-on-topics.ts';
 

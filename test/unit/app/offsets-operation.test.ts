@@ -6,12 +6,12 @@ import { requestState, requestWalk } from '../../../src/app/state-operation.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { decodeState } from '../../../src/connector/source-state.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { offsetKey, offsetPartition, offsetRecord } from '../../../src/kafka/offset-store.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import type { WriterOptions } from '../../../src/kafka/transactional-writer.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 
 const TEXT = `
 prefix: p

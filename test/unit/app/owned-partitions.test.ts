@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type OwnedPartition, runOwnedPartitions } from '../../../src/app/owned-partitions.ts';
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryGroupReader } from '../../../src/kafka/memory-group-reader.ts';
 import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
 import { OFFSETS_PARTITIONS } from '../../../src/kafka/topic-plan.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryGroupReader } from '../../support/memory-kafka/memory-group-reader.ts';
 import { recordedEvents } from '../../support/recorded-events.ts';
 
 const OFFSETS = 'p.offsets';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestRestart, requestState, requestWalk, type StatesPlace } from '../../../src/app/state-operation.ts';
 import { decodeState } from '../../../src/connector/source-state.ts';
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 
 function place() {
   const broker = new MemoryBroker(() => 0);

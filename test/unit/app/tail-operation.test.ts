@@ -4,13 +4,13 @@ import { setImmediate } from 'node:timers/promises';
 import type { Installation } from '../../../src/app/installation.ts';
 import { tailTopic } from '../../../src/app/tail-operation.ts';
 import { loadSettings } from '../../../src/config/load.ts';
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { partitionFor } from '../../../src/kafka/partitioner.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import type { TopicSpecification } from '../../../src/kafka/topic.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { settingsText } from '../config/settings-text.ts';
 
 const topics = topicPlan({ prefix: 'p', names: {}, partitions: 6, replicationFactor: 1 });

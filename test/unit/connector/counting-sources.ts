@@ -1,11 +1,11 @@
 import { runOffsetPartition, type Source } from '../../../src/connector/offset-partition.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster, type MemoryStep } from '../../../src/kafka/memory-cluster.ts';
 import { offsetKey, readOffsets } from '../../../src/kafka/offset-store.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster, type MemoryStep } from '../../support/memory-kafka/memory-cluster.ts';
 import { operator } from '../../support/operator.ts';
 import { recordedEvents } from '../../support/recorded-events.ts';
 

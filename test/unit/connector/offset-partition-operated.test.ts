@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Source } from '../../../src/connector/offset-partition.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { offsetKey, offsetRecord } from '../../../src/kafka/offset-store.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { operator } from '../../support/operator.ts';
 import { broker, counted, countingSource, OFFSETS, run, written } from './counting-sources.ts';
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Source } from '../../../src/connector/offset-partition.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { offsetKey } from '../../../src/kafka/offset-store.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
 import { type Clock, systemClock } from '../../../src/support/clock.ts';
 import { eventually } from '../../support/eventually.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { ANSWERS, broker, counted, countingSource, OFFSETS, run, written } from './counting-sources.ts';
 
 test('two sources on one partition take turns on one writer, and each is written once and in order', async () => {

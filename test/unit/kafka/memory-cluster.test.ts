@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster, type MemoryStep } from '../../../src/kafka/memory-cluster.ts';
 import { testKafkaContract } from '../../support/kafka-contract.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster, type MemoryStep } from '../../support/memory-kafka/memory-cluster.ts';
 
 testKafkaContract('memory', async () => {
   const broker = new MemoryBroker(() => 1);

@@ -1,6 +1,6 @@
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { testGroupContract } from '../../support/kafka-contract-group.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 
 testGroupContract('memory', async () => {
   const broker = new MemoryBroker(() => 1);

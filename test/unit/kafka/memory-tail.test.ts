@@ -1,6 +1,6 @@
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { testLogTailContract } from '../../support/kafka-contract-tail.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 
 testLogTailContract('memory', async () => {
   const broker = new MemoryBroker(() => 1);

@@ -1,14 +1,14 @@
 import type { IsinReader } from '../../../src/avro/isin-reader.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { LogReader } from '../../../src/kafka/log-reader.ts';
-import type { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster, type MemoryClusterOptions } from '../../../src/kafka/memory-cluster.ts';
 import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
 import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
 import { PartitionTask } from '../../../src/processor/partition-task.ts';
 import { runPriceProcessor } from '../../../src/processor/price-processor.ts';
 import type { Clock } from '../../../src/support/clock.ts';
+import type { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster, type MemoryClusterOptions } from '../../support/memory-kafka/memory-cluster.ts';
 import { answersOf, type PriceInput, type PriceLog, priceViolations } from '../../support/price-log.ts';
 import { recordedEvents } from '../../support/recorded-events.ts';
 

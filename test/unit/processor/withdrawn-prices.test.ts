@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
 import type { BulkPrices, PriceAnswer } from '../../../src/processor/bulk-prices.ts';
 import { eventually } from '../../support/eventually.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { memberOf, POISON, priceLogOf, TOPICS } from './memory-prices.ts';
 
 const PATIENCE_MS = 300_000;

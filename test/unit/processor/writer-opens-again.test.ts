@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { LogReader } from '../../../src/kafka/log-reader.ts';
-import { MemoryBroker } from '../../../src/kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../../src/kafka/memory-cluster.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
 import type { Freshness } from '../../../src/observability/processor-events.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import type { RecordedEvent } from '../../support/recorded-events.ts';
 import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
 

@@ -1,8 +1,8 @@
-import type { TopicPartition } from './group-reader.ts';
+import type { TopicPartition } from '../../../src/kafka/group-reader.ts';
+import type { CommittedRecord, OutgoingRecord } from '../../../src/kafka/record.ts';
+import type { TopicSpecification } from '../../../src/kafka/topic.ts';
+import type { ConsumerOffset } from '../../../src/kafka/transactional-writer.ts';
 import { MemoryGroups } from './memory-groups.ts';
-import type { CommittedRecord, OutgoingRecord } from './record.ts';
-import type { TopicSpecification } from './topic.ts';
-import type { ConsumerOffset } from './transactional-writer.ts';
 
 type TransactionState = 'open' | 'committed' | 'aborted';
 

@@ -1,14 +1,14 @@
-import { ConnectorError } from '../errors.ts';
-import { untilAborted } from '../support/until-aborted.ts';
-import type { KafkaCluster } from './cluster.ts';
+import { ConnectorError } from '../../../src/errors.ts';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import { OpenWriters } from '../../../src/kafka/open-writers.ts';
+import { planRounds } from '../../../src/kafka/send-plan.ts';
+import { compareTopic } from '../../../src/kafka/topic-comparison.ts';
+import type { TransactionalWriter, WriterOptions, WriterTransaction } from '../../../src/kafka/transactional-writer.ts';
+import { DEFAULT_TUNING } from '../../../src/kafka/tuning.ts';
+import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { type MemoryBroker, MemoryFenced } from './memory-broker.ts';
 import { createMemoryGroupReader } from './memory-group-reader.ts';
 import { createMemoryTail } from './memory-tail.ts';
-import { OpenWriters } from './open-writers.ts';
-import { planRounds } from './send-plan.ts';
-import { compareTopic } from './topic-comparison.ts';
-import type { TransactionalWriter, WriterOptions, WriterTransaction } from './transactional-writer.ts';
-import { DEFAULT_TUNING } from './tuning.ts';
 
 /**
  * The steps of a writer at which a test can make it fail, by throwing from `onStep`. What was done before the step stays

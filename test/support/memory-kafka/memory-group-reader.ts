@@ -1,6 +1,6 @@
-import { untilAborted } from '../support/until-aborted.ts';
-import type { GroupReader, ReadBatch, TopicPartition } from './group-reader.ts';
-import { HeldPartitions } from './held-partitions.ts';
+import type { GroupReader, ReadBatch, TopicPartition } from '../../../src/kafka/group-reader.ts';
+import { HeldPartitions } from '../../../src/kafka/held-partitions.ts';
+import { untilAborted } from '../../../src/support/until-aborted.ts';
 import type { MemoryBroker } from './memory-broker.ts';
 import type { GroupMembership } from './memory-groups.ts';
 

@@ -1,6 +1,6 @@
-import { untilAborted } from '../support/until-aborted.ts';
-import { FreshRecords } from './fresh-records.ts';
-import type { LogTail } from './log-tail.ts';
+import { FreshRecords } from '../../../src/kafka/fresh-records.ts';
+import type { LogTail } from '../../../src/kafka/log-tail.ts';
+import { untilAborted } from '../../../src/support/until-aborted.ts';
 import type { MemoryBroker } from './memory-broker.ts';
 
 /** Follows topics of a broker in memory. Partitions that do not exist yet are waited for. */
