@@ -1,7 +1,7 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import { ConnectorError } from '../errors.ts';
-import { chunksOf } from './body-chunks.ts';
+import { type BodyChunks, chunksOf } from './body-chunks.ts';
 import { quotedText } from './quoted-text.ts';
 
 const CHUNK_BYTES = 65_536;
@@ -20,7 +20,7 @@ export const ACCEPTED_ENCODINGS = [...DECODERS.keys()].join(', ');
 
 /** The body of an answer: decoded, counted, and never longer than its cap. Whoever has the stream destroys it. */
 export interface AnswerBody {
-  readonly chunks: AsyncIterable<Uint8Array>;
+  readonly chunks: BodyChunks;
   /** Decoded bytes so far. */
   bytes(): number;
   /** Why the body broke, also when whoever read it kept that to themselves. */
@@ -45,7 +45,8 @@ export function openAnswerBody(options: {
 }): AnswerBody {
   const { maxBodyBytes, from, capSetting, signal } = options;
   const decoded = decode(options.stream, options.encoding, from);
-  const read = chunksOf(decoded);
+  // What a decoder gives out lies beside what it still writes.
+  const read = chunksOf(decoded, decoded === options.stream);
   let bytes = 0;
   let failure: ConnectorError | undefined;
   let restMayBeLeft = true;

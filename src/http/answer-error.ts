@@ -1,5 +1,6 @@
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { AnswerBody } from './answer-body.ts';
+import { collectBytes } from './body-chunks.ts';
 import { type HeaderFields, headerField, retryAfterMs, serverDate } from './header-fields.ts';
 import { quotedText } from './quoted-text.ts';
 
@@ -76,9 +77,7 @@ function codeOf(cause: unknown): string {
 
 /** The problem (RFC 9457) that an error's body holds. Throws for bodies that are no JSON, or too long. */
 export async function readProblem(body: AnswerBody, secrets: readonly string[]): Promise<ProblemText> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body.chunks) chunks.push(chunk);
-  const problem: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  const problem: unknown = JSON.parse((await collectBytes(body.chunks)).toString('utf8'));
   if (typeof problem !== 'object' || problem === null) return NO_PROBLEM;
   const { title, detail, errors } = problem as { title?: unknown; detail?: unknown; errors?: unknown };
   const validation = validationErrors(errors).map((text) => quotedText(text, LONGEST_QUOTE, secrets));

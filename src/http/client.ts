@@ -5,6 +5,7 @@ import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
 import { parseAddress, requestTarget } from './address.ts';
 import type { Authorization, Credentials } from './authorization.ts';
+import type { BodyChunks } from './body-chunks.ts';
 import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import { observedExchange } from './observed-exchange.ts';
@@ -29,7 +30,7 @@ export interface HttpAnswer {
    * cannot be decompressed, PROVIDER_TIMEOUT at the deadline, and the caller's reason when the caller aborts. A body
    * whose end only the closing (or the reset) of the connection marks may be cut unnoticed: the JSON decoder sees that.
    */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: BodyChunks;
   /** Decoded bytes so far. */
   bytes(): number;
 }

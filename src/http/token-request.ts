@@ -5,6 +5,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 import { openAnswerBody } from './answer-body.ts';
 import { unansweredText } from './answer-error.ts';
 import type { AuthorizationOptions } from './authorization.ts';
+import { collectBytes } from './body-chunks.ts';
 import type { OAuth2Settings } from './client-credentials.ts';
 import { openDeadline } from './deadline.ts';
 import { openDispatcher } from './dispatcher.ts';
@@ -161,9 +162,7 @@ export function createTokenRequest(
         capSetting: 'nothing',
         signal,
       });
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of body.chunks) chunks.push(chunk);
-      const answer: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+      const answer: unknown = JSON.parse((await collectBytes(body.chunks)).toString('utf8'));
       if (typeof answer === 'object' && answer !== null) return answer as Record<string, unknown>;
     } catch (error) {
       if (signal.aborted) throw signal.reason;

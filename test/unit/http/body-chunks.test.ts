@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { chunksOf } from '../../../src/http/body-chunks.ts';
+import { chunksOf, collectBytes } from '../../../src/http/body-chunks.ts';
 
 const bytes = (...values: number[]) => Buffer.from(values);
 
@@ -60,4 +60,42 @@ test('an error, and an end before the end, come after the chunks before them', a
     await assert.rejects(waiting, /cut|Premature close/);
     await assert.rejects(chunks.next(), /cut|Premature close/);
   }
+});
+
+test('the memory of a chunk is given back when the next one is asked for', async () => {
+  const owned = () => Buffer.allocUnsafeSlow(65_536);
+  const [first, shared, last] = [owned(), owned(), owned()];
+  // Two chunks of one read of the socket, and one that lies in Node's pool.
+  const sent = [first, shared.subarray(0, 1_000), shared.subarray(1_000), bytes(1, 2, 3), last];
+  const chunks = chunksOf(Readable.from(sent), true);
+  const isGone = (chunk: Buffer) => chunk.buffer.byteLength === 0;
+  const gone: boolean[][] = [];
+  while (!(await chunks.next()).done) gone.push([first, shared, last].map(isGone));
+  assert.deepEqual(gone, [
+    [false, false, false],
+    [true, false, false],
+    [true, false, false],
+    [true, true, false],
+    [true, true, false],
+  ]);
+  assert.ok(isGone(last), 'the last one at the end');
+  assert.deepEqual(sent[3], bytes(1, 2, 3));
+});
+
+test('chunks that others may still use are not given back', async () => {
+  const sent = [Buffer.alloc(65_536, 1), Buffer.alloc(65_536, 2)];
+  const chunks = chunksOf(Readable.from(sent));
+  while (!(await chunks.next()).done);
+  assert.deepEqual(
+    sent.map(({ length }) => length),
+    [65_536, 65_536],
+  );
+});
+
+test('what is collected outlives its chunks', async () => {
+  const sent = [1, 2, 3].map((value) => Buffer.alloc(65_536, value));
+  const whole = Buffer.concat(sent);
+  const chunks = chunksOf(Readable.from(sent), true);
+  assert.deepEqual(await collectBytes({ [Symbol.asyncIterator]: () => chunks }), whole);
+  assert.ok(sent.every(({ length }) => length === 0));
 });

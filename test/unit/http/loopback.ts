@@ -108,7 +108,7 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
 /** Reads an answer's body to its end. */
 export async function text(answer: HttpAnswer): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of answer.body) chunks.push(chunk);
+  for await (const chunk of answer.body) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString('utf8');
 }
 
