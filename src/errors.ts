@@ -134,6 +134,10 @@ export const ERROR_CODES = {
     action: 'stopSource',
     remedy: 'Mend what the message names (topic, rights, max.message.bytes), then start the source again.',
   },
+  WRITER_REFUSED: {
+    action: 'stopSource',
+    remedy: 'Give the account the right that the message names, or mend the setting; then start the source again.',
+  },
   TRANSACTION_FAILED: {
     action: 'reopenWriter',
     remedy: 'None: the writer opens again and re-reads the committed position.',

@@ -1,3 +1,4 @@
+import { ConnectorError } from '../errors.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { SourceTarget } from './source-target.ts';
@@ -55,7 +56,10 @@ export class HeldBackSources<Source> {
     return hold !== undefined && hold.chance === this.#options.target(source).chance;
   }
 
-  /** Resolves when the source is not held back any more; rejects with the signal's reason. */
+  /**
+   * Resolves when the source is not held back any more; rejects with the signal's reason, or with what the trial says
+   * that no repetition mends.
+   */
   async untilFree(source: Source, signal: AbortSignal): Promise<void> {
     const { clock, prove, target } = this.#options;
     while (this.isHeld(source)) {
@@ -71,8 +75,12 @@ export class HeldBackSources<Source> {
       try {
         await prove?.(source, within);
         if (held !== undefined) held.hold = undefined;
-      } catch {
+      } catch (error) {
         signal.throwIfAborted();
+        if (!changed.aborted && error instanceof ConnectorError && error.action === 'stopSource') {
+          this.#held.delete(source);
+          throw error;
+        }
         // A trial can take as long as a writer may take to open; an operator does not wait for that, and it tells nothing.
         if (!changed.aborted) this.failed(source, { isCertain: true });
       }

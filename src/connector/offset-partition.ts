@@ -16,6 +16,8 @@ const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
 /** Whoever has fenced us is let finish, as an operator's command that changes an offset; each time in a row for longer. */
 const FENCED_WAIT_MS = 1_000;
 const MOST_FENCED_WAITS = 10;
+/** What stops a source and is an end of the writer too. */
+const ENDS_WRITER: ReadonlySet<string> = new Set(['TOPIC_REFUSED', 'WRITER_REFUSED']);
 /** How long the neighbours of a source that shall run again may take to end their turns. */
 const TURN_PATIENCE_MS = 10_000;
 
@@ -74,6 +76,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
     for (let failures = 1; options.waitsForOperator || !standings.allFailed(); failures++) {
       await standings.untilAnyIsDue(signal);
       running = sources.filter(standings.isDue);
+      if (running.length === 0) continue;
       try {
         const startedMs = clock.monotonicMs();
         const offsets = await writer.open(options.readOffsets, signal);
@@ -150,7 +153,7 @@ async function runLap(options: Lap): Promise<void> {
       if (error instanceof ConnectorError && error.action === 'stopSource') standings.failed(source, error);
       else if (error !== leave.reason) throw error;
       // The writer did not survive it either.
-      if (error instanceof ConnectorError && error.code === 'TOPIC_REFUSED') lap.abort();
+      if (error instanceof ConnectorError && ENDS_WRITER.has(error.code)) lap.abort();
     } finally {
       leave.end();
     }

@@ -1,4 +1,6 @@
+import { ConnectorError } from '../errors.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
+import { Pulse } from '../support/pulse.ts';
 import type { HeldBackSources } from './held-back-sources.ts';
 import { type SourceTarget, type SourceTargets, untilTarget } from './source-target.ts';
 
@@ -14,6 +16,7 @@ export interface SourceStandings<Source extends Named> {
   isDue(source: Source): boolean;
   /** Resolves once this source shall run; rejects with the signal's reason. */
   untilDue(source: Source, signal: AbortSignal): Promise<void>;
+  /** Resolves once any source shall run, or has failed before it could. */
   untilAnyIsDue(signal: AbortSignal): Promise<void>;
   /** For a source that begins to run now: a signal to end by, when it is stopped or asked to start anew. */
   leaving(source: Source, within: AbortSignal): Leaving;
@@ -39,6 +42,12 @@ export function createSourceStandings<Source extends Named>(options: {
   const { sources, targets, held, events } = options;
   const failedIn = new Map<Source, number>();
   const stopped = new Set<Source>();
+  const hasFailed = new Pulse();
+  const failed = (source: Source, error: unknown) => {
+    failedIn.set(source, targets.of(source.name).chance);
+    events.sourceFailed({ source: source.name, err: error });
+    hasFailed.beat();
+  };
   const dueBy = (source: Source) => (target: SourceTarget) =>
     target.state !== 'stopped' && failedIn.get(source) !== target.chance;
   const isDue = (source: Source) => dueBy(source)(targets.of(source.name)) && !held.isHeld(source);
@@ -52,7 +61,10 @@ export function createSourceStandings<Source extends Named>(options: {
         },
         signal,
       );
-      await held.untilFree(source, signal);
+      await held.untilFree(source, signal).catch((error: unknown) => {
+        if (!(error instanceof ConnectorError) || error.action !== 'stopSource') throw error;
+        failed(source, error);
+      });
     } while (!isDue(source));
   };
   const tellOnceStopped = (source: Source, isStopped: boolean) => {
@@ -66,7 +78,8 @@ export function createSourceStandings<Source extends Named>(options: {
     async untilAnyIsDue(signal) {
       const over = new AbortController();
       const within = AbortSignal.any([signal, over.signal]);
-      await Promise.race(sources.map((source) => untilDue(source, within))).finally(() => over.abort());
+      const anyDue = sources.map((source) => untilDue(source, within));
+      await Promise.race([...anyDue, hasFailed.next(within)]).finally(() => over.abort());
     },
     leaving(source, within) {
       const { generation } = targets.of(source.name);
@@ -83,10 +96,7 @@ export function createSourceStandings<Source extends Named>(options: {
       );
       return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
     },
-    failed(source, error) {
-      failedIn.set(source, targets.of(source.name).chance);
-      events.sourceFailed({ source: source.name, err: error });
-    },
+    failed,
     allFailed: () => sources.every((source) => failedIn.get(source) === targets.of(source.name).chance),
   };
 }

@@ -58,6 +58,12 @@ export function isUnanswered(error: unknown): boolean {
   return causes(error).some(({ name }) => /^KafkaJS(Connection|RequestTimeout|ConnectionClosed)/.test(name));
 }
 
+/** The broker's name for what went wrong, where it has said anything. */
+export function typeOf(error: unknown): string | undefined {
+  const named = causes(error).find((cause) => 'type' in cause && typeof cause.type === 'string');
+  return named && 'type' in named ? String(named.type) : undefined;
+}
+
 /** The broker's name for what went wrong, or the message of the innermost cause; for texts and logs. */
 export function kafkaReason(error: unknown): string {
   const chain = causes(error);

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { systemClock } from '../support/clock.ts';
+import { ERRORS_OF, namingTopics, type Protocol } from './kafkajs/named-topics.ts';
 import { type CreateRequest, framedInPlace } from './kafkajs/request-frame.ts';
 import { type SendingParts, sendOnce } from './kafkajs/send-messages.ts';
 
 /*
- * kafkajs 2.2.4 is the last release of an unmaintained client, and six of its functions lose data, repeat it, burn the
+ * kafkajs 2.2.4 is the last release of an unmaintained client, and some of its functions lose data, repeat it, burn the
  * processor or give up where nothing is wrong. They are replaced before kafkajs is used. Each replacement was written against one exact
  * source text; when that text differs, nobody knows what the replacement does, so loading refuses instead of guessing.
  */
@@ -84,8 +85,22 @@ export const PATCHED_FUNCTIONS = {
     module: 'src/protocol/request.js',
     sourceSha256: '989e20fd47854b087d0a699b8312176511e37cc8440b7146b34fa3d494d5a9b4',
   },
+  parseMetadata: {
+    module: 'src/protocol/requests/metadata/v0/response.js',
+    sourceSha256: 'd30641109479478c76d49af2160f44f0e01fde6f8b3fddf0af301ae1df0103e3',
+  },
+  parseAddPartitionsToTxn: {
+    module: 'src/protocol/requests/addPartitionsToTxn/v0/response.js',
+    sourceSha256: 'd697bcb5b5964edc4811547b089abc1a0fdb2554721ab0e27147a74df041c439',
+  },
+  parseTxnOffsetCommit: {
+    module: 'src/protocol/requests/txnOffsetCommit/v0/response.js',
+    sourceSha256: 'd4149159b54f158bcf25bd8ed492e50060a82a4c87a0b11925faea80fc92911c',
+  },
 } as const;
 
+const ADD_PARTITIONS_TO_TXN = 'src/protocol/requests/addPartitionsToTxn/index.js';
+const TXN_OFFSET_COMMIT = 'src/protocol/requests/txnOffsetCommit/index.js';
 const PRODUCE_RESPONSE = 'src/protocol/requests/produce/v7/response.js';
 const PROTOCOL_ERRORS = 'src/protocol/error.js';
 const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
@@ -155,10 +170,11 @@ export function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
 /*
  * Patch E: `sendMessages` tries again by broker and can double a record; it also takes ten times the CPU that it needs.
  * The replacement sends once, and its requests are framed in place (patch F); see kafkajs/send-messages.ts.
+ * Patch G: a refusal names its topics; see kafkajs/named-topics.ts.
  */
 
 /**
- * kafkajs with its six patches. A kafkajs that somebody loaded before is left to them and loaded anew, because its
+ * kafkajs with its patches. A kafkajs that somebody loaded before is left to them and loaded anew, because its
  * modules already hold the unpatched functions.
  *
  * @throws Error when a function to be patched is not the one that its patch was written for.
@@ -190,8 +206,18 @@ export function loadKafkajs(): Kafkajs {
     verifySource('createRequest', request);
     const { decode: decodeResponse }: ProduceResponse = require(join(root, PRODUCE_RESPONSE));
     const { createErrorFromCode: errorFromCode }: ProtocolErrors = require(join(root, PROTOCOL_ERRORS));
+    const parses = ['parseMetadata', 'parseAddPartitionsToTxn', 'parseTxnOffsetCommit'] as const;
+    for (const name of parses) verifySource(name, require(join(root, PATCHED_FUNCTIONS[name].module)).parse);
     queue.prototype.scheduleCheckPendingRequests = scheduleOnlyWhenPending(schedule);
-    metadata.protocol = allWithoutErrors(metadata.protocol);
+    const all: Protocol = allWithoutErrors(metadata.protocol);
+    Object.assign(metadata, { protocol: namingTopics(all, { errorsOf: ERRORS_OF.metadata, errorFromCode }) });
+    for (const [path, errorsOf] of [
+      [ADD_PARTITIONS_TO_TXN, ERRORS_OF.addPartitionsToTxn],
+      [TXN_OFFSET_COMMIT, ERRORS_OF.txnOffsetCommit],
+    ] as const) {
+      const requests: { protocol: Protocol } = require(join(root, path));
+      requests.protocol = namingTopics(requests.protocol, { errorsOf, errorFromCode });
+    }
     replaceExports(require, paths.decoder, markBatchEnd(decode));
     replaceExports(require, paths.filter, withoutAborted);
     replaceExports(require, paths.send, sendOnce({ clock: systemClock, decodeResponse, errorFromCode }));

@@ -15,6 +15,7 @@ import { giveUpSettling, type TopicFacts, topicRefused } from './topic-refusal.t
 import type { TransactionalWriter, WriterOptions, WriterTransaction } from './transactional-writer.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
+import { writerRefused } from './writer-refusal.ts';
 
 export interface KafkajsWriterOptions extends WriterOptions {
   readonly kafka: Kafka;
@@ -95,6 +96,8 @@ export class KafkajsWriter implements TransactionalWriter {
         stopped.throwIfAborted();
         this.#failedAtMs = clock.monotonicMs();
         if (cause instanceof ConnectorError && cause.action !== 'retry') throw cause;
+        const refused = writerRefused(cause, this.#options);
+        if (refused !== undefined) throw refused;
         if (cause instanceof SettlingFailed) await giveUpSettling(cause, this.#options);
         stopped.throwIfAborted();
         const waitMs = backOffMs(failures, tuning.openBackOff, random);
@@ -127,7 +130,8 @@ export class KafkajsWriter implements TransactionalWriter {
       if (this.#live === producer) this.#leaveBehind(producer, work);
       if (this.#commitUnderWay === work) this.#commitUnderWay = undefined;
       const topics = [...new Set([...records, ...(sourceOffset ? [sourceOffset] : [])].map(({ topic }) => topic))];
-      throw (await topicRefused(cause, topics, facts)) ?? this.#failed(this.#failedAtMs - beganAtMs, cause);
+      const refused = writerRefused(cause, this.#options) ?? (await topicRefused(cause, topics, facts));
+      throw refused ?? this.#failed(this.#failedAtMs - beganAtMs, cause);
     } finally {
       if (this.#commitUnderWay === work) this.#commitUnderWay = undefined;
     }

@@ -30,8 +30,7 @@ export async function topicRefused(
 ): Promise<ConnectorError | undefined> {
   const refusal = refusalOf(cause);
   if (refusal === undefined) return undefined;
-  const named = topicOf(cause);
-  let concerned = named === undefined ? topics : [named];
+  let concerned = topicsOf(cause) ?? topics;
   try {
     if (refusal === 'missing') concerned = await facts.missing(topics);
     if (refusal === 'tooLarge' && (await facts.takeLessThanKnown(concerned))) return undefined;
@@ -73,10 +72,11 @@ interface Opening {
   readonly facts: TopicFacts;
 }
 
-/** The topic that an error names, or one of its causes. */
-function topicOf(error: unknown): string | undefined {
+/** The topics that an error names, or one of its causes. */
+function topicsOf(error: unknown): readonly string[] | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('topic' in cause && typeof cause.topic === 'string') return cause.topic;
+    if ('topics' in cause && Array.isArray(cause.topics)) return cause.topics;
+    if ('topic' in cause && typeof cause.topic === 'string') return [cause.topic];
   }
   return undefined;
 }

@@ -16,7 +16,7 @@ export interface TransactionalWriter {
    * proof (`WriterOptions.confirmed`).
    *
    * @throws ConnectorError KAFKA_UNREACHABLE when the deadline has passed, WRITER_IDS_SHARED when the id was taken from us
-   *   three times in five minutes, TOPIC_REFUSED when it may not write where it settles, WRITER_CLOSED when it is closed or opened again meanwhile, or the signal's reason.
+   *   three times in five minutes, TOPIC_REFUSED when it may not write where it settles, WRITER_REFUSED when it may not write at all, WRITER_CLOSED when it is closed or opened again meanwhile, or the signal's reason.
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
   /**
@@ -28,7 +28,7 @@ export interface TransactionalWriter {
    * @throws ConnectorError TRANSACTION_FAILED or WRITER_FENCED: whether it was committed is unknown, the writer is dead,
    *   and only `open` tells which.
    * @throws ConnectorError TOPIC_REFUSED when Kafka refuses the records for a reason that no repetition mends; its field
-   *   `topics` names where. Nothing was committed, and the writer is dead.
+   *   `topics` names where. WRITER_REFUSED when it refuses the writer's ids. Nothing was committed, and the writer is dead.
    */
   commit(transaction: WriterTransaction): Promise<void>;
   /** Lets a commit under way end, then disconnects. Safe to call more than once. */

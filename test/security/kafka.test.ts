@@ -3,30 +3,21 @@ import { rename, writeFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { createKafkaCluster } from '../../src/app/kafka-client.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { loadKafkajs } from '../../src/kafka/kafkajs-patches.ts';
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { eventually } from '../support/eventually.ts';
-import { namesOnOnePartition } from '../support/neighbours.ts';
+import { allow } from '../support/kafka-rights.ts';
 import { createMemoryRegistry } from '../support/overridden-connector.ts';
-import { readmeAcls } from '../support/readme-acls.ts';
 import { startConnector } from '../support/running-connector.ts';
 import { setScramPassword } from '../support/scram-password.ts';
-import { PASSWORD, type SecuredKafka, securedKafkaOrSkip, USER } from '../support/secured-kafka.ts';
+import { PASSWORD, securedKafkaOrSkip, USER } from '../support/secured-kafka.ts';
 import { uniquePrefix } from '../support/stack.ts';
+import { checkRights, type SecuredScene } from './kafka-rights.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const REGISTRY_NOT_USED = 'http://127.0.0.1:1';
-/** A filter that every rule passes, by Kafka's numbers for "any". */
-const ANY = { resourceType: 1, resourcePatternType: 1, operation: 1, permissionType: 1 };
-
-interface Scene {
-  readonly kafka: SecuredKafka;
-  readonly simulator: Simulator;
-}
-
 /** One broker for all, as its start takes longest. */
-async function sceneOrSkip(t: TestContext): Promise<Scene | undefined> {
+async function sceneOrSkip(t: TestContext): Promise<SecuredScene | undefined> {
   const kafka = await securedKafkaOrSkip(t);
   if (!kafka) return undefined;
   const simulator = await createSimulator({ instruments: 20, port: 0 });
@@ -36,7 +27,7 @@ async function sceneOrSkip(t: TestContext): Promise<Scene | undefined> {
 
 function connectorAt(
   t: TestContext,
-  { simulator }: Scene,
+  { simulator }: SecuredScene,
   broker: string,
   kafka: string,
   prefix = uniquePrefix('tls'),
@@ -46,43 +37,8 @@ function connectorAt(
   return startConnector(t, { stack, simulator, prefix, kafka, overrides });
 }
 
-/** Resolves when the broker goes by the rules: it answers before it knows of them itself. */
-async function allow(kafka: SecuredKafka, principal: string, prefix: string): Promise<void> {
-  const { Kafka, logLevel } = loadKafkajs();
-  const admin = new Kafka({ brokers: [kafka.open], logLevel: logLevel.NOTHING }).admin();
-  const acl = readmeAcls(principal, prefix);
-  await admin.connect();
-  try {
-    await admin.createAcls({ acl });
-    const known = async () => {
-      const { resources } = await admin.describeAcls({ ...ANY, principal });
-      return resources.filter(({ resourceName }) => resourceName.startsWith(prefix)).flatMap(({ acls }) => acls).length;
-    };
-    await eventually('the broker knows the rules', known, (count) => count === acl.length);
-  } finally {
-    await admin.disconnect();
-  }
-}
-
-/** Takes the right to write to a topic, which is felt with the next request. */
-async function deny(kafka: SecuredKafka, principal: string, topic: string): Promise<void> {
-  const { Kafka, logLevel, ...types } = loadKafkajs();
-  const admin = new Kafka({ brokers: [kafka.open], logLevel: logLevel.NOTHING }).admin();
-  const rule = {
-    resourceType: types.AclResourceTypes.TOPIC,
-    resourceName: topic,
-    resourcePatternType: types.ResourcePatternTypes.LITERAL,
-    principal,
-    host: '*',
-    operation: types.AclOperationTypes.WRITE,
-    permissionType: types.AclPermissionTypes.DENY,
-  };
-  await admin.connect();
-  await admin.createAcls({ acl: [rule] }).finally(() => admin.disconnect());
-}
-
 /** A start that is tried again and again, and told why; a slow broker may first be told as one that does not answer. */
-async function refused(t: TestContext, at: Scene, broker: string, kafka: string, why: RegExp): Promise<void> {
+async function refused(t: TestContext, at: SecuredScene, broker: string, kafka: string, why: RegExp): Promise<void> {
   const connector = await connectorAt(t, at, broker, kafka);
   const failures = () =>
     connector.seen.flatMap(({ name, fields }) =>
@@ -154,41 +110,7 @@ test('Kafka with TLS and logins', { timeout: 600_000 }, async (t) => {
     },
   );
 
-  await t.test('a right that is taken away on one topic stops its source alone, and says which right', async (t) => {
-    const { kafka, simulator } = at;
-    const prefix = uniquePrefix('tls');
-    const principal = `User:${USER}`;
-    await allow(kafka, principal, prefix);
-    const [kept = '', barred = ''] = namesOnOnePartition(2);
-    const source = [kept, barred].map((name) => {
-      return { name, type: 'events', topics: `{ instrument-events: ${name} }`, pollInterval: '100ms' } as const;
-    });
-    const login = `, sasl: { mechanism: scram-sha-512, username: ${USER}, password: ${PASSWORD} }`;
-    const stack = { brokers: [kafka.at.CLEAR], registryUrl: REGISTRY_NOT_USED };
-    const overrides = { registry: createMemoryRegistry() };
-    const connector = await startConnector(t, { stack, simulator, prefix, kafka: login, source, overrides });
-    const seen = (name: string) => connector.seen.filter((event) => event.name === name).map(({ fields }) => fields);
-    const committed = (name: string) => seen('eventsCommitted').filter((fields) => fields.source === name).length;
-    const goesOn = async (name: string) => {
-      const before = committed(name);
-      const more = () => {
-        simulator.change(1);
-        return committed(name);
-      };
-      await eventually(`${name} goes on`, more, (count) => count > before);
-    };
-    await goesOn(barred);
-    await deny(kafka, principal, `${prefix}.${barred}`);
-    const failed = () => {
-      simulator.change(1);
-      return seen('sourceFailed');
-    };
-    const [failure] = await eventually('it has failed', failed, ({ length }) => length > 0);
-    assert.deepEqual([failure.source, failure.err.code], [barred, 'TOPIC_REFUSED']);
-    assert.match(failure.err.message, /TOPIC_AUTHORIZATION_FAILED.*Give the connector its rights on the topic/);
-    await goesOn(kept);
-    assert.equal(seen('sourceFailed').length, 1);
-  });
+  await t.test('what one account may not do stops what needs it, and nothing else', (t) => checkRights(t, at));
 
   await t.test('a password of Kafka that is rotated in its file is used for the next connections', async (t) => {
     const { kafka } = at;

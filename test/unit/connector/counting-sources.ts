@@ -1,4 +1,8 @@
-import { runOffsetPartition, type Source } from '../../../src/connector/offset-partition.ts';
+import {
+  type OffsetPartitionOptions,
+  runOffsetPartition,
+  type Source,
+} from '../../../src/connector/offset-partition.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { offsetKey, readOffsets } from '../../../src/kafka/offset-store.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
@@ -56,6 +60,7 @@ export function run(
   asking: ReturnType<typeof operator> | null = null,
   wrap: (writer: TransactionalWriter, running: () => readonly Source[]) => TransactionalWriter = (writer) => writer,
   clock: Clock = skippingClock(),
+  more: Partial<OffsetPartitionOptions> = {},
 ) {
   const cluster = createMemoryCluster({ broker: memory, ...(onStep && { onStep }) });
   const { events, seen } = recordedEvents();
@@ -74,6 +79,7 @@ export function run(
     random: () => 0.5,
     events,
     signal: stop.signal,
+    ...more,
   });
   return { ended, seen, stop };
 }

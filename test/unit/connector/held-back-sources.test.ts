@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HeldBackSources } from '../../../src/connector/held-back-sources.ts';
+import { ConnectorError } from '../../../src/errors.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { operator } from '../../support/operator.ts';
 import { SteppedClock } from '../kafka/stepped-clock.ts';
@@ -66,6 +67,16 @@ test('a source that is held back takes part again only when its topics take reco
   assert.deepEqual([trials, isFree()], [1, false], 'a trial that failed counts as a failure');
   await clock.advance(1);
   assert.deepEqual([trials, isFree()], [2, true]);
+});
+
+test('a trial that says what no repetition mends ends the wait with it', async () => {
+  const refused = new ConnectorError('TOPIC_REFUSED', 'no rights');
+  const { clock, held } = holding(() => Promise.reject(refused));
+  held.failed('a', { isCertain: true });
+  const freed = assert.rejects(held.untilFree('a', signal), refused);
+  await clock.advance(1_000);
+  await freed;
+  assert.equal(held.isHeld('a'), false);
 });
 
 test('an operator who lets it start again frees it at once', async () => {

@@ -6,6 +6,7 @@ import { offsetKey } from '../../../src/kafka/offset-store.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
 import { type Clock, systemClock } from '../../../src/support/clock.ts';
 import { eventually } from '../../support/eventually.ts';
+import { skippingClock } from '../../support/manual-clock.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { ANSWERS, broker, counted, countingSource, OFFSETS, run, written } from './counting-sources.ts';
 
@@ -160,6 +161,32 @@ test('a writer that cannot be opened for the topics of one source is opened for 
   assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[], counted]);
   const codes = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err.code]] : []));
   assert.deepEqual(codes[0], ['a', 'TOPIC_REFUSED']);
+});
+
+test('a source that is held back fails with what its trial says, and all that are left end the partition', async () => {
+  const memory = broker();
+  const isDown = new ConnectorError('KAFKA_UNREACHABLE', 'no leader', { fields: { topics: ['topic of a'] } });
+  const refused = new ConnectorError('WRITER_REFUSED', 'no right on the transactional id of the trial');
+  const { ended, seen } = run(
+    memory,
+    [countingSource('a'), countingSource('b')],
+    undefined,
+    null,
+    (writer, running) => ({
+      ...writer,
+      async open(read, signal) {
+        if (running().some(({ name }) => name === 'a')) throw isDown;
+        return writer.open(read, signal);
+      },
+    }),
+    skippingClock(),
+    { prove: () => Promise.reject(refused) },
+  );
+  assert.deepEqual(await ended, ['a', 'b']);
+  assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[], counted]);
+  const codes = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err.code]] : []));
+  assert.deepEqual(new Map(codes as [string, string][]).get('a'), 'WRITER_REFUSED');
+  assert.equal(codes.length, 2);
 });
 
 /** Time passes fifty times as fast: a wait of a second takes 20 ms. */

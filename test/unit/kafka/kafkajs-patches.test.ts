@@ -22,6 +22,9 @@ const original = {
   metadataProtocol: inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol,
   createSendMessages: inKafkajs(PATCHED_FUNCTIONS.createSendMessages.module),
   createRequest: inKafkajs(PATCHED_FUNCTIONS.createRequest.module),
+  parseMetadata: inKafkajs(PATCHED_FUNCTIONS.parseMetadata.module).parse,
+  parseAddPartitionsToTxn: inKafkajs(PATCHED_FUNCTIONS.parseAddPartitionsToTxn.module).parse,
+  parseTxnOffsetCommit: inKafkajs(PATCHED_FUNCTIONS.parseTxnOffsetCommit.module).parse,
 };
 const loadedBefore = require('kafkajs');
 
@@ -32,6 +35,9 @@ for (const name of [
   'metadataProtocol',
   'createSendMessages',
   'createRequest',
+  'parseMetadata',
+  'parseAddPartitionsToTxn',
+  'parseTxnOffsetCommit',
 ] as const) {
   test(`the installed kafkajs has the ${name} that its patch was written for`, () => {
     verifySource(name, original[name]);
@@ -46,7 +52,7 @@ test('a function with another source is refused, naming it and what to do', () =
   );
 });
 
-test('a kafkajs that was loaded before is loaded anew with all six patches, and only once', () => {
+test('a kafkajs that was loaded before is loaded anew with all patches, and only once', () => {
   const kafkajs = loadKafkajs();
   assert.notEqual(kafkajs, loadedBefore);
   assert.equal(loadKafkajs(), kafkajs);
@@ -83,6 +89,42 @@ test('of all topics none is an error, whatever became of a leader; of those that
     await assert.rejects(metadata({ topics: ['a'] }).response.parse(data), { type: 'LEADER_NOT_AVAILABLE' });
   }
 });
+
+const [REFUSED, NOT_ATTEMPTED] = [29, 55];
+
+for (const [name, response] of [
+  [
+    'addPartitionsToTxn',
+    (codes: Record<string, number>) => ({
+      errors: Object.entries(codes).map(([topic, errorCode]) => ({ topic, partitionErrors: [{ errorCode }] })),
+    }),
+  ],
+  [
+    'txnOffsetCommit',
+    (codes: Record<string, number>) => ({
+      topics: Object.entries(codes).map(([topic, errorCode]) => ({ topic, partitions: [{ errorCode }] })),
+    }),
+  ],
+  [
+    'metadata',
+    (codes: Record<string, number>) => ({
+      topicMetadata: Object.entries(codes).map(([topic, topicErrorCode]) => ({ topic, topicErrorCode })),
+    }),
+  ],
+] as const) {
+  test(`a refusal in a response to ${name} names the topics that were refused, and the reason`, async () => {
+    loadKafkajs();
+    const { versions, protocol } = inKafkajs(`src/protocol/requests/${name}/index.js`);
+    const asked = { topics: ['a'] };
+    for (const version of versions) {
+      const { parse } = protocol({ version })(asked).response;
+      await assert.rejects(parse(response({ a: NOT_ATTEMPTED, b: REFUSED, c: NOT_ATTEMPTED, d: REFUSED })), {
+        type: 'TOPIC_AUTHORIZATION_FAILED',
+        topics: ['b', 'd'],
+      });
+    }
+  });
+}
 
 async function decodeBatch(offsetDeltas: readonly number[], lastOffsetDelta: number, compression = 0) {
   loadKafkajs();

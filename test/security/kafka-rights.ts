@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { offsetKey, offsetPartition } from '../../src/kafka/offset-store.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { eventually } from '../support/eventually.ts';
+import { allow, DENIED, deny } from '../support/kafka-rights.ts';
+import { namesOnOnePartition } from '../support/neighbours.ts';
+import { createMemoryRegistry } from '../support/overridden-connector.ts';
+import { startConnector } from '../support/running-connector.ts';
+import { PASSWORD, type SecuredKafka, USER } from '../support/secured-kafka.ts';
+import { uniquePrefix } from '../support/stack.ts';
+
+const PRINCIPAL = `User:${USER}`;
+
+export interface SecuredScene {
+  readonly kafka: SecuredKafka;
+  readonly simulator: Simulator;
+}
+
+/** What a right that is missing stops, on a broker that goes by rules. */
+export async function checkRights(t: TestContext, { kafka, simulator }: SecuredScene): Promise<void> {
+  const start = async (t: TestContext, prefix: string, names: readonly string[]) => {
+    const source = names.map((name) => {
+      return { name, type: 'events', topics: `{ instrument-events: ${name} }`, pollInterval: '100ms' } as const;
+    });
+    const login = `, sasl: { mechanism: scram-sha-512, username: ${USER}, password: ${PASSWORD} }`;
+    const stack = { brokers: [kafka.at.CLEAR], registryUrl: 'http://127.0.0.1:1' };
+    const overrides = { registry: createMemoryRegistry() };
+    const connector = await startConnector(t, { stack, simulator, prefix, kafka: login, source, overrides });
+    const seen = (name: string) => connector.seen.filter((event) => event.name === name).map(({ fields }) => fields);
+    const committed = (name: string) => seen('eventsCommitted').filter((fields) => fields.source === name).length;
+    const whileThingsHappen = <Seen>(look: () => Seen) => {
+      simulator.change(1);
+      return look();
+    };
+    return {
+      seen,
+      async goesOn(name: string) {
+        const before = committed(name);
+        const more = () => whileThingsHappen(() => committed(name));
+        await eventually(`${name} goes on`, more, (count) => count > before);
+      },
+      async failures(count: number) {
+        const failed = () => whileThingsHappen(() => seen('sourceFailed'));
+        return eventually('it has failed', failed, ({ length }) => length >= count);
+      },
+    };
+  };
+
+  await t.test('a right that is taken away on one topic stops its source alone, and says which right', async (t) => {
+    const prefix = uniquePrefix('tls');
+    await allow(kafka, PRINCIPAL, prefix);
+    const [kept = '', barred = ''] = namesOnOnePartition(2);
+    const { seen, goesOn, failures } = await start(t, prefix, [kept, barred]);
+    await goesOn(barred);
+    await deny(kafka, PRINCIPAL, `${prefix}.${barred}`, DENIED.writeTo);
+    const [failure] = await failures(1);
+    assert.deepEqual([failure.source, failure.err.code], [barred, 'TOPIC_REFUSED']);
+    assert.match(failure.err.message, /TOPIC_AUTHORIZATION_FAILED.*Give the connector its rights on the topic/);
+    // Of all that the transaction wrote to, the one that was refused.
+    assert.deepEqual(failure.err.fields.topics, [`${prefix}.${barred}`]);
+    await goesOn(kept);
+    assert.equal(seen('sourceFailed').length, 1);
+  });
+
+  await t.test('a transactional id that is refused stops its sources once, and the text has the rule', async (t) => {
+    const prefix = uniquePrefix('tls');
+    await allow(kafka, PRINCIPAL, prefix);
+    const [barred = ''] = namesOnOnePartition(1);
+    const partition = offsetPartition(offsetKey(barred, 'events'));
+    const id = `${prefix}-sources-${partition}`;
+    const kept = 'elsewhere';
+    assert.notEqual(offsetPartition(offsetKey(kept, 'events')), partition);
+    await deny(kafka, PRINCIPAL, id, DENIED.writeAs);
+    const { seen, goesOn, failures } = await start(t, prefix, [kept, barred]);
+    const [failure] = await failures(1);
+    assert.deepEqual([failure.source, failure.err.code], [barred, 'WRITER_REFUSED']);
+    assert.match(failure.err.message, /TRANSACTIONAL_ID_AUTHORIZATION_FAILED/);
+    assert.ok(failure.err.message.includes(`--operation Write --transactional-id ${id}`), failure.err.message);
+    await goesOn(kept);
+    await goesOn(kept);
+    assert.equal(seen('sourceFailed').length, 1);
+  });
+}
