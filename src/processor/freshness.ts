@@ -1,7 +1,7 @@
 import type { Freshness, KindFreshness } from '../observability/processor-events.ts';
 import { AgeCounts } from './age-counts.ts';
 import type { PriceKind } from './bulk-prices.ts';
-import type { Plan } from './core/instrument.ts';
+import type { Plan } from './core/plan.ts';
 import type { PartitionTask } from './partition-task.ts';
 
 /** In intervals: an instrument without a newer price is overdue. */
@@ -30,11 +30,11 @@ export function* freshnessSteps(
   const ofAll = [ofFirst, ...ofOthers];
   let looked = 0;
   for (const core of cores) {
-    for (const { plans, sinceMs } of core.instruments.values()) {
+    for (const row of core.instruments.rows()) {
       looked += 1;
       if (looked % INSTRUMENTS_AT_ONCE === 0) yield;
       // The plans stand in the order of the kinds in the settings.
-      for (const [at, plan] of plans.entries()) ofAll[at]?.add(plan, sinceMs);
+      for (const [at, counts] of ofAll.entries()) counts.add(core.instruments.plan(row, at));
     }
   }
   const summary = ofFirst.summary();
@@ -61,13 +61,12 @@ class KindCounts {
     this.#nowMs = nowMs;
   }
 
-  /** @param sinceMs when the instrument came into the table */
-  add({ pricedAtMs, pulled, problem }: Plan, sinceMs: number): void {
+  add({ isPriced, sinceMs, pulled, problem }: Plan): void {
     // One that was priced since the pass began is new.
-    if (pricedAtMs !== null) this.#ages.add(Math.max(0, this.#nowMs - pricedAtMs));
+    if (isPriced) this.#ages.add(Math.max(0, this.#nowMs - sinceMs));
     if (pulled) this.#pulled += 1;
     if (problem !== null) this.#failing[problem] = (this.#failing[problem] ?? 0) + 1;
-    else if (this.#nowMs - (pricedAtMs ?? sinceMs) > this.#kind.refreshIntervalMs * OVERDUE_INTERVALS) {
+    else if (this.#nowMs - sinceMs > this.#kind.refreshIntervalMs * OVERDUE_INTERVALS) {
       this.#overdue += 1;
     }
   }

@@ -2,6 +2,7 @@ import type { IsinReader } from '../avro/isin-reader.ts';
 import type { TopicPartition } from '../kafka/group-reader.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
+import { InstrumentKeys } from './core/instrument-keys.ts';
 import { readInstrument } from './instrument-news.ts';
 import { UnreadableRecords } from './unreadable-records.ts';
 
@@ -11,7 +12,7 @@ const MAXIMUM_SCHEMAS = 1_000;
 /** What a partition of an instruments topic holds. */
 export interface PartitionTable {
   /** The isin by id of every instrument that is live and has one, by the records below the committed offset. */
-  readonly instruments: ReadonlyMap<string, string>;
+  readonly instruments: InstrumentKeys;
   /** The records from there on, up to `until`. */
   readonly again: readonly CommittedRecord[];
   /** Those below the committed offset. */
@@ -40,7 +41,7 @@ export async function readTable(options: {
 
 /** Ends at the first record whose schema is not loaded: loading takes an answer, and records come without pause. */
 async function tryToRead({ reader, partition, isins, offset, until, signal }: Parameters<typeof readTable>[0]) {
-  const instruments = new Map<string, string>();
+  const instruments = new InstrumentKeys();
   const again: CommittedRecord[] = [];
   const unreadable = new UnreadableRecords();
   if (offset === 0n && until === 0n) return { instruments, again, unreadable };

@@ -40,8 +40,8 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'the answer for an instrument that has left is used',
     file: 'instrument-table.ts',
-    right: 'return this.#instruments.get(instrument.id) === instrument;',
-    wrong: 'const held = this.#instruments.get(instrument.id); return held === undefined || held === instrument;',
+    right: 'return this.#words.get(row, VERSION) === version;',
+    wrong: 'const held = this.#words.get(row, VERSION); return held === 0 || held === version;',
   },
   {
     mistake: 'the offset is committed beyond an unanswered record of a later batch',
@@ -89,7 +89,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'the price of an earlier isin stays where the new one has none',
     file: 'withdrawal.ts',
-    right: "return plan.instrument.isinChanged ? 'isin-changed' : 'no-price';",
+    right: "return isinChanged ? 'isin-changed' : 'no-price';",
     wrong: 'return null;',
   },
   {
@@ -131,7 +131,8 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a priced instrument is never refreshed',
     file: 'kind-lane.ts',
-    right: 'if (mayRefresh) this.schedule(instrument, this.#slots.nextAfterAnswer(instrument.hash, nowMs));',
+    right:
+      'if (mayRefresh) this.schedule(instrument, this.#slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs));',
     wrong: 'if (mayRefresh) this.schedule(instrument, Number.POSITIVE_INFINITY);',
   },
   {
@@ -143,7 +144,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'the instruments of the table are not refreshed after a start',
     file: 'partition-core.ts',
-    right: 'for (const instrument of table.values()) lane.scheduleInSlot(instrument, nowMs);',
+    right: 'for (const row of table.rows()) lane.scheduleInSlot(row, nowMs);',
     wrong: '',
   },
   {
@@ -155,8 +156,8 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'all instruments are due at a start',
     file: 'partition-core.ts',
-    right: 'lane.scheduleInSlot(instrument, nowMs);',
-    wrong: 'lane.schedule(instrument, nowMs);',
+    right: 'lane.scheduleInSlot(row, nowMs);',
+    wrong: 'lane.schedule(table.at(row), nowMs);',
   },
   {
     mistake: 'what is in flight for one kind holds up another',
@@ -186,8 +187,8 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'one that spoilt a call shares the next one again',
     file: 'kind-lane.ts',
-    right: '(plan.suspicion > 0 ? this.#dueAlone : this.#due).put(plan, dueMs);',
-    wrong: 'this.#due.put(plan, dueMs);',
+    right: '(plan.suspicion > 0 ? this.#dueAlone : this.#due).put(plan.row, dueMs);',
+    wrong: 'this.#due.put(plan.row, dueMs);',
   },
   {
     mistake: 'a record of one that spoilt a call shares the next one again',

@@ -64,8 +64,8 @@ export class ProcessorWorld {
   #asked: Asked[] = [];
   /** When what is asked for and not committed was asked for, by kind and id. */
   #inFlight = new Map<string, number>();
-  /** Answers that instruments owe before they share a call again, of the present process. */
-  #suspicion = new Map<Instrument, Map<string, number>>();
+  /** Answers that instruments owe before they share a call again, by their versions, of the present process. */
+  #suspicion = new Map<number, Map<string, number>>();
   #commit: CoreTransaction | null = null;
   readonly #isDailyHeld: boolean;
 
@@ -146,7 +146,7 @@ export class ProcessorWorld {
       if (this.#inFlight.has(key)) this.#violated(`${key} is asked for twice at once`);
       this.#inFlight.set(key, this.#nowMs);
     }
-    const isSuspected = batch.questions.some((one) => (this.#suspicion.get(one)?.get(batch.kind) ?? 0) > 0);
+    const isSuspected = batch.questions.some(({ version }) => (this.#suspicion.get(version)?.get(batch.kind) ?? 0) > 0);
     if (isSuspected && (isins.length > 1 || !batch.isAlone)) this.#violated('one that spoilt a call shares another');
     if (!isSuspected && batch.isAlone) this.#violated('one that spoilt no call is given little patience');
     this.#asked.push({ batch, unanswered: isins.map((_, at) => at) });
@@ -248,14 +248,14 @@ export class ProcessorWorld {
       if (kind === 'overview') this.#shown.priced(instrument.id, instrument.isin);
       if (askedAtMs < (this.#pricedAskMs.get(key) ?? 0)) this.#violated(`an older price of ${key} follows a newer one`);
       this.#pricedAskMs.set(key, askedAtMs);
-      const suspicion = this.#suspicion.get(instrument)?.get(kind) ?? 0;
+      const suspicion = this.#suspicion.get(instrument.version)?.get(kind) ?? 0;
       if (suspicion > 0) this.#suspect(instrument, kind, suspicion - 1);
     }
   }
 
-  #suspect(instrument: Instrument, kind: string, suspicion: number): void {
-    const known = this.#suspicion.get(instrument) ?? new Map<string, number>();
-    this.#suspicion.set(instrument, known.set(kind, suspicion));
+  #suspect({ version }: Instrument, kind: string, suspicion: number): void {
+    const known = this.#suspicion.get(version) ?? new Map<string, number>();
+    this.#suspicion.set(version, known.set(kind, suspicion));
     if (suspicion === SUSPICION) this.counts.spoilt += 1;
   }
 

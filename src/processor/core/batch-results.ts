@@ -55,6 +55,6 @@ function result(
   const problem = problemOf(outcome);
   const isDeadLetter = offsets.length > 0 || !told.has(kind, instrument.id, problem);
   // A series keeps what was; only a snapshot says that it holds now.
-  const withdrawal = kind === 'overview' ? withdrawalOf(planOf(instrument, kind), problem) : null;
+  const withdrawal = kind === 'overview' ? withdrawalOf(instrument, planOf(instrument, kind), problem) : null;
   return { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter, withdrawal };
 }

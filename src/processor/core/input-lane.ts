@@ -48,7 +48,7 @@ export class InputLane {
       asked !== null &&
       (meaning.kind !== 'price' ||
         asked.input.meaning.kind !== 'price' ||
-        asked.input.meaning.instrument !== meaning.instrument);
+        asked.input.meaning.instrument.version !== meaning.instrument.version);
     if (isStale) {
       asked.superseded = true;
       this.#lane.putInFlight(id, null);

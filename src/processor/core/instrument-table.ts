@@ -1,50 +1,105 @@
-import { murmur2 } from '../../kafka/partitioner.ts';
 import type { PriceKind } from '../bulk-prices.ts';
-import { type Instrument, newInstrument } from './instrument.ts';
+import type { Instrument } from './instrument.ts';
+import { InstrumentKeys } from './instrument-keys.ts';
+import { PLAN_FLAG_BITS, Plan, type PlanColumns } from './plan.ts';
+import { WordRows } from './word-rows.ts';
 
-/** The instruments of one partition that have an isin. */
+/** The words of a row; behind them, the one of each kind. */
+const VERSION = 0;
+const FLAGS = 1;
+const WORDS = 2;
+/** Above the flags of all kinds. */
+const ISIN_CHANGED = 1 << 30;
+
+/**
+ * The instruments of one partition that have an isin: 12 bytes each beside their keys, and 4 for each further kind. An
+ * instrument that is taken from here stands for the row as long as the table `holds` it.
+ */
 export class InstrumentTable {
-  readonly #instruments = new Map<string, Instrument>();
-  readonly #kinds: readonly PriceKind[];
+  readonly #keys = new InstrumentKeys();
+  readonly #words: WordRows;
+  readonly #columns: readonly PlanColumns[];
+  #versions = 0;
 
   constructor(kinds: readonly PriceKind[]) {
-    this.#kinds = kinds;
+    const words = new WordRows(WORDS + kinds.length);
+    this.#words = words;
+    this.#columns = kinds.map((kind, at) => ({
+      kind,
+      words,
+      flagsWord: FLAGS,
+      flagsShift: at * PLAN_FLAG_BITS,
+      sinceWord: WORDS + at,
+      troubles: new Map(),
+    }));
   }
 
   get size(): number {
-    return this.#instruments.size;
-  }
-
-  values(): Iterable<Instrument> {
-    return this.#instruments.values();
+    return this.#keys.size;
   }
 
   get(id: string): Instrument | undefined {
-    return this.#instruments.get(id);
+    const row = this.#keys.find(id);
+    return row < 0 ? undefined : this.at(row);
+  }
+
+  at(row: number): Instrument {
+    return this.#instrument(row, this.#keys.idAt(row), this.#keys.isinAt(row));
+  }
+
+  rows(): Iterable<number> {
+    return this.#keys.rows();
+  }
+
+  /** What became of the instrument of a row, for a kind by its number in the settings. */
+  plan(row: number, kind: number): Plan {
+    return new Plan(this.#columns[kind] as PlanColumns, row);
+  }
+
+  hashAt(row: number): number {
+    return this.#keys.hashAt(row);
   }
 
   /** Whether this very instrument is still in the table, with the isin that it had. */
-  holds(instrument: Instrument): boolean {
-    return this.#instruments.get(instrument.id) === instrument;
+  holds({ row, version }: Instrument): boolean {
+    return this.#words.get(row, VERSION) === version;
   }
 
   /** A new instrument, in the place of the one that the id had, if any. */
   put(id: string, isin: string, sinceMs: number): Instrument {
-    const hash = murmur2(Buffer.from(id, 'utf8')) & 0x7fffffff;
-    const isinChanged = this.#instruments.has(id);
-    const instrument = newInstrument({ id, isin, hash, sinceMs, isinChanged, kinds: this.#kinds });
-    this.#instruments.set(id, instrument);
+    const isinChanged = this.#keys.find(id) >= 0;
+    const row = this.#keys.set(id, isin);
+    this.#versions += 1;
+    this.#words.set(row, VERSION, this.#versions);
+    this.#words.set(row, FLAGS, isinChanged ? ISIN_CHANGED : 0);
+    const instrument = this.#instrument(row, id, isin);
+    for (const plan of instrument.plans) plan.reset(sinceMs);
     return instrument;
   }
 
   delete(id: string): void {
-    this.#instruments.delete(id);
+    const row = this.#keys.find(id);
+    if (row < 0) return;
+    for (const plan of this.at(row).plans) plan.reset(0);
+    this.#words.set(row, VERSION, 0);
+    this.#keys.delete(id);
   }
 
-  hashes(): Int32Array {
-    const hashes = new Int32Array(this.#instruments.size);
+  hashes(): Int32Array<ArrayBuffer> {
+    const hashes = new Int32Array(this.size);
     let at = 0;
-    for (const { hash } of this.#instruments.values()) hashes[at++] = hash;
+    for (const row of this.rows()) hashes[at++] = this.hashAt(row);
     return hashes;
+  }
+
+  #instrument(row: number, id: string, isin: string): Instrument {
+    return {
+      id,
+      isin,
+      row,
+      version: this.#words.get(row, VERSION),
+      isinChanged: (this.#words.get(row, FLAGS) & ISIN_CHANGED) !== 0,
+      plans: this.#columns.map((columns) => new Plan(columns, row)),
+    };
   }
 }

@@ -5,8 +5,9 @@ import type { PriceKind } from '../bulk-prices.ts';
 import type { Batch, BatchInput, BatchPart } from './batch.ts';
 import type { CoreSettings, Withdrawal } from './core-messages.ts';
 import { DueQueue } from './due-queue.ts';
-import { type Instrument, type Plan, planOf } from './instrument.ts';
+import { type Instrument, planOf } from './instrument.ts';
 import type { InstrumentTable } from './instrument-table.ts';
+import type { Plan } from './plan.ts';
 import { RefreshSlots } from './refresh-slots.ts';
 
 /** Some are asked for while others are committed, and while one is asked for again and again. */
@@ -42,8 +43,8 @@ export class KindLane {
   readonly #settings: CoreSettings;
   readonly #table: InstrumentTable;
   readonly #slots: RefreshSlots;
-  readonly #due = new DueQueue<Plan>();
-  readonly #dueAlone = new DueQueue<Plan>();
+  readonly #due = new DueQueue();
+  readonly #dueAlone = new DueQueue();
   /** Ids in batches, with the input there that a later record may supersede; null where there is none, or no longer. */
   readonly #inFlight = new Map<string, BatchInput | null>();
   /** Batches of refreshes, with how many of their questions are not committed yet. */
@@ -87,19 +88,19 @@ export class KindLane {
     this.#inFlight.set(id, input);
   }
 
-  /** In the slot of the instrument; after a start, as if it had been asked for in its last one. */
-  scheduleInSlot(instrument: Instrument, nowMs: number): void {
-    this.schedule(instrument, this.#slots.next(instrument.hash, nowMs));
+  /** In the slot of an instrument that shares its calls; after a start, as if it had been asked for in its last one. */
+  scheduleInSlot(row: number, nowMs: number): void {
+    this.#due.put(row, this.#slots.next(this.#table.hashAt(row), nowMs));
   }
 
   schedule(instrument: Instrument, dueMs: number): void {
     const plan = planOf(instrument, this.kind);
-    (plan.suspicion > 0 ? this.#dueAlone : this.#due).put(plan, dueMs);
+    (plan.suspicion > 0 ? this.#dueAlone : this.#due).put(plan.row, dueMs);
   }
 
-  unschedule(instrument: Instrument): void {
-    const plan = planOf(instrument, this.kind);
-    (plan.suspicion > 0 ? this.#dueAlone : this.#due).remove(plan);
+  unschedule({ row }: Instrument): void {
+    this.#dueAlone.remove(row);
+    this.#due.remove(row);
   }
 
   /** The instrument has left the table. */
@@ -117,6 +118,8 @@ export class KindLane {
     const slots = Math.max(1, Math.ceil(size / this.maxItems));
     const hashes = this.#table.hashes();
     if (slots !== this.#slots.count || this.#fullest(hashes) > this.maxItems) this.#slots.divide(hashes, slots);
+    // Given back at once, and not when a collection finds them.
+    hashes.buffer.transfer(0);
   }
 
   nextBatch(nowMs: number): Batch | null {
@@ -125,10 +128,8 @@ export class KindLane {
 
   /** When the next batch may be taken, as far as it is known now. */
   nextMs(): number {
-    const firstMs = (queue: DueQueue<Plan>) =>
-      this.#isFull(queue === this.#dueAlone)
-        ? Number.POSITIVE_INFINITY
-        : (queue.first?.dueMs ?? Number.POSITIVE_INFINITY);
+    const firstMs = (queue: DueQueue) =>
+      this.#isFull(queue === this.#dueAlone) ? Number.POSITIVE_INFINITY : queue.firstMs;
     return Math.min(firstMs(this.#due), firstMs(this.#dueAlone));
   }
 
@@ -165,24 +166,31 @@ export class KindLane {
   /** @returns what is told, where it began to fail or fails with another problem than before. */
   judge(instrument: Instrument, verdict: Verdict, nowMs: number, mayRefresh: boolean): InstrumentFailing[] {
     const plan = planOf(instrument, this.kind);
-    if (verdict.kind === 'failed') return this.#failed(plan, verdict, nowMs, mayRefresh);
-    plan.pricedAtMs = nowMs;
+    if (verdict.kind === 'failed') return this.#failed(instrument, verdict, nowMs, mayRefresh);
+    plan.isPriced = true;
+    plan.sinceMs = nowMs;
     plan.pulled = verdict.isPulled;
     plan.failures = 0;
     plan.problem = null;
     plan.shown = 'own';
     this.#suspect(plan, Math.max(0, plan.suspicion - 1));
-    if (mayRefresh) this.schedule(instrument, this.#slots.nextAfterAnswer(instrument.hash, nowMs));
+    if (mayRefresh) this.schedule(instrument, this.#slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs));
     return [];
   }
 
-  isScheduled(instrument: Instrument): boolean {
-    return planOf(instrument, this.kind).place >= 0;
+  isScheduled({ row }: Instrument): boolean {
+    return this.#due.has(row) || this.#dueAlone.has(row);
   }
 
-  #failed(plan: Plan, verdict: Verdict & { readonly kind: 'failed' }, nowMs: number, mayRefresh: boolean) {
+  #failed(
+    instrument: Instrument,
+    verdict: Verdict & { readonly kind: 'failed' },
+    nowMs: number,
+    mayRefresh: boolean,
+  ): InstrumentFailing[] {
     const { told, maxBackoffMs, random } = this.#settings;
-    const { kind, instrument } = plan;
+    const { kind } = this;
+    const plan = planOf(instrument, kind);
     const { problem, withdrawal, isCulprit } = verdict;
     told.add(kind, instrument.id, problem);
     const isNews = plan.problem !== problem;
@@ -210,22 +218,20 @@ export class KindLane {
   }
 
   /** What is in flight comes again when that is committed, and another instrument of an isin in the next batch. */
-  #take(queue: DueQueue<Plan>, most: number, nowMs: number): Batch | null {
+  #take(queue: DueQueue, most: number, nowMs: number): Batch | null {
     const isAlone = queue === this.#dueAlone;
-    if ((queue.first?.dueMs ?? Number.POSITIVE_INFINITY) > nowMs || this.#isFull(isAlone)) return null;
+    if (queue.firstMs > nowMs || this.#isFull(isAlone)) return null;
     const questions: Instrument[] = [];
     const isins = new Set<string>();
-    const twins: Plan[] = [];
-    for (let plan = queue.first; plan !== undefined && plan.dueMs <= nowMs; plan = queue.first) {
-      if (questions.length >= most || twins.length >= most) break;
-      queue.remove(plan);
-      const { instrument } = plan;
+    const twins: number[] = [];
+    while (queue.firstMs <= nowMs && questions.length < most && twins.length < most) {
+      const instrument = this.#table.at(queue.take());
       if (this.#inFlight.has(instrument.id)) continue;
-      if (isins.has(instrument.isin)) twins.push(plan);
+      if (isins.has(instrument.isin)) twins.push(instrument.row);
       else questions.push(instrument);
       isins.add(instrument.isin);
     }
-    for (const plan of twins) queue.put(plan, nowMs);
+    for (const row of twins) queue.put(row, nowMs);
     if (questions.length === 0) return null;
     const batch: Batch = { kind: this.kind, questions, inputs: [], isAlone };
     for (const { id } of questions) this.#inFlight.set(id, null);

@@ -66,14 +66,14 @@ export class PartitionCore {
     for (const [id, isin] of start.instruments) {
       const earlier = start.before?.get(id);
       const same = earlier?.isin === isin ? earlier : null;
-      const instrument = table.put(id, isin, same?.sinceMs ?? nowMs);
+      const instrument = table.put(id, isin, nowMs);
       // Its record is answered: what the topic shows, if anything, is of this isin.
       for (const plan of instrument.plans) plan.shown = 'own';
       if (same !== null) carryOver(same, instrument);
     }
     for (const lane of this.#lanes) {
       lane.divide(nowMs);
-      for (const instrument of table.values()) lane.scheduleInSlot(instrument, nowMs);
+      for (const row of table.rows()) lane.scheduleInSlot(row, nowMs);
     }
   }
 
@@ -87,7 +87,7 @@ export class PartitionCore {
     return this.#unanswered;
   }
 
-  get instruments(): Pick<InstrumentTable, 'size' | 'values' | 'get'> {
+  get instruments(): Pick<InstrumentTable, 'size' | 'rows' | 'at' | 'get' | 'plan'> {
     return this.#table;
   }
 

@@ -1,6 +1,7 @@
 import type { PriceProblem } from '../../observability/processor-events.ts';
 import type { Withdrawal } from './core-messages.ts';
-import type { Plan } from './instrument.ts';
+import type { Instrument } from './instrument.ts';
+import type { Plan } from './plan.ts';
 
 /** What the provider says once and means: it does not know the product, or has it no longer. */
 const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
@@ -10,12 +11,12 @@ const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
  * another product. A price of this isin goes only when the provider says that there is none, or twice in a row says
  * nothing: any other failure may pass, and until then the price stands with its time.
  */
-export function withdrawalOf(plan: Plan, problem: PriceProblem): Withdrawal | null {
+export function withdrawalOf({ isinChanged }: Instrument, plan: Plan, problem: PriceProblem): Withdrawal | null {
   switch (plan.shown) {
     case 'nothing':
       return null;
     case 'unproven':
-      return plan.instrument.isinChanged ? 'isin-changed' : 'no-price';
+      return isinChanged ? 'isin-changed' : 'no-price';
     case 'own': {
       const isSilent = problem === 'none' && plan.problem === 'none';
       return DEFINITE.includes(problem) || isSilent ? 'no-price' : null;

@@ -66,7 +66,7 @@ test('a new instrument is priced within the linger, whatever the slots', async (
   for (let at = 0; at < 30; at++) {
     driven.read(`9${at}`, `new-${at}`);
     await driven.clock.advance(600);
-    for (const kind of ['overview', 'daily'] as const) assert.notEqual(driven.pricedAtMs(kind, `9${at}`), null);
+    for (const kind of ['overview', 'daily'] as const) assert.ok(driven.isPriced(kind, `9${at}`));
     await driven.clock.advance(2_000);
   }
 });

@@ -32,7 +32,7 @@ export interface Driven {
   ages(kind: PriceKind): number[];
   /** An instrument is new, or has changed. */
   read(id: string, isin: string): void;
-  pricedAtMs(kind: PriceKind, id: string): number | null;
+  isPriced(kind: PriceKind, id: string): boolean;
   stop(): Promise<void>;
 }
 
@@ -126,13 +126,15 @@ export function drivePartitions(options: {
   }
 
   const plans = (kind: PriceKind) =>
-    driven.flatMap(({ core }) => [...core.instruments.values()].map((instrument) => planOf(instrument, kind)));
-  const ageMs = (plan: ReturnType<typeof planOf>) => clock.monotonicMs() - (plan.pricedAtMs ?? plan.instrument.sinceMs);
+    driven.flatMap(({ core: { instruments } }) =>
+      [...instruments.rows()].map((row) => ({ id: instruments.at(row).id, plan: planOf(instruments.at(row), kind) })),
+    );
+  const ageMs = ({ plan }: { readonly plan: ReturnType<typeof planOf> }) => clock.monotonicMs() - plan.sinceMs;
   return {
     clock,
     calls,
     transactions,
-    overdue: (kind) => plans(kind).flatMap((plan) => (ageMs(plan) > OVERDUE_MS ? plan.instrument.id : [])),
+    overdue: (kind) => plans(kind).flatMap((one) => (ageMs(one) > OVERDUE_MS ? one.id : [])),
     ages: (kind) =>
       plans(kind)
         .map(ageMs)
@@ -142,7 +144,7 @@ export function drivePartitions(options: {
       one?.core.read(one.core.position, id, { kind: 'live', isin }, clock.monotonicMs());
       one?.moved.beat();
     },
-    pricedAtMs: (kind, id) => plans(kind).find(({ instrument }) => instrument.id === id)?.pricedAtMs ?? null,
+    isPriced: (kind, wanted) => plans(kind).some(({ id, plan }) => id === wanted && plan.isPriced),
     async stop() {
       stopping.abort(new Error('the test is over'));
       await Promise.allSettled(driven.map(({ ended }) => ended));

@@ -9,15 +9,15 @@ type Tasks = ReturnType<Parameters<typeof createFreshnessView>[0]>;
 /** Tasks with many instruments, of which each pass is counted. */
 function manyInstruments(count: number) {
   const counted = { looks: 0, passes: 0 };
-  const plan = { pricedAtMs: 1_000, pulled: false, problem: null };
-  const values = function* () {
+  const plan = () => ({ isPriced: true, sinceMs: 1_000, pulled: false, problem: null });
+  const rows = function* () {
     counted.passes += 1;
     for (let n = 0; n < count; n++) {
       counted.looks += 1;
-      yield { plans: [plan], sinceMs: 0 };
+      yield n;
     }
   };
-  const core = { instruments: { size: count, values }, unanswered: 0 };
+  const core = { instruments: { size: count, rows, plan }, unanswered: 0 };
   const tasks = [{ core, lag: 0, unreadable: 0 }] as unknown as Tasks;
   return { tasks, counted };
 }
@@ -56,10 +56,10 @@ test('however many ask, a pass is made once a second, and none while nobody asks
 
 test('ages are rounded up, the more the older, and never below the true one', () => {
   const ages = [1, 99, 101, 59_901, 60_001, 3_599_001, 3_600_001];
-  const planOf = (ageMs: number) => ({ pricedAtMs: 10_000_000 - ageMs, pulled: false, problem: null });
   const instruments = {
     size: ages.length,
-    values: () => ages.map((ageMs) => ({ plans: [planOf(ageMs)], sinceMs: 0 })),
+    rows: () => ages.keys(),
+    plan: (row: number) => ({ isPriced: true, sinceMs: 10_000_000 - (ages[row] ?? 0), pulled: false, problem: null }),
   };
   const tasks = [{ core: { instruments, unanswered: 0 }, lag: 0, unreadable: 0 }] as unknown as Tasks;
   const fresh = createFreshnessView(() => tasks, KINDS, { monotonicMs: () => 10_000_000 }).newest();
