@@ -11,7 +11,7 @@ const MARGIN = 0.1;
 // After a failure the token endpoint is left alone for a while, however many callers ask.
 const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
 
-/** OAuth 2.0 client credentials (interface, part 5). */
+/** OAuth 2.0 client credentials (part 5 of src/provider/README.md). */
 export interface OAuth2Settings {
   readonly type: 'oauth2';
   readonly tokenUrl: string;

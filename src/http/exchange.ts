@@ -77,7 +77,7 @@ async function ask(request: Exchange, deadline: AbortSignal): Promise<Dispatcher
     host: new URL(origin).host,
     accept: 'application/json',
     'accept-encoding': ACCEPTED_ENCODINGS,
-    // A cached page or event list would be older than what was committed (design, section 4).
+    // A cached page or event list would be older than what was committed.
     'cache-control': 'no-cache',
     'user-agent': 'structured-products-connect',
     ...(body === null ? {} : { 'content-type': 'application/json' }),

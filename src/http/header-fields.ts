@@ -28,7 +28,7 @@ export function ageSeconds(headers: HeaderFields): number | null {
 
 /**
  * How long the server asks us to wait, in milliseconds, capped at an hour so that a wrong value cannot stop a source.
- * A date is measured by the server's own clock where the answer names it: ours may be wrong by hours (faults, F20).
+ * A date is measured by the server's own clock where the answer names it: ours may be wrong by hours.
  */
 export function retryAfterMs(headers: HeaderFields, wallMs: number): number | undefined {
   const text = headerField(headers, 'retry-after')?.trim();

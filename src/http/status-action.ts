@@ -12,7 +12,7 @@ interface StatusRow {
 
 /**
  * Status → action; the first row that holds the status counts. The interface names 200, 400, 401, 403, 404 and 500 for
- * market data and nothing for reference data (part 7), so everything else follows RFC 9110.
+ * market data and nothing for reference data (part 7 of src/provider/README.md), so everything else follows RFC 9110.
  *
  * A 400 does not say whether it asks for less: the caller, who knows what it asked for, looks at `fields.status`.
  */

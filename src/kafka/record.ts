@@ -1,4 +1,4 @@
-/** One record on its way to Kafka. The partition is chosen by us, never by the client (design, section 3). */
+/** One record on its way to Kafka. We choose the partition, never the client: topics are joined by it. */
 export interface OutgoingRecord {
   readonly topic: string;
   readonly partition: number;

@@ -1,12 +1,13 @@
 import { ConnectorError } from '../errors.ts';
 
-// int64 in decimal; the interface gives ids as int64 and minId as an integer (parts 2.2 and 4.2).
+// int64 in decimal; the interface gives ids as int64 and minId as an integer (parts 2.2 and 4.2 of
+// src/provider/README.md).
 const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
-// "an offset of the form <digits>-<digits>" (part 4.2); the bound is ours.
+// "an offset of the form <digits>-<digits>" (part 4.2 of src/provider/README.md); the bound is ours.
 export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
 /**
- * "A string offset" (part 4.2, pre-trade checks): its form is not shown, the bounds are ours. An address is none: offsets
- * stand in logs and headers, and the address of a check must not.
+ * "A string offset" (part 4.2 of src/provider/README.md, pre-trade checks): its form is not shown, the bounds are ours.
+ * An address is none: offsets stand in logs and headers, and the address of a check must not.
  */
 export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
 const MAX_EVENTS = /^[1-9]\d{0,8}$/;
@@ -20,7 +21,10 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
   return cursorOf(next, 'links.next', 'minId', INSTRUMENT_CURSOR, baseUrl);
 }
 
-/** The offset at which the event stream starts that belongs to this list answer (`links.events`, part 4.2). */
+/**
+ * The offset at which the event stream starts that belongs to this list answer (`links.events`, part 4.2 of
+ * src/provider/README.md).
+ */
 export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
 }
@@ -35,12 +39,18 @@ export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: st
   }
 }
 
-/** Where the event stream goes on after an answer: the offset in its `links.next` (part 4.2, events). */
+/**
+ * Where the event stream goes on after an answer: the offset in its `links.next` (part 4.2 of src/provider/README.md,
+ * events).
+ */
 export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('next'), 'links.next', 'since', EVENT_OFFSET, baseUrl);
 }
 
-/** How many events one answer holds at most, where the `links.next` of an events answer says so (part 4.2); else null. */
+/**
+ * How many events one answer holds at most, where the `links.next` of an events answer says so (part 4.2 of
+ * src/provider/README.md); else null.
+ */
 export function namedMaxEvents(links: ReadonlyMap<string, unknown>, baseUrl: string): number | null {
   const next = links.get('next');
   const url = typeof next === 'string' ? URL.parse(next, baseUrl) : null;

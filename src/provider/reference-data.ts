@@ -1,6 +1,9 @@
 import type { HttpAnswer, HttpClient } from '../http/client.ts';
 
-/** Which instruments a source sees: all of them, or the caller's own (the /my variants of part 4.2). */
+/**
+ * Which instruments a source sees: all of them, or the caller's own (the /my variants of part 4.2 of
+ * src/provider/README.md).
+ */
 export type Scope = 'all' | 'my';
 
 export interface InstrumentFilter {
@@ -14,7 +17,7 @@ export interface EventFilter extends InstrumentFilter {
   readonly eventType?: string | null;
 }
 
-/** The reference data interface (part 4.2), as far as a source with one filter needs it. */
+/** The reference data interface (part 4.2 of src/provider/README.md), as far as a source with one filter needs it. */
 export interface ReferenceData {
   /** The address that links of its answers are resolved against. */
   readonly baseUrl: string;

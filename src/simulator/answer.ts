@@ -29,7 +29,10 @@ const TITLES: Readonly<Record<number, string>> = {
   500: 'Internal Server Error',
 };
 
-/** The JSON text of a ProblemDetails, or with refusals of a ValidationProblemDetails (part 2.1). */
+/**
+ * The JSON text of a ProblemDetails, or with refusals of a ValidationProblemDetails (part 2.1 of
+ * src/provider/README.md).
+ */
 export function problemText(status: number, detail: string, refusals?: Refusals): string {
   const problem = {
     type: `https://tools.ietf.org/html/rfc9110#section-15`,

@@ -16,7 +16,7 @@ export function dateText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** `YYYY-MM-DD HH:MM:SS`, the zone-less form of instrument data (part 2 of the interface). */
+/** `YYYY-MM-DD HH:MM:SS`, the zone-less form of instrument data (part 2 of src/provider/README.md). */
 export function dateTimeText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 }

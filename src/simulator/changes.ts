@@ -29,7 +29,7 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** The event types that part 6 of the interface names; income payments share the type of coupon payments. */
+/** The event types that part 6 of src/provider/README.md names; income payments share the type of coupon payments. */
 export const EVENT_TYPES: readonly string[] = EVENT_KINDS.filter((kind) => kind !== 'incomepayment');
 
 /** What came of a change: the instrument that it concerned, and the offset of its event. */
@@ -122,7 +122,8 @@ function next(
   return { ...version, dataChanges: before.dataChanges + 1 };
 }
 
-// The interface does not show the shapes of repayment and coupon (part 2.2), so these are the simulator's own.
+// The interface does not show the shapes of repayment and coupon (part 2.2 of src/provider/README.md), so these are the
+// simulator's own.
 function repaymentText(nowMs: number, currency: string): string {
   return `{"valueDate":"${dateText(nowMs)}","currency":"${currency}","cashAmount":1000.00,"repaymentRate":100.000000000000000000}`;
 }

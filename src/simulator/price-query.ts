@@ -14,7 +14,10 @@ export const OVERVIEW_FIELDS = [
   'LastAccruedInterest',
 ];
 
-/** One request for prices, however it came (part 4.1: the bulk items carry the parameters of the GET operations). */
+/**
+ * One request for prices, however it came (part 4.1 of src/provider/README.md: the bulk items carry the parameters of
+ * the GET operations).
+ */
 export type PriceQuery =
   | { readonly kind: 'overview'; readonly fields: readonly string[] }
   | {

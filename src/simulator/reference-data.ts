@@ -10,7 +10,7 @@ import { Query } from './query.ts';
 import { LIST_FORM } from './text-template.ts';
 import type { Member, Universe } from './universe.ts';
 
-/** The endpoints of part 4.2: each gives a page, or the answer that refuses it. */
+/** The endpoints of part 4.2 of src/provider/README.md: each gives a page, or the answer that refuses it. */
 export interface ReferenceData {
   instruments(parameters: URLSearchParams, mine: boolean): Page | Answer;
   events(parameters: URLSearchParams, mine: boolean): Page | Answer;
@@ -20,7 +20,7 @@ export interface ReferenceData {
 
 /** Where the reference data interface stands on the simulated host. */
 export const REFERENCE_BASE = '/reference-data';
-/** Page size when the request names none (part 8). */
+/** Page size when the request names none (part 8 of src/provider/README.md). */
 const DEFAULT_LIMIT = 1_000;
 const DEFAULT_MAX_EVENTS = 500;
 const MAX_CHECKS_PER_ANSWER = 100;

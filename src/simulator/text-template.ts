@@ -18,7 +18,10 @@ export interface NodeObject {
   readonly [key: string]: Node;
 }
 
-/** How an instrument is written (part 2.2): null or nothing for absent values; which casing keys have. */
+/**
+ * How an instrument is written (part 2.2 of src/provider/README.md): null or nothing for absent values; which casing
+ * keys have.
+ */
 export interface TextForm {
   readonly absent: 'null' | 'omit';
   readonly casing: 'lower' | 'capitalised';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { SimulatorClock } from './clock.ts';
 
-/** The authorization server: client credentials in, bearer tokens out (part 5 of the interface, RFC 6749). */
+/** The authorization server: client credentials in, bearer tokens out (part 5 of src/provider/README.md, RFC 6749). */
 export interface Tokens {
   /** Answers a request to the token endpoint. */
   grant(authorization: string | undefined, contentType: string | undefined, body: string): Answer;

@@ -35,10 +35,9 @@ const MISMATCH = Symbol('mismatch');
 type Mapped = AvroValue | typeof MISMATCH;
 
 /**
- * From JSON to records, by the schema alone (design, section 3). A member is looked for under the schema's name, then
- * with a capital first letter. Absent and null are the same, for unknown members too. Unknown members at any depth
- * go to the field for them of the nearest record that has one: an instrument within an event is the record that it is
- * by itself. A value of the wrong type makes the nearest field that may be null give way, or the whole record.
+ * From JSON to records, by the schema alone. A member is looked for under the schema's name, then with a capital first
+ * letter. Absent and null are the same, for unknown members too. Unknown members at any depth go to the field for them
+ * of the nearest record that has one: an instrument within an event is the record that it is by itself. A value of the wrong type makes the nearest field that may be null give way, or the whole record.
  *
  * One instance serves one record at a time; it holds where it is and what it found on the way.
  */

@@ -90,7 +90,7 @@ class Oracle {
     }
     const dropped = due.filter((event) => !this.#seen.has(event.order));
     if (dropped.length > 0 && !isGap && !this.#isNoticed(transaction)) {
-      this.#wrong('F24', transaction, `${dropped.length} events were dropped and nobody was told`);
+      this.#wrong('gaps', transaction, `${dropped.length} events were dropped and nobody was told`);
     }
   }
 
@@ -105,7 +105,7 @@ class Oracle {
     for (const { kind } of notifications) {
       const isSilent = atMs - truth.streamAnsweredMs > LONG_SILENCE_MS;
       if (kind === 'gapSuspected' && this.#isDateTrue && !isSilent) {
-        this.#wrong('F24', transaction, 'a gap is suspected although the stream answered lately');
+        this.#wrong('gaps', transaction, 'a gap is suspected although the stream answered lately');
       }
       if (kind !== 'gapProven' && kind !== 'streamReset') continue;
       const isReset = incarnation !== this.#ledger.starts.length - 1;

@@ -117,10 +117,10 @@ export class ModelProcess {
     const { since = '', gapSuspectedFromMs = null } = core.offset ?? {};
     if (mistake !== null || gapSuspectedFromMs !== null || provider.isExpired(since, nowMs)) return;
     if (provider.isRead(since, nowMs)) return;
-    if (core.isCaughtUp) found.push(`F48 at ${nowMs} ms: it says that it is caught up, and is not`);
+    if (core.isCaughtUp) found.push(`not read to its end at ${nowMs} ms: it says that it is caught up, and is not`);
     const wanted = core.next(nowMs);
     if (wanted.kind === 'wait' && wanted.ms > LONGEST_PAUSE_MS) {
-      found.push(`F48 at ${nowMs} ms: events wait for ${wanted.ms} ms`);
+      found.push(`not read to its end at ${nowMs} ms: events wait for ${wanted.ms} ms`);
     }
   }
 

@@ -1,7 +1,10 @@
 import { isBehind, type ModelEvent, ModelLedger } from './model-ledger.ts';
 import { seededRandom } from './random.ts';
 
-/** How a provider of the model is built; all of it is allowed by the interface or assumed to be (design, section 9). */
+/**
+ * How a provider of the model is built; all of it is allowed by the interface or assumed to be (part 10 of
+ * src/provider/README.md).
+ */
 export interface ProviderTraits {
   readonly seed: number;
   readonly instruments: number;

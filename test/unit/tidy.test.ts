@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 
-// The layers, from the top; an import goes to a lower layer or stays in its own folder (design, section 6).
+// The layers, from the top; an import goes to a lower layer or stays in its own folder.
 const LAYERS = [
   ['main.ts'],
   ['cli'],

@@ -14,7 +14,7 @@ test('every status from 200 to 599 has its row, and every row is reached', () =>
   );
 });
 
-test('each status has the action that the design names', () => {
+test('each status has its action', () => {
   const expected: Readonly<Record<string, readonly number[]>> = {
     consume: [200, 201, 204],
     renewAuthorization: [401],
