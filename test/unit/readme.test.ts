@@ -138,6 +138,24 @@ test('the layout names every folder of the program and no other, and every folde
   }
 });
 
+test('the hazards of raw kafkajs are those of the tests', () => {
+  const files = globSync('test/integration/kafkajs-hazards-*.test.ts', { cwd: root });
+  const shown = files.flatMap((file) => named(/\b(H\d+): /g, textOf(file)));
+  const rows = named(/^\| (H\d+) \|/gm, textOf('test/README.md'));
+  assert.deepEqual(rows.toSorted(), [...new Set(shown)].toSorted());
+});
+
+test('every part of the interface that a comment cites is there', () => {
+  const numbers = named(/^#{2,3} (\d(?:\.\d)?)\.? /gm, textOf('src/provider/README.md'));
+  const wrong = globSync('{src,test}/**/*.ts', { cwd: root }).flatMap((file) =>
+    [...textOf(file).matchAll(/\bparts? (\d(?:\.\d)?)(?: and (\d(?:\.\d)?))?[\s*]+of[\s*]+src\/provider/gi)]
+      .flatMap(([, first, second]) => [first, second])
+      .filter((number) => number !== undefined && !numbers.includes(number))
+      .map((number) => `${file}: part ${number}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
 test('the kinds of notifications are those that are written', () => {
   const files = ['notification-content.ts', 'follower-notification.ts'];
   const code = files.map((file) => readFileSync(resolve(root, 'src/connector/tasks', file), 'utf8')).join('');
