@@ -1,5 +1,4 @@
-import type { TopicPartition } from '../kafka/group-reader.ts';
-import type { TopicSpecification } from '../kafka/topic.ts';
+import type { TopicPartition, TopicSpecification } from '../kafka/topic.ts';
 
 /**
  * What the writer of one partition of the offsets topic settles before its position is read: that partition, and all of

@@ -5,11 +5,10 @@ import { type ContainerOptions, startContainer } from './docker-container.ts';
 import { type Dockerode, ensureImage } from './docker-images.ts';
 import { freePorts } from './free-ports.ts';
 import { newClusterId } from './kafka-cluster.ts';
-import type { StackOptions } from './local-stack.ts';
 import { answersApiVersions, answersCoordinators, answersSubjects } from './probes.ts';
 import { untilReady } from './ready.ts';
 import { CONFLUENT_API_PATH } from './registry.ts';
-import type { LocalStack } from './stack-context.ts';
+import type { LocalStack, StackOptions } from './stack-context.ts';
 import { startTogether } from './start-together.ts';
 import { withinLimit } from './time-limit.ts';
 

@@ -3,9 +3,8 @@ import { ConnectorError } from '../errors.ts';
 import { kafkaJars, registryFiles, registryFor } from './java-artifacts.ts';
 import { usableJava } from './java-runtime.ts';
 import { startKafka } from './kafka-cluster.ts';
-import type { StackOptions } from './local-stack.ts';
 import { startRegistry } from './registry.ts';
-import type { LocalStack } from './stack-context.ts';
+import type { LocalStack, StackOptions } from './stack-context.ts';
 import { startTogether } from './start-together.ts';
 
 /**

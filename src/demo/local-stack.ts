@@ -1,16 +1,8 @@
 import { ConnectorError } from '../errors.ts';
-import type { BrokerSettings } from './broker-settings.ts';
 import { startDockerStack } from './docker-stack.ts';
 import { givenStack } from './given-stack.ts';
 import { startJavaStack } from './java-stack.ts';
-import type { LocalStack, StackContext } from './stack-context.ts';
-
-export interface StackOptions extends StackContext {
-  /** Keeps topics and schemas from run to run (not with Docker). Without it they go with the stack. */
-  readonly dataFolder?: string;
-  /** Added to the quick settings of the broker, and stronger. */
-  readonly brokerSettings?: BrokerSettings;
-}
+import type { LocalStack, StackOptions } from './stack-context.ts';
 
 /** One way to start a stack. Rejects with the reason, in one line, when it cannot be gone here. */
 export interface StackWay {

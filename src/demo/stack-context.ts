@@ -1,5 +1,6 @@
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
+import type { BrokerSettings } from './broker-settings.ts';
 
 /** Environment variables by name, as the process was given them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -28,4 +29,11 @@ export interface LocalStack {
   readonly how: StackOrigin;
   /** Ends exactly what was started, and removes its data unless a folder for it was given. Harmless a second time. */
   stop(): Promise<void>;
+}
+
+export interface StackOptions extends StackContext {
+  /** Keeps topics and schemas from run to run (not with Docker). Without it they go with the stack. */
+  readonly dataFolder?: string;
+  /** Added to the quick settings of the broker, and stronger. */
+  readonly brokerSettings?: BrokerSettings;
 }

@@ -1,12 +1,8 @@
 import { ConnectorError } from '../errors.ts';
-import type { Random } from '../support/back-off.ts';
-import type { Clock } from '../support/clock.ts';
-import type { HttpObserver } from '../support/http-observer.ts';
-import type { Log } from '../support/log.ts';
-import { createClientCredentials, type OAuth2Settings } from './client-credentials.ts';
-import type { NetworkOptions } from './dispatcher.ts';
-import type { RequestTurns } from './request-turns.ts';
+import { createClientCredentials } from './client-credentials.ts';
+import type { Authorization, AuthorizationOptions, Credentials } from './credentials.ts';
 import { readEncodedSecret, readSecret, type Secret } from './secret.ts';
+import type { OAuth2Settings } from './token-request.ts';
 
 // Fields that carry the request itself; a key in one of them would break every request.
 const RESERVED_FIELDS =
@@ -23,31 +19,6 @@ export type AuthorizationSettings =
   | { readonly type: 'basic'; readonly user: string; readonly password: Secret }
   | { readonly type: 'apiKey'; readonly header: string; readonly value: Secret }
   | { readonly type: 'none' };
-
-/** Header fields that authorise a request; their values are secrets. */
-export type Credentials = Readonly<Record<string, string>>;
-
-/** Gives and renews credentials. They are only ever sent to the origin of the client that asks for them. */
-export interface Authorization {
-  /** Rejects with TOKEN_FAILED when there are none to be had, or with the signal's reason. */
-  headers(signal: AbortSignal): Promise<Credentials>;
-  /**
-   * Called after a 401. Resolves with credentials worth one more try, or with null when they would be the refused ones
-   * again. A token that somebody else has renewed meanwhile is not renewed once more.
-   */
-  renew(refused: Credentials, signal: AbortSignal): Promise<Credentials | null>;
-}
-
-export interface AuthorizationOptions extends NetworkOptions {
-  /** Plain http beyond loopback for the token address. */
-  readonly allowHttp: boolean;
-  /** Of the interface that the tokens are for. */
-  readonly turns: RequestTurns;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly observer?: HttpObserver | undefined;
-}
 
 /** Throws SETTINGS_INVALID when the settings cannot be used. */
 export function createAuthorization(settings: AuthorizationSettings, options: AuthorizationOptions): Authorization {

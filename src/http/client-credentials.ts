@@ -2,24 +2,14 @@ import { ConnectorError } from '../errors.ts';
 import { backOffMs } from '../support/back-off.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { parseAddress } from './address.ts';
-import type { Authorization, AuthorizationOptions, Credentials } from './authorization.ts';
-import type { Secret } from './secret.ts';
+import type { Authorization, AuthorizationOptions, Credentials } from './credentials.ts';
+import type { OAuth2Settings } from './token-request.ts';
 import { createTokenRequest } from './token-request.ts';
 
 const LONGEST_MARGIN_MS = 30_000;
 const MARGIN = 0.1;
 // After a failure the token endpoint is left alone for a while, however many callers ask.
 const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
-
-/** OAuth 2.0 client credentials (part 5 of src/provider/README.md). */
-export interface OAuth2Settings {
-  readonly type: 'oauth2';
-  readonly tokenUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: Secret;
-  /** `openid` for market data. */
-  readonly scope?: string | undefined;
-}
 
 /** A token and its times on the monotonic clock, so that a jump of the wall clock neither keeps nor wastes it. */
 interface Token {

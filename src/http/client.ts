@@ -4,36 +4,16 @@ import type { Clock } from '../support/clock.ts';
 import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
 import { parseAddress, requestTarget } from './address.ts';
-import type { Authorization, Credentials } from './authorization.ts';
-import type { BodyChunks } from './body-chunks.ts';
+import type { Authorization, Credentials } from './credentials.ts';
 import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
 import { type Exchange, exchange } from './exchange.ts';
+import type { HttpAnswer } from './http-answer.ts';
 import { observedExchange } from './observed-exchange.ts';
 import type { Endpoint, RequestTurns } from './request-turns.ts';
 
 // More than the sources and price batches that ask at once, since what waits for a connection has passed its gate
 // already; the rate limit is the real bound.
 const CONNECTIONS = 40;
-
-/** A successful answer (2xx, JSON, not from a cache) while its body is being read. */
-export interface HttpAnswer {
-  readonly status: number;
-  /** The server's clock in milliseconds since the epoch, from the Date header; null when there is no usable one. */
-  readonly date: number | null;
-  readonly contentType: string;
-  /** Seconds in a cache: 0, or null when the answer does not say. Anything above is refused. */
-  readonly age: number | null;
-  /** How the body came: gzip, br; null when it came as it is. */
-  readonly encoding: string | null;
-  /**
-   * The decoded body, to be read once. Throws BODY_INCOMPLETE when it was cut, BODY_TOO_LARGE, BODY_MALFORMED when it
-   * cannot be decompressed, PROVIDER_TIMEOUT at the deadline, and the caller's reason when the caller aborts. A body
-   * whose end only the closing (or the reset) of the connection marks may be cut unnoticed: the JSON decoder sees that.
-   */
-  readonly body: BodyChunks;
-  /** Decoded bytes so far. */
-  bytes(): number;
-}
 
 export interface HttpRequest {
   /** Absolute path below the base address, already percent-encoded. Never taken from an answer. */

@@ -5,9 +5,9 @@ import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { ACCEPTED_ENCODINGS, type AnswerBody, openAnswerBody } from './answer-body.ts';
 import { NO_PROBLEM, type ProblemText, readProblem, refusedAnswer, unanswered } from './answer-error.ts';
-import type { HttpAnswer } from './client.ts';
 import { openDeadline } from './deadline.ts';
 import { ageSeconds, headerField, serverDate } from './header-fields.ts';
+import type { HttpAnswer } from './http-answer.ts';
 import { quotedText } from './quoted-text.ts';
 import { actionOf } from './status-action.ts';
 

@@ -1,8 +1,8 @@
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
 import type { HttpObserver } from '../support/http-observer.ts';
-import type { HttpAnswer } from './client.ts';
 import type { ExchangeOutcome } from './exchange.ts';
+import type { HttpAnswer } from './http-answer.ts';
 
 /** Tells the observer what came of one exchange; what our own stop has cut is nobody's fault and is not told. */
 export async function observedExchange<T>(

@@ -4,13 +4,13 @@ import { ConnectorError } from '../errors.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { openAnswerBody } from './answer-body.ts';
 import { unansweredText } from './answer-error.ts';
-import type { AuthorizationOptions } from './authorization.ts';
 import { collectBytes } from './body-chunks.ts';
-import type { OAuth2Settings } from './client-credentials.ts';
+import type { AuthorizationOptions } from './credentials.ts';
 import { openDeadline } from './deadline.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { headerField, retryAfterMs } from './header-fields.ts';
 import { quotedText } from './quoted-text.ts';
+import type { Secret } from './secret.ts';
 import { isSendable, readSecret } from './secret.ts';
 import { actionOf } from './status-action.ts';
 
@@ -212,4 +212,14 @@ function isInvalidClient(error: unknown): boolean {
   return (
     error instanceof ConnectorError && (error.fields.oauthError === 'invalid_client' || error.fields.status === 401)
   );
+}
+
+/** OAuth 2.0 client credentials (part 5 of src/provider/README.md). */
+export interface OAuth2Settings {
+  readonly type: 'oauth2';
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  /** `openid` for market data. */
+  readonly scope?: string | undefined;
 }

@@ -1,7 +1,7 @@
-import type { GroupReader, TopicPartition } from './group-reader.ts';
+import type { GroupReader } from './group-reader.ts';
 import type { LogReader } from './log-reader.ts';
 import type { LogTail } from './log-tail.ts';
-import type { TopicReport, TopicSpecification } from './topic.ts';
+import type { TopicPartition, TopicReport, TopicSpecification } from './topic.ts';
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 
 /** All that the rest of the code sees of Kafka. Another client, or memory, can stand behind it. */

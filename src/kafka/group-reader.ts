@@ -1,11 +1,7 @@
 import type { GroupSharing } from './group-sharing.ts';
 import type { OwnershipProof } from './ownership-proof.ts';
 import type { CommittedRecord } from './record.ts';
-
-export interface TopicPartition {
-  readonly topic: string;
-  readonly partition: number;
-}
+import type { TopicPartition } from './topic.ts';
 
 /** What one fetch brought of a partition. */
 export interface ReadBatch {

@@ -1,4 +1,4 @@
-import type { TopicPartition } from './group-reader.ts';
+import type { TopicPartition } from './topic.ts';
 
 /** A member of a group, as the one that shares out the partitions sees it. */
 export interface GroupMember {

@@ -1,6 +1,7 @@
 import { untilAborted } from '../support/until-aborted.ts';
-import type { GroupReaderOptions, PartitionReader, ReadBatch, TopicPartition } from './group-reader.ts';
+import type { GroupReaderOptions, PartitionReader, ReadBatch } from './group-reader.ts';
 import type { OwnershipProof } from './ownership-proof.ts';
+import type { TopicPartition } from './topic.ts';
 
 /** What fetches for a member of a group. Nothing is fetched of a partition before `readFrom`, nor after `pause`. */
 export interface PartitionFetcher {

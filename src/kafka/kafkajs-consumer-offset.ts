@@ -1,8 +1,8 @@
 import type { Kafka } from 'kafkajs';
 import { ConnectorError } from '../errors.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import type { TopicPartition } from './group-reader.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
+import type { TopicPartition } from './topic.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
 /** Asks the group's coordinator; the promises are those of `KafkaCluster.consumerOffset`. */

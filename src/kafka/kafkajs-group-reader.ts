@@ -3,7 +3,7 @@ import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import type { GroupReader, GroupReaderOptions, ReadBatch, TopicPartition } from './group-reader.ts';
+import type { GroupReader, GroupReaderOptions, ReadBatch } from './group-reader.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { assignerOf } from './kafkajs-assigner.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
@@ -11,6 +11,7 @@ import { tellMemberCount } from './kafkajs-member-count.ts';
 import { committedRecord } from './kafkajs-record.ts';
 import { createOwnershipProof } from './ownership-proof.ts';
 import { StallWatch } from './stall-watch.ts';
+import type { TopicPartition } from './topic.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
 

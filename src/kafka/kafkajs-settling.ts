@@ -1,5 +1,5 @@
 import type { Transaction } from 'kafkajs';
-import type { TopicPartition } from './group-reader.ts';
+import type { TopicPartition } from './topic.ts';
 import type { ConsumerOffset } from './transactional-writer.ts';
 
 /*

@@ -14,3 +14,8 @@ export interface TopicReport {
   /** Of every topic asked for, by name: the largest record batch that the broker takes, in bytes. */
   readonly maxMessageBytes: ReadonlyMap<string, number>;
 }
+
+export interface TopicPartition {
+  readonly topic: string;
+  readonly partition: number;
+}

@@ -1,6 +1,6 @@
-import type { TopicPartition } from './group-reader.ts';
 import type { OwnershipProof } from './ownership-proof.ts';
 import type { OutgoingRecord } from './record.ts';
+import type { TopicPartition } from './topic.ts';
 
 /**
  * A producer with one transactional id that cannot be misused: what it commits is whole, and after any failure it is

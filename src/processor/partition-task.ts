@@ -1,9 +1,10 @@
 import type { IsinReader } from '../avro/isin-reader.ts';
 import { ConnectorError } from '../errors.ts';
-import type { PartitionReader, ReadBatch, TopicPartition } from '../kafka/group-reader.ts';
+import type { PartitionReader, ReadBatch } from '../kafka/group-reader.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import type { OwnershipProof } from '../kafka/ownership-proof.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
 import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';

@@ -1,6 +1,7 @@
 import { ConnectorError } from '../errors.ts';
-import type { GroupReader, TopicPartition } from '../kafka/group-reader.ts';
+import type { GroupReader } from '../kafka/group-reader.ts';
 import type { OwnershipProof } from '../kafka/ownership-proof.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';

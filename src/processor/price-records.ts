@@ -1,8 +1,8 @@
 import { deadLetterRecord } from '../kafka/dead-letter.ts';
-import type { TopicPartition } from '../kafka/group-reader.ts';
 import { partitionFor } from '../kafka/partitioner.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../kafka/target-topic.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
 import type { BatchPriced, TombstoneReason } from '../observability/processor-events.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { CommittedPart, CoreResult } from './core/core-messages.ts';

@@ -1,7 +1,7 @@
 import type { IsinReader } from '../avro/isin-reader.ts';
-import type { TopicPartition } from '../kafka/group-reader.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
 import { InstrumentKeys } from './core/instrument-keys.ts';
 import { readInstrument } from './instrument-news.ts';
 import { UnreadableRecords } from './unreadable-records.ts';

@@ -1,4 +1,4 @@
-import type { TopicPartition } from '../kafka/group-reader.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
 import type { ProcessorEvents, UnreadableReason } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';

@@ -1,4 +1,5 @@
-import type { HttpAnswer, HttpClient } from '../http/client.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { HttpAnswer } from '../http/http-answer.ts';
 import { type PriceQuery, queryParameters, typedRequest } from './price-query.ts';
 
 const BULK_ENDPOINT = '/v1/products/bulk';

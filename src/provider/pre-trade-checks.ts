@@ -1,4 +1,5 @@
-import type { HttpAnswer, HttpClient } from '../http/client.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { HttpAnswer } from '../http/http-answer.ts';
 import { CHECK_OFFSET, cursorOf } from './page-link.ts';
 
 const ENDPOINT = '/v1/pretradechecks';

@@ -1,4 +1,5 @@
-import type { HttpAnswer, HttpClient } from '../http/client.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { HttpAnswer } from '../http/http-answer.ts';
 
 /**
  * Which instruments a source sees: all of them, or the caller's own (the /my variants of part 4.2 of

@@ -1,5 +1,5 @@
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
-import type { TopicPartition } from '../../src/kafka/group-reader.ts';
+import type { TopicPartition } from '../../src/kafka/topic.ts';
 import { untilAborted } from '../../src/support/until-aborted.ts';
 
 export interface AnsweringOptions {

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import type { ReadBatch, TopicPartition } from '../../src/kafka/group-reader.ts';
+import type { ReadBatch } from '../../src/kafka/group-reader.ts';
+import type { TopicPartition } from '../../src/kafka/topic.ts';
 import { untilAborted } from '../../src/support/until-aborted.ts';
 import { type AnsweringMember, answerInputs } from './answering-member.ts';
 import { eventually } from './eventually.ts';
 import type { ContractSubject } from './kafka-contract.ts';
 
-const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
+const PARTITIONS = ALL.length;
 const PATIENCE_MS = 40_000;
 
 /** The promises of `GroupReader` and of consumer offsets, run against memory and against a real broker. */
@@ -203,7 +204,6 @@ async function prepare(t: TestContext, subject: ContractSubject) {
     return specification.name;
   };
   const input = await createTopic('input');
-  const groupId = input;
   const record = (partition: number, value: string, topic = input) => {
     return { topic, partition, key: Buffer.from(value), value: Buffer.from(value), headers: {} };
   };
@@ -221,7 +221,7 @@ async function prepare(t: TestContext, subject: ContractSubject) {
     const values = (of: number) =>
       batches.flatMap(({ partition, batch }) => (partition === of ? batch.records.map((r) => String(r.value)) : []));
     const ended = cluster.groupReader.run({
-      groupId,
+      groupId: input,
       topics: [input],
       signal: AbortSignal.any([stopped.signal, testEnds.signal]),
       joined(partitions) {
@@ -275,8 +275,8 @@ async function prepare(t: TestContext, subject: ContractSubject) {
     createTopic,
     record,
     read,
-    offset: (partition: number, offset: bigint) => ({ groupId, topic: input, partition, offset }),
-    committed: (partition: number) => cluster.consumerOffset(groupId, { topic: input, partition }, testEnds.signal),
+    offset: (partition: number, offset: bigint) => ({ groupId: input, topic: input, partition, offset }),
+    committed: (partition: number) => cluster.consumerOffset(input, { topic: input, partition }, testEnds.signal),
     commit: (at: number, ...values: string[]) => writer.commit({ records: values.map((value) => record(at, value)) }),
     /** Commits for the group that all records of the partition have been read. */
     async commitEnd(partition: number) {
@@ -287,7 +287,7 @@ async function prepare(t: TestContext, subject: ContractSubject) {
       const { signal } = testEnds;
       const read = () => cluster.logReader.readToEnd({ topic: input, partitions: [partition], onRecord, signal });
       await writer.open(read, signal);
-      await writer.commit({ records: [], consumerOffset: { groupId, topic: input, partition, offset: end } });
+      await writer.commit({ records: [], consumerOffset: { groupId: input, topic: input, partition, offset: end } });
     },
     async valuesOf(topic: string): Promise<string[]> {
       const values: string[] = [];

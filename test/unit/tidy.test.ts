@@ -92,6 +92,27 @@ function mayImport(from: string, to: string): boolean {
   return layerOf(from) >= 0 && layerOf(to) > layerOf(from);
 }
 
+test('no file imports itself by way of others, not even for types', () => {
+  const imports = new Map(sources.map((file) => [file, importedFiles(file)]));
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const follow = (file: string, path: readonly string[]): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) circles.push([...path.slice(at), file].map((name) => relative(root, name)).join(' -> '));
+    if (at >= 0 || done.has(file)) return;
+    for (const next of imports.get(file) ?? []) follow(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of sources) follow(file, []);
+  assert.deepEqual(circles, []);
+});
+
+function importedFiles(file: string): string[] {
+  return importsOf(file)
+    .filter((name) => name.startsWith('.'))
+    .map((name) => resolve(dirname(file), name));
+}
+
 test('every source folder has its layer', () => {
   const folders = new Set(sources.map(folderOf));
   folders.delete('simulator');

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../avro/exact-json.ts';
 import { readWholeJson } from '../../avro/json-body.ts';
 import { ConnectorError } from '../../errors.ts';
-import type { HttpAnswer } from '../../http/client.ts';
+import type { HttpAnswer } from '../../http/http-answer.ts';
 
 /** One thing that the interface does not show, what was found, and what the connector assumes. */
 export interface Finding {

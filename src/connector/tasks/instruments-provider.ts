@@ -2,7 +2,7 @@ import type { DecodedList } from '../../decoding/decoded-list.ts';
 import type { DecodedEvent, EventDecoder } from '../../decoding/event-decoder.ts';
 import type { DecodedPage, PageDecoder } from '../../decoding/page-decoder.ts';
 import { ConnectorError } from '../../errors.ts';
-import type { HttpAnswer } from '../../http/client.ts';
+import type { HttpAnswer } from '../../http/http-answer.ts';
 import {
   eventStreamStart,
   namedMaxEvents,

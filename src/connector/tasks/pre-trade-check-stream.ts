@@ -1,5 +1,5 @@
 import type { CheckDecoder, DecodedCheck } from '../../decoding/check-decoder.ts';
-import type { HttpAnswer } from '../../http/client.ts';
+import type { HttpAnswer } from '../../http/http-answer.ts';
 import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../provider/pre-trade-checks.ts';
 import type { Clock } from '../../support/clock.ts';
 import { answerTime } from '../core/answer-time.ts';

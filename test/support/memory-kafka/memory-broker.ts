@@ -1,6 +1,5 @@
-import type { TopicPartition } from '../../../src/kafka/group-reader.ts';
 import type { CommittedRecord, OutgoingRecord } from '../../../src/kafka/record.ts';
-import type { TopicSpecification } from '../../../src/kafka/topic.ts';
+import type { TopicPartition, TopicSpecification } from '../../../src/kafka/topic.ts';
 import type { ConsumerOffset } from '../../../src/kafka/transactional-writer.ts';
 import { MemoryGroups } from './memory-groups.ts';
 

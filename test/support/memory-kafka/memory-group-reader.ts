@@ -1,5 +1,6 @@
-import type { GroupReader, ReadBatch, TopicPartition } from '../../../src/kafka/group-reader.ts';
+import type { GroupReader, ReadBatch } from '../../../src/kafka/group-reader.ts';
 import { HeldPartitions } from '../../../src/kafka/held-partitions.ts';
+import type { TopicPartition } from '../../../src/kafka/topic.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import type { MemoryBroker } from './memory-broker.ts';
 import type { GroupMembership } from './memory-groups.ts';

@@ -1,5 +1,5 @@
-import type { TopicPartition } from '../../../src/kafka/group-reader.ts';
 import type { GroupSharing } from '../../../src/kafka/group-sharing.ts';
+import type { TopicPartition } from '../../../src/kafka/topic.ts';
 
 /** What a member of a group has told it. */
 export interface GroupMembership {

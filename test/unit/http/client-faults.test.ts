@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import type { HttpAnswer } from '../../../src/http/client.ts';
+import type { HttpAnswer } from '../../../src/http/http-answer.ts';
 import { clientFor, json, keepingLog, never, page, serve, serveRaw, text } from './loopback.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { ConnectorError } from '../../../src/errors.ts';
-import type { HttpAnswer } from '../../../src/http/client.ts';
+import type { HttpAnswer } from '../../../src/http/http-answer.ts';
 import { clientFor, freeTurns, json, keepingLog, never, page, serve, serveRaw, text, until } from './loopback.ts';
 
 test('an answer comes with its status, the server clock, its content type and its decoded bytes', async (t) => {

@@ -3,14 +3,11 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Authorization, createAuthorization } from '../../../src/http/authorization.ts';
-import {
-  createHttpClient,
-  type HttpAnswer,
-  type HttpClient,
-  type HttpClientOptions,
-} from '../../../src/http/client.ts';
+import { createAuthorization } from '../../../src/http/authorization.ts';
+import { createHttpClient, type HttpClient, type HttpClientOptions } from '../../../src/http/client.ts';
+import type { Authorization } from '../../../src/http/credentials.ts';
 import { createEndpointGates } from '../../../src/http/endpoint-gates.ts';
+import type { HttpAnswer } from '../../../src/http/http-answer.ts';
 import { createRequestTurns, type RequestTurns } from '../../../src/http/request-turns.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import type { Log } from '../../../src/support/log.ts';

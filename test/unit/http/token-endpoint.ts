@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import type { Authorization, AuthorizationOptions } from '../../../src/http/authorization.ts';
-import type { OAuth2Settings } from '../../../src/http/client-credentials.ts';
+import type { Authorization, AuthorizationOptions } from '../../../src/http/credentials.ts';
+import type { OAuth2Settings } from '../../../src/http/token-request.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { freeTurns, json, keepingLog, never, serve } from './loopback.ts';
 

@@ -5,7 +5,7 @@ import { createInstrumentsProvider } from '../../../../src/connector/tasks/instr
 import { createEventDecoder } from '../../../../src/decoding/event-decoder.ts';
 import { createPageDecoder } from '../../../../src/decoding/page-decoder.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
-import type { HttpAnswer } from '../../../../src/http/client.ts';
+import type { HttpAnswer } from '../../../../src/http/http-answer.ts';
 import type { ReferenceData } from '../../../../src/provider/reference-data.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 import { chunked } from '../../../support/avro-decoding.ts';
