@@ -1,4 +1,4 @@
-/** What can be asked of the market data interface for an instrument (part 2.1). */
+/** What can be asked of the market data interface for an instrument (part 2.1 of src/provider/README.md). */
 export type PriceKind = 'overview' | 'daily' | 'intraday';
 
 /** One item of a bulk request. */

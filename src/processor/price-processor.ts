@@ -39,7 +39,8 @@ export interface PriceProcessorOptions {
 
 /**
  * Prices the instruments of some topics, as one member of a group: a task for each partition that is ours. When the
- * member cannot go on but may again, it joins anew, and every task begins anew.
+ * member cannot go on but may again, it joins again and every task begins again: brokers that restart need no operator,
+ * and the fence and the committed offset make each joining safe.
  *
  * @returns never: rejects with the signal's reason, or with an error that no repetition mends.
  */

@@ -108,6 +108,7 @@ export function priceRecords(
       case 'noIsin':
       case 'gone':
         for (const known of windows.values()) known.delete(result.id);
+        // Also without an isin: the price of the isin that it had before would stay there for good.
         tombstone(result.id, result.kind === 'gone' ? 'gone' : 'no-isin', headersFor(result.offsets));
         break;
     }

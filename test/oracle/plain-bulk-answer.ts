@@ -30,9 +30,9 @@ interface ReadItem {
 }
 
 /**
- * Reads the body of a bulk answer (BulkProductMarketDataResponse, part 2.1). An item is taken only where its position,
- * its isin and its $type say the same: anything else may be the price of another product, and then nothing of the
- * answer can be trusted, since nobody knows which of the three was right.
+ * Reads the body of a bulk answer (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). An item is taken
+ * only where its position, its isin and its $type say the same: anything else may be the price of another product, and
+ * then nothing of the answer can be trusted, since nobody knows which of the three was right.
  *
  * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED when the body is no such answer at all.
  */
@@ -108,7 +108,10 @@ function unread({ reason, raw }: DecodedFailure): ReadItem {
   return { answer: { kind: 'unusable', reason, pointer: '', item: raw }, failed: false, drift: 0, roundedNumbers: 0 };
 }
 
-/** Status and title of a ProblemDetails (part 2.1); both null for none, and for what is not of its form. */
+/**
+ * Status and title of a ProblemDetails (part 2.1 of src/provider/README.md); both null for none, and for what is not of
+ * its form.
+ */
 function problemOf(problem: JsonValue) {
   const status = memberOf(problem, 'status');
   const title = memberOf(problem, 'title');

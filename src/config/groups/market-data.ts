@@ -15,6 +15,7 @@ export function marketDataSettings(secrets: SecretReader) {
       'Where the provider serves market data; without it there are no prices.',
       null,
     ),
+    // Most have one account: a secret in two places would be rotated in one of them.
     auth: setting(
       nullable(authenticationSettings(secrets)),
       'How we show who we are; null: as at the reference data interface.',

@@ -75,6 +75,7 @@ const eventsSource = group({
   topics: ownTopics(group({ 'instrument-events': ownTopic('instrument-events') })),
 }).transform(inMilliseconds);
 
+/** Never a source by default: with the URL in these records its holder can trade, and no one should have them by accident. */
 const preTradeChecksSource = group({
   name,
   type: setting(z.literal('pre-trade-checks'), 'The pre-trade checks that users trigger.'),

@@ -18,7 +18,7 @@ export interface FollowerSettings {
   readonly filter: string;
   /**
    * `atGivenStart`: another request gives the first offset, and offsets can be compared (events). `withoutOffset`: the
-   * first request has none, and offsets are only told apart (pre-trade checks, part 4.2 of the interface).
+   * first request has none, and offsets are only told apart (pre-trade checks, part 4.2 of src/provider/README.md).
    */
   readonly begins: 'atGivenStart' | 'withoutOffset';
   readonly pollIntervalMs: number;

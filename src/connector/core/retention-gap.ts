@@ -3,7 +3,8 @@ import { compareStreamOffsets } from './stream-offset.ts';
 
 /*
  * A retention gap: events lie behind us that the provider has dropped. Its two halves have different costs. To
- * *suspect* one costs a walk, so a clock is enough; our offset is kept, since the provider may still serve most of it.
+ * *suspect* one costs a walk, so a clock is enough, and whichever of two says more counts: neither alone can hide a
+ * gap. Our offset is kept meanwhile, since the provider may still serve most of it.
  * To take one as *proven* gives our offset up for good, so it takes three rounds of evidence. A round is: our offset
  * gets a bad sign; a fresh start E of the stream is asked for; the same request with E gets 200; our offset gets the
  * same sign again. E is older than the last of these, so whatever our offset could still have served is not lost.
@@ -17,7 +18,7 @@ import { compareStreamOffsets } from './stream-offset.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How long the provider keeps events (part 8 of the interface). */
+/** How long the provider keeps events (part 8 of src/provider/README.md). */
 export const RETENTION_MS = 7 * DAY_MS;
 const MARGIN_MS = 12 * HOUR_MS;
 const STANDING_MS = 6 * HOUR_MS;

@@ -2,7 +2,7 @@ const FORM = /^(\d{1,20})-(\d{1,20})$/;
 
 /**
  * Which of two offsets of an event stream comes first: negative for a, positive for b, 0 for the same. Null when they
- * are not of the form `<digits>-<digits>` (part 4.2 of the interface), which alone can be compared.
+ * are not of the form `<digits>-<digits>` (part 4.2 of src/provider/README.md), which alone can be compared.
  */
 export function compareStreamOffsets(a: string, b: string): number | null {
   if (a === b) return 0;

@@ -17,7 +17,7 @@ const LEAST_REST_MS = 1_000;
 const MOST_VERIFYING = 20;
 /** So many walks in a row that could not tell what is gone are more than a mishap. */
 const WALKS_TO_TELL = 2;
-/** Ids are int64 (part 2.2 of the interface). */
+/** Ids are int64 (part 2.2 of src/provider/README.md). */
 const HIGHEST_ID = 2n ** 63n - 1n;
 /** Tombstones of one transaction. */
 const TOMBSTONES_AT_ONCE = 10_000;
@@ -106,6 +106,7 @@ export function settlePage(walk: In<'draining'>, _: Of<'settle'>, at: WalkContex
   const sorted = sortRows({ ...page, isOldFor }, at.touched, at.census, walk.lastId);
   const { contradicted } = sorted;
   const lag = noteLag(walk.lag, { contradicted, behindMs, cameMs: drain.startedMs }, at.census);
+  // Then the walk deletes nothing: what the stream has not shown yet may be an instrument's return.
   const counts = { ...sorted.counts, undrained: drain.ended === 'limit' ? 1 : 0 };
   const flaws = new Set([...walk.flaws, ...sorted.flaws]);
   const lastId = highest(walk.lastId, sorted.lastId);

@@ -97,7 +97,10 @@ export function createInstrumentsProvider(options: {
     );
   }
 
-  /** A 400 may mean "too many" as well, since part 7 shows no error body of this interface: then a single event is given. */
+  /**
+   * A 400 may mean "too many" as well, since part 7 of src/provider/README.md shows no error body of this interface:
+   * then a single event is given.
+   */
   async function assertRefusesOne(since: string, maxEvents: number, signal: AbortSignal): Promise<void> {
     try {
       await referenceData.events({ since, maxEvents: 1 }, async () => {}, signal);

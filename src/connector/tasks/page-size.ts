@@ -34,8 +34,8 @@ export class PageSize {
   }
 
   /**
-   * Learns from an answer that says itself how many items one holds at most (`maxEvents` in `links.next`). One that holds
-   * more than it says means something else. It is asked for more again after a while, and says so again.
+   * Learns from an answer that says itself how many items one holds at most (`maxEvents` in `links.next`). One that
+   * holds more than it says means something else. It is asked for more again after a while, and says so again.
    */
   named(most: number | null, held: number): void {
     if (most === null || most < held || most >= this.#current) return;
@@ -60,7 +60,8 @@ export class PageSize {
   }
 }
 
-// A plain 400 may mean "too many" as well: the reference interface does not show its error bodies (part 7).
+// A plain 400 may mean "too many" as well: the reference interface does not show its error bodies (part 7 of
+// src/provider/README.md).
 function asksForLess(error: ConnectorError): boolean {
   return error.action === 'askForLess' || (error.code === 'PROVIDER_REFUSED' && error.fields.status === 400);
 }

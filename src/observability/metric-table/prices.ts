@@ -174,6 +174,7 @@ export const PRICE_METRICS = {
     labels: ['price'],
     meaning: 'The instrument that waits longest.',
   },
+  // Gauges: a histogram of Prometheus only adds up, and these are the ages of now.
   spconnect_prices_by_age: {
     type: 'gauge',
     help: 'Instruments whose newest price is at most this old now: the histogram of their ages.',

@@ -20,9 +20,9 @@ const ANSWER_MEMBERS = ['errors'];
 const LONGEST_TITLE = 200;
 
 /**
- * Reads the body of a bulk answer (BulkProductMarketDataResponse, part 2.1). An item is taken only where its position,
- * its isin and its $type say the same: anything else may be the price of another product, and then nothing of the
- * answer can be trusted, since nobody knows which of the three was right.
+ * Reads the body of a bulk answer (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). An item is taken
+ * only where its position, its isin and its $type say the same: anything else may be the price of another product, and
+ * then nothing of the answer can be trusted, since nobody knows which of the three was right.
  *
  * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED when the body is no such answer at all.
  */
@@ -72,7 +72,10 @@ function answerOf(row: PriceItem | DecodedFailure): PriceAnswer {
   }
 }
 
-/** Status and title of a ProblemDetails (part 2.1); both null for none, and for what is not of its form. */
+/**
+ * Status and title of a ProblemDetails (part 2.1 of src/provider/README.md); both null for none, and for what is not of
+ * its form.
+ */
 function problemOf(problem: JsonValue) {
   const status = memberOf(problem, 'status');
   const title = memberOf(problem, 'title');
