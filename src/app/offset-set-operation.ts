@@ -62,7 +62,9 @@ export async function setOffset(
  */
 function movedTo(offset: SourceOffset, { since, received }: FoundPlace): SourceOffset {
   const date = received ?? new Date(0).toISOString();
-  return { ...offset, since, serverDate: date, ownDate: date, standingMs: 0, heldSince: null, heldMs: null };
+  // What was suspected of the earlier place, and held beside it, says nothing about this one.
+  const nothing = { standingMs: 0, standingLeastMs: 0, gapSuspectedFrom: null, heldSince: null, heldMs: null };
+  return { ...offset, since, serverDate: date, ownDate: date, ...nothing };
 }
 
 async function findPlace(at: Installation, source: SourceSettings, to: StreamPlace): Promise<FoundPlace> {

@@ -189,6 +189,18 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     wrong: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs) };',
   },
   {
+    mistake: 'an offset that is only suspected is given up after gapProof though the log lags',
+    file: 'retention-gap.ts',
+    right: 'return leastAgeMs > RETENTION_MS;',
+    wrong: 'return leastAgeMs >= 0;',
+  },
+  {
+    mistake: 'an offset that was suspected is replaced without a word',
+    file: 'held-offset.ts',
+    right: 'if (replacement !== null && !isSuspected) return NO_PROOF;',
+    wrong: 'if (replacement !== null) return NO_PROOF;',
+  },
+  {
     mistake: 'a suspicion is forgotten by a restart',
     file: 'committed-stream.ts',
     right: 'gapSuspectedFrom: gapSuspectedFromMs === null ?',

@@ -1,5 +1,5 @@
 import type { SourceOffset } from '../../src/kafka/offset-store.ts';
-import { isBehind, type ModelEvent, type ModelLedger } from './model-ledger.ts';
+import { isBehind, MODEL_RETENTION_MS, type ModelEvent, type ModelLedger } from './model-ledger.ts';
 import type { ModelLog, ModelTransaction } from './model-log.ts';
 
 /** What a small universe of the model may lose in one walk. */
@@ -29,6 +29,8 @@ class Oracle {
   #newestOrder = 0;
   #epoch = 0;
   #offset: SourceOffset | null = null;
+  /** When our offset, or one that was held, was first committed. */
+  readonly #metMs = new Map<string, number>();
   #isDateTrue = true;
   #wasUndrained = false;
 
@@ -51,6 +53,9 @@ class Oracle {
     this.#checkResumed(transaction);
     this.#checkInstruments(transaction);
     this.#checkTombstones(transaction);
+    for (const place of [offset.since, offset.heldSince]) {
+      if (!this.#metMs.has(String(place))) this.#metMs.set(String(place), transaction.atMs);
+    }
     this.#offset = offset;
   }
 
@@ -114,9 +119,9 @@ class Oracle {
       // a false alarm, but nothing may be lost by it.
       const skipped = this.#ledger.between(before, String(transaction.offset.since), incarnation ?? -1);
       const isLoss = skipped.some(({ hidden, order }) => !hidden && !this.#seen.has(order));
-      // A log that lags by more than a proof takes may lose what it has not shown, and that is told.
-      const isTold = this.#ledger.streamLags && this.#isNoticed(transaction);
-      if (!isReset && !isExpired && !isTold && (isLoss || !this.#isNoticed(transaction))) {
+      // An offset that stood still for longer than events are kept is taken for expired, and that is reported.
+      const isOld = atMs - (this.#metMs.get(before) ?? 0) > MODEL_RETENTION_MS && this.#isNoticed(transaction);
+      if (!isReset && !isExpired && !isOld && (isLoss || !this.#isNoticed(transaction))) {
         this.#wrong('I1', transaction, 'an offset was given up that was still served');
       }
     }

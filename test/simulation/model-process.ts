@@ -165,7 +165,8 @@ export class ModelProcess {
         return { kind: 'probe', since: provider.newest(), time: around.date() } as const;
       case 'trial': {
         const answer = provider.events(request.since, around.nowMs, true);
-        return { kind: 'trial', taken: answer !== null && 'events' in answer } as const;
+        const isTaken = answer !== null && 'events' in answer;
+        return { kind: 'trial', taken: isTaken, items: isTaken ? answer.events.length : 0 } as const;
       }
       case 'events':
         return this.#eventsAnswer(request.since, seen);

@@ -18,3 +18,23 @@ export function timeBetween(a: AnswerTime, b: AnswerTime): { readonly leastMs: n
   const byProvider = a.from === 'provider' && b.from === 'provider' ? b.dateMs - a.dateMs : byUs;
   return { leastMs: Math.max(0, Math.min(byUs, byProvider)), mostMs: Math.max(0, byUs, byProvider) };
 }
+
+/**
+ * How long ago an offset was known to be one that is served. Across a restart as much as either clock says, and as
+ * little; within the life of a task by the monotonic clock, but for a machine that slept: then both of the others agree
+ * that it is longer. Whole milliseconds, since it becomes part of dates.
+ */
+export function offsetAges(
+  known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },
+  committed: { readonly serverDate: AnswerTime; readonly standingMs: number; readonly standingLeastMs: number },
+  time: AnswerTime,
+  nowMs: number,
+): { readonly ageMs: number; readonly leastAgeMs: number } {
+  const { servedMs, servedLatestMs } = known;
+  const { standingMs, standingLeastMs } = committed;
+  const { leastMs, mostMs } = timeBetween(committed.serverDate, time);
+  const age = servedMs === null ? standingMs + mostMs : Math.max(nowMs - servedMs, standingMs + leastMs);
+  const byAllMs = standingLeastMs + leastMs;
+  const least = servedLatestMs === null ? byAllMs : Math.max(nowMs - servedLatestMs, byAllMs);
+  return { ageMs: Math.round(age), leastAgeMs: Math.round(least) };
+}

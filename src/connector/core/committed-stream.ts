@@ -9,8 +9,9 @@ export interface CommittedStream {
   readonly filter: string;
   /** When the stream last answered us. */
   readonly serverDate: AnswerTime;
-  /** How long our offset had stood still then. */
+  /** How long our offset had stood still then, by the clock that says most, and by the one that says least. */
   readonly standingMs: number;
+  readonly standingLeastMs: number;
   /** When the stream had last answered before the gap that is suspected now; null when none is. */
   readonly gapSuspectedFromMs: number | null;
   /** A fresh offset that waits beside ours, which stands still; null where none does. */
@@ -24,7 +25,7 @@ export function writeCommittedStream(
   stream: CommittedStream & { readonly since: string | null },
   version: number,
 ): SourceOffset {
-  const { filter, since, serverDate, standingMs, gapSuspectedFromMs, held, gapsHealedAtMs } = stream;
+  const { filter, since, serverDate, standingMs, standingLeastMs, gapSuspectedFromMs, held, gapsHealedAtMs } = stream;
   return {
     version,
     filter,
@@ -33,6 +34,7 @@ export function writeCommittedStream(
     serverDateFrom: serverDate.from,
     ownDate: isoDate(serverDate.ownMs),
     standingMs,
+    standingLeastMs,
     gapSuspectedFrom: gapSuspectedFromMs === null ? null : isoDate(gapSuspectedFromMs),
     heldSince: held === null ? null : held.since,
     heldMs: held === null ? null : held.heldMs,
@@ -101,6 +103,8 @@ export function offsetFields(
           ownMs: Date.parse(dateKey === 'serverDate' ? readOr('ownDate', isDate, date) : date),
         },
         standingMs: readOr('standingMs', isCount, 0),
+        // Offsets from before it was kept are given up late rather than too early.
+        standingLeastMs: readOr('standingLeastMs', isCount, 0),
         gapSuspectedFromMs: suspectedFrom === null ? null : Date.parse(suspectedFrom),
         held: heldSince === null ? null : { since: heldSince, heldMs: readOr('heldMs', isCount, 0) },
         gapsHealedAtMs: healedAt === null ? [] : healedAt.split(' ').map((one) => Date.parse(one)),

@@ -3,7 +3,7 @@ import { wantsStart } from './drain.ts';
 import type { CoreAnswer, CoreNotification, WalkReason } from './instruments-messages.ts';
 import { beginWalk, type InstrumentsOffset, type WalkDemand } from './instruments-offset.ts';
 import { marginMs } from './list-lag.ts';
-import { healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
+import { type GapInput, healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
 import { confirmOffset, followStream, type StreamStep } from './stream.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 import type { Walk } from './walk.ts';
@@ -75,8 +75,13 @@ function drainTo(start: string, { walk, offset }: CoreState, { nowMs, settings }
 }
 
 /** Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. */
-export function takeTrial(state: CoreState, taken: boolean, at: CoreContext): Outcome {
-  const proof = weighGap(state.stream.proof, { kind: taken ? 'trialTaken' : 'trialRefused' }, gapContext(at));
+export function takeTrial(
+  state: CoreState,
+  { taken, items }: Pick<Extract<CoreAnswer, { kind: 'trial' }>, 'taken' | 'items'>,
+  at: CoreContext,
+): Outcome {
+  const trial: GapInput = taken ? { kind: 'trialTaken', items } : { kind: 'trialRefused' };
+  const proof = weighGap(state.stream.proof, trial, gapContext(at));
   const dueMs = taken && isOffsetInDoubt(proof) ? at.nowMs : state.stream.dueMs;
   return { state: { ...state, stream: { ...state.stream, proof, dueMs } }, commits: false };
 }
@@ -116,13 +121,16 @@ function gapNotification(offset: InstrumentsOffset, { stream }: StreamStep, { ti
 /** Gives our offset up for the fresh start. */
 function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreState {
   const { offset, stream } = state;
+  const { start, startMs } = stream.proof;
+  const ageMs = Math.round(nowMs - startMs);
   return {
     ...state,
     offset: {
       ...offset,
-      since: stream.proof.start ?? offset.since,
+      since: start ?? offset.since,
       serverDate: time,
-      standingMs: 0,
+      standingMs: ageMs,
+      standingLeastMs: ageMs,
       gapSuspectedFromMs: null,
       held: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
@@ -135,7 +143,8 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
       caughtUp: false,
       dueMs: nowMs,
       takenMs: nowMs,
-      servedMs: nowMs,
+      servedMs: startMs,
+      servedLatestMs: startMs,
       heldFromMs: null,
     },
   };

@@ -1,7 +1,7 @@
 import type { AnswerTime } from './answer-time.ts';
 import type { FollowerAnswer, FollowerDecision, FollowerNotification } from './follower-messages.ts';
 import type { FollowerOffset } from './follower-offset.ts';
-import { healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
+import { type GapInput, healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
 import {
   confirmOffset,
   followStream,
@@ -59,6 +59,7 @@ export function beginAt(since: string | null, time: AnswerTime, { settings, nowM
       since,
       serverDate: time,
       standingMs: 0,
+      standingLeastMs: 0,
       gapSuspectedFromMs: null,
       held: null,
       gapsHealedAtMs: [],
@@ -145,7 +146,8 @@ export function takeTrial(
 ): FollowerOutcome {
   const { stream } = state;
   const isTaken = taken && !(at.settings.begins === 'withoutOffset' && items > 0);
-  const proof = weighGap(stream.proof, { kind: isTaken ? 'trialTaken' : 'trialRefused' }, gapContext(at));
+  const trial: GapInput = isTaken ? { kind: 'trialTaken', items } : { kind: 'trialRefused' };
+  const proof = weighGap(stream.proof, trial, gapContext(at));
   const dueMs = proof.phase === 'wantsAgain' && isOffsetInDoubt(proof) ? at.nowMs : stream.dueMs;
   return { state: { ...state, stream: { ...stream, proof, dueMs } }, commits: false };
 }
@@ -172,14 +174,16 @@ function gapNotification(
 /** Gives our offset up for the fresh start. */
 function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): FollowerState {
   const { offset, stream } = state;
-  const { start } = stream.proof;
+  const { start, startMs } = stream.proof;
+  const ageMs = Math.round(at.nowMs - startMs);
   return {
     ...state,
     offset: {
       ...offset,
       since: start === null ? offset.since : freshStart(start, at),
       serverDate: time,
-      standingMs: 0,
+      standingMs: ageMs,
+      standingLeastMs: ageMs,
       gapSuspectedFromMs: null,
       held: null,
       gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
@@ -192,7 +196,8 @@ function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): F
       caughtUp: false,
       dueMs: at.nowMs,
       takenMs: at.nowMs,
-      servedMs: at.nowMs,
+      servedMs: startMs,
+      servedLatestMs: startMs,
       heldFromMs: null,
     },
   };
@@ -212,8 +217,9 @@ function isEmptyCommitDue(before: FollowerState, time: AnswerTime, { settings, n
   return stream.takenMs === null && silentMs >= settings.emptyCommitIntervalMs;
 }
 
-function gapContext({ settings: { pollIntervalMs, gapProofMs, offsetHoldMs }, nowMs }: FollowerContext) {
-  return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs };
+function gapContext({ settings, nowMs }: FollowerContext) {
+  const { pollIntervalMs, gapProofMs, offsetHoldMs, begins } = settings;
+  return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs, rereadsAll: begins === 'withoutOffset' };
 }
 
 function asOffsetAnswer(answer: Streamed, at: FollowerContext): OffsetAnswer {

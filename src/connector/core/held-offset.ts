@@ -1,5 +1,5 @@
 import { type AnswerTime, timeBetween } from './answer-time.ts';
-import type { GapProof } from './retention-gap.ts';
+import { type GapProof, isGapSuspected, NO_PROOF } from './retention-gap.ts';
 
 /** A fresh offset of the stream that waits beside ours, which stands still. */
 export interface HeldOffset {
@@ -50,4 +50,29 @@ export function holdOffset(
   const still = held === null || at.heldMs === null ? null : { ...held, heldMs: at.heldMs };
   const isOver = answered === 'nothing' && still !== null && still.heldMs >= at.offsetHoldMs;
   return { held: isOver ? null : still, begins: false, replacement: isOver ? still : null };
+}
+
+/** The evidence once a fresh offset is held beside ours, or is to take its place. */
+export function proofBeside(
+  weighed: GapProof,
+  { begins, replacement }: Holding,
+  at: {
+    readonly isSuspected: boolean;
+    readonly held: HeldOffset | null;
+    readonly heldMs: number | null;
+    readonly nowMs: number;
+  },
+): GapProof {
+  const { isSuspected, held, heldMs, nowMs } = at;
+  if (begins) return { ...NO_PROOF, phase: 'resting', sign: 'overtaken', lastMs: nowMs };
+  if (replacement !== null && !isSuspected) return NO_PROOF;
+  // Whether something lay between the two is not known, so it is reported as lost.
+  if (replacement !== null) {
+    const { since: start, heldMs: ms } = replacement;
+    return { ...NO_PROOF, phase: 'proven', sign: 'standing', start, startMs: nowMs - ms };
+  }
+  // Nothing behind the one that is held is lost, unless it has grown as old as ours.
+  const isTaken = weighed.phase === 'proven' && (weighed.sign === 'quiet' || weighed.sign === 'overtaken');
+  if (!isTaken || held === null || heldMs === null || isGapSuspected(heldMs)) return weighed;
+  return { ...weighed, start: held.since, startMs: nowMs - heldMs };
 }

@@ -121,7 +121,7 @@ export class InstrumentsCore {
       case 'probe':
         return takeStart(state, answer.since, at);
       case 'trial':
-        return takeTrial(state, answer.taken, at);
+        return takeTrial(state, answer, at);
       case 'events':
       case 'refused':
         return followEvents(state, answer, at);

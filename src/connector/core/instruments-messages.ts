@@ -56,7 +56,8 @@ export type CoreAnswer =
   | ({ readonly kind: 'events'; readonly events: readonly EventFacts[]; readonly time: AnswerTime } & StreamAnswer)
   /** The events request got a 4xx that refuses our offset (see refusesOffset). */
   | { readonly kind: 'refused'; readonly status: number; readonly time: AnswerTime }
-  | { readonly kind: 'trial'; readonly taken: boolean }
+  /** `items`: how many events lie behind the offset that was tried. */
+  | { readonly kind: 'trial'; readonly taken: boolean; readonly items: number }
   /** Filled by whoever read the topic; the core owns it from here. */
   | { readonly kind: 'census'; readonly census: Census }
   | {

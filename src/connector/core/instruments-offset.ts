@@ -96,6 +96,7 @@ export function firstOffset(
     since,
     serverDate: time,
     standingMs: 0,
+    standingLeastMs: 0,
     walk: 0,
     walkStartedAtMs: time.dateMs,
     walkStartedOwnMs: time.ownMs,

@@ -7,12 +7,18 @@ import { compareStreamOffsets } from './stream-offset.ts';
  * gap. Our offset is kept meanwhile, since the provider may still serve most of it.
  * To take one as *proven* gives our offset up for good, so it takes three rounds of evidence. A round is: our offset
  * gets a bad sign; a fresh start E of the stream is asked for; the same request with E gets 200; our offset gets the
- * same sign again. E is older than the last of these, so whatever our offset could still have served is not lost.
+ * same sign again. The stream goes on after the first of these E, so that nothing is lost while a gap is proven.
  *
  * An offset that stands still, since all is filtered out, grows as old as one of which nothing was asked, and a provider
  * may answer it with nothing for ever once it has expired. So it is replaced long before that: after one such round E is
  * held beside ours for a day, in which ours is asked as ever. It still answers nothing then: so nothing lies between the
  * two, unless the event log lags the list, which gave E, by more than that day.
+ *
+ * Nothing in answer to our offset is a bad sign only once it has stood still for longer than events are kept, whichever
+ * clock is right. Where a gap is merely suspected, by one clock or shortly before that time, E is held as beside any
+ * offset that stands still: the log may lag the list by hours, and what it does not show yet lies between the two. If E
+ * is answered with events that ours is not, ours is *overtaken*, which is a bad sign too. An offset that was suspected
+ * all the day, and then gives way to E, is reported as lost.
  */
 
 const HOUR_MS = 3_600_000;
@@ -32,6 +38,11 @@ export function isGapSuspected(ageMs: number): boolean {
   return ageMs > RETENTION_MS - MARGIN_MS;
 }
 
+/** Whether an offset has stood still for longer than events are kept; `leastAgeMs`: by the clock that says least. */
+export function isExpired(leastAgeMs: number): boolean {
+  return leastAgeMs > RETENTION_MS;
+}
+
 /** Whether an offset that is answered with nothing has stood still for so long that a fresh one is due in its place. */
 export function isStanding(ageMs: number): boolean {
   return ageMs >= STANDING_MS;
@@ -45,14 +56,16 @@ export function refusesOffset(status: number): boolean {
 /** What an answer to our offset says against it. */
 export type GapSign =
   | 'refused'
-  /** Answered nothing and stayed; counts only once a gap is suspected. */
+  /** Answered nothing and stayed; counts only once it has stood still for longer than events are kept. */
   | 'quiet'
   /** Offers an offset lower than ours. */
   | 'lower'
   /** Events, but the same cursor. */
   | 'stuck'
-  /** Answered nothing and stayed for long, though no gap is suspected: nothing against it, but a fresh one is better. */
-  | 'standing';
+  /** Answered nothing and stayed for long, or may have expired: nothing against it, but a fresh one is better. */
+  | 'standing'
+  /** Answered nothing and stayed, beside a fresh one that is held: that one may have events which ours is not shown. */
+  | 'overtaken';
 
 export type GapPhase = 'none' | 'resting' | 'wantsStart' | 'wantsTrial' | 'wantsAgain' | 'proven';
 
@@ -69,15 +82,20 @@ export interface GapProof {
   readonly startMs: number;
   /** The newest fresh start of the stream; where a proven gap goes on. */
   readonly start: string | null;
+  /** That of the first complete round, and when it came. */
+  readonly firstStart: string | null;
+  readonly firstStartMs: number;
 }
 
 export type GapInput =
   /** Our offset was answered as it should be. */
   | { readonly kind: 'healthy' }
-  | { readonly kind: 'sign'; readonly sign: GapSign }
+  | { readonly kind: 'sign'; readonly sign: Exclude<GapSign, 'overtaken'>; readonly isSuspected?: boolean }
+  | { readonly kind: 'sign'; readonly sign: 'overtaken'; readonly held: string; readonly isSuspected: boolean }
   /** A fresh start of the stream came; null: it came to nothing that could take the place of ours. */
   | { readonly kind: 'start'; readonly since: string | null; readonly ours: string }
-  | { readonly kind: 'trialTaken' }
+  /** `items`: how many events it was answered with. */
+  | { readonly kind: 'trialTaken'; readonly items: number }
   | { readonly kind: 'trialRefused' };
 
 interface GapContext {
@@ -93,6 +111,8 @@ export const NO_PROOF: GapProof = {
   lastMs: 0,
   startMs: 0,
   start: null,
+  firstStart: null,
+  firstStartMs: 0,
 };
 
 type Cell<K extends GapInput['kind']> = (
@@ -112,27 +132,34 @@ const giveUp = (proof: GapProof, _: unknown, { nowMs }: GapContext): GapProof =>
   sign: proof.sign,
   lastMs: nowMs,
 });
+/** Another round: with a fresh start of the stream, or with the one that is held. */
+const beginRound: Cell<'sign'> = (proof, input, { nowMs }) =>
+  input.sign === 'overtaken'
+    ? { ...proof, phase: 'wantsTrial', sign: input.sign, start: input.held, startMs: nowMs }
+    : { ...proof, phase: 'wantsStart', sign: input.sign };
 /** The same sign goes on with the evidence as `then` says; another one begins anew. */
 const ifSame =
   (then: Cell<'sign'>): Cell<'sign'> =>
   (proof, input, at) =>
-    input.sign === proof.sign ? then(proof, input, at) : { ...NO_PROOF, phase: 'wantsStart', sign: input.sign };
+    input.sign === proof.sign ? then(proof, input, at) : beginRound(NO_PROOF, input, at);
+/** A wait that is no urgent matter: nothing speaks against our offset. */
+const isPatient = ({ sign, rounds }: GapProof, { isSuspected = false }: Extract<GapInput, { kind: 'sign' }>) =>
+  (sign === 'standing' || sign === 'overtaken') && rounds === 0 && !isSuspected;
 
 /** Every phase meets every input; the compiler finds a missing cell. */
 const TABLE: Table = {
   none: {
     healthy: forget,
-    sign: (_, { sign }) => ({ ...NO_PROOF, phase: 'wantsStart', sign }),
+    sign: (_, input, at) => beginRound(NO_PROOF, input, at),
     start: stay,
     trialTaken: stay,
     trialRefused: stay,
   },
   resting: {
     healthy: forget,
-    sign: ifSame((proof, _, { nowMs, gapProofMs }) => {
-      const restMs = proof.sign === 'standing' ? HOUR_MS : gapProofMs / (ROUNDS_OF_PROOF - 1);
-      const isDue = nowMs - proof.lastMs >= restMs;
-      return isDue ? { ...proof, phase: 'wantsStart' } : proof;
+    sign: ifSame((proof, input, at) => {
+      const restMs = isPatient(proof, input) ? HOUR_MS : at.gapProofMs / (ROUNDS_OF_PROOF - 1);
+      return at.nowMs - proof.lastMs >= restMs ? beginRound(proof, input, at) : proof;
     }),
     start: stay,
     trialTaken: stay,
@@ -152,7 +179,9 @@ const TABLE: Table = {
     healthy: forget,
     sign: ifSame(stay),
     start: stay,
-    trialTaken: (proof) => ({ ...proof, phase: 'wantsAgain' }),
+    // What is held and has no event either says nothing against ours.
+    trialTaken: (proof, { items }, at) =>
+      proof.sign === 'overtaken' && items === 0 ? giveUp(proof, null, at) : { ...proof, phase: 'wantsAgain' },
     trialRefused: giveUp,
   },
   wantsAgain: {
@@ -160,9 +189,16 @@ const TABLE: Table = {
     sign: ifSame((proof, _, { nowMs, gapProofMs }) => {
       if (proof.sign === 'standing') return { ...proof, phase: 'proven' };
       const rounds = proof.rounds + 1;
-      const firstMs = proof.rounds === 0 ? nowMs : proof.firstMs;
+      const isFirst = proof.rounds === 0;
+      const firstMs = isFirst ? nowMs : proof.firstMs;
+      const { start: firstStart, startMs: firstStartMs } = isFirst
+        ? proof
+        : { start: proof.firstStart, startMs: proof.firstStartMs };
+      const after = { ...proof, rounds, firstMs, lastMs: nowMs, firstStart, firstStartMs };
       const isProven = rounds >= ROUNDS_OF_PROOF && nowMs - firstMs >= gapProofMs;
-      return { ...proof, phase: isProven ? 'proven' : 'resting', rounds, firstMs, lastMs: nowMs };
+      return isProven
+        ? { ...after, phase: 'proven', start: firstStart, startMs: firstStartMs }
+        : { ...after, phase: 'resting' };
     }),
     start: stay,
     trialTaken: stay,
@@ -180,6 +216,8 @@ function isFresher(since: string, ours: string, sign: GapSign | null): boolean {
 
 /** Whether there is anything against our offset: then an answer without events does not mean that there were none. */
 export function isOffsetInDoubt({ phase, sign, rounds }: GapProof): boolean {
+  // Only once the one that is held was answered with events.
+  if (sign === 'overtaken') return rounds > 0 || phase === 'wantsAgain';
   return phase !== 'none' && sign !== 'standing' && !(phase === 'resting' && rounds === 0);
 }
 

@@ -1,9 +1,10 @@
-import { type AnswerTime, timeBetween } from './answer-time.ts';
-import { type HeldOffset, heldForMs, holdOffset } from './held-offset.ts';
+import { type AnswerTime, offsetAges, timeBetween } from './answer-time.ts';
+import { type HeldOffset, heldForMs, holdOffset, proofBeside } from './held-offset.ts';
 import {
   type GapInput,
   type GapProof,
   type GapSign,
+  isExpired,
   isGapSuspected,
   isOffsetInDoubt,
   isStanding,
@@ -19,6 +20,7 @@ import {
   type StreamAnswer,
   type StreamReading,
 } from './stream-answer.ts';
+import { compareStreamOffsets } from './stream-offset.ts';
 
 /** What a source that follows a stream remembers of it, from one start of its task to the next. Times are monotonic. */
 export interface Stream {
@@ -28,6 +30,8 @@ export interface Stream {
   readonly takenMs: number | null;
   /** When our offset was last known to be one that is served: it moved, or was a fresh start. Null before the first answer. */
   readonly servedMs: number | null;
+  /** The latest moment at which it can have been known so: by the clock that says least. Null before the first answer. */
+  readonly servedLatestMs: number | null;
   /** When the fresh offset came that is held beside ours; null where none is, or before the first answer. */
   readonly heldFromMs: number | null;
   /** When it is to be asked next. */
@@ -57,8 +61,9 @@ interface StreamRun {
 export interface StreamPosition {
   readonly since: string;
   readonly serverDate: AnswerTime;
-  /** How long the offset had stood still then. */
+  /** How long the offset had stood still then, at most and at least. */
   readonly standingMs: number;
+  readonly standingLeastMs: number;
   /** When the stream had last answered before the gap that is suspected; null when none is. */
   readonly gapSuspectedFromMs: number | null;
   /** Null where our offset moves, or has not stood still for long. */
@@ -71,7 +76,7 @@ export type OffsetAnswer =
   | { readonly kind: 'refused'; readonly time: AnswerTime };
 
 /** What an answer says against our offset, whether it was taken or not; one that merely stands still is none. */
-export type DiscardSign = Exclude<GapSign, 'standing'>;
+export type DiscardSign = Exclude<GapSign, 'standing' | 'overtaken'>;
 
 /** A time whose events can no longer be had, in milliseconds since the epoch. */
 export interface LostTime {
@@ -114,6 +119,7 @@ export function streamAtStart(nowMs: number): Stream {
     answeredMs: null,
     takenMs: null,
     servedMs: null,
+    servedLatestMs: null,
     heldFromMs: null,
     dueMs: nowMs,
     discarded: 0,
@@ -135,6 +141,8 @@ export function followStream(
     readonly pollIntervalMs: number;
     readonly gapProofMs: number;
     readonly offsetHoldMs: number;
+    /** Whether a proven gap goes on with all that is still served: then a suspicion is enough for a proof. */
+    readonly rereadsAll?: boolean;
     /** How many the answer holds. */
     readonly events: number;
   },
@@ -143,20 +151,26 @@ export function followStream(
   const { since } = position;
   const reading = answer.kind === 'refused' ? 'refused' : readStreamAnswer(since, answer, at.events, stream.earlier);
   const taken = reading === 'moved' || reading === 'quiet' ? reading : null;
-  const ageMs = offsetAgeMs(stream, position, answer.time, nowMs);
+  const { ageMs, leastAgeMs } = offsetAges(stream, position, answer.time, nowMs);
   const suspects = position.gapSuspectedFromMs === null && isGapSuspected(ageMs);
   const suspectedFrom = suspects ? position.serverDate.dateMs - position.standingMs : position.gapSuspectedFromMs;
   // An offset that moves on is served: whatever was suspected, the provider still knows it.
   const gapSuspectedFromMs = reading === 'moved' ? null : suspectedFrom;
   const isSuspected = gapSuspectedFromMs !== null;
   const heldMs = heldForMs(position, stream.heldFromMs, { time: answer.time, nowMs });
-  const input = gapInput(reading, since, answer, { isSuspected, ageMs, isHeld: heldMs !== null });
+  const isOver = isSuspected && (isExpired(leastAgeMs) || at.rereadsAll === true);
+  const input = gapInput(reading, position, answer, { isSuspected, isOver, ageMs });
   const weighed = weighGap(stream.proof, input, at);
-  const answered = reading === 'moved' ? 'moved' : input.kind === 'healthy' ? 'nothing' : 'doubt';
-  const { held, begins, replacement } = holdOffset(position.held, weighed, answered, { ...at, heldMs });
-  const proof = begins ? NO_PROOF : weighed;
+  const sign = input.kind === 'sign' ? input.sign : null;
+  const isNothing = sign === null || (sign === 'overtaken' && !isOffsetInDoubt(weighed));
+  const answered = reading === 'moved' ? 'moved' : isNothing ? 'nothing' : 'doubt';
+  const holding = holdOffset(position.held, weighed, answered, { ...at, heldMs });
+  const { held, begins } = holding;
+  const proof = proofBeside(weighed, holding, { isSuspected, held: position.held, heldMs, nowMs });
+  const replacement = proof.phase === 'proven' ? null : holding.replacement;
   // One that takes our place is as old as it was held.
   const servedAgoMs = reading === 'moved' ? 0 : (replacement?.heldMs ?? ageMs);
+  const servedLeastAgoMs = reading === 'moved' ? 0 : (replacement?.heldMs ?? leastAgeMs);
   const discarded = taken === null ? stream.discarded + 1 : 0;
   const goesOn = taken !== null && answer.kind === 'events' && namesMore(answer);
   // One that stays is no proof: some name the newest offset of the log only where they have nothing else to name.
@@ -169,6 +183,7 @@ export function followStream(
       answeredMs: nowMs,
       takenMs: taken === null ? stream.takenMs : nowMs,
       servedMs: nowMs - servedAgoMs,
+      servedLatestMs: nowMs - servedLeastAgoMs,
       heldFromMs: held === null ? null : nowMs - held.heldMs,
       dueMs: nowMs + Math.min(at.pollIntervalMs, pauseMs(discarded, run)),
       discarded,
@@ -185,11 +200,12 @@ export function followStream(
             since: replacement?.since ?? answer.next,
             serverDate: answer.time,
             standingMs: servedAgoMs,
+            standingLeastMs: servedLeastAgoMs,
             gapSuspectedFromMs,
             held,
           },
     reading: taken,
-    discarded: input.kind === 'sign' && input.sign !== 'standing' ? input.sign : null,
+    discarded: sign === 'standing' || sign === 'overtaken' ? null : sign,
     suspects,
     lost: suspects || taken !== null ? lostTime(stream, position, answer.time, nowMs) : null,
     ageMs,
@@ -199,30 +215,20 @@ export function followStream(
 
 function gapInput(
   reading: StreamReading | 'refused',
-  since: string,
+  { since, held }: StreamPosition,
   answer: OffsetAnswer,
-  { isSuspected, ageMs, isHeld }: { readonly isSuspected: boolean; readonly ageMs: number; readonly isHeld: boolean },
+  { isSuspected, isOver, ageMs }: { readonly isSuspected: boolean; readonly isOver: boolean; readonly ageMs: number },
 ): GapInput {
   if (reading === 'moved') return { kind: 'healthy' };
   if (reading !== 'quiet') return { kind: 'sign', sign: reading };
   if (answer.kind === 'events' && isNewestLower(since, answer)) return { kind: 'sign', sign: 'lower' };
-  if (isSuspected) return { kind: 'sign', sign: 'quiet' };
-  return isStanding(ageMs) && !isHeld ? { kind: 'sign', sign: 'standing' } : { kind: 'healthy' };
-}
-
-/**
- * How long ago our offset was known to be one that is served. Across a restart as much as either clock says; within the
- * life of a task by the monotonic clock, but for a machine that slept: then both of the others agree that it is longer.
- * Whole milliseconds, since it becomes part of dates.
- */
-function offsetAgeMs(
-  { servedMs }: Stream,
-  { serverDate, standingMs }: StreamPosition,
-  time: AnswerTime,
-  nowMs: number,
-): number {
-  const { leastMs, mostMs } = timeBetween(serverDate, time);
-  return Math.round(servedMs === null ? standingMs + mostMs : Math.max(nowMs - servedMs, standingMs + leastMs));
+  if (isOver) return { kind: 'sign', sign: 'quiet' };
+  if (held === null) {
+    return isSuspected || isStanding(ageMs) ? { kind: 'sign', sign: 'standing', isSuspected } : { kind: 'healthy' };
+  }
+  // Of offsets that are only told apart, the one that is held may lie before ours.
+  const isBehindOurs = (compareStreamOffsets(held.since, since) ?? 0) > 0;
+  return isBehindOurs ? { kind: 'sign', sign: 'overtaken', held: held.since, isSuspected } : { kind: 'healthy' };
 }
 
 /** Whether the newest answer moved the cursor and did not show the end of the stream. */
@@ -247,14 +253,12 @@ function lostTime(
 }
 
 /** The offset and its stream after a fresh start that turned out to be our offset: it is served, and there is no gap. */
-export function confirmOffset<Offset extends Pick<StreamPosition, 'standingMs' | 'gapSuspectedFromMs' | 'held'>>(
-  stream: Stream,
-  offset: Offset,
-  nowMs: number,
-): { readonly stream: Stream; readonly offset: Offset } {
+export function confirmOffset<
+  Offset extends Pick<StreamPosition, 'standingMs' | 'standingLeastMs' | 'gapSuspectedFromMs' | 'held'>,
+>(stream: Stream, offset: Offset, nowMs: number): { readonly stream: Stream; readonly offset: Offset } {
   return {
-    stream: { ...stream, servedMs: nowMs, heldFromMs: null },
-    offset: { ...offset, standingMs: 0, gapSuspectedFromMs: null, held: null },
+    stream: { ...stream, servedMs: nowMs, servedLatestMs: nowMs, heldFromMs: null },
+    offset: { ...offset, standingMs: 0, standingLeastMs: 0, gapSuspectedFromMs: null, held: null },
   };
 }
 

@@ -87,8 +87,11 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       }
       case 'census':
         return answered({ kind: 'census', census: await options.census(core.offset, signal) });
-      case 'trial':
-        return answered({ kind: 'trial', taken: (await provider.events(request.since, signal)).kind === 'events' });
+      case 'trial': {
+        const tried = await provider.events(request.since, signal);
+        const items = tried.kind === 'events' ? tried.answer.decoded.rows.length : 0;
+        return answered({ kind: 'trial', taken: tried.kind === 'events', items });
+      }
       case 'events': {
         const outcome = await provider.events(request.since, signal);
         if (outcome.kind === 'refused') return answered(outcome);

@@ -25,6 +25,7 @@ const follower = (filter: string, since: string | null) =>
     since,
     serverDate: time,
     standingMs: 0,
+    standingLeastMs: 0,
     gapSuspectedFromMs: null,
     held: null,
     gapsHealedAtMs: [],

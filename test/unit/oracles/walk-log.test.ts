@@ -18,6 +18,7 @@ function rightLog(pages: number): WalkLog {
       since: '1-1',
       serverDate: { dateMs: 0, from: 'provider', ownMs: 0 },
       standingMs: 0,
+      standingLeastMs: 0,
       walk: 1,
       walkStartedAtMs: 0,
       walkStartedOwnMs: 0,

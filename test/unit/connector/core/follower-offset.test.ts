@@ -16,6 +16,7 @@ const OFFSET: FollowerOffset = {
     ownMs: Date.parse('2026-01-01T12:00:01Z'),
   },
   standingMs: 90_000,
+  standingLeastMs: 90_000,
   gapSuspectedFromMs: Date.parse('2025-12-24T00:00:00Z'),
   held: { since: '1700000009000-1', heldMs: 3_600_000 },
   gapsHealedAtMs: [Date.parse('2026-01-01T01:00:00Z'), Date.parse('2026-01-01T02:00:00Z')],
@@ -28,7 +29,7 @@ test('what is written is read again, and is a flat map in a fixed order', () => 
     JSON.stringify(raw),
     '{"version":1,"filter":"scope=my eventType=newissue","since":"1700000000000-3",' +
       '"serverDate":"2026-01-01T12:00:00.250Z","serverDateFrom":"provider","ownDate":"2026-01-01T12:00:01.000Z",' +
-      '"standingMs":90000,' +
+      '"standingMs":90000,"standingLeastMs":90000,' +
       '"gapSuspectedFrom":"2025-12-24T00:00:00.000Z","heldSince":"1700000009000-1","heldMs":3600000,' +
       '"gapsHealedAt":"2026-01-01T01:00:00.000Z 2026-01-01T02:00:00.000Z"}',
   );

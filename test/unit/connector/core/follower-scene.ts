@@ -25,6 +25,7 @@ export const offsetAt = (settings: FollowerSettings, since: string | null, dateM
   since,
   serverDate: provider(dateMs),
   standingMs: 0,
+  standingLeastMs: 0,
   gapSuspectedFromMs: null,
   held: null,
   gapsHealedAtMs: [],

@@ -36,11 +36,11 @@ function weigh(inputs: readonly (readonly [minute: number, input: GapInput])[]):
   );
 }
 
-const sign = (kind: GapSign): GapInput => ({ kind: 'sign', sign: kind });
+const sign = (kind: Exclude<GapSign, 'overtaken'>): GapInput => ({ kind: 'sign', sign: kind });
 const start = (since: string): GapInput => ({ kind: 'start', since, ours: '5-5' });
-const taken: GapInput = { kind: 'trialTaken' };
+const taken: GapInput = { kind: 'trialTaken', items: 0 };
 
-function round(minute: number, kind: GapSign, since = '9-9') {
+function round(minute: number, kind: Exclude<GapSign, 'overtaken'>, since = '9-9') {
   return [
     [minute, sign(kind)],
     [minute, start(since)],
@@ -50,10 +50,10 @@ function round(minute: number, kind: GapSign, since = '9-9') {
 }
 
 for (const kind of ['refused', 'quiet', 'stuck'] as const) {
-  test(`three rounds of "${kind}" over five minutes prove a gap, and it goes on at the newest fresh start`, () => {
+  test(`three rounds of "${kind}" over five minutes prove a gap, and it goes on at the first fresh start`, () => {
     const proof = weigh([...round(0, kind, '7-7'), ...round(3, kind, '8-8'), ...round(6, kind)]);
     assert.equal(proof.phase, 'proven');
-    assert.equal(proof.start, '9-9');
+    assert.equal(proof.start, '7-7');
   });
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drive, SETTINGS } from './driven-core.ts';
-import { CHECKS, DAY_MS, EVENTS, offsetAt, POLL_MS, Scene } from './follower-scene.ts';
+import { CHECKS, DAY_MS, EVENTS, type Given, NOON, offsetAt, POLL_MS, Scene } from './follower-scene.ts';
 
 const HOUR_MS = 3_600_000;
 const QUIET = { next: '5-0', nextId: '80-0' } as const;
@@ -23,7 +23,7 @@ test('an offset that stands still is replaced by a fresh one that was held for a
   assert.equal(source.next().kind, 'probe');
   source.answer({ kind: 'probe', since: '80-0', time: { dateMs: 0, from: 'provider', ownMs: 0 } });
   assert.deepEqual(source.next(), { kind: 'trial', since: '80-0' });
-  source.answer({ kind: 'trial', taken: true });
+  source.answer({ kind: 'trial', taken: true, items: 0 });
   // The newest events may reach us later than a fresh start does, so ours is asked until that can no longer be.
   const pollMs = HOUR_MS / 2;
   for (let waitedMs = 0; waitedMs < SETTINGS.offsetHoldMs; waitedMs += pollMs) {
@@ -157,4 +157,105 @@ test('how long it has stood still survives a restart', () => {
     late.take(QUIET).notifications.map(({ kind }) => kind),
     ['gapSuspected'],
   );
+});
+
+/** Asks whatever is wanted, until the time is over or something other than a suspicion is notified. */
+function liveOn(scene: Scene, ms: number, answers: { stream: Given; trialItems: number }) {
+  for (const endMs = scene.nowMs + ms; scene.nowMs < endMs; ) {
+    const wanted = scene.next();
+    if (wanted.kind === 'wait') {
+      scene.pass(Math.min(wanted.ms, endMs - scene.nowMs));
+      continue;
+    }
+    const trial = { kind: 'trial', taken: true, items: answers.trialItems } as const;
+    const start = { kind: 'start', since: '80-0' } as const;
+    const decision = scene.take({ trial, start, stream: answers.stream }[wanted.kind]);
+    if (decision.notifications.some(({ kind }) => kind !== 'gapSuspected')) return decision;
+  }
+  return null;
+}
+
+/** A gap is suspected since the provider's date alone was eight days ahead in one answer. */
+function suspectedByDate(): Scene {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+  const time = { dateMs: NOON + 8 * DAY_MS, from: 'provider', ownMs: NOON } as const;
+  const told = scene.take({ ...QUIET, time }).notifications.map(({ kind }) => kind);
+  assert.deepEqual(told, ['gapSuspected']);
+  return scene;
+}
+
+test('one clock alone gives no offset up: what the log shows hours after the list still comes', () => {
+  const scene = suspectedByDate();
+  assert.equal(liveOn(scene, 20 * HOUR_MS, { stream: QUIET, trialItems: 0 }), null);
+  assert.deepEqual([scene.core.offset?.since, scene.core.offset?.held?.since], ['5-0', '80-0']);
+  const { writes, offset } = scene.pass(POLL_MS).take({ items: 1, next: '79-0' });
+  assert.deepEqual([writes, offset?.since, offset?.gapSuspectedFromMs], [true, '79-0', null]);
+});
+
+test('an offset that was suspected until another one took its place is reported as lost, with from and to', () => {
+  const scene = suspectedByDate();
+  const told = liveOn(scene, 2 * DAY_MS, { stream: QUIET, trialItems: 0 });
+  assert.deepEqual(
+    told?.notifications.map((one) => ({ ...one, to: null })),
+    [{ kind: 'gapProven', why: 'standing', fromMs: NOON, to: null, lostAfter: '5-0', goesOnAfter: '80-0' }],
+  );
+  assert.equal(told?.offset?.gapSuspectedFromMs, null);
+});
+
+test('an offset that is suspected and answers nothing while the one beside it has events is given up in minutes', () => {
+  const scene = suspectedByDate();
+  liveOn(scene, HOUR_MS, { stream: QUIET, trialItems: 0 });
+  assert.equal(scene.core.isCaughtUp, true);
+  const startedMs = scene.nowMs;
+  const told = liveOn(scene, DAY_MS, { stream: QUIET, trialItems: 1 });
+  const [proven] = told?.notifications ?? [];
+  assert.ok(proven?.kind === 'gapProven');
+  assert.deepEqual([proven.why, proven.goesOnAfter, told?.offset?.since], ['overtaken', '80-0', '80-0']);
+  assert.ok(scene.nowMs - startedMs < 3 * EVENTS.gapProofMs);
+});
+
+test('so is one that stands still and is not suspected, within hours: the provider forgets sooner than it should', () => {
+  const scene = standing(EVENTS);
+  const told = liveOn(scene, 6 * HOUR_MS, { stream: QUIET, trialItems: 1 });
+  assert.deepEqual(
+    told?.notifications.map(({ kind }) => kind),
+    ['gapProven'],
+  );
+});
+
+test('events behind the one that is held are no proof once ours answers as well', () => {
+  const scene = suspectedByDate();
+  liveOn(scene, HOUR_MS, { stream: QUIET, trialItems: 0 });
+  for (let asked = 0; asked < 100 && scene.next().kind !== 'trial'; asked++) {
+    const wanted = scene.next();
+    if (wanted.kind === 'wait') scene.pass(wanted.ms);
+    else scene.take(QUIET);
+  }
+  scene.take({ kind: 'trial', taken: true, items: 1 });
+  assert.equal(scene.core.isCaughtUp, true);
+  assert.deepEqual(scene.next(), { kind: 'stream', since: '5-0' });
+  assert.equal(scene.take({ items: 1, next: '81-0' }).offset?.held, null);
+  assert.deepEqual(scene.core.offset?.since, '81-0');
+});
+
+test('an offset that was away for longer than events are kept is given up in minutes, also after a restart', () => {
+  const away = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 8 * DAY_MS);
+  const { offset } = away.take(QUIET);
+  const again = new Scene(EVENTS, offset, NOON + 8 * DAY_MS);
+  const startedMs = again.nowMs;
+  const told = liveOn(again, DAY_MS, { stream: QUIET, trialItems: 0 });
+  assert.deepEqual(told?.notifications.at(-1)?.kind, 'gapProven');
+  assert.ok(again.nowMs - startedMs < HOUR_MS);
+});
+
+test('nothing that happens while a gap is proven is lost: the stream goes on after the first fresh start', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 8 * DAY_MS);
+  let newest = 80;
+  for (let asked = 0; asked < 100 && scene.core.offset?.since === '5-0'; asked++) {
+    const wanted = scene.next();
+    if (wanted.kind === 'wait') scene.pass(wanted.ms);
+    else if (wanted.kind === 'start') scene.take({ kind: 'start', since: `${newest++}-0` });
+    else scene.take(wanted.kind === 'trial' ? { kind: 'trial', taken: true } : { kind: 'refused' });
+  }
+  assert.equal(scene.core.offset?.since, '80-0');
 });

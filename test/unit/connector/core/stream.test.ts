@@ -64,6 +64,7 @@ const position = (gapSuspectedFromMs: number | null = null) => ({
   since: '5-5',
   serverDate: answerTime(DAY_MS, DAY_MS),
   standingMs: 0,
+  standingLeastMs: 0,
   gapSuspectedFromMs,
   held: null,
 });
@@ -178,11 +179,13 @@ test('after long silence events are taken, a gap is told, and the offset counts 
   assert.deepEqual([suspects, reading, after.since, after.gapSuspectedFromMs], [true, 'moved', '6-1', null]);
 });
 
-test('a quiet answer counts against our offset only while a gap is suspected', () => {
+test('a quiet answer counts against our offset only once it stood still for longer than events are kept by all clocks', () => {
   assert.equal(follow(answer('5-5')).stream.proof.phase, 'none');
-  const { stream, suspects } = follow(answer('5-5'), { from: 1 });
-  assert.equal(suspects, false, 'it is told once');
+  const { stream } = follow(answer('5-5'), { awayMs: 7 * DAY_MS + 1 });
   assert.equal(stream.proof.sign, 'quiet');
+  const { stream: suspected, suspects } = follow(answer('5-5'), { from: 1 });
+  assert.equal(suspects, false, 'it is told once');
+  assert.equal(suspected.proof.sign, 'standing', 'a fresh one is held beside it');
   assert.equal(follow(answer('5-5', '4-1')).stream.proof.sign, 'lower', 'a lower newest offset counts at any time');
 });
 
@@ -236,7 +239,7 @@ test('while answers come, the monotonic clock counts; a date that jumps alone is
   assert.equal(slept(HOUR_MS, 9 * DAY_MS, 9 * DAY_MS).suspects, true, 'a machine that slept: both clocks agree');
 });
 
-test('an offset that stands still asks for a fresh one after six hours, and for a gap if none came in six days', () => {
+test('an offset that stands still asks for a fresh one after six hours, and is given up once it has expired', () => {
   const answered = quietLife(position());
   answered(0, DAY_MS, DAY_MS);
   assert.equal(answered(6 * HOUR_MS - 1, DAY_MS, DAY_MS).stream.proof.phase, 'none');
@@ -245,7 +248,9 @@ test('an offset that stands still asks for a fresh one after six hours, and for 
   assert.equal(suspects, false);
   assert.equal(answered(6.5 * DAY_MS, DAY_MS, DAY_MS).suspects, false);
   const late = answered(6.5 * DAY_MS + 1, DAY_MS, DAY_MS);
-  assert.deepEqual([late.suspects, late.stream.proof.sign], [true, 'quiet']);
+  assert.deepEqual([late.suspects, late.stream.proof.sign], [true, 'standing']);
+  assert.equal(answered(7 * DAY_MS, DAY_MS, DAY_MS).stream.proof.sign, 'standing');
+  assert.equal(answered(7 * DAY_MS + 1, DAY_MS, DAY_MS).stream.proof.sign, 'quiet');
   assert.equal(late.position.gapSuspectedFromMs, DAY_MS - 6.5 * DAY_MS, 'from when it was last known to be served');
 });
 
