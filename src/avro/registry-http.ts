@@ -1,5 +1,4 @@
 import { Agent } from 'node:https';
-import { COMPATIBILITY, SchemaRegistry as ConfluentClient, SchemaType } from '@kafkajs/confluent-schema-registry';
 import { ConnectorError } from '../errors.ts';
 import { openDispatcher, secureContextOf } from '../http/dispatcher.ts';
 import type { Clock } from '../support/clock.ts';
@@ -97,8 +96,10 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   }
 
   async function registerByPackage(subject: string, schema: string, signal: AbortSignal): Promise<RegistryAnswer> {
+    // Loaded only now: it takes longer to load than Kafka's client, and a schema is registered once.
+    const { COMPATIBILITY, SchemaRegistry, SchemaType } = await import('@kafkajs/confluent-schema-registry');
     const added = await headers();
-    const client = new ConfluentClient({
+    const client = new SchemaRegistry({
       host: url,
       retry: { retries: 0 },
       ...(agent && { agent }),

@@ -53,7 +53,6 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   }
 
   async function registered(subject: string, schema: string, signal: AbortSignal): Promise<number> {
-    await fixCompatibility(subject, signal);
     const answer = await http.register(subject, schema, signal);
     if (answer.status === 409) {
       const what = `The registry refuses the schema of ${subject}: it is not compatible with those that are there.`;
@@ -62,9 +61,12 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
     return idOf(answer, `the registration of ${subject}`);
   }
 
+  function lookUp(subject: string, schema: string, signal: AbortSignal): Promise<RegistryAnswer> {
+    return http.request({ method: 'POST', path: `/subjects/${encodeURIComponent(subject)}`, body: { schema } }, signal);
+  }
+
   async function lookedUp(subject: string, schema: string, signal: AbortSignal): Promise<number> {
-    const path = `/subjects/${encodeURIComponent(subject)}`;
-    const answer = await http.request({ method: 'POST', path, body: { schema } }, signal);
+    const answer = await lookUp(subject, schema, signal);
     if (answer.status === 404) {
       const what = `The registry has not got the schema of ${subject}, and schemaRegistry.register is false.`;
       throw new ConnectorError('SCHEMA_NOT_REGISTERED', what, { fields: { subject } });
@@ -78,12 +80,32 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
     return answer.body.schema;
   }
 
-  async function verifiedId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
-    const id = await (register ? registered(subject, schema, signal) : lookedUp(subject, schema, signal));
-    if (!isSameSchema(await schemaText(id, signal), schema)) {
-      const what = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
-      throw new ConnectorError('REGISTRY_MISMATCH', what, { fields: { subject, schemaId: id } });
+  async function isHeld(id: number, schema: string, signal: AbortSignal): Promise<boolean> {
+    return isSameSchema(await schemaText(id, signal), schema);
+  }
+
+  /** The id of a schema that is there already, as at every start but the first: only what registers is slow to load. */
+  async function presentId(subject: string, schema: string, signal: AbortSignal): Promise<number | null> {
+    const answer = await lookUp(subject, schema, signal);
+    if (answer.status !== 200) return null;
+    const id = idOf(answer, `the look-up of ${subject}`);
+    return (await isHeld(id, schema, signal)) ? id : null;
+  }
+
+  async function heldId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
+    if (register) {
+      await fixCompatibility(subject, signal);
+      const present = await presentId(subject, schema, signal);
+      if (present !== null) return present;
     }
+    const id = await (register ? registered(subject, schema, signal) : lookedUp(subject, schema, signal));
+    if (await isHeld(id, schema, signal)) return id;
+    const what = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
+    throw new ConnectorError('REGISTRY_MISMATCH', what, { fields: { subject, schemaId: id } });
+  }
+
+  async function verifiedId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
+    const id = await heldId(subject, schema, signal);
     verified.set(subject, { schema, id });
     log.info({ subject, schemaId: id }, 'schema verified');
     return id;

@@ -36,6 +36,22 @@ test('a new subject gets its compatibility before its first schema, and the id i
   assert.equal(changes.at(-1), 'GET /schemas/ids/42');
 });
 
+test('a schema that is there already is looked up and verified, and registered only when the registry means another one', async (t) => {
+  const { url, calls, replies } = await startFakeRegistry(t);
+  assert.equal(await registryAt(url).schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
+  const names = async () => {
+    const before = calls.length;
+    assert.equal(await registryAt(url).schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
+    return calls.slice(before).map(({ name }) => name);
+  };
+  const lookUp = [`GET ${CONFIG}`, `POST ${SUBJECTS}`];
+  assert.deepEqual(await names(), [...lookUp, 'GET /schemas/ids/42']);
+  replies.set(`POST ${SUBJECTS}`, { status: 200, body: { id: 41 } });
+  replies.set('GET /schemas/ids/41', { status: 200, body: { schema: '"string"' } });
+  const registration = [`POST ${SUBJECTS}/versions`, 'GET /schemas/ids/42'];
+  assert.deepEqual(await names(), [...lookUp, 'GET /schemas/ids/41', ...registration]);
+});
+
 test('an id is asked for once, and again only after a failure or for another schema', async (t) => {
   const { url, calls, replies } = await startFakeRegistry(t);
   const registry = registryAt(url);
