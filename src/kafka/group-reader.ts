@@ -43,14 +43,14 @@ export interface GroupReaderOptions {
     signal: AbortSignal,
     confirmed: OwnershipProof['since'],
   ) => Promise<PartitionReader>;
-  /** The member has joined, or joined again, with these partitions (perhaps none). */
+  /** The member has joined, or joined again, with these partitions (perhaps none); or goes ahead with them (head-start.ts). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
   /**
    * How many members the group has, this one included: after each join, as soon as the group has answered. Until then
    * the count of before holds.
    */
   readonly members?: ((count: number) => void) | undefined;
-  /** How the members share the partitions; by turns when left out. */
+  /** How the members share the partitions; by turns when left out, and then none are taken before the join is answered. */
   readonly sharing?: GroupSharing;
   readonly signal: AbortSignal;
 }

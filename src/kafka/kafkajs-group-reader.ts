@@ -4,6 +4,8 @@ import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import type { GroupReader, GroupReaderOptions, ReadBatch } from './group-reader.ts';
+import type { GroupSharing } from './group-sharing.ts';
+import { type GroupQuestions, headStart, shareOfOne } from './head-start.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { assignerOf } from './kafkajs-assigner.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
@@ -107,7 +109,9 @@ function openMember(
     const taken = held.offer(partition, batch);
     await within(taken, tuning.takeGraceMs, clock, late).catch(() => held.pauseUntilTaken(partition));
   };
+  const joinAnswered = new AbortController();
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    joinAnswered.abort();
     onConfirmed();
     held.rejoin(listed(payload.memberAssignment));
     proof.confirm(clock.monotonicMs() - Math.max(0, payload.duration));
@@ -125,9 +129,20 @@ function openMember(
     // A batch of nothing but markers and aborted records is shown to no handler, and moves the offset all the same.
     if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
   });
+  const goAhead = (shared: GroupSharing) =>
+    headStart({
+      open: () => groupQuestions(kafka, groupId, tuning),
+      take: () => held.rejoin(shareOfOne(shared)),
+      confirm: proof.confirm,
+      everyMs: tuning.confirmIntervalMs,
+      patienceMs: tuning.heartbeatIntervalMs,
+      clock,
+      signal: joinAnswered.signal,
+    }).catch((error) => log.debug({ groupId, reason: kafkaReason(error) }, 'no head start'));
   const run = async () => {
     await consumer.connect();
     await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+    if (sharing) await goAhead(sharing);
     await consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
@@ -146,7 +161,10 @@ function openMember(
   running.catch(failed.reject);
   return {
     failed: failed.promise,
-    end: (reason) => held.end(reason),
+    end(reason) {
+      joinAnswered.abort();
+      held.end(reason);
+    },
     async leave() {
       const left = async () => {
         // A consumer that is still connecting would connect again after a disconnect.
@@ -171,6 +189,21 @@ function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAt
     if (payload.apiName === 'Heartbeat') askedAtMs = clock.monotonicMs() - Math.max(0, payload.duration);
   });
   consumer.on(consumer.events.HEARTBEAT, () => confirm(askedAtMs));
+}
+
+function groupQuestions(kafka: Kafka, groupId: string, tuning: KafkaTuning): GroupQuestions {
+  const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
+  const connected = admin.connect();
+  return {
+    async describe() {
+      await connected;
+      const { groups } = await admin.describeGroups([groupId]);
+      const [group] = groups;
+      if (group === undefined) throw new Error(`the group ${groupId} was not described`);
+      return group;
+    },
+    close: () => void connected.then(() => admin.disconnect()).catch(() => {}),
+  };
 }
 
 /** After a crash kafkajs has no group left and throws; that it crashed is told by its event. */

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type DescribedGroup, headStart, shareOfOne } from '../../../src/kafka/head-start.ts';
+import { SteppedClock, settle } from './stepped-clock.ts';
+
+const EMPTY = { state: 'Empty', members: [] };
+const JOINING = { state: 'PreparingRebalance', members: ['this one'] };
+
+/** A member that is about to join; `now` is what the group is. */
+function member(now: DescribedGroup | Promise<never>) {
+  const clock = new SteppedClock();
+  const joined = new AbortController();
+  const seen = { group: now, taken: 0, confirmed: [] as number[], closed: 0 };
+  const begun = headStart({
+    open: () => ({ describe: async () => seen.group, close: () => void seen.closed++ }),
+    take: () => void seen.taken++,
+    confirm: (askedAtMs) => void seen.confirmed.push(askedAtMs),
+    everyMs: 300,
+    patienceMs: 1_000,
+    clock,
+    signal: joined.signal,
+  });
+  begun.catch(() => {});
+  return { clock, joined, seen, begun };
+}
+
+test('a member of an empty group takes what is there once, and is confirmed until its join is answered', async () => {
+  const { clock, joined, seen, begun } = member(EMPTY);
+  await begun;
+  seen.group = JOINING;
+  await clock.advance(650);
+  assert.deepEqual(seen, { group: JOINING, taken: 1, confirmed: [0, 300, 600], closed: 0 });
+  joined.abort();
+  await settle();
+  assert.deepEqual([seen.confirmed.length, seen.closed, clock.sleeping], [3, 1, 0]);
+});
+
+for (const [what, group] of Object.entries<DescribedGroup>({
+  'a second member': { state: 'PreparingRebalance', members: ['this one', 'another'] },
+  'a group that is complete without it': { state: 'Stable', members: ['another'] },
+})) {
+  test(`a member that sees ${what} is confirmed no more, and waits for its join`, async () => {
+    const { clock, seen, begun } = member(EMPTY);
+    await begun;
+    seen.group = group;
+    await clock.advance(10_000);
+    assert.deepEqual([seen.taken, seen.confirmed, seen.closed, clock.sleeping], [1, [0], 1, 0]);
+  });
+}
+
+test('a member of a group that has one, be it dead, takes nothing before its join is answered', async () => {
+  const { clock, seen, begun } = member({ state: 'Stable', members: ['another'] });
+  await begun;
+  await clock.advance(10_000);
+  assert.deepEqual([seen.taken, seen.confirmed, seen.closed, clock.sleeping], [0, [], 1, 0]);
+});
+
+test('a group that cannot be asked, or not in time, holds up no join', async () => {
+  const refused = member(Promise.reject(new Error('no rights')));
+  await assert.rejects(refused.begun, /no rights/);
+  const silent = member(new Promise<never>(() => {}));
+  await silent.clock.advance(1_000);
+  await assert.rejects(silent.begun, /not described within 1000 ms/);
+  for (const { seen } of [refused, silent]) assert.deepEqual([seen.taken, seen.confirmed, seen.closed], [0, [], 1]);
+});
+
+test('a broker that fails meanwhile ends the confirmations', async () => {
+  const { clock, seen, begun } = member(EMPTY);
+  await begun;
+  const gone = Promise.reject(new Error('gone'));
+  gone.catch(() => {});
+  seen.group = gone;
+  await clock.advance(1_000);
+  assert.deepEqual([seen.confirmed, seen.closed, clock.sleeping], [[0], 1, 0]);
+});
+
+test('what one member is given alone is what the members agree on, by what it tells of itself', () => {
+  const topic = 'offsets';
+  const sharing = {
+    name: 'sources',
+    describe: () => 'knows 3',
+    assign: (members: readonly { readonly id: string; readonly description: string }[]) =>
+      new Map(members.map(({ id, description }) => [id, [{ topic, partition: Number(description.at(-1)) }]])),
+  };
+  assert.deepEqual(shareOfOne(sharing), [{ topic, partition: 3 }]);
+});
