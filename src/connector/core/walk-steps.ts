@@ -106,7 +106,6 @@ export function settlePage(walk: In<'draining'>, _: Of<'settle'>, at: WalkContex
   const sorted = sortRows({ ...page, isOldFor }, at.touched, at.census, walk.lastId);
   const { contradicted } = sorted;
   const lag = noteLag(walk.lag, { contradicted, behindMs, cameMs: drain.startedMs }, at.census);
-  // Then the walk deletes nothing: what the stream has not shown yet may be an instrument's return.
   const counts = { ...sorted.counts, undrained: drain.ended === 'limit' ? 1 : 0 };
   const flaws = new Set([...walk.flaws, ...sorted.flaws]);
   const lastId = highest(walk.lastId, sorted.lastId);
@@ -159,6 +158,7 @@ export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext)
   if (walk.drain.ended === null) throw new Error('A walk was ended before its final drain.');
   const flaws = new Set(walk.flaws);
   const isDrained = walk.drain.ended === 'reached';
+  // A walk with a flaw deletes nothing: what the stream has not shown yet may be an instrument's return.
   if (!isDrained) flaws.add('streamNotDrained');
   if (![...walk.behind].every((id) => at.touched.has(id))) flaws.add('rowsBehindTheEnd');
   const seen = judgeLag(walk.lag, { ...at, isDrained });
