@@ -10,29 +10,14 @@ import { describeJson } from '../avro/json-text.ts';
 import { ValueSkimmer } from '../avro/value-skip.ts';
 import type { DecodedFailure, DecodedList } from './decoded-list.ts';
 import { CUT, DEEPEST_NESTING, type JsonScanner, malformedAt, TOO_DEEP } from './json-scanner.ts';
-import type { Plan } from './plan.ts';
+import { type BodyDecoderOptions, type RowDecoder, type SkimmedRow, skimmedRow } from './row-decoder.ts';
 import { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
 
-/** Makes rows of what a reader has noted. One belongs to each reader. */
-export interface RowDecoder<Row, Context> {
-  /** The row whose text lies from `start` to `end` of the reader's bytes, and whose note is at 0 of its tape. */
-  decode(start: number, end: number, position: number, context: Context): Row | DecodedFailure;
-}
-
-export interface BodyDecoderOptions<Row, Context> {
-  /** The member of the answer that holds the list. */
-  readonly listKey: string;
-  /** What is noted of a row. */
-  readonly plan: Plan;
-  readonly rowDecoder: (reader: RowReader) => RowDecoder<Row, Context>;
-  /** The longest row that is read; 512 KiB when absent. */
-  readonly longestRowBytes?: number;
-  readonly sizes?: DecodingSizes;
-}
-
 // An instrument has some 9 KB. Reading a much longer value would hold up all other work.
 const LONGEST_VALUE_BYTES = 512 * 1024;
+// A longer row is read in one turn of the event loop, and its record made in another.
+const LONGEST_AT_ONCE_BYTES = 64 * 1024;
 // The largest page that was ever asked for has 1,000.
 const MOST_ROWS = 100_000;
 
@@ -42,12 +27,10 @@ const START = 0;
 const MEMBER = 1;
 const ROW = 2;
 const LONG_ROW = 3;
-const BEHIND_ROW = 4;
-const BEHIND_MEMBER = 5;
-const END = 6;
-
-/** A row that was not read: its key is still to be found. */
-export type SkimmedRow = { -readonly [Name in keyof DecodedFailure]: DecodedFailure[Name] };
+const READ_ROW = 4;
+const BEHIND_ROW = 5;
+const BEHIND_MEMBER = 6;
+const END = 7;
 
 /** One body at a time. */
 export class BodyDecoder<Row, Context> {
@@ -69,6 +52,7 @@ export class BodyDecoder<Row, Context> {
   #position = 1;
   #enough = 0;
   #skimmedTo = 0;
+  #rowEnd = 0;
   #tooDeep = false;
 
   constructor(options: BodyDecoderOptions<Row, Context>) {
@@ -94,14 +78,21 @@ export class BodyDecoder<Row, Context> {
     this.#enough = 0;
   }
 
+  /** Whether a long row was read: `goOn` in another turn makes its record. */
+  get isPaused(): boolean {
+    return this.#state === READ_ROW;
+  }
+
   /** Takes the next bytes of the body, and reads what is complete. */
   push(piece: Uint8Array): void {
     const { json } = this.#reader;
+    // What was noted of a row does not move with its bytes.
+    while (this.isPaused) this.goOn();
     const moved = json.append(piece, this.#position);
     this.#position -= moved;
     this.#skimmedTo -= moved;
     this.#bodyBytes += piece.length;
-    if (json.end - this.#position >= this.#enough) this.#run();
+    if (json.end - this.#position >= this.#enough) this.goOn();
   }
 
   /** Those of the new rows that were not read: their keys are to be found. */
@@ -116,7 +107,8 @@ export class BodyDecoder<Row, Context> {
   end(): void {
     const { json } = this.#reader;
     json.ended = true;
-    this.#run();
+    do this.goOn();
+    while (this.isPaused);
     if (this.#state !== END || this.#position < json.end) json.fail(this.#position, 'the end of the text');
     if (!this.#hasList) throw malformed(`has no "${this.#options.listKey}"`);
   }
@@ -127,7 +119,8 @@ export class BodyDecoder<Row, Context> {
     return { rows, envelope: this.#envelope, bytes: this.#bodyBytes, duplicateKeys: this.#duplicateKeys };
   }
 
-  #run(): void {
+  /** Reads what is complete, up to the next pause. */
+  goOn(): void {
     const { json } = this.#reader;
     try {
       for (;;) {
@@ -135,6 +128,7 @@ export class BodyDecoder<Row, Context> {
         this.#position = start;
         if (this.#state === END && start >= json.end) return;
         this.#position = this.#readUnit(start);
+        if (this.isPaused) return;
       }
     } catch (error) {
       if (error !== CUT) throw error;
@@ -158,6 +152,8 @@ export class BodyDecoder<Row, Context> {
         return this.#readRow(start);
       case LONG_ROW:
         return this.#skimRow(start);
+      case READ_ROW:
+        return this.#takeRow(start, this.#rowEnd);
       case BEHIND_ROW:
         if (c !== COMMA && c !== CLOSE_BRACKET) json.fail(start, 'a comma or the end of the array');
         this.#state = c === COMMA ? ROW : BEHIND_MEMBER;
@@ -244,6 +240,13 @@ export class BodyDecoder<Row, Context> {
       if (error === TOO_DEEP) return this.#beginLongRow(start, true);
       throw error;
     }
+    if (end - start <= LONGEST_AT_ONCE_BYTES) return this.#takeRow(start, end);
+    this.#rowEnd = end;
+    this.#state = READ_ROW;
+    return start;
+  }
+
+  #takeRow(start: number, end: number): number {
     this.#rows.push(this.#completeRow(start, end));
     this.#state = BEHIND_ROW;
     return end;
@@ -253,7 +256,7 @@ export class BodyDecoder<Row, Context> {
     const { json } = this.#reader;
     const raw = json.bytes.subarray(start, end);
     if (!isUtf8(raw)) {
-      const skimmed: SkimmedRow = failure('a byte that is not UTF-8', Buffer.from(raw));
+      const skimmed: SkimmedRow = skimmedRow('a byte that is not UTF-8', Buffer.from(raw));
       this.#skimmed.push(skimmed);
       return skimmed;
     }
@@ -280,16 +283,12 @@ export class BodyDecoder<Row, Context> {
     const raw = Buffer.from(json.bytes.subarray(start, end));
     const long = `a row of ${raw.length} bytes where at most ${this.#longestRowBytes} are read`;
     const deep = `nesting deeper than ${DEEPEST_NESTING}`;
-    const skimmed: SkimmedRow = { ...failure(this.#tooDeep ? deep : long, raw), tooLarge: !this.#tooDeep };
+    const skimmed: SkimmedRow = { ...skimmedRow(this.#tooDeep ? deep : long, raw), tooLarge: !this.#tooDeep };
     this.#skimmed.push(skimmed);
     this.#rows.push(skimmed);
     this.#state = BEHIND_ROW;
     return end;
   }
-}
-
-function failure(reason: string, raw: Buffer): DecodedFailure {
-  return { kind: 'failure', key: null, pointer: '', reason, tooLarge: false, raw };
 }
 
 function assertUtf8({ bytes, offset }: JsonScanner, start: number, end: number): void {

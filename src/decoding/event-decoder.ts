@@ -4,13 +4,13 @@ import { parseSchema } from '../avro/schema.ts';
 import { canonicalSchema } from '../avro/schema-canonical.ts';
 import { WIRE_HEADER_BYTES } from '../avro/wire-format.ts';
 import type { Clock } from '../support/clock.ts';
-import type { RowDecoder } from './body-decoder.ts';
 import { compilePlan, withoutLastFields } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { fieldText } from './derived-fields.ts';
 import { ListDecoder } from './list-decoder.ts';
 import { memberPlan, type Plan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
+import type { RowDecoder } from './row-decoder.ts';
 import type { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
 

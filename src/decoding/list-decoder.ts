@@ -4,8 +4,9 @@
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import { type RowKey, skimKey } from '../avro/row-key.ts';
 import type { Clock } from '../support/clock.ts';
-import { BodyDecoder, type BodyDecoderOptions, type SkimmedRow } from './body-decoder.ts';
+import { BodyDecoder } from './body-decoder.ts';
 import type { DecodedFailure, DecodedList } from './decoded-list.ts';
+import type { BodyDecoderOptions, SkimmedRow } from './row-decoder.ts';
 import { USUAL_SIZES } from './sizes.ts';
 
 export interface ListDecoderOptions<Row, Context> extends BodyDecoderOptions<Row, Context> {
@@ -38,6 +39,11 @@ export class ListDecoder<Row, Context> {
     for await (const chunk of body) {
       for (let at = 0; at < chunk.length; at += sizes.piece) {
         decoder.push(chunk.subarray(at, at + sizes.piece));
+        while (decoder.isPaused) {
+          await nextTurn();
+          decoder.goOn();
+          await nextTurn();
+        }
         for (const skimmed of decoder.takeSkimmed()) await nameSkimmed(skimmed, key, nextTurn);
         if (clock.monotonicMs() - turnStartedMs >= LONGEST_TURN_MS) await nextTurn();
       }

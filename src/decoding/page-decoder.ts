@@ -1,13 +1,13 @@
 import { INSTRUMENT_KEY } from '../avro/row-key.ts';
 import { parseSchema } from '../avro/schema.ts';
 import type { Clock } from '../support/clock.ts';
-import type { RowDecoder } from './body-decoder.ts';
 import { compilePlan } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { fieldText } from './derived-fields.ts';
 import { ListDecoder } from './list-decoder.ts';
 import type { Plan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
+import type { RowDecoder } from './row-decoder.ts';
 import type { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
 

@@ -9,7 +9,6 @@ import { recordDigest } from '../avro/record-digest.ts';
 import { parseSchema } from '../avro/schema.ts';
 import { type AssumedZone, createAssumedZone } from '../avro/time-zone.ts';
 import type { Clock } from '../support/clock.ts';
-import type { RowDecoder } from './body-decoder.ts';
 import { anyPlan, compilePlan, objectPlan, seriesPlan, withoutLastFields } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { longBytes, textBytes } from './given-bytes.ts';
@@ -17,6 +16,7 @@ import { ListDecoder } from './list-decoder.ts';
 import { memberPlan, type Plan, type RecordPlan } from './plan.ts';
 import { type AskedPrices, type DecodedPrice, MOMENT_FIELDS, type PricedInstrument, priceSchema } from './priced.ts';
 import { RecordWriter } from './record-writer.ts';
+import type { RowDecoder } from './row-decoder.ts';
 import type { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
 
