@@ -34,6 +34,9 @@ const TABLES_AT_ONCE = 2;
 /** So many batches may be read ahead of what is answered: those in flight, one that fills, and one to spare. */
 const BATCHES_READ_AHEAD = 4;
 
+/** How long a record of an instrument waits for the price that answers it, and the price of an earlier isin for its end. */
+const ANSWER_WITHIN_MS = 30_000;
+
 export interface PriceProcessorParts {
   readonly settings: Settings;
   readonly topics: TopicPlan;
@@ -83,6 +86,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const core = {
     kinds,
     lingerMs: prices.lingerMs,
+    answerWithinMs: Math.max(ANSWER_WITHIN_MS, prices.lingerMs),
     maxItems: (kind: PriceKind) => caller.maxItems(kind),
     maxBackoffMs: prices.maxBackoffMs,
     epochMs: clock.wallMs() - clock.monotonicMs(),

@@ -111,6 +111,8 @@ export interface BatchPriced extends InputPartition {
   /** Of them those that need no price: instruments without isin, and instruments that are gone. */
   readonly withoutIsin: number;
   readonly gone: number;
+  /** And those whose price did not come in time, and is owed. */
+  readonly postponed: number;
   readonly deadLetters: number;
   /** Tombstones on the topic of latest prices, by reason. */
   readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;

@@ -75,8 +75,9 @@ export function createProcessorMetrics(meters: Meters): {
 }
 
 function batchPriced(meters: Meters, batch: BatchPriced): void {
-  const { kind: price, priced, problems, unusable, dropped, withoutIsin, gone } = batch;
-  meters.add('spconnect_prices_batches_total', { price }, 1);
+  const { kind: price, priced, problems, unusable, dropped, withoutIsin, gone, postponed } = batch;
+  // That records are answered without a price is no sign of life from the provider.
+  meters.add('spconnect_prices_batches_total', { price }, batch.items === 0 && postponed > 0 ? 0 : 1);
   meters.add('spconnect_prices_bulk_calls_total', { price }, batch.calls);
   meters.add('spconnect_prices_items_total', { price, result: 'priced' }, priced);
   meters.add('spconnect_prices_items_total', { price, result: 'problem' }, problems);
@@ -84,9 +85,10 @@ function batchPriced(meters: Meters, batch: BatchPriced): void {
   meters.add('spconnect_prices_items_total', { price, result: 'dropped' }, dropped);
   meters.add('spconnect_prices_records_total', { price, result: 'written' }, batch.records);
   meters.add('spconnect_prices_records_total', { price, result: 'unchanged' }, batch.unchanged);
-  meters.add('spconnect_prices_inputs_total', { result: 'asked' }, batch.inputs - withoutIsin - gone);
+  meters.add('spconnect_prices_inputs_total', { result: 'asked' }, batch.inputs - withoutIsin - gone - postponed);
   meters.add('spconnect_prices_inputs_total', { result: 'withoutIsin' }, withoutIsin);
   meters.add('spconnect_prices_inputs_total', { result: 'gone' }, gone);
+  meters.add('spconnect_prices_inputs_total', { result: 'postponed' }, postponed);
   meters.add('spconnect_prices_dead_letters_total', { price }, batch.deadLetters);
   for (const reason of TOMBSTONE_REASONS) {
     meters.add('spconnect_prices_tombstones_total', { reason }, batch.tombstones[reason] ?? 0);

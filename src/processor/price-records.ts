@@ -97,6 +97,12 @@ export function priceRecords(
         if (withdrawal !== null) tombstone(instrument.id, withdrawal, { ...provenance, 'spc-problem': problem });
         break;
       }
+      case 'postponed': {
+        const { instrument, withdrawal, offsets } = result;
+        const headers = { ...headersFor(offsets), 'spc-problem': 'unanswered' };
+        if (withdrawal !== null) tombstone(instrument.id, withdrawal, headers);
+        break;
+      }
       case 'unreadable': {
         const { id, key, reason, value: raw } = result;
         deadLetter(result.offsets, { key, pointer: '', reason, raw }, target.name);
@@ -127,6 +133,7 @@ export function priceRecords(
     inputs: results.reduce((sum, result) => sum + ('offsets' in result ? result.offsets.length : 0), 0),
     withoutIsin: count((result) => result.kind === 'noIsin'),
     gone: count((result) => result.kind === 'gone'),
+    postponed: results.reduce((sum, result) => sum + (result.kind === 'postponed' ? result.offsets.length : 0), 0),
     deadLetters: count((result) => result.kind === 'unreadable' || (result.kind === 'failure' && result.isDeadLetter)),
     tombstones,
     calls: answers.calls,

@@ -71,14 +71,14 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a superseded record is forgotten',
     file: 'input-queue.ts',
-    right: 'const earlier = this.#inputs.get(input.id)?.offsets ?? [];',
-    wrong: 'const earlier: bigint[] = [];',
+    right: '...(earlier?.offsets ?? []), ',
+    wrong: '',
   },
   {
     mistake: 'a record whose answer comes too late is forgotten',
     file: 'input-lane.ts',
-    right: 'isStale ? asked.input.offsets : []',
-    wrong: '[]',
+    right: 'isStale ? asked.input : null',
+    wrong: 'null',
   },
   {
     mistake: 'a failure of a record is no dead letter',
@@ -89,8 +89,62 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'the price of an earlier isin stays where the new one has none',
     file: 'withdrawal.ts',
+    right: '      return withdrawalUnanswered(instrument, plan);',
+    wrong: '      return null;',
+  },
+  {
+    mistake: 'the price of an earlier isin stays for as long as nothing is answered',
+    file: 'withdrawal.ts',
     right: "return isinChanged ? 'isin-changed' : 'no-price';",
     wrong: 'return null;',
+  },
+  {
+    mistake: 'the offset leaves a change of isin behind, and the price of the earlier one',
+    file: 'partition-core.ts',
+    right: 'return results.length === 0 ? null :',
+    wrong: 'return results.length >= 0 ? null :',
+  },
+  {
+    mistake: 'records wait for an answer for ever',
+    file: 'input-lane.ts',
+    right: 'return this.#lane.adopted < BATCHES_IN_FLIGHT ? this.#answerWithinMs : this.#lingerMs;',
+    wrong: 'return Number.POSITIVE_INFINITY;',
+  },
+  {
+    mistake: 'a record that supersedes another begins to wait anew',
+    file: 'input-queue.ts',
+    right: 'superseded?.waitsSinceMs ?? earlier?.waitsSinceMs ?? input.waitsSinceMs',
+    wrong: 'input.waitsSinceMs',
+  },
+  {
+    mistake: 'only what waits in the queue is answered without its price',
+    file: 'input-lane.ts',
+    right: 'if (at < overdue.batches) this.#postpone(open);',
+    wrong: '',
+  },
+  {
+    mistake: 'what is owed waits for the slot of its instrument',
+    file: 'kind-lane.ts',
+    right: 'if (mayRefresh && !this.isInFlight(instrument.id)) this.schedule(instrument, nowMs);',
+    wrong: '',
+  },
+  {
+    mistake: 'what is owed and on its way is superseded',
+    file: 'input-lane.ts',
+    right: '      this.#lane.putInFlight(one.input.id, null);\n    }',
+    wrong: '    }',
+  },
+  {
+    mistake: 'batches whose records wait no longer are asked for without end',
+    file: 'input-lane.ts',
+    right: 'return this.#open.length < BATCHES_IN_FLIGHT && this.#lane.adopted < BATCHES_IN_FLIGHT;',
+    wrong: 'return this.#open.length < BATCHES_IN_FLIGHT;',
+  },
+  {
+    mistake: 'time in which a commit takes long counts as waiting for the provider',
+    file: 'partition-core.ts',
+    right: 'this.#commitsMs += nowMs - (this.#commitBeganMs ?? nowMs);',
+    wrong: '',
   },
   {
     mistake: 'a price goes for a failure that may pass',
@@ -174,7 +228,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a part of the records of a batch is committed before those in front of it',
     file: 'input-lane.ts',
-    right: 'if (isAsked && outcomes[open.takenQuestions] === undefined) break;',
+    right: 'if (outcome === undefined && !postponed) break;',
     wrong: '',
   },
   {

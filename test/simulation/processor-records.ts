@@ -14,6 +14,8 @@ export class AnsweredRecords {
   readonly #answers: number[] = [];
   /** By any process so far; what it has superseded waits for the later record, whoever answers that. */
   #everRead = 0n;
+  /** By offset: when the present process read it, in time outside of commits. */
+  readonly #readAtMs = new Map<number, number>();
   #committed = 0n;
 
   constructor(log: readonly LoggedRecord[], violated: (what: string) => void) {
@@ -25,8 +27,22 @@ export class AnsweredRecords {
     return this.#committed;
   }
 
-  read(offset: bigint): void {
+  read(offset: bigint, freeMs: number): void {
+    this.#readAtMs.set(Number(offset), freeMs);
     if (offset >= this.#everRead) this.#everRead = offset + 1n;
+  }
+
+  crashed(): void {
+    this.#readAtMs.clear();
+  }
+
+  /** Records that the present process read before then, and that no result answers. */
+  overdue(beforeMs: number): string[] {
+    return [...this.#readAtMs].flatMap(([at, ms]) =>
+      ms < beforeMs && (this.#answers[at] ?? 0) === 0 && BigInt(at) >= this.#committed
+        ? `record ${at} has waited since ${ms} ms, and should not have since ${beforeMs} ms`
+        : [],
+    );
   }
 
   answer(offsets: readonly bigint[]): void {

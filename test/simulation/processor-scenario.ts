@@ -50,8 +50,8 @@ const commit = fc.record({
 });
 
 export interface ProcessorScenario {
-  /** Nothing that is asked for of the second kind is ever answered. */
-  readonly isDailyHeld: boolean;
+  /** Nothing that is asked for of this kind is ever answered. The first one is that which answers records. */
+  readonly held: 'overview' | 'daily' | null;
   readonly steps: readonly ProcessorStep[];
 }
 
@@ -67,4 +67,7 @@ const steps = fc.array(
   { minLength: 20, maxLength: 120 },
 );
 
-export const processorScenarios: fc.Arbitrary<ProcessorScenario> = fc.record({ isDailyHeld: fc.boolean(), steps });
+export const processorScenarios: fc.Arbitrary<ProcessorScenario> = fc.record({
+  held: fc.constantFrom('overview' as const, 'daily' as const, 'daily' as const, null, null),
+  steps,
+});

@@ -16,6 +16,7 @@ export function refreshesAfterStart(
   const settings = {
     kinds: [{ kind: 'overview' as const, refreshIntervalMs: REFRESH_MS }],
     lingerMs: 250,
+    answerWithinMs: 30_000,
     maxItems: () => MAX_ITEMS,
     maxBackoffMs: 3_600_000,
     epochMs: 1_000_000_000_000.4,

@@ -1,11 +1,12 @@
 import type { BatchAnswers } from '../../src/processor/batch-answers.ts';
 import type { Batch } from '../../src/processor/core/batch.ts';
 import type { CoreResult, CoreTransaction } from '../../src/processor/core/core-messages.ts';
-import type { Instrument } from '../../src/processor/core/instrument.ts';
 import { PartitionCore } from '../../src/processor/core/partition-core.ts';
 import { ToldFailures } from '../../src/processor/core/told-failures.ts';
+import { ProcessFailures } from './process-failures.ts';
+import { coreSettings, KINDS, MAX_ITEMS, PATIENCE_MS, REFRESH_MS } from './processor-core-settings.ts';
 import { AnsweredRecords, type LoggedRecord, newsOf, tableAt } from './processor-records.ts';
-import type { ProcessorStep } from './processor-scenario.ts';
+import type { ProcessorScenario, ProcessorStep } from './processor-scenario.ts';
 import { ShownPrices } from './shown-prices.ts';
 
 export interface ProcessorModules {
@@ -15,10 +16,6 @@ export interface ProcessorModules {
 
 export const REAL_PROCESSOR: ProcessorModules = { PartitionCore, ToldFailures };
 
-export const REFRESH_MS = 60_000;
-const LINGER_MS = 250;
-const MAX_ITEMS = 3;
-const MAX_BACK_OFF_MS = 120_000;
 /** Steps in which everything must come to rest once nothing is written any more. */
 const REST_STEPS = 2_600;
 /** By which what is due may come later, for the steps that it takes. */
@@ -35,9 +32,8 @@ interface Asked {
 type Answering = Pick<Extract<ProcessorStep, { kind: 'answer' }>, 'part' | 'failing' | 'status' | 'isSpoilt'>;
 
 const WELL: Answering = { part: 'all', failing: [], status: null, isSpoilt: false };
-/** Answers that are owed after a spoilt call. */
-const SUSPICION = 3;
-const KINDS = ['overview', 'daily'] as const;
+/** Of one kind, in flight: of records, of records that wait no longer, of refreshes and of what is asked for alone. */
+const MOST_BATCHES = 2 + 3 + 4 + 2;
 
 /** A topic of instruments, a provider, and one process after the other; every rule is checked at every step. */
 export class ProcessorWorld {
@@ -52,26 +48,30 @@ export class ProcessorWorld {
     covered: 0,
     spoilt: 0,
     withdrawals: 0,
+    postponed: 0,
+    leftBehind: 0,
   };
   readonly #modules: ProcessorModules;
   readonly #log: LoggedRecord[] = [];
   readonly #answers = new AnsweredRecords(this.#log, (what) => this.#violated(what));
   readonly #pricedAskMs = new Map<string, number>();
   readonly #shown = new ShownPrices();
-  #told = new Set<string>();
   #nowMs = 1_000;
   #core: PartitionCore;
   #asked: Asked[] = [];
   /** When what is asked for and not committed was asked for, by kind and id. */
   #inFlight = new Map<string, number>();
-  /** Answers that instruments owe before they share a call again, by their versions, of the present process. */
-  #suspicion = new Map<number, Map<string, number>>();
+  /** What failures of the present process were told, and which instruments have spoilt calls. */
+  #failures = new ProcessFailures();
   #commit: CoreTransaction | null = null;
-  readonly #isDailyHeld: boolean;
+  readonly #held: ProcessorScenario['held'];
+  /** Time outside of commits: the present one began at the second of them. */
+  #commitsMs = 0;
+  #commitBeganMs = 0;
 
-  constructor(modules: ProcessorModules, isDailyHeld: boolean) {
+  constructor(modules: ProcessorModules, held: ProcessorScenario['held']) {
     this.#modules = modules;
-    this.#isDailyHeld = isDailyHeld;
+    this.#held = held;
     this.#core = this.#start();
   }
 
@@ -115,7 +115,7 @@ export class ProcessorWorld {
     if (this.#core.unanswered !== 0) this.#violated(`${this.#core.unanswered} records are taken for unanswered`);
     for (const [id, isin] of tableAt(this.#log, BigInt(this.#log.length))) {
       for (const kind of KINDS) {
-        if (kind === 'daily' && this.#isDailyHeld) continue;
+        if (kind === this.#held) continue;
         const ageMs = this.#nowMs - (this.#pricedAskMs.get(`${kind} ${id}`) ?? Number.NEGATIVE_INFINITY);
         if (ageMs > REFRESH_MS * 1.1 + SLACK_MS) this.#violated(`${kind} of ${id} (${isin}) is ${ageMs} ms old`);
       }
@@ -126,15 +126,34 @@ export class ProcessorWorld {
   #drive(): void {
     for (let steps = 0; this.#commit === null && steps < MOST_STEPS; steps++) {
       const step = this.#core.next(this.#nowMs);
-      if (step.kind === 'wait') return;
+      if (step.kind === 'wait') {
+        this.#checkPatience();
+        return;
+      }
       if (step.kind === 'ask') this.#ask(step.batch);
       else {
         this.#commit = step.transaction;
+        this.#commitBeganMs = this.#nowMs;
         this.#checkTransaction(step.transaction);
         return;
       }
     }
     if (this.#commit === null) this.#violated('the core does not come to a wait');
+  }
+
+  get #freeMs(): number {
+    return (this.#commit === null ? this.#nowMs : this.#commitBeganMs) - this.#commitsMs;
+  }
+
+  /** There is nothing to do now: no record has waited for too long, nor has the price of another isin stood for too long. */
+  #checkPatience(): void {
+    for (const what of this.#answers.overdue(this.#freeMs - PATIENCE_MS)) this.#violated(what);
+    const known = tableAt(this.#log, this.#core.position);
+    for (const what of this.#shown.overdue(known, this.#freeMs, PATIENCE_MS)) this.#violated(what);
+    for (const kind of KINDS) {
+      const asked = this.#asked.filter(({ batch }) => batch.kind === kind).length;
+      if (asked > MOST_BATCHES) this.#violated(`${asked} batches of ${kind} are asked for at once`);
+    }
   }
 
   #ask(batch: Batch): void {
@@ -146,14 +165,14 @@ export class ProcessorWorld {
       if (this.#inFlight.has(key)) this.#violated(`${key} is asked for twice at once`);
       this.#inFlight.set(key, this.#nowMs);
     }
-    const isSuspected = batch.questions.some(({ version }) => (this.#suspicion.get(version)?.get(batch.kind) ?? 0) > 0);
+    const isSuspected = batch.questions.some((one) => this.#failures.isSuspect(one, batch.kind));
     if (isSuspected && (isins.length > 1 || !batch.isAlone)) this.#violated('one that spoilt a call shares another');
     if (!isSuspected && batch.isAlone) this.#violated('one that spoilt no call is given little patience');
     this.#asked.push({ batch, unanswered: isins.map((_, at) => at) });
   }
 
   #answer(batch: number, { part, failing, status, isSpoilt }: Answering): void {
-    const open = this.#asked.filter((one) => !(this.#isDailyHeld && one.batch.kind === 'daily'));
+    const open = this.#asked.filter((one) => one.batch.kind !== this.#held);
     const asked = open[batch % Math.max(1, open.length)];
     if (asked === undefined) return;
     const { unanswered } = asked;
@@ -177,7 +196,7 @@ export class ProcessorWorld {
       const record = this.#log[Number(offset)];
       if (record === undefined) return;
       this.#core.read(offset, record.id, record.news, this.#nowMs);
-      this.#answers.read(offset);
+      this.#answers.read(offset, this.#freeMs);
     }
   }
 
@@ -187,30 +206,22 @@ export class ProcessorWorld {
     if (new Set(parts.map(({ batch }) => batch.kind)).size !== 1) this.#violated('kinds share a transaction');
     for (const { batch, results } of parts) {
       for (const result of results) {
-        if (result.kind !== 'prices' && result.kind !== 'failure') continue;
+        if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') continue;
         const { id, isin } = result.instrument;
         if (known.get(id) !== isin)
           this.#violated(`the answer for ${isin} is used for ${id}, which is ${known.get(id)} now`);
         if (result.kind !== 'failure') continue;
-        this.#checkDeadLetter(batch, result);
+        for (const what of this.#failures.violationsOf(batch, result)) this.#violated(what);
         if (batch.kind === 'overview') for (const what of this.#shown.violationsOf(result)) this.#violated(what);
       }
     }
-  }
-
-  #checkDeadLetter(
-    { kind }: Pick<Batch, 'kind'>,
-    { instrument, problem, offsets, isDeadLetter }: CoreResult & { kind: 'failure' },
-  ) {
-    const isNews = !this.#told.has(`${kind} ${instrument.id} ${problem}`);
-    if (isDeadLetter !== (offsets.length > 0 || isNews))
-      this.#violated(`a failure of ${instrument.id} is ${isDeadLetter ? '' : 'no '}dead letter`);
   }
 
   #end(isTold: boolean): void {
     const transaction = this.#commit;
     if (transaction === null) return;
     this.#commit = null;
+    this.#commitsMs += this.#nowMs - this.#commitBeganMs;
     for (const { batch, results } of transaction.parts) {
       for (const result of results) this.#write(result, batch.kind);
       for (const { id } of batch.questions) this.#inFlight.delete(`${batch.kind} ${id}`);
@@ -231,14 +242,19 @@ export class ProcessorWorld {
       this.counts.tombstones += 1;
       this.#shown.takenAway(result.id);
     }
+    if (result.kind === 'postponed') {
+      this.counts.postponed += result.offsets.length;
+      if (result.offsets.length === 0) this.counts.leftBehind += 1;
+      if (result.withdrawal !== null) this.#shown.withdrawn(result.instrument.id, result.instrument.isin);
+    }
     if (result.kind === 'failure') {
       this.counts.failures += 1;
       if (result.withdrawal !== null) {
         this.counts.withdrawals += 1;
         this.#shown.withdrawn(result.instrument.id, result.instrument.isin);
       }
-      this.#told.add(`${kind} ${result.instrument.id} ${result.problem}`);
-      if (result.outcome.kind === 'refused') this.#suspect(result.instrument, kind, SUSPICION);
+      this.#failures.told(kind, result);
+      if (result.outcome.kind === 'refused') this.counts.spoilt += 1;
     }
     if (result.kind === 'prices') {
       this.counts.prices += 1;
@@ -248,15 +264,8 @@ export class ProcessorWorld {
       if (kind === 'overview') this.#shown.priced(instrument.id, instrument.isin);
       if (askedAtMs < (this.#pricedAskMs.get(key) ?? 0)) this.#violated(`an older price of ${key} follows a newer one`);
       this.#pricedAskMs.set(key, askedAtMs);
-      const suspicion = this.#suspicion.get(instrument.version)?.get(kind) ?? 0;
-      if (suspicion > 0) this.#suspect(instrument, kind, suspicion - 1);
+      this.#failures.priced(instrument, kind);
     }
-  }
-
-  #suspect({ version }: Instrument, kind: string, suspicion: number): void {
-    const known = this.#suspicion.get(version) ?? new Map<string, number>();
-    this.#suspicion.set(version, known.set(kind, suspicion));
-    if (suspicion === SUSPICION) this.counts.spoilt += 1;
   }
 
   #commitOffset(offset: bigint): void {
@@ -269,24 +278,17 @@ export class ProcessorWorld {
     this.counts.crashes += 1;
     this.#asked = [];
     this.#inFlight = new Map();
-    this.#suspicion = new Map();
     this.#commit = null;
-    this.#told = new Set();
+    this.#failures = new ProcessFailures();
     this.#shown.crashed();
+    this.#answers.crashed();
+    this.#commitsMs = 0;
     this.#core = this.#start();
   }
 
   #start(): PartitionCore {
     const { PartitionCore: Core, ToldFailures: Told } = this.#modules;
-    const settings = {
-      kinds: KINDS.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
-      lingerMs: LINGER_MS,
-      maxItems: () => MAX_ITEMS,
-      maxBackoffMs: MAX_BACK_OFF_MS,
-      epochMs: 0,
-      random: () => 0.5,
-      told: new Told(),
-    };
+    const settings = coreSettings(new Told());
     const { committed } = this.#answers;
     return new Core(settings, { offset: committed, instruments: tableAt(this.#log, committed) }, this.#nowMs);
   }

@@ -9,6 +9,9 @@ export class ShownPrices {
   /** Ids whose price this process took away, until it writes another, with the isin that has none. */
   readonly #withdrawn = new Map<string, string>();
 
+  /** Since when the price that is shown is known to be that of another isin. */
+  readonly #strangers = new Map<string, { readonly isin: string; readonly sinceMs: number }>();
+
   priced(id: string, isin: string): void {
     this.takenAway(id);
     this.#shown.set(id, isin);
@@ -27,6 +30,20 @@ export class ShownPrices {
   /** A new process knows of no tombstone. */
   crashed(): void {
     this.#withdrawn.clear();
+    this.#strangers.clear();
+  }
+
+  /** Prices of another isin than the table gives, which have stood for too long though this process knew it. */
+  overdue(table: ReadonlyMap<string, string>, nowMs: number, patienceMs: number): string[] {
+    for (const [id, { isin }] of [...this.#strangers]) {
+      if (this.#shown.get(id) !== isin || table.get(id) === isin) this.#strangers.delete(id);
+    }
+    for (const [id, isin] of this.#shown) {
+      if (table.get(id) !== isin && !this.#strangers.has(id)) this.#strangers.set(id, { isin, sinceMs: nowMs });
+    }
+    return [...this.#strangers]
+      .filter(([, { sinceMs }]) => nowMs > sinceMs + patienceMs)
+      .map(([id, { isin }]) => `the price of ${isin} still stands for ${id}, which is ${table.get(id)}`);
   }
 
   /** What is wrong about what a failure does: a price stays until the provider says that there is none, and goes once. */

@@ -27,7 +27,8 @@ export interface PriceLog {
 
 /** The results that a record of each kind can have. */
 const FITTING: Readonly<Record<PriceInput['kind'], readonly PriceResult['kind'][]>> = {
-  live: ['price', 'deadLetter'],
+  // A tombstone where no answer came in time.
+  live: ['price', 'deadLetter', 'tombstone'],
   noIsin: ['tombstone'],
   gone: ['tombstone'],
   unreadable: ['deadLetter'],

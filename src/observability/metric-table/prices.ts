@@ -51,10 +51,11 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_inputs_total: {
     type: 'counter',
-    help: 'Records of instruments that were answered: asked, withoutIsin or gone.',
+    help: 'Records of instruments that were answered: asked, withoutIsin, gone, or postponed (no answer in time).',
     labels: ['result'],
-    values: { result: ['asked', 'withoutIsin', 'gone'] },
-    meaning: 'Each record of the instruments topic is answered once.',
+    values: { result: ['asked', 'withoutIsin', 'gone', 'postponed'] },
+    meaning:
+      'Each record of the instruments topic is answered once. Postponed: its price is owed, and comes as a refresh.',
   },
   spconnect_prices_dead_letters_total: {
     type: 'counter',

@@ -5,7 +5,7 @@ import { type CoreResult, problemOf } from './core-messages.ts';
 import type { Input } from './input-queue.ts';
 import { type Instrument, planOf } from './instrument.ts';
 import type { ToldFailures } from './told-failures.ts';
-import { withdrawalOf } from './withdrawal.ts';
+import { withdrawalOf, withdrawalUnanswered } from './withdrawal.ts';
 
 export interface ResultContext {
   /** Whether the instrument is still asked for by this isin: the answer of an earlier one is another product's price. */
@@ -19,10 +19,19 @@ export function batchResults({ kind, inputs, questions, answers }: BatchPart, co
   if (inputs.length === 0)
     return questions.map((instrument, at) => result(kind, instrument, outcomes[at], [], context));
   let next = 0;
-  return inputs.map(({ input, superseded }) => {
-    const outcome = input.meaning.kind === 'price' ? outcomes[next++] : undefined;
-    return superseded ? { kind: 'dropped' } : inputResult(kind, input, outcome, context);
+  return inputs.map(({ input, superseded, postponed }) => {
+    const { meaning, offsets } = input;
+    const outcome = meaning.kind === 'price' && !postponed ? outcomes[next++] : undefined;
+    if (superseded) return { kind: 'dropped' };
+    if (meaning.kind === 'price' && postponed) return postponedResult(kind, meaning.instrument, offsets);
+    return inputResult(kind, input, outcome, context);
   });
+}
+
+/** `offsets`: those of the records that are answered so; none where one is only left behind. */
+export function postponedResult(kind: PriceKind, instrument: Instrument, offsets: readonly bigint[]) {
+  const withdrawal = kind === 'overview' ? withdrawalUnanswered(instrument, planOf(instrument, kind)) : null;
+  return { kind: 'postponed' as const, instrument, offsets, withdrawal };
 }
 
 function inputResult(

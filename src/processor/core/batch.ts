@@ -3,10 +3,13 @@ import type { PriceKind } from '../bulk-prices.ts';
 import type { Input } from './input-queue.ts';
 import type { Instrument } from './instrument.ts';
 
-/** An input on its way: superseded when a later record of its id will answer it. */
+/** An input on its way. */
 export interface BatchInput {
   readonly input: Input;
+  /** A later record of its id will answer it. */
   superseded: boolean;
+  /** It has waited too long: its records are answered without a price, which is owed. */
+  postponed: boolean;
 }
 
 /** Instruments that are asked for in one bulk call. */
@@ -20,10 +23,17 @@ export interface Batch {
   readonly isAlone: boolean;
 }
 
-/** Questions of a batch that are answered, and what they answer: all of it, or what has come so far. */
+/** Questions of a batch that are answered, and what they answer: all of it, or what has come so far. Inputs may be more. */
 export interface BatchPart {
   readonly kind: PriceKind;
   readonly questions: readonly Instrument[];
   readonly inputs: readonly BatchInput[];
   readonly answers: BatchAnswers;
+}
+
+export const NOTHING_ASKED = { calls: 0, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+
+/** A part that says something of inputs without any answer. */
+export function nothingAsked(kind: PriceKind, inputs: readonly BatchInput[] = []): BatchPart {
+  return { kind, questions: [], inputs, answers: { ...NOTHING_ASKED, outcomes: [] } };
 }

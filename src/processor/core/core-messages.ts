@@ -11,6 +11,8 @@ export interface CoreSettings {
   readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
   /** How long a new or changed instrument waits for others in its batch. */
   readonly lingerMs: number;
+  /** How long a record waits for the price that answers it; commits do not count. Longer than the linger. */
+  readonly answerWithinMs: number;
   /** The largest batch that the provider is known to take. */
   readonly maxItems: (kind: PriceKind) => number;
   readonly maxBackoffMs: number;
@@ -69,6 +71,16 @@ export type CoreResult =
       /** Whether it becomes a dead letter: always for an input, once per problem for a refresh. */
       readonly isDeadLetter: boolean;
       /** Why the price that the topic shows goes; null when it stays, or when there is none. */
+      readonly withdrawal: Withdrawal | null;
+    }
+  /**
+   * Nothing was answered for too long: its records are answered without a price, which is asked for as soon as can be. Or,
+   * without offsets, a record of it is left behind though its answer is still to come.
+   */
+  | {
+      readonly kind: 'postponed';
+      readonly instrument: Instrument;
+      readonly offsets: readonly bigint[];
       readonly withdrawal: Withdrawal | null;
     }
   /** Nobody can price it: it has left the universe, or has no isin (any more). */

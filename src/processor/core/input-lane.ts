@@ -1,12 +1,11 @@
 import type { BatchAnswers, QuestionOutcome } from '../batch-answers.ts';
-import type { Batch, BatchInput, BatchPart } from './batch.ts';
+import { type Batch, type BatchInput, type BatchPart, NOTHING_ASKED, nothingAsked } from './batch.ts';
 import { type Input, InputQueue } from './input-queue.ts';
 import type { Instrument } from './instrument.ts';
 import type { KindLane } from './kind-lane.ts';
 
 /** One is asked for while the other is committed. */
 const BATCHES_IN_FLIGHT = 2;
-const NOTHING_ASKED = { calls: 0, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
 
 type Tally = Omit<BatchAnswers, 'outcomes'>;
 
@@ -23,17 +22,25 @@ interface OpenBatch {
 /**
  * The records of the instruments topic, until each is answered by the prices of one kind: asked for in the order of the
  * topic and committed in that order, so that the committed offset says what is answered. Only what is in flight for that
- * kind can hold them up.
+ * kind can hold them up, and not for long: what has waited too long is answered without its price. That is owed then, and
+ * asked for like a refresh, after a restart in the slot of the instrument; no memory is needed but the table.
  */
 export class InputLane {
   readonly #lane: KindLane;
   readonly #lingerMs: number;
+  readonly #answerWithinMs: number;
   readonly #queue = new InputQueue();
   readonly #open: OpenBatch[] = [];
+  /** Nothing waits since earlier. */
+  #oldestMs = Number.POSITIVE_INFINITY;
 
-  constructor(lane: KindLane, lingerMs: number) {
+  constructor(
+    lane: KindLane,
+    { lingerMs, answerWithinMs }: { readonly lingerMs: number; readonly answerWithinMs: number },
+  ) {
     this.#lane = lane;
     this.#lingerMs = lingerMs;
+    this.#answerWithinMs = answerWithinMs;
   }
 
   has(id: string): boolean {
@@ -53,16 +60,17 @@ export class InputLane {
       asked.superseded = true;
       this.#lane.putInFlight(id, null);
     }
-    this.#queue.add(record, isStale ? asked.input.offsets : []);
+    this.#queue.add(record, isStale ? asked.input : null);
+    this.#oldestMs = Math.min(this.#oldestMs, record.waitsSinceMs);
   }
 
   /** Inputs from the front of the queue; an instrument that is in flight holds up those behind it until it is committed. */
   nextBatch(nowMs: number): Batch | null {
-    while (this.#open.length < BATCHES_IN_FLIGHT) {
+    while (this.#mayAsk) {
       const taken = this.#mayBeTaken(nowMs) ? this.#take() : [];
       if (taken.length === 0) return null;
       const questions = taken.flatMap(({ meaning }) => (meaning.kind === 'price' ? meaning.instrument : []));
-      const inputs = taken.map((input): BatchInput => ({ input, superseded: false }));
+      const inputs = taken.map((input): BatchInput => ({ input, superseded: false, postponed: false }));
       const isAlone = questions.some((instrument) => this.#lane.isSuspect(instrument));
       const batch: Batch = { kind: this.#lane.kind, questions, inputs, isAlone };
       for (const input of inputs) {
@@ -78,28 +86,47 @@ export class InputLane {
   /** When the next batch may be taken, as far as it is known now. */
   nextMs(): number {
     const { first } = this.#queue;
-    const mayTake = first !== undefined && this.#open.length < BATCHES_IN_FLIGHT && !this.#lane.isInFlight(first.id);
+    const mayTake = first !== undefined && this.#mayAsk && !this.#lane.isInFlight(first.id);
     return mayTake ? first.readAtMs + this.#lingerMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** When the first record will have waited too long, in time outside of commits; or sooner. */
+  nextOverdueMs(): number {
+    return this.#oldestMs + this.#patienceMs;
   }
 
   /** @param from the position of the first question that is answered. */
   answered(batch: Batch, from: number, answers: BatchAnswers): void {
     const open = this.#open.find((candidate) => candidate.batch === batch);
-    if (open === undefined) return;
+    if (open === undefined) {
+      this.#lane.answered(batch, from, answers);
+      return;
+    }
     const { outcomes, ...tally } = answers;
     for (const [at, outcome] of outcomes.entries()) open.outcomes[from + at] = outcome;
     open.tally = sum(open.tally, tally);
   }
 
-  /** All records from the first on that are answered. */
-  takeAnswered(): BatchPart[] {
+  /**
+   * All records from the first on that are answered, and up to the last one that has waited too long.
+   *
+   * @param freeMs the time outside of commits.
+   */
+  takeAnswered(freeMs: number): BatchPart[] {
+    const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];
-    for (const open of [...this.#open]) {
+    for (const [at, open] of [...this.#open.entries()]) {
+      if (at < overdue.batches) this.#postpone(open);
       const part = takeFrom(open);
       if (part.inputs.length > 0) parts.push(part);
       if (open.takenInputs < open.batch.inputs.length) break;
       this.#open.shift();
     }
+    let left = overdue.inputs;
+    const inputs = this.#queue
+      .takeWhile(left, () => left-- > 0)
+      .map((input): BatchInput => ({ input, superseded: false, postponed: true }));
+    if (inputs.length > 0) parts.push(nothingAsked(this.#lane.kind, inputs));
     return parts;
   }
 
@@ -108,6 +135,61 @@ export class InputLane {
     const waiting = this.#open.flatMap(({ batch, takenInputs }) => batch.inputs.slice(takenInputs));
     const first = waiting.find(({ superseded }) => !superseded)?.input ?? this.#queue.first;
     return first?.offsets.at(-1) ?? null;
+  }
+
+  /** What waits for an answer though records of it lie below an offset: later ones have superseded them. */
+  leftBehind(offset: bigint): Instrument[] {
+    return [...this.#waiting()].flatMap(({ offsets, meaning }) =>
+      meaning.kind === 'price' && (offsets[0] ?? offset) < offset ? meaning.instrument : [],
+    );
+  }
+
+  /** While batches of records wait for no answer any more, others are not tried as well. */
+  get #mayAsk(): boolean {
+    return this.#open.length < BATCHES_IN_FLIGHT && this.#lane.adopted < BATCHES_IN_FLIGHT;
+  }
+
+  /** Nothing is gained by waiting for what may not be asked for. */
+  get #patienceMs(): number {
+    return this.#lane.adopted < BATCHES_IN_FLIGHT ? this.#answerWithinMs : this.#lingerMs;
+  }
+
+  *#waiting(): Iterable<Input> {
+    for (const { batch, takenInputs } of this.#open) {
+      for (const { input, superseded } of batch.inputs.slice(takenInputs)) if (!superseded) yield input;
+    }
+    yield* this.#queue.values();
+  }
+
+  /** How many batches, and inputs behind them, there are up to the last one that has waited too long. */
+  #overdue(freeMs: number): { readonly batches: number; readonly inputs: number } {
+    if (this.nextOverdueMs() > freeMs) return { batches: 0, inputs: 0 };
+    const isOverdue = ({ waitsSinceMs }: Input) => waitsSinceMs + this.#patienceMs <= freeMs;
+    const inputs = [...this.#queue.values()].findLastIndex(isOverdue) + 1;
+    const batches =
+      inputs > 0
+        ? this.#open.length
+        : this.#open.findLastIndex(({ batch, takenInputs }) =>
+            batch.inputs.slice(takenInputs).some(({ input, superseded }) => !superseded && isOverdue(input)),
+          ) + 1;
+    this.#oldestMs = Number.POSITIVE_INFINITY;
+    for (const { waitsSinceMs } of this.#waiting()) {
+      if (waitsSinceMs + this.#patienceMs > freeMs) this.#oldestMs = Math.min(this.#oldestMs, waitsSinceMs);
+    }
+    return { batches, inputs };
+  }
+
+  /** What is not answered yet of a batch is no longer waited for; its answers will be those of refreshes. */
+  #postpone({ batch, outcomes, takenInputs, takenQuestions }: OpenBatch): void {
+    let at = takenQuestions;
+    let unanswered = 0;
+    for (const one of batch.inputs.slice(takenInputs)) {
+      if (one.input.meaning.kind !== 'price' || outcomes[at++] !== undefined) continue;
+      one.postponed = true;
+      unanswered += 1;
+      this.#lane.putInFlight(one.input.id, null);
+    }
+    if (unanswered > 0) this.#lane.adopt(batch, unanswered);
   }
 
   #mayBeTaken(nowMs: number): boolean {
@@ -134,21 +216,24 @@ export class InputLane {
 }
 
 function takeFrom(open: OpenBatch): BatchPart {
-  const { batch, outcomes, takenInputs, takenQuestions, tally } = open;
-  for (const { input } of batch.inputs.slice(takenInputs)) {
-    const isAsked = input.meaning.kind === 'price';
-    if (isAsked && outcomes[open.takenQuestions] === undefined) break;
+  const { batch, outcomes, takenInputs, tally } = open;
+  const questions: Instrument[] = [];
+  const taken: QuestionOutcome[] = [];
+  for (const { input, postponed } of batch.inputs.slice(takenInputs)) {
+    if (input.meaning.kind === 'price') {
+      const outcome = outcomes[open.takenQuestions];
+      if (outcome === undefined && !postponed) break;
+      open.takenQuestions += 1;
+      if (outcome !== undefined) {
+        questions.push(input.meaning.instrument);
+        taken.push(outcome);
+      }
+    }
     open.takenInputs += 1;
-    if (isAsked) open.takenQuestions += 1;
   }
   if (open.takenInputs > takenInputs) open.tally = NOTHING_ASKED;
-  const taken = outcomes.slice(takenQuestions, open.takenQuestions).filter((outcome) => outcome !== undefined);
-  return {
-    kind: batch.kind,
-    questions: batch.questions.slice(takenQuestions, open.takenQuestions),
-    inputs: batch.inputs.slice(takenInputs, open.takenInputs),
-    answers: { ...tally, outcomes: taken },
-  };
+  const inputs = batch.inputs.slice(takenInputs, open.takenInputs);
+  return { kind: batch.kind, questions, inputs, answers: { ...tally, outcomes: taken } };
 }
 
 function sum(one: Tally, other: Tally): Tally {

@@ -16,6 +16,8 @@ export interface Input {
   /** Ascending. The last one is its place in the queue; those before are records that it has superseded. */
   readonly offsets: readonly bigint[];
   readonly readAtMs: number;
+  /** When the first of its records that are not answered was read, in time outside of commits. */
+  readonly waitsSinceMs: number;
   readonly meaning: InputMeaning;
 }
 
@@ -35,12 +37,18 @@ export class InputQueue {
     return this.#inputs.values().next().value;
   }
 
-  /** `superseded`: offsets of records of the same id, in batches, that this one will answer too. */
-  add(input: Omit<Input, 'offsets'> & { readonly offset: bigint }, superseded: readonly bigint[]): void {
+  /** `superseded`: an input of the same id, in a batch, whose records this one will answer too. */
+  add(input: Omit<Input, 'offsets'> & { readonly offset: bigint }, superseded: Input | null): void {
     const { offset, ...rest } = input;
-    const earlier = this.#inputs.get(input.id)?.offsets ?? [];
+    const earlier = this.#inputs.get(input.id);
+    const waitsSinceMs = superseded?.waitsSinceMs ?? earlier?.waitsSinceMs ?? input.waitsSinceMs;
+    const offsets = [...(superseded?.offsets ?? []), ...(earlier?.offsets ?? []), offset];
     this.#inputs.delete(input.id);
-    this.#inputs.set(input.id, { ...rest, offsets: [...superseded, ...earlier, offset] });
+    this.#inputs.set(input.id, { ...rest, waitsSinceMs, offsets });
+  }
+
+  values(): Iterable<Input> {
+    return this.#inputs.values();
   }
 
   has(id: string): boolean {

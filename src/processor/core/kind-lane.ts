@@ -139,6 +139,16 @@ export class KindLane {
     this.#answered.push({ batch, part: { kind: this.kind, questions, inputs: [], answers } });
   }
 
+  /** Batches of records that wait for no answer any more: what comes of them is like a refresh. */
+  get adopted(): number {
+    return [...this.#open.keys()].filter(({ inputs }) => inputs.length > 0).length;
+  }
+
+  /** @param unanswered how many of its questions are. */
+  adopt(batch: Batch, unanswered: number): void {
+    this.#open.set(batch, unanswered);
+  }
+
   /** Refreshes that are answered, as many as one transaction takes. */
   takeAnswered(): BatchPart[] {
     let taken = 0;
@@ -176,6 +186,12 @@ export class KindLane {
     this.#suspect(plan, Math.max(0, plan.suspicion - 1));
     if (mayRefresh) this.schedule(instrument, this.#slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs));
     return [];
+  }
+
+  /** Its record is answered without its price, which is asked for at once, unless it is on its way. */
+  owe(instrument: Instrument, withdrawal: Withdrawal | null, nowMs: number, mayRefresh: boolean): void {
+    if (withdrawal !== null) planOf(instrument, this.kind).shown = 'nothing';
+    if (mayRefresh && !this.isInFlight(instrument.id)) this.schedule(instrument, nowMs);
   }
 
   isScheduled({ row }: Instrument): boolean {

@@ -1,7 +1,7 @@
 import type { InstrumentFailing } from '../../observability/processor-events.ts';
 import type { BatchAnswers } from '../batch-answers.ts';
-import type { Batch, BatchPart } from './batch.ts';
-import { batchResults } from './batch-results.ts';
+import { type Batch, type BatchPart, nothingAsked } from './batch.ts';
+import { batchResults, postponedResult } from './batch-results.ts';
 import type {
   CommittedPart,
   CoreResult,
@@ -36,6 +36,9 @@ export class PartitionCore {
   #turn = 0;
   #position: bigint;
   #unanswered = 0;
+  /** All commits so far took so long, and the present one began then. */
+  #commitsMs = 0;
+  #commitBeganMs: number | null = null;
 
   /**
    * @param start.instruments the table up to `start.offset`: isin by id.
@@ -52,7 +55,7 @@ export class PartitionCore {
     },
     nowMs: number,
   ) {
-    const { kinds, lingerMs } = settings;
+    const { kinds } = settings;
     const table = new InstrumentTable(kinds.map(({ kind }) => kind));
     const { phase = 0 } = start;
     this.#lanes = kinds.map((kind) => new KindLane(kind, settings, { table, phase }));
@@ -61,7 +64,7 @@ export class PartitionCore {
     this.#settings = settings;
     this.#table = table;
     this.#first = first;
-    this.#inputs = new InputLane(first, lingerMs);
+    this.#inputs = new InputLane(first, settings);
     this.#position = start.offset;
     for (const [id, isin] of start.instruments) {
       const earlier = start.before?.get(id);
@@ -96,7 +99,8 @@ export class PartitionCore {
     if (offset < this.#position) return;
     this.#position = offset + 1n;
     this.#unanswered += 1;
-    this.#inputs.add({ id, offset, readAtMs: nowMs, meaning: this.#meaningOf(id, news, nowMs) });
+    const waitsSinceMs = this.#freeMs(nowMs);
+    this.#inputs.add({ id, offset, readAtMs: nowMs, waitsSinceMs, meaning: this.#meaningOf(id, news, nowMs) });
   }
 
   /** Everything below an offset was read, records or not. */
@@ -107,9 +111,13 @@ export class PartitionCore {
   next(nowMs: number): CoreStep {
     const batch = this.#nextBatch(nowMs);
     if (batch !== null) return { kind: 'ask', batch };
-    const transaction = this.#transaction();
-    if (transaction !== null) return { kind: 'commit', transaction };
-    const nextMs = Math.min(this.#inputs.nextMs(), ...this.#lanes.map((lane) => lane.nextMs()));
+    const transaction = this.#transaction(nowMs);
+    if (transaction !== null) {
+      this.#commitBeganMs = nowMs;
+      return { kind: 'commit', transaction };
+    }
+    const overdueMs = this.#inputs.nextOverdueMs() + this.#commitsMs;
+    const nextMs = Math.min(overdueMs, this.#inputs.nextMs(), ...this.#lanes.map((lane) => lane.nextMs()));
     return { kind: 'wait', ms: Math.max(0, nextMs - nowMs) };
   }
 
@@ -125,6 +133,8 @@ export class PartitionCore {
    * @returns the instruments that began to fail, or fail with another problem than before.
    */
   committed({ parts }: CoreTransaction, nowMs: number): InstrumentFailing[] {
+    this.#commitsMs += nowMs - (this.#commitBeganMs ?? nowMs);
+    this.#commitBeganMs = null;
     return parts.flatMap(({ batch, results }) => {
       const lane = this.#lane(batch);
       for (const { id } of batch.questions) lane.release(id);
@@ -143,10 +153,14 @@ export class PartitionCore {
   #settled(lane: KindLane, result: CoreResult, nowMs: number): InstrumentFailing[] {
     if (result.kind === 'dropped') return [];
     this.#unanswered -= result.offsets.length;
-    if (result.kind !== 'prices' && result.kind !== 'failure') return [];
+    if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') return [];
     const { instrument } = result;
     // It has left, or changed its isin, while this was being written.
     if (!this.#table.holds(instrument)) return [];
+    if (result.kind === 'postponed') {
+      lane.owe(instrument, result.withdrawal, nowMs, this.#mayRefresh(lane, instrument));
+      return [];
+    }
     const verdict: Verdict =
       result.kind === 'prices'
         ? { kind: 'priced', isPulled: result.answer.isQuotingPulled === true }
@@ -184,17 +198,34 @@ export class PartitionCore {
   }
 
   /** Of one kind at a time, each in its turn: what cannot be written for one is not tied to another. */
-  #transaction(): CoreTransaction | null {
+  #transaction(nowMs: number): CoreTransaction | null {
     for (let tried = 0; tried < this.#lanes.length; tried++) {
       const lane = this.#lanes[this.#turn];
       this.#turn = (this.#turn + 1) % this.#lanes.length;
-      const inputs = lane === this.#first ? this.#inputs.takeAnswered() : [];
+      const inputs = lane === this.#first ? this.#inputs.takeAnswered(this.#freeMs(nowMs)) : [];
       const batches = [...inputs, ...(lane?.takeAnswered() ?? [])];
       if (batches.length === 0) continue;
       const offset = inputs.length > 0 ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
-      return { parts: batches.map((batch) => this.#part(batch)), offset };
+      const parts = batches.map((batch) => this.#part(batch));
+      const leftBehind = offset === null ? null : this.#leftBehind(offset);
+      return { parts: leftBehind === null ? parts : [...parts, leftBehind], offset };
     }
     return null;
+  }
+
+  /** What is not answered yet, of instruments with a record below an offset: no price of an earlier isin outlives that. */
+  #leftBehind(offset: bigint): CommittedPart | null {
+    const { kind } = this.#first;
+    const results = this.#inputs
+      .leftBehind(offset)
+      .map((instrument) => postponedResult(kind, instrument, []))
+      .filter(({ withdrawal }) => withdrawal !== null);
+    return results.length === 0 ? null : { batch: nothingAsked(kind), results };
+  }
+
+  /** The time outside of commits: what nobody could answer meanwhile has not waited. */
+  #freeMs(nowMs: number): number {
+    return (this.#commitBeganMs ?? nowMs) - this.#commitsMs;
   }
 
   #part(batch: BatchPart): CommittedPart {

@@ -11,15 +11,24 @@ const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
  * another product. A price of this isin goes only when the provider says that there is none, or twice in a row says
  * nothing: any other failure may pass, and until then the price stands with its time.
  */
-export function withdrawalOf({ isinChanged }: Instrument, plan: Plan, problem: PriceProblem): Withdrawal | null {
+export function withdrawalOf(instrument: Instrument, plan: Plan, problem: PriceProblem): Withdrawal | null {
   switch (plan.shown) {
     case 'nothing':
       return null;
     case 'unproven':
-      return isinChanged ? 'isin-changed' : 'no-price';
+      return withdrawalUnanswered(instrument, plan);
     case 'own': {
       const isSilent = problem === 'none' && plan.problem === 'none';
       return DEFINITE.includes(problem) || isSilent ? 'no-price' : null;
     }
   }
+}
+
+/**
+ * What goes when a record is answered, or left behind, without an answer for its instrument: a new process takes what the
+ * topic shows then for a price of the isin that the record gives, so the price of an earlier one has to be gone.
+ */
+export function withdrawalUnanswered({ isinChanged }: Instrument, { shown }: Plan): Withdrawal | null {
+  if (shown !== 'unproven') return null;
+  return isinChanged ? 'isin-changed' : 'no-price';
 }

@@ -24,6 +24,7 @@ async function batchOf(quotes: readonly (readonly [bid: string, ask: string])[])
   const more = {
     withoutIsin: 0,
     gone: 0,
+    postponed: 0,
     deadLetters: 0,
     tombstones: {},
     calls: 2,

@@ -140,6 +140,7 @@ const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (told: ProcessorEve
       inputs: 12,
       withoutIsin: 1,
       gone: 1,
+      postponed: 1,
       deadLetters: 3,
       tombstones: { gone: 1, 'no-price': 2 },
       calls: 2,

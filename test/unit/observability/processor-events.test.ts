@@ -18,6 +18,7 @@ const batch: BatchPriced = {
   inputs: 0,
   withoutIsin: 0,
   gone: 0,
+  postponed: 0,
   deadLetters: 0,
   tombstones: {},
   calls: 1,

@@ -78,6 +78,7 @@ export function drivePartitions(options: {
   const settings = {
     kinds: kinds.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
     lingerMs: 250,
+    answerWithinMs: 30_000,
     maxItems: (kind: PriceKind) => caller.maxItems(kind),
     maxBackoffMs: 3_600_000,
     epochMs: 1_700_000_000_000,

@@ -18,6 +18,7 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
   const settings = {
     kinds,
     lingerMs: 0,
+    answerWithinMs: 30_000,
     maxItems: () => 100,
     maxBackoffMs: 3_600_000,
     epochMs: 0,

@@ -9,6 +9,7 @@ test('instruments that leave while their failure is written are no suspects for 
     {
       kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
       lingerMs: 0,
+      answerWithinMs: 30_000,
       maxItems: () => 1,
       maxBackoffMs: 60_000,
       epochMs: 0,

@@ -56,6 +56,8 @@ export function memberOf(options: {
   readonly reader?: LogReader;
   /** In place of one for texts. */
   readonly isins?: IsinReader;
+  /** Without it a record waits for its answer for ever: a clock that skips time leaves a provider none to answer in. */
+  readonly answerWithinMs?: number;
   readonly onStep?: NonNullable<MemoryClusterOptions['onStep']>;
 }) {
   const { broker, clock, prices, random, onStep } = options;
@@ -68,6 +70,7 @@ export function memberOf(options: {
   const core = {
     kinds,
     lingerMs: 10,
+    answerWithinMs: options.answerWithinMs ?? Number.POSITIVE_INFINITY,
     maxItems: () => 7,
     maxBackoffMs: 7_200_000,
     epochMs: 0,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
 import type { BulkPrices, PriceAnswer } from '../../../src/processor/bulk-prices.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -20,8 +21,10 @@ const problem = (status: number | null): PriceAnswer => ({
 /** A provider that gives each isin what `answers` holds for it, and a price to all others; a price's value is its isin. */
 function providerOf(answers: ReadonlyMap<string, PriceAnswer>) {
   const asked = new Map<string, number>();
+  const down = { isDown: false };
   const prices: BulkPrices = {
     async ask(_kind, questions) {
+      if (down.isDown) throw new ConnectorError('PROVIDER_UNAUTHORIZED', 'refused', { fields: { status: 403 } });
       const given = questions.map(({ instrumentId, isin }): PriceAnswer => {
         asked.set(isin, (asked.get(isin) ?? 0) + 1);
         const record = { key: Buffer.from(instrumentId), value: Buffer.from(isin), digest: 0n };
@@ -30,7 +33,7 @@ function providerOf(answers: ReadonlyMap<string, PriceAnswer>) {
       return { answers: given, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
     },
   };
-  return { prices, asked: (isin: string) => asked.get(isin) ?? 0 };
+  return { prices, down, asked: (isin: string) => asked.get(isin) ?? 0 };
 }
 
 /** Until nothing is thrown any more. */
@@ -49,7 +52,7 @@ const once = (check: () => void) =>
     PATIENCE_MS,
   );
 
-async function begin(t: TestContext) {
+async function begin(t: TestContext, answerWithinMs = Number.POSITIVE_INFINITY) {
   const clock = skippingClock();
   const broker = new MemoryBroker(clock.wallMs);
   for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
@@ -58,7 +61,7 @@ async function begin(t: TestContext) {
   const answers = new Map<string, PriceAnswer>();
   const provider = providerOf(answers);
   const start = () => {
-    const member = memberOf({ broker, clock, prices: provider.prices, random: () => 0.5 });
+    const member = memberOf({ broker, clock, prices: provider.prices, random: () => 0.5, answerWithinMs });
     t.after(() => member.stop());
     return member;
   };
@@ -151,4 +154,58 @@ test('of an instrument that never had a price it is shown that there is none', a
     assert.deepEqual(shown('2'), ['no-isin']);
     assert.deepEqual(shown('3'), ['gone']);
   });
+});
+
+test('the price of an earlier isin goes too while the provider answers nothing at all, and of what became unreadable', async (t) => {
+  const { provider, start, last, shown, write, broker } = await begin(t, 30_000);
+  for (const id of ['1', '2', '3', '4']) await write(id, `old-${id}`);
+  const first = start();
+  await once(() => ['1', '2', '3', '4'].forEach((id) => void assert.equal(last(id), `old-${id}`)));
+  provider.down.isDown = true;
+  await write('1', 'new-1');
+  // Its data change, and its isin does not.
+  await write('2', 'old-2');
+  await write('3', POISON);
+  await once(() => {
+    assert.equal(last('1'), 'isin-changed: unanswered');
+    assert.equal(last('3'), 'unreadable');
+  });
+  assert.equal(last('2'), 'old-2', 'a price that may still be right stays');
+  await first.stop();
+  // Over a restart too.
+  await write('4', 'new-4');
+  await write('4', 'newer-4');
+  start();
+  await once(() => assert.equal(last('4'), 'isin-changed: unanswered'));
+  provider.down.isDown = false;
+  await once(() => {
+    assert.equal(last('1'), 'new-1');
+    assert.equal(last('4'), 'newer-4');
+  });
+  const changes = shown('1').filter((each, at, all) => each !== all[at - 1]);
+  assert.deepEqual(changes.slice(-3), ['old-1', 'isin-changed: unanswered', 'new-1'], 'each once, in this order');
+  assert.equal(
+    priceLogOf(broker)
+      .violations(true)
+      .filter((what) => !what.includes('a record of 2, is lost')).length,
+    0,
+  );
+});
+
+test('records are answered, and read on, while the provider refuses the prices that answer them', async (t) => {
+  const { provider, start, last, shown, write, broker } = await begin(t, 30_000);
+  const ids = Array.from({ length: 150 }, (_, at) => String(100 + at));
+  provider.down.isDown = true;
+  for (const id of ids) await write(id, `isin-${id}`);
+  const first = start();
+  await once(() => assert.deepEqual(priceLogOf(broker).violations(true), []));
+  for (const id of ids) assert.deepEqual(shown(id), ['no-price: unanswered']);
+  await first.stop();
+  // What is owed is in no memory: after a restart it is asked for all the same.
+  start();
+  provider.down.isDown = false;
+  await once(() => {
+    for (const id of ids) assert.equal(last(id), `isin-${id}`);
+  });
+  assert.deepEqual(priceLogOf(broker).violations(true), []);
 });

@@ -32,6 +32,7 @@ function coreOf(table: Iterable<readonly [string, string]>): PartitionCore {
   const settings = {
     kinds: [{ kind: 'overview' as const, refreshIntervalMs: 60_000 }],
     lingerMs: 250,
+    answerWithinMs: 30_000,
     maxItems: () => 500,
     maxBackoffMs: 3_600_000,
     epochMs: 1_700_000_000_000,
