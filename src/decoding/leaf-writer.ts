@@ -6,7 +6,14 @@ import { BYTES } from '../avro/json-bytes.ts';
 import type { AssumedZone } from '../avro/time-zone.ts';
 import type { JsonScanner } from './json-scanner.ts';
 import { minified } from './minified-json.ts';
-import { DATE_LENGTH, LOCAL_TIME_LENGTH, readDays, readLocalMs, readMicros } from './moment-reader.ts';
+import {
+  DATE_LENGTH,
+  FINER_INSTANT_LENGTH,
+  LOCAL_TIME_LENGTH,
+  readDays,
+  readLocalMs,
+  readMicros,
+} from './moment-reader.ts';
 import { DecimalWriter, writeBigVarint, writeLong, writeVarint } from './number-writer.ts';
 import { KIND } from './plan.ts';
 import type { Slab } from './slab.ts';
@@ -138,7 +145,10 @@ export class LeafWriter {
   #writeInstant(start: number, end: number, o: number): number {
     const { bytes } = this.#json;
     const micros = end < 0 ? Number.NaN : readMicros(bytes, start + 1, end - 1);
-    if (Math.abs(micros) < LARGEST_VARINT) return writeVarint(micros, this.#slab.out, o);
+    if (Math.abs(micros) < LARGEST_VARINT) {
+      if (end - start === FINER_INSTANT_LENGTH + 2 && bytes[end - 3] !== ZERO) this.inexact = INEXACT.ROUNDED;
+      return writeVarint(micros, this.#slab.out, o);
+    }
     const instant = parseInstant(this.#json.text(start, end), this.#zone);
     if (instant === null || instant === 'noZone') return -1;
     if (instant.rounded) this.inexact = INEXACT.ROUNDED;

@@ -18,6 +18,8 @@ const MOST_FRACTION_DIGITS = 6;
 
 export const DATE_LENGTH = 10;
 export const LOCAL_TIME_LENGTH = 19;
+/** Of an instant with one digit more than is kept, as .NET writes them; the last but one is that digit. */
+export const FINER_INSTANT_LENGTH = SECONDS_END + 1 + MOST_FRACTION_DIGITS + 2;
 
 /** The days since 1970-01-01 of `YYYY-MM-DD` at a position; NaN for anything else. */
 export function readDays(bytes: Uint8Array, at: number): number {
@@ -41,7 +43,7 @@ export function readLocalMs(bytes: Uint8Array, at: number): number {
   return bytes[at + DATE_LENGTH] === SPACE ? readMs(bytes, at) : Number.NaN;
 }
 
-/** The microseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, written from `at` to `end`; NaN for anything else. */
+/** The microseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.fffffff]Z`, from `at` to `end`, half-even; NaN for anything else. */
 export function readMicros(bytes: Uint8Array, at: number, end: number): number {
   const zoneAt = end - 1;
   if (zoneAt - at < SECONDS_END || bytes[zoneAt] !== CAPITAL_Z || bytes[at + DATE_LENGTH] !== CAPITAL_T)
@@ -49,12 +51,15 @@ export function readMicros(bytes: Uint8Array, at: number, end: number): number {
   let fraction = 0;
   if (zoneAt > at + SECONDS_END) {
     const digits = zoneAt - at - SECONDS_END - 1;
-    if (bytes[at + SECONDS_END] !== POINT || digits < 1 || digits > MOST_FRACTION_DIGITS) return Number.NaN;
+    if (bytes[at + SECONDS_END] !== POINT || digits < 1 || digits > MOST_FRACTION_DIGITS + 1) return Number.NaN;
     for (let i = 0; i < MOST_FRACTION_DIGITS; i++) {
       const digit = i < digits ? (bytes[at + SECONDS_END + 1 + i] as number) - ZERO : 0;
       if (digit < 0 || digit > 9) return Number.NaN;
       fraction = fraction * 10 + digit;
     }
+    const finer = digits > MOST_FRACTION_DIGITS ? (bytes[zoneAt - 1] as number) - ZERO : 0;
+    if (finer < 0 || finer > 9) return Number.NaN;
+    if (finer > 5 || (finer === 5 && fraction % 2 === 1)) fraction += 1;
   }
   return readMs(bytes, at) * 1_000 + fraction;
 }
