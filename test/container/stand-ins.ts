@@ -30,8 +30,11 @@ export const STAND_INS: Readonly<Record<string, StandIn>> = {
   'ghcr.io/kafbat/kafka-ui': kafkaUi,
 };
 
+/** A folder with a Dockerfile, or one that stands in the compose file itself. */
+type Build = string | { readonly dockerfile_inline: string };
+
 interface ComposeFile {
-  readonly services: Readonly<Record<string, { readonly image: string; readonly build?: string }>>;
+  readonly services: Readonly<Record<string, { readonly image: string; readonly build?: Build }>>;
 }
 
 /** Every image that must be had from elsewhere: those that services run, and those that ours is built from. */
@@ -40,7 +43,8 @@ export function imagesNeeded(composeText: string, dockerfileText: string): reado
   const all = Object.values(services);
   const own = new Set(all.flatMap(({ image, build }) => (build === undefined ? [] : [image])));
   const run = all.map(({ image }) => image).filter((image) => !own.has(image));
-  const bases = parseDockerfile(dockerfileText).filter(({ name }) => name === 'FROM');
+  const inline = all.flatMap(({ build }) => (typeof build === 'object' ? [build.dockerfile_inline] : []));
+  const bases = [dockerfileText, ...inline].flatMap(parseDockerfile).filter(({ name }) => name === 'FROM');
   return [...new Set([...run, ...bases.map(({ text }) => text.split(' ')[0] ?? '')])];
 }
 

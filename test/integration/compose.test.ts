@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { KAFKA_IMAGE, REGISTRY_IMAGE } from '../../src/demo/docker-stack.ts';
+import { parseDockerfile } from '../support/dockerfile.ts';
 import { pythonWith } from '../support/python-environment.ts';
 import { environmentSettings, settingsDocumentation } from '../support/readme-settings.ts';
 import { stackOrSkip } from '../support/stack.ts';
 
 interface Service {
   readonly image: string;
-  readonly build?: string;
+  readonly build?: string | { readonly context: string; readonly dockerfile_inline: string };
   readonly environment?: Readonly<Record<string, string | number | null>>;
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
@@ -62,7 +63,28 @@ test('every image has an exact version, and those that the tests start have the 
     assert.equal(service(name).image, `structured-products-connect:${version}`);
   }
   const built = Object.keys(services).filter((name) => service(name).build !== undefined);
-  assert.deepEqual(built, ['connector'], 'our image is built once');
+  assert.deepEqual(built, ['connector', 'prometheus', 'grafana'], 'our image is built once');
+});
+
+/** Numbers of the users that these images run as. */
+const USERS: Readonly<Record<string, string>> = { prometheus: '65534:65534', grafana: '472:0' };
+
+test('what Prometheus and Grafana read is copied for their users, so that no umask of the clone matters', () => {
+  for (const [name, user] of Object.entries(USERS)) {
+    const { build, volumes: mounted = [] } = service(name);
+    assert.ok(typeof build === 'object', name);
+    for (const one of mounted) assert.doesNotMatch(one, /^[./]/, `${name} mounts ${one} of the clone`);
+    const instructions = parseDockerfile(build.dockerfile_inline);
+    assert.match(instructions[0]?.text ?? '', /^\S+:v?\d+\.\d+\.\d+$/, 'its base has an exact version');
+    const copied = instructions.filter((one) => one.name === 'COPY').map(({ text: words }) => words.split(' '));
+    for (const [owner, ...paths] of copied) {
+      assert.equal(owner, `--chown=${user}`);
+      for (const path of paths.slice(0, -1)) assert.ok(existsSync(join(root, build.context, path)), path);
+    }
+    const used = copied.flatMap(([, ...paths]) => paths.slice(0, -1));
+    const all = readdirSync(join(root, build.context)).filter((file) => !/\.(md|ts)$|\.test\.yml$/.test(file));
+    assert.deepEqual(used.sort(), all.sort(), `${name} has every file that is not a test or a text`);
+  }
 });
 
 test('no service has capabilities, can gain rights, goes without a limit, or listens beyond this machine', () => {

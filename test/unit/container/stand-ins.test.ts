@@ -33,6 +33,12 @@ test('an image of our own needs nothing from elsewhere, and a base that is named
   assert.deepEqual(imagesNeeded(compose, 'FROM base:3 AS build\nRUN x\nFROM base:3\n'), ['other:2', 'base:3']);
 });
 
+test('the base of an image that is built in the compose file is needed', () => {
+  const compose =
+    'services: { a: { image: "own:1", build: { context: ., dockerfile_inline: "FROM base:4\\nCOPY x y\\n" } } }';
+  assert.deepEqual(imagesNeeded(compose, 'FROM base:3\n'), ['base:3', 'base:4']);
+});
+
 test('the ports that must be free are those that the compose file publishes', () => {
   assert.deepEqual([...publishedPorts(composeText)].sort(), [3000, 8080, 8081, 8083, 9090, 9092]);
 });
