@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
-import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
+import type { TopicReport } from '../kafka/topic.ts';
 import { toAll } from '../observability/all-events.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
@@ -17,6 +17,7 @@ import { createRequestedStates, type RequestedStates } from './requested-states.
 import { runSourcePartitions } from './source-partitions.ts';
 import { createStatusBoard, type StatusBoard } from './status-board.ts';
 import { createStopDeadline } from './stop-deadline.ts';
+import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
 import { projectVersion } from './version.ts';
 import { PRICE_PROCESSOR, runProcessorAsWanted } from './wanted-processor.ts';
 
@@ -82,9 +83,9 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
       signal,
     });
     if (admin !== null) events.adminListening({ url: admin.url });
-    const report = await ensureTopicsInTime(plan.topics, options, context);
-    board.topicsProven(await untilAborted(kafka.clusterId(), signal).catch(() => null));
-    const parts = partsOf(options, context, { plan, report, states });
+    const verified = await ensureTopicsInTime(plan, options, context);
+    board.topicsProven(await untilAborted(kafka.clusterId(), signal).catch(() => null), [...verified.refused.keys()]);
+    const parts = partsOf(options, context, { plan, verified, states });
     return (await untilAborted(runTogether(parts, states, signal), deadline.signal)).flat();
   } catch (error) {
     reason = textOf(signal.aborted ? signal.reason : error);
@@ -147,21 +148,21 @@ function partsOf(
   context: Context,
   {
     plan,
-    report,
+    verified,
     states,
-  }: { readonly plan: PlannedSources; readonly report: TopicReport; readonly states: RequestedStates },
+  }: { readonly plan: PlannedSources; readonly verified: VerifiedTopics; readonly states: RequestedStates },
 ): Part[] {
   const { settings, events, processorEvents } = options;
   const { kafka } = context;
   const waitsForOperator = settings.admin.enabled;
   const runSources: Part = (signal) => {
     const own = { settings, logReader: kafka.logReader, walkRequests: states.walks, events };
-    const sources = plan.create({ ...context, ...own }, report);
+    const sources = plan.create({ ...context, ...own }, verified);
     const { shared: topics, writtenBy } = plan;
-    return runSourcePartitions({ ...context, settings, sources, states, topics, writtenBy, events, signal });
+    return runSourcePartitions({ ...context, settings, sources, states, topics, verified, writtenBy, events, signal });
   };
   const runPrices: Part = (signal) => {
-    const parts = { ...context, settings, topics: plan.shared, report, events: processorEvents };
+    const parts = { ...context, settings, topics: plan.shared, verified, events: processorEvents };
     const run = (running: AbortSignal) => runPriceProcessor({ ...parts, signal: running });
     return runProcessorAsWanted({ ...context, run, states, waitsForOperator, events: processorEvents, signal });
   };
@@ -196,18 +197,25 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Kafka may start after us: an unreachable one is waited for, a wrong topic is not. */
+/**
+ * Kafka may start after us: an unreachable one is waited for, a wrong topic is not. One that all need ends the process;
+ * any other stops only who needs it.
+ */
 async function ensureTopicsInTime(
-  topics: readonly TopicSpecification[],
+  { topics, mayBeRefused }: PlannedSources,
   { settings, events, signal }: ConnectorOptions,
   { kafka, clock, random }: Context,
-): Promise<TopicReport> {
+): Promise<VerifiedTopics> {
+  const { create } = settings.topics;
+  const onReport = ({ created, warnings }: TopicReport) => {
+    for (const topic of created) events.topicCreated({ topic });
+    for (const drift of warnings) events.topicDrift({ drift });
+  };
   for (let failures = 1; ; failures++) {
     try {
-      const report = await untilAborted(kafka.ensureTopics(topics, { create: settings.topics.create }), signal);
-      for (const topic of report.created) events.topicCreated({ topic });
-      for (const warning of report.warnings) events.topicDrift({ drift: warning });
-      return report;
+      const report = await untilAborted(kafka.ensureTopics(topics, { create, mayBeRefused }), signal);
+      onReport(report);
+      return createVerifiedTopics(report, { kafka, create, onReport });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;

@@ -4,7 +4,8 @@ import type { Source } from '../connector/offset-partition.ts';
 import type { WalkRequests } from '../connector/walk-requests.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
-import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
+import { offsetKey } from '../kafka/offset-store.ts';
+import type { TopicSpecification } from '../kafka/topic.ts';
 import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Random } from '../support/back-off.ts';
@@ -13,6 +14,7 @@ import { createEventsSource } from './events-source.ts';
 import { createInstrumentsSource } from './instruments-source.ts';
 import { createPreTradeChecksSource } from './pre-trade-checks-source.ts';
 import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
+import type { VerifiedTopics } from './verified-topics.ts';
 
 /** What all sources share. */
 export interface SourceContext {
@@ -30,10 +32,12 @@ export interface SourceContext {
 export interface PlannedSources {
   /** All of them, to be created or verified before a source is made. */
   readonly topics: readonly TopicSpecification[];
+  /** Names of those that some sources or the prices need, and the others do not. */
+  readonly mayBeRefused: ReadonlySet<string>;
   readonly shared: TopicPlan;
   /** Every topic that some sources write, beside their offsets. */
   writtenBy(sources: readonly string[]): readonly TopicSpecification[];
-  create(context: SourceContext, report: TopicReport): readonly Source[];
+  create(context: SourceContext, topics: VerifiedTopics): readonly Source[];
 }
 
 export function planSources({ prefix, topics, sources, prices }: Settings): PlannedSources {
@@ -44,22 +48,32 @@ export function planSources({ prefix, topics, sources, prices }: Settings): Plan
     some.flatMap((source) =>
       Object.entries(source.topics).map(([role, name]) => named(role as keyof typeof source.topics, name)),
     );
+  const own = [...written(sources), ...askedKinds(prices).map(({ kind }) => shared[PRICE_TOPICS[kind]])];
+  const forAll = [shared['dead-letters'], shared.notifications, shared.offsets, shared.states];
   return {
     shared,
-    topics: [
-      ...written(sources),
-      ...askedKinds(prices).map(({ kind }) => shared[PRICE_TOPICS[kind]]),
-      shared['dead-letters'],
-      shared.notifications,
-      shared.offsets,
-      shared.states,
-    ],
+    topics: [...own, ...forAll],
+    mayBeRefused: new Set(own.map(({ name }) => name)),
     writtenBy: (names) => [
       ...written(sources.filter(({ name }) => names.includes(name))),
       shared['dead-letters'],
       shared.notifications,
     ],
-    create: (context, report) => sources.map((source) => createSource(source, { ...context, shared, named, report })),
+    create: (context, verified) =>
+      sources.map((source) => madeAtStart(source, () => createSource(source, { ...context, shared, named, verified }))),
+  };
+}
+
+/** It goes by how much its topics take, which is known only once they are verified. */
+function madeAtStart({ name, type }: SourceSettings, make: () => Source): Source {
+  let made: Source | undefined;
+  return {
+    name,
+    offsetKey: offsetKey(name, type),
+    startTask(offset) {
+      made ??= make();
+      return made.startTask(offset);
+    },
   };
 }
 
@@ -68,12 +82,12 @@ function createSource(
   {
     shared,
     named,
-    report,
+    verified,
     ...context
   }: SourceContext & {
     readonly shared: TopicPlan;
     readonly named: (role: keyof TopicPlan, name: string) => TopicSpecification;
-    readonly report: TopicReport;
+    readonly verified: VerifiedTopics;
   },
 ): Source {
   const aside = {
@@ -81,8 +95,7 @@ function createSource(
     notifications: shared.notifications,
     offsets: shared.offsets,
   };
-  const limitOf = (...written: readonly TopicSpecification[]) =>
-    Math.min(...written.map(({ name }) => report.maxMessageBytes.get(name) ?? 0));
+  const limitOf = (...written: readonly TopicSpecification[]) => Math.min(...written.map(verified.maxMessageBytes));
   switch (source.type) {
     case 'instruments': {
       const instruments = named('instruments', source.topics.instruments);

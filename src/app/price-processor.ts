@@ -7,7 +7,6 @@ import { priceSchemaName } from '../decoding/priced.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
-import type { TopicReport } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { BulkCaller } from '../processor/bulk-caller.ts';
@@ -26,6 +25,7 @@ import type { Clock } from '../support/clock.ts';
 import { priceInputs } from './price-inputs.ts';
 import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
 import { allPartitions } from './settled-partitions.ts';
+import type { VerifiedTopics } from './verified-topics.ts';
 
 // Key, headers and framing of a record; the limit of a topic counts them too.
 const RECORD_ALLOWANCE_BYTES = 4_096;
@@ -40,7 +40,7 @@ const ANSWER_WITHIN_MS = 30_000;
 export interface PriceProcessorParts {
   readonly settings: Settings;
   readonly topics: TopicPlan;
-  readonly report: TopicReport;
+  readonly verified: VerifiedTopics;
   readonly kafka: KafkaCluster;
   /** Of the market data interface; without it there are no prices. */
   readonly marketHttp: HttpClient | null;
@@ -57,7 +57,7 @@ export interface PriceProcessorParts {
  * @throws ConnectorError that no repetition mends, or the signal's reason.
  */
 export async function runPriceProcessor(parts: PriceProcessorParts): Promise<never> {
-  const { settings, topics, report, kafka, registry, clock, random, events, signal } = parts;
+  const { settings, topics, verified, kafka, registry, clock, random, events, signal } = parts;
   const { prefix, prices } = settings;
   const [first, ...others] = askedKinds(prices);
   if (first === undefined) throw new TypeError('No kind of prices is asked for.');
@@ -74,7 +74,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
       marketData,
       asked: kinds.map(({ asked }) => asked),
       schemaId,
-      maxValueBytes: (kind) => (report.maxMessageBytes.get(topicOfKind(kind).name) ?? 0) - RECORD_ALLOWANCE_BYTES,
+      maxValueBytes: (kind) => verified.maxMessageBytes(topicOfKind(kind)) - RECORD_ALLOWANCE_BYTES,
       onMismatch: settings.mapping.onMismatch,
       assumedZone: settings.marketData?.assumedZone ?? null,
       clock,
@@ -134,6 +134,9 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     topics: inputs,
     kinds,
     async prove(proving) {
+      // Those that it reads, and those that it writes.
+      const read = inputs.map((name) => ({ ...topics.instruments, name }));
+      await verified.verify([...read, ...kinds.map(({ kind }) => topicOfKind(kind))], proving);
       for (const { kind } of kinds) await schemaId(kind, proving);
     },
     createTask(partition, lost, confirmed) {

@@ -10,6 +10,7 @@ import { createFailureNotices } from './failure-notices.ts';
 import { runOwnedPartitions } from './owned-partitions.ts';
 import type { RequestedStates } from './requested-states.ts';
 import { allPartitions, settledPartitions } from './settled-partitions.ts';
+import type { VerifiedTopics } from './verified-topics.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
   readonly settings: Settings;
@@ -18,6 +19,7 @@ export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'regi
   readonly topics: Pick<TopicPlan, 'offsets' | 'notifications'>;
   /** Every topic that some sources write, beside their offsets. */
   readonly writtenBy: (sources: readonly string[]) => readonly TopicSpecification[];
+  readonly verified: VerifiedTopics;
   readonly events: ConnectorEvents;
   readonly signal: AbortSignal;
 }
@@ -28,7 +30,7 @@ export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'regi
  * @returns the names of the sources, when all of them have failed here; rejects with the signal's reason.
  */
 export async function runSourcePartitions(parts: SourcePartitions): Promise<readonly string[]> {
-  const { settings, kafka, clock, random, sources, states, topics, signal } = parts;
+  const { settings, kafka, clock, random, sources, states, topics, verified, signal } = parts;
   const notices = createFailureNotices({ ...parts, prefix: settings.prefix, topic: topics.notifications });
   const events: ConnectorEvents = {
     ...parts.events,
@@ -57,6 +59,10 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
           const position = { topic: topics.offsets.name, partition };
           const settles = () => settledPartitions(position, writtenBy(running()));
           return kafka.transactionalWriter(transactionalId, { confirmed, settles, excused: () => marks.drain() });
+        },
+        topics: {
+          areVerified: (source) => verified.areVerified(writtenBy([source])),
+          verify: (source, verifying) => verified.verify(writtenBy([source]), verifying),
         },
         async prove(source, proving) {
           const settles = () => writtenBy([source]).flatMap(allPartitions);

@@ -15,8 +15,8 @@ const MAXIMUM_NOTIFICATIONS = 20;
 export interface StatusBoard {
   readonly events: ConnectorEvents;
   readonly processorEvents: ProcessorEvents;
-  /** All topics are there and as they must be, in this cluster. */
-  topicsProven(kafkaClusterId: string | null): void;
+  /** The topics are there and as they must be, in this cluster, but for these, each of which stops only who needs it. */
+  topicsProven(kafkaClusterId: string | null, refused?: readonly string[]): void;
   /** Resolves when what the status and the metrics say of the prices is at most a second old. */
   refreshed(): Promise<void>;
   status(): Status;
@@ -74,8 +74,10 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
       adminListening() {},
       stopped() {},
     },
-    topicsProven(clusterId) {
-      topics = { name: 'topics', ok: true, why: 'all are there and verified' };
+    topicsProven(clusterId, refused = []) {
+      const why =
+        refused.length === 0 ? 'all are there and verified' : `verified at the start, but for ${refused.join(', ')}`;
+      topics = { name: 'topics', ok: true, why };
       kafkaClusterId = clusterId;
     },
     refreshed: () => processor.refreshed(),

@@ -7,7 +7,7 @@ import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { HeldBackSources } from './held-back-sources.ts';
 import { LapTurns } from './lap-turns.ts';
-import { createSourceStandings, type SourceStandings } from './source-standings.ts';
+import { createSourceStandings, type SourceStandings, type VerifiedTopics } from './source-standings.ts';
 import type { SourceTargets } from './source-target.ts';
 import type { SourceTask } from './source-task.ts';
 import { runSource } from './source-worker.ts';
@@ -40,6 +40,8 @@ export interface OffsetPartitionOptions {
   readonly writtenBy: (source: Source) => readonly string[];
   /** The partition's one writer; `running` gives the sources that its next opening is for. */
   readonly createWriter: (running: () => readonly Source[]) => TransactionalWriter;
+  /** Whether the topics of each source are as they must be; left out where all of them are known to be. */
+  readonly topics?: VerifiedTopics<Source>;
   /** Resolves when the topics of a source take records, tried apart from the partition's writer. */
   readonly prove?: (source: Source, signal: AbortSignal) => Promise<void>;
   /** By key; an error stands for an offset that cannot be read, and stops its source alone. */

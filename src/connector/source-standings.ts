@@ -10,7 +10,8 @@ interface Named {
 
 /**
  * Which sources of a partition shall run: those that are not stopped, nor have failed since they were last asked to
- * start, nor are held back.
+ * start, nor are held back. A source whose topics are not as they must be has failed; one whose topics cannot be
+ * looked at is held back.
  */
 export interface SourceStandings<Source extends Named> {
   isDue(source: Source): boolean;
@@ -25,6 +26,13 @@ export interface SourceStandings<Source extends Named> {
   allFailed(): boolean;
 }
 
+/** Whether the topics of a source are as they must be. */
+export interface VerifiedTopics<Source> {
+  areVerified(source: Source): boolean;
+  /** Looks at them again; rejects with a ConnectorError when they are not. */
+  verify(source: Source, signal: AbortSignal): Promise<void>;
+}
+
 export interface Leaving {
   /** Aborts with `reason` when the source shall leave, and with what surrounds it. */
   readonly signal: AbortSignal;
@@ -36,10 +44,11 @@ export interface Leaving {
 export function createSourceStandings<Source extends Named>(options: {
   readonly sources: readonly Source[];
   readonly targets: SourceTargets;
-  readonly held: Pick<HeldBackSources<Source>, 'isHeld' | 'untilFree'>;
+  readonly held: Pick<HeldBackSources<Source>, 'failed' | 'isHeld' | 'untilFree'>;
+  readonly topics?: VerifiedTopics<Source> | undefined;
   readonly events: Pick<ConnectorEvents, 'sourceFailed' | 'sourceStopped'>;
 }): SourceStandings<Source> {
-  const { sources, targets, held, events } = options;
+  const { sources, targets, held, topics, events } = options;
   const failedIn = new Map<Source, number>();
   const stopped = new Set<Source>();
   const hasFailed = new Pulse();
@@ -50,7 +59,19 @@ export function createSourceStandings<Source extends Named>(options: {
   };
   const dueBy = (source: Source) => (target: SourceTarget) =>
     target.state !== 'stopped' && failedIn.get(source) !== target.chance;
-  const isDue = (source: Source) => dueBy(source)(targets.of(source.name)) && !held.isHeld(source);
+  const isVerified = (source: Source) => topics?.areVerified(source) !== false;
+  const isWanted = (source: Source) => dueBy(source)(targets.of(source.name)) && !held.isHeld(source);
+  const isDue = (source: Source) => isWanted(source) && isVerified(source);
+  const verify = async (source: Source, signal: AbortSignal) => {
+    try {
+      await topics?.verify(source, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ConnectorError)) throw error;
+      if (error.action === 'retry') held.failed(source, { isCertain: true });
+      else failed(source, error);
+    }
+  };
   const untilDue = async (source: Source, signal: AbortSignal) => {
     do {
       await untilTarget(
@@ -65,6 +86,7 @@ export function createSourceStandings<Source extends Named>(options: {
         if (!(error instanceof ConnectorError) || error.action !== 'stopSource') throw error;
         failed(source, error);
       });
+      if (isWanted(source) && !isVerified(source)) await verify(source, signal);
     } while (!isDue(source));
   };
   const tellOnceStopped = (source: Source, isStopped: boolean) => {

@@ -1,7 +1,7 @@
 import type { GroupReader } from './group-reader.ts';
 import type { LogReader } from './log-reader.ts';
 import type { LogTail } from './log-tail.ts';
-import type { TopicPartition, TopicReport, TopicSpecification } from './topic.ts';
+import type { EnsureOptions, TopicPartition, TopicReport, TopicSpecification } from './topic.ts';
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 
 /** All that the rest of the code sees of Kafka. Another client, or memory, can stand behind it. */
@@ -21,9 +21,10 @@ export interface KafkaCluster {
   /**
    * Creates what is missing (when `create` is true) and verifies what is there; alters nothing.
    *
-   * @throws ConnectorError TOPIC_MISSING, TOPIC_MISMATCH (with the fix in its text), KAFKA_UNREACHABLE.
+   * @throws ConnectorError TOPIC_MISSING, TOPIC_MISMATCH (with the fix in its text), TOPIC_REFUSED when it may not be
+   *   described, KAFKA_UNREACHABLE; of a single topic that may be refused it stands in the report instead.
    */
-  ensureTopics(topics: readonly TopicSpecification[], options: { readonly create: boolean }): Promise<TopicReport>;
+  ensureTopics(topics: readonly TopicSpecification[], options: EnsureOptions): Promise<TopicReport>;
   /** The cluster's own id. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
   close(): Promise<void>;

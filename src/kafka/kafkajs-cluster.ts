@@ -104,9 +104,9 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
       });
       return writers.watched(writer);
     },
-    async ensureTopics(topics, { create }) {
+    async ensureTopics(topics, ensure) {
       const parts = { kafkajs, kafka, brokers: options.brokers, tuning, clock };
-      const report = await ensureTopics(parts, topics, { create });
+      const report = await ensureTopics(parts, topics, ensure);
       limits.learn(report.maxMessageBytes);
       return report;
     },

@@ -1,9 +1,10 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
-import { isUnanswered, kafkaReason } from './kafkajs-errors.ts';
-import type { TopicReport, TopicSpecification } from './topic.ts';
+import { isUnanswered, kafkaReason, refusalOf } from './kafkajs-errors.ts';
+import type { EnsureOptions, TopicReport, TopicSpecification } from './topic.ts';
 import { compareTopic, type FoundTopic } from './topic-comparison.ts';
+import { createMissing, type Refusals, refuseMissing } from './topic-creation.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
 type Kafkajs = typeof import('kafkajs');
@@ -18,24 +19,44 @@ export interface TopicAdminOptions {
 }
 
 const LEADER_POLL_MS = 50;
+/** How long a topic that others can do without may hold up their start. */
+const REFUSABLE_LEADER_WAIT_MS = 5_000;
 
 /** Creates and verifies topics as `KafkaCluster.ensureTopics` promises. */
 export async function ensureTopics(
   options: TopicAdminOptions,
   topics: readonly TopicSpecification[],
-  { create }: { readonly create: boolean },
+  { create, mayBeRefused = new Set() }: EnsureOptions,
 ): Promise<TopicReport> {
   const admin = options.kafka.admin({ retry: kafkajsRetry(options.tuning) });
+  const refused = new Map<string, ConnectorError>();
+  const refusals: Refusals = {
+    mayBe: ({ name }) => mayBeRefused.has(name),
+    add({ name }, error) {
+      if (!mayBeRefused.has(name)) throw error;
+      refused.set(name, error);
+    },
+  };
+  const remaining = () => topics.filter(({ name }) => !refused.has(name));
   try {
     await admin.connect();
     const present = new Set(await admin.listTopics());
     const missing = topics.filter(({ name }) => !present.has(name));
-    if (missing.length > 0 && !create) throw topicsMissing(missing);
-    const created = missing.length > 0 ? await createMissing(admin, missing, options.tuning.topicsTimeoutMs) : [];
-    const found = await describe(options, admin, topics);
-    const warnings = topics.flatMap((topic) => compareTopic(topic, foundOf(found, topic.name)));
-    const maxMessageBytes = new Map(topics.map(({ name }) => [name, limitOf(foundOf(found, name).settings)]));
-    return { created, warnings, maxMessageBytes };
+    const created: string[] = [];
+    if (create) created.push(...(await createMissing(admin, missing, options.tuning.topicsTimeoutMs, refusals)));
+    else refuseMissing(missing, refusals);
+    const found = await describe(options, admin, remaining(), refusals);
+    const warnings = remaining().flatMap((topic) => {
+      try {
+        return compareTopic(topic, foundOf(found, topic.name));
+      } catch (error) {
+        if (!(error instanceof ConnectorError)) throw error;
+        refusals.add(topic, error);
+        return [];
+      }
+    });
+    const maxMessageBytes = new Map(remaining().map(({ name }) => [name, limitOf(foundOf(found, name).settings)]));
+    return { created, warnings, refused, maxMessageBytes };
   } catch (cause) {
     if (cause instanceof ConnectorError) throw cause;
     const brokers = options.brokers.join(', ');
@@ -82,68 +103,79 @@ function limitOf(settings: FoundTopic['settings']): number {
   return Number(settings.get('max.message.bytes'));
 }
 
-/** One by one: for several at once kafkajs does not tell which of them were there already. */
-async function createMissing(admin: Admin, missing: readonly TopicSpecification[], timeout: number): Promise<string[]> {
-  const created: string[] = [];
-  for (const { name, partitions, replicationFactor, settings } of missing) {
-    const configEntries = Object.entries(settings).map(([setting, value]) => ({ name: setting, value }));
-    const topic = { topic: name, numPartitions: partitions, replicationFactor, configEntries };
-    try {
-      // False: another process created it a moment ago; it is verified like any other.
-      if (await admin.createTopics({ topics: [topic], timeout, waitForLeaders: false })) created.push(name);
-    } catch (error) {
-      const refusals = hiddenErrors(error);
-      if (refusals.length === 0) throw error;
-      const reasons = refusals.map((refusal) => kafkaReason(refusal)).join('; ');
-      throw new ConnectorError(
-        'TOPIC_MISSING',
-        `Kafka refused to create topic ${name} (${reasons}). Mend what it names (often topics.replicationFactor above the ` +
-          'number of brokers, or missing rights), or create the topic yourself.',
-        { cause: error, fields: { topic: name } },
-      );
-    }
-  }
-  return created;
-}
-
-/** kafkajs hides why a topic was refused in `errors`, one level down or behind a cause. */
-function hiddenErrors(error: unknown): unknown[] {
-  if (!(error instanceof Error)) return [];
-  return 'errors' in error && Array.isArray(error.errors) ? error.errors : hiddenErrors(error.cause);
-}
-
-/** Partitions, replicas and settings of every topic, once each partition has a leader. */
+/** Partitions, replicas and settings of every topic that is not refused, once each partition has a leader. */
 async function describe(
-  { kafkajs, tuning, clock }: TopicAdminOptions,
+  options: TopicAdminOptions,
   admin: Admin,
   topics: readonly TopicSpecification[],
+  refusals: Refusals,
 ): Promise<ReadonlyMap<string, FoundTopic>> {
-  const names = new Set(topics.map(({ name }) => name));
-  const deadlineAtMs = clock.monotonicMs() + tuning.topicsTimeoutMs;
+  const { clock, tuning } = options;
+  const startedMs = clock.monotonicMs();
   for (;;) {
     // All topics are asked for, because asking for one that this broker does not know yet costs seconds of retries.
     const { topics: metadata } = await admin.fetchTopicMetadata();
-    const ready = metadata.filter(
-      ({ name, partitions }) =>
-        names.has(name) && partitions.length > 0 && partitions.every(({ leader }) => leader >= 0),
+    const led = new Map(
+      metadata.flatMap(({ name, partitions }) =>
+        partitions.length > 0 && partitions.every(({ leader }) => leader >= 0) ? [[name, partitions]] : [],
+      ),
     );
-    if (ready.length === names.size) {
-      const resources = [...names].map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name }));
-      const configs = await admin.describeConfigs({ resources, includeSynonyms: false });
+    const waiting = topics.filter(({ name }) => !led.has(name));
+    const waitedMs = clock.monotonicMs() - startedMs;
+    const mustWait = waiting.some((topic) => !refusals.mayBe(topic));
+    const limitMs = mustWait ? tuning.topicsTimeoutMs : Math.min(tuning.topicsTimeoutMs, REFUSABLE_LEADER_WAIT_MS);
+    if (waiting.length === 0 || waitedMs >= limitMs) {
+      for (const topic of waiting) refusals.add(topic, withoutLeader(topic, limitMs));
+      const settings = await fetchSettings(
+        options,
+        admin,
+        topics.filter(({ name }) => led.has(name)),
+        refusals,
+      );
       return new Map(
-        ready.map(({ name, partitions }) => {
-          const entries = configs.resources.find(({ resourceName }) => resourceName === name)?.configEntries ?? [];
-          const settings = new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
-          return [name, { partitions: partitions.length, replicas: partitions[0]?.replicas.length ?? 0, settings }];
+        [...settings].map(([name, found]) => {
+          const partitions = led.get(name) ?? [];
+          return [
+            name,
+            { partitions: partitions.length, replicas: partitions[0]?.replicas.length ?? 0, settings: found },
+          ];
         }),
       );
     }
-    if (clock.monotonicMs() >= deadlineAtMs) {
-      const waiting = [...names].filter((name) => !ready.some((topic) => topic.name === name)).join(', ');
-      throw new Error(`no leader for every partition of ${waiting} within ${tuning.topicsTimeoutMs} ms`);
-    }
     await clock.sleep(LEADER_POLL_MS);
   }
+}
+
+/** Of all topics at once; where that is refused, one by one, to learn which of them it is. */
+async function fetchSettings(
+  { kafkajs }: TopicAdminOptions,
+  admin: Admin,
+  topics: readonly TopicSpecification[],
+  refusals: Refusals,
+): Promise<ReadonlyMap<string, FoundTopic['settings']>> {
+  const ask = async (some: readonly TopicSpecification[]) => {
+    if (some.length === 0) return [];
+    const resources = some.map(({ name }) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name }));
+    const configs = await admin.describeConfigs({ resources, includeSynonyms: false });
+    return configs.resources.map(({ resourceName, configEntries }): [string, FoundTopic['settings']] => {
+      return [resourceName, new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))];
+    });
+  };
+  try {
+    return new Map(await ask(topics));
+  } catch (error) {
+    if (refusalOf(error) !== 'forbidden') throw error;
+  }
+  const found = new Map<string, FoundTopic['settings']>();
+  for (const topic of topics) {
+    try {
+      for (const [name, settings] of await ask([topic])) found.set(name, settings);
+    } catch (error) {
+      if (refusalOf(error) !== 'forbidden') throw error;
+      refusals.add(topic, notDescribed(topic, error));
+    }
+  }
+  return found;
 }
 
 function foundOf(found: ReadonlyMap<string, FoundTopic>, name: string): FoundTopic {
@@ -152,18 +184,16 @@ function foundOf(found: ReadonlyMap<string, FoundTopic>, name: string): FoundTop
   return topic;
 }
 
-function topicsMissing(missing: readonly TopicSpecification[]): ConnectorError {
-  const commands = missing.map(
-    ({ name, partitions, replicationFactor, settings }) =>
-      `kafka-topics.sh --create --topic ${name} --partitions ${partitions} --replication-factor ${replicationFactor}` +
-      Object.entries(settings)
-        .map(([setting, value]) => ` --config ${setting}=${value}`)
-        .join(''),
-  );
-  return new ConnectorError(
-    'TOPIC_MISSING',
-    `${missing.map(({ name }) => name).join(', ')}: missing. Let \`spconnect topics create\` create what is missing, or the ` +
-      `connector at its start (topics.create: true), or do it yourself:\n${commands.join('\n')}`,
-    { fields: { topics: missing.map(({ name }) => name) } },
-  );
+function withoutLeader({ name }: TopicSpecification, waitedMs: number): ConnectorError {
+  const text =
+    `Topic ${name} had no leader for every partition within ${waitedMs} ms, or is not shown to this account. ` +
+    'Look at the brokers that hold it, and at the right Describe.';
+  return new ConnectorError('KAFKA_UNREACHABLE', text, { fields: { topics: [name] } });
+}
+
+function notDescribed({ name }: TopicSpecification, cause: unknown): ConnectorError {
+  const text =
+    `The settings of topic ${name} could not be read (${kafkaReason(cause)}). ` +
+    'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write), then start it again.';
+  return new ConnectorError('TOPIC_REFUSED', text, { cause, fields: { topics: [name] } });
 }

@@ -43,3 +43,23 @@ kafkaTest('several processes that start at once agree on the topics', async (_t,
     topics.map((topic) => topic.name),
   );
 });
+
+kafkaTest('a topic that may be refused stands in the report, and the others are verified', async (_t, kafka) => {
+  const cluster = kafka.connect();
+  const prefix = `test-${randomUUID()}`;
+  const { instruments, prices, states } = topicPlan({ prefix, names: {}, partitions: 3, replicationFactor: 1 });
+  await cluster.ensureTopics([states, { ...instruments, partitions: 2 }], { create: true });
+  const mayBeRefused = new Set([instruments.name, prices.name]);
+  const asked = [instruments, prices, states];
+  const { refused, maxMessageBytes } = await cluster.ensureTopics(asked, { create: false, mayBeRefused });
+  assert.deepEqual(
+    [...refused].map(([name, { code }]) => [name, code]),
+    [
+      [prices.name, 'TOPIC_MISSING'],
+      [instruments.name, 'TOPIC_MISMATCH'],
+    ],
+  );
+  assert.deepEqual([...maxMessageBytes.keys()], [states.name]);
+  const needed = cluster.ensureTopics(asked, { create: false, mayBeRefused: new Set([instruments.name]) });
+  await assert.rejects(needed, { code: 'TOPIC_MISSING' });
+});

@@ -63,6 +63,32 @@ export async function checkRights(t: TestContext, { kafka, simulator }: SecuredS
     assert.equal(seen('sourceFailed').length, 1);
   });
 
+  await t.test(
+    'topics that we may not create, or not describe, stop their sources at the start; the others run',
+    async (t) => {
+      const prefix = uniquePrefix('tls');
+      await allow(kafka, PRINCIPAL, prefix);
+      const [kept = '', uncreated = '', undescribed = ''] = namesOnOnePartition(3);
+      await deny(kafka, PRINCIPAL, `${prefix}.${uncreated}`, DENIED.create);
+      await deny(kafka, PRINCIPAL, `${prefix}.${undescribed}`, DENIED.describeConfigs);
+      const { seen, goesOn, failures } = await start(t, prefix, [kept, uncreated, undescribed]);
+      await goesOn(kept);
+      const failed = await failures(2);
+      assert.deepEqual(
+        new Map(failed.map(({ source, err }) => [source, err.code])),
+        new Map([
+          [uncreated, 'TOPIC_MISSING'],
+          [undescribed, 'TOPIC_REFUSED'],
+        ]),
+      );
+      for (const { source, err } of failed) {
+        assert.match(err.message, new RegExp(`topic ${prefix}\\.${source} .*TOPIC_AUTHORIZATION_FAILED`));
+      }
+      await goesOn(kept);
+      assert.equal(seen('sourceFailed').length, 2);
+    },
+  );
+
   await t.test('a transactional id that is refused stops its sources once, and the text has the rule', async (t) => {
     const prefix = uniquePrefix('tls');
     await allow(kafka, PRINCIPAL, prefix);

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { type Ran, runWith } from '../unit/cli/terminal.ts';
-import { connectorEnvironment, settingsText } from './connector-process.ts';
+import { connectorEnvironment, type OwnSettings, settingsText } from './connector-process.ts';
 import { eventually } from './eventually.ts';
 import { kafkaOrSkip } from './kafka-real.ts';
 import { type RunningConnector, startConnector } from './running-connector.ts';
@@ -27,7 +27,7 @@ export interface AdminWorld {
   readonly simulator: Simulator;
   readonly prefix: string;
   /** A connector of this installation; the one before must have stopped. */
-  start(source?: Readonly<Record<string, string | number>>): Promise<AdministeredConnector>;
+  start(source?: OwnSettings, others?: readonly OwnSettings[]): Promise<AdministeredConnector>;
   /** The command line as an operator uses it. */
   spconnect(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ran>;
 }
@@ -50,12 +50,12 @@ export async function adminWorld(
     kafka,
     simulator,
     prefix,
-    async start(source = {}) {
+    async start(source = {}, others = []) {
       const connector = await startConnector(t, {
         stack,
         simulator,
         prefix,
-        source: { limit: 20, ...source },
+        source: [{ limit: 20, ...source }, ...others],
         more: more(simulator),
         env: world,
       });

@@ -60,25 +60,35 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
         }
       },
     },
-    async ensureTopics(topics, { create }) {
-      const missing = topics.filter(({ name }) => broker.topic(name) === undefined);
-      if (missing.length > 0 && !create) {
-        const names = missing.map(({ name }) => name).join(', ');
-        throw new ConnectorError('TOPIC_MISSING', `Topics are missing and topics.create is false: ${names}.`);
+    async ensureTopics(asked, { create, mayBeRefused = new Set() }) {
+      const refused = new Map<string, ConnectorError>();
+      const created: string[] = [];
+      const warnings: string[] = [];
+      for (const wanted of asked) {
+        const { name } = wanted;
+        try {
+          if (broker.topic(name) === undefined) {
+            if (!create) throw new ConnectorError('TOPIC_MISSING', `${name} is missing and topics.create is false.`);
+            broker.createTopic(wanted);
+            created.push(name);
+          }
+          const found = broker.topic(name) ?? wanted;
+          const settings = new Map(Object.entries(found.settings));
+          const { partitions, replicationFactor: replicas } = found;
+          warnings.push(...compareTopic(wanted, { partitions, replicas, settings }));
+        } catch (error) {
+          if (!(error instanceof ConnectorError) || !mayBeRefused.has(name)) throw error;
+          refused.set(name, error);
+        }
       }
-      for (const topic of missing) broker.createTopic(topic);
-      const warnings = topics.flatMap((wanted) => {
-        const found = broker.topic(wanted.name) ?? wanted;
-        const settings = new Map(Object.entries(found.settings));
-        return compareTopic(wanted, { partitions: found.partitions, replicas: found.replicationFactor, settings });
-      });
+      const topics = asked.filter(({ name }) => !refused.has(name));
       const maxMessageBytes = new Map(
         topics.map(({ name, settings }) => {
           const found = broker.topic(name)?.settings ?? settings;
           return [name, Number(found['max.message.bytes'] ?? DEFAULT_MAX_MESSAGE_BYTES)];
         }),
       );
-      return { created: missing.map(({ name }) => name), warnings, maxMessageBytes };
+      return { created, warnings, refused, maxMessageBytes };
     },
     clusterId: async () => 'memory',
     async close() {
