@@ -33,7 +33,7 @@ export function doctorCommand(
       stdout.write(output === 'json' ? jsonText(findings) : textTable([['', 'finding', 'found', 'assumed'], ...rows]));
       if (findings.every(({ state }) => state !== 'differs')) return;
       stderr.write(
-        'The provider differs from what is assumed: see "What the interface does not show" in the README.\n',
+        'The provider differs from what is assumed: see part 10 of src/provider/README.md.\n',
       );
       exitWith(EXIT_CODES.failed);
     });
