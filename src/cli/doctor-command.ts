@@ -32,9 +32,7 @@ export function doctorCommand(
       const rows = findings.map(({ what, found, assumed, state }) => [state, what, found, assumed]);
       stdout.write(output === 'json' ? jsonText(findings) : textTable([['', 'finding', 'found', 'assumed'], ...rows]));
       if (findings.every(({ state }) => state !== 'differs')) return;
-      stderr.write(
-        'The provider differs from what is assumed: see part 10 of src/provider/README.md.\n',
-      );
+      stderr.write('The provider differs from what is assumed: see part 10 of src/provider/README.md.\n');
       exitWith(EXIT_CODES.failed);
     });
 }

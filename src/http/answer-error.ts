@@ -9,10 +9,7 @@ const MOST_VALIDATION_ERRORS = 5;
 const CERTIFICATE_CODE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/;
 const PROTOCOL_CODE = /^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)/;
 
-/**
- * What the body of an error says (parts 2.1 of src/provider/README.md and 7 of src/provider/README.md), made fit for a
- * message.
- */
+/** What the body of an error says (parts 2.1 and 7 of src/provider/README.md), made fit for a message. */
 export interface ProblemText {
   /** Title and detail; empty when it says nothing. */
   readonly said: string;

@@ -11,8 +11,7 @@ const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 /**
  * How a request is authorised. The interface names OAuth 2.0 client credentials for market data (part 5 of
- * src/provider/README.md of src/provider/README.md) and nothing for reference data, so the usual other ways are offered
- * too.
+ * src/provider/README.md) and nothing for reference data, so the usual other ways are offered too.
  */
 export type AuthorizationSettings =
   | OAuth2Settings

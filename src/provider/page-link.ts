@@ -1,15 +1,13 @@
 import { ConnectorError } from '../errors.ts';
 
 // int64 in decimal; the interface gives ids as int64 and minId as an integer (parts 2.2 and 4.2 of
-// src/provider/README.md of src/provider/README.md).
+// src/provider/README.md).
 const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
-// "an offset of the form <digits>-<digits>" (part 4 of src/provider/README.md.2 of src/provider/README.md); the bound
-// is ours.
+// "an offset of the form <digits>-<digits>" (part 4.2 of src/provider/README.md); the bound is ours.
 export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
 /**
- * "A string offset" (part 4 of src/provider/README.md.2 of src/provider/README.md, pre-trade checks): its form is not
- * shown, the bounds are ours. An address is none: offsets stand in logs and headers, and the address of a check must
- * not.
+ * "A string offset" (part 4.2 of src/provider/README.md, pre-trade checks): its form is not shown, the bounds are ours.
+ * An address is none: offsets stand in logs and headers, and the address of a check must not.
  */
 export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
 const MAX_EVENTS = /^[1-9]\d{0,8}$/;
@@ -25,7 +23,7 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
 
 /**
  * The offset at which the event stream starts that belongs to this list answer (`links.events`, part 4.2 of
- * src/provider/README.md of src/provider/README.md).
+ * src/provider/README.md).
  */
 export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
@@ -42,8 +40,8 @@ export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: st
 }
 
 /**
- * Where the event stream goes on after an answer: the offset in its `links.next` (part 4 of src/provider/README.md.2 of
- * src/provider/README.md, events).
+ * Where the event stream goes on after an answer: the offset in its `links.next` (part 4.2 of src/provider/README.md,
+ * events).
  */
 export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('next'), 'links.next', 'since', EVENT_OFFSET, baseUrl);
@@ -51,7 +49,7 @@ export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: st
 
 /**
  * How many events one answer holds at most, where the `links.next` of an events answer says so (part 4.2 of
- * src/provider/README.md of src/provider/README.md); else null.
+ * src/provider/README.md); else null.
  */
 export function namedMaxEvents(links: ReadonlyMap<string, unknown>, baseUrl: string): number | null {
   const next = links.get('next');

@@ -8,9 +8,7 @@ export const NO_FILTER = 'all';
 /** A single check is no list. */
 const LARGEST_CHECK_BYTES = 16 * 2 ** 20;
 
-/**
- * The pre-trade checks of the reference data interface (part 4 of src/provider/README.md.2 of src/provider/README.md).
- */
+/** The pre-trade checks of the reference data interface (part 4.2 of src/provider/README.md). */
 export interface PreTradeChecks {
   /** The address that links of its answers are resolved against. */
   readonly baseUrl: string;

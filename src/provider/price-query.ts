@@ -1,6 +1,6 @@
 /**
- * One question for prices, with the parameters of part 4 of src/provider/README.md.1 of src/provider/README.md; null,
- * or no fields, for what is left to the provider. Dates are `YYYY-MM-DD`, date-times ISO 8601 with their zone.
+ * One question for prices, with the parameters of part 4.1 of src/provider/README.md; null, or no fields, for what is
+ * left to the provider. Dates are `YYYY-MM-DD`, date-times ISO 8601 with their zone.
  */
 export type PriceQuery =
   | { readonly kind: 'overview'; readonly fields: readonly string[] }
@@ -20,10 +20,7 @@ export type PriceQuery =
       readonly fields: string | null;
     };
 
-/**
- * The values of $type by kind (part 2 of src/provider/README.md.1 of src/provider/README.md, typed requests and typed
- * responses).
- */
+/** The values of $type by kind (part 2.1 of src/provider/README.md, typed requests and typed responses). */
 const TYPES = {
   overview: { request: 'ProductPriceOverviewRequest', response: 'ProductPriceOverviewResponse' },
   daily: { request: 'ProductDailyPriceRequest', response: 'ProductDailyPriceResponse' },
@@ -44,8 +41,7 @@ export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean
 }
 
 /**
- * A ProductMarketDataRequest (part 2 of src/provider/README.md.1 of src/provider/README.md): what has no value is left
- * out, as it is in a GET.
+ * A ProductMarketDataRequest (part 2.1 of src/provider/README.md): what has no value is left out, as it is in a GET.
  */
 export function typedRequest(isin: string, query: PriceQuery): object {
   return { $type: TYPES[query.kind].request, isin, ...Object.fromEntries(parametersOf(query)) };

@@ -3,7 +3,7 @@ import type { HttpAnswer } from '../http/http-answer.ts';
 
 /**
  * Which instruments a source sees: all of them, or the caller's own (the /my variants of part 4.2 of
- * src/provider/README.md of src/provider/README.md).
+ * src/provider/README.md).
  */
 export type Scope = 'all' | 'my';
 
@@ -18,10 +18,7 @@ export interface EventFilter extends InstrumentFilter {
   readonly eventType?: string | null;
 }
 
-/**
- * The reference data interface (part 4 of src/provider/README.md.2 of src/provider/README.md), as far as a source with
- * one filter needs it.
- */
+/** The reference data interface (part 4.2 of src/provider/README.md), as far as a source with one filter needs it. */
 export interface ReferenceData {
   /** The address that links of its answers are resolved against. */
   readonly baseUrl: string;

@@ -1,10 +1,7 @@
 import { changingDecimal, day, scientific } from './number-slots.ts';
 import { type NodeObject, verbatim } from './text-template.ts';
 
-/**
- * The European MiFID template of a product (part 2 of src/provider/README.md.2 of src/provider/README.md, Regulations).
- * `risk` is 1 to 7.
- */
+/** The European MiFID template of a product (part 2.2 of src/provider/README.md, Regulations). `risk` is 1 to 7. */
 export function regulations(risk: number, currency: string, quotation: string, income: boolean): NodeObject {
   const protects = risk <= 2;
   return {

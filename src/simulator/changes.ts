@@ -122,8 +122,8 @@ function next(
   return { ...version, dataChanges: before.dataChanges + 1 };
 }
 
-// The interface does not show the shapes of repayment and coupon (part 2 of src/provider/README.md.2 of
-// src/provider/README.md), so these are the simulator's own.
+// The interface does not show the shapes of repayment and coupon (part 2.2 of src/provider/README.md), so these are the
+// simulator's own.
 function repaymentText(nowMs: number, currency: string): string {
   return `{"valueDate":"${dateText(nowMs)}","currency":"${currency}","cashAmount":1000.00,"repaymentRate":100.000000000000000000}`;
 }

@@ -1,10 +1,7 @@
 import type { SimulatorClock } from './clock.ts';
 import type { InstrumentVersion } from './instrument-version.ts';
 
-/**
- * A place in the log: `<milliseconds>-<sequence>` as text (part 4 of src/provider/README.md.2 of
- * src/provider/README.md).
- */
+/** A place in the log: `<milliseconds>-<sequence>` as text (part 4.2 of src/provider/README.md). */
 export interface Offset {
   readonly ms: number;
   readonly sequence: number;
@@ -22,10 +19,7 @@ export interface LogEntry {
   readonly coupon: string | null;
   /** The whole envelope as published from outside, in place of a written one. */
   readonly raw: string | null;
-  /**
-   * Takes an offset but is never returned to anyone (part 4 of src/provider/README.md.2 of src/provider/README.md,
-   * events, rule 3).
-   */
+  /** Takes an offset but is never returned to anyone (part 4.2 of src/provider/README.md, events, rule 3). */
   readonly hidden: boolean;
 }
 

@@ -4,8 +4,8 @@ import { parseLossless, reshape, stringifyLossless } from './lossless-json.ts';
 import { keyIn, type TextForm } from './text-template.ts';
 
 /**
- * Writes an entry of the log as the envelope in which it is served (part 2 of src/provider/README.md.2 of
- * src/provider/README.md, event envelope).
+ * Writes an entry of the log as the envelope in which it is served (part 2.2 of src/provider/README.md, event
+ * envelope).
  */
 export interface EventText {
   write(entry: LogEntry): string;

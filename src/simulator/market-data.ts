@@ -9,7 +9,7 @@ import { type PriceKind, readBulkItem, readPriceQuery } from './price-query.ts';
 import type { PriceWriter } from './prices.ts';
 import { mix } from './random.ts';
 
-/** The endpoints of part 4 of src/provider/README.md.1 of src/provider/README.md. */
+/** The endpoints of part 4.1 of src/provider/README.md. */
 export interface MarketData {
   prices(kind: PriceKind, isin: string, parameters: URLSearchParams): Answer;
   bulk(contentType: string | undefined, body: string, faults: readonly Fault[]): Answer;

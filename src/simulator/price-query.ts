@@ -15,8 +15,8 @@ export const OVERVIEW_FIELDS = [
 ];
 
 /**
- * One request for prices, however it came (part 4 of src/provider/README.md.1 of src/provider/README.md: the bulk items
- * carry the parameters of the GET operations).
+ * One request for prices, however it came (part 4.1 of src/provider/README.md: the bulk items carry the parameters of
+ * the GET operations).
  */
 export type PriceQuery =
   | { readonly kind: 'overview'; readonly fields: readonly string[] }

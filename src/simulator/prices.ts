@@ -4,8 +4,8 @@ import type { PriceQuery } from './price-query.ts';
 import { digits, mix } from './random.ts';
 
 /**
- * The JSON text of a typed response (part 2 of src/provider/README.md.1 of src/provider/README.md): a pure function of
- * the instrument's key, the query and the time.
+ * The JSON text of a typed response (part 2.1 of src/provider/README.md): a pure function of the instrument's key, the
+ * query and the time.
  */
 export type PriceWriter = (key: number, query: PriceQuery, nowMs: number) => string;
 

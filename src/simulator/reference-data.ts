@@ -10,10 +10,7 @@ import { Query } from './query.ts';
 import { LIST_FORM } from './text-template.ts';
 import type { Member, Universe } from './universe.ts';
 
-/**
- * The endpoints of part 4 of src/provider/README.md.2 of src/provider/README.md: each gives a page, or the answer that
- * refuses it.
- */
+/** The endpoints of part 4.2 of src/provider/README.md: each gives a page, or the answer that refuses it. */
 export interface ReferenceData {
   instruments(parameters: URLSearchParams, mine: boolean): Page | Answer;
   events(parameters: URLSearchParams, mine: boolean): Page | Answer;

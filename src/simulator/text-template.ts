@@ -19,8 +19,8 @@ export interface NodeObject {
 }
 
 /**
- * How an instrument is written (part 2 of src/provider/README.md.2 of src/provider/README.md): null or nothing for
- * absent values; which casing keys have.
+ * How an instrument is written (part 2.2 of src/provider/README.md): null or nothing for absent values; which casing
+ * keys have.
  */
 export interface TextForm {
   readonly absent: 'null' | 'omit';

@@ -2,8 +2,8 @@ import { isBehind, type ModelEvent, ModelLedger } from './model-ledger.ts';
 import { seededRandom } from './random.ts';
 
 /**
- * How a provider of the model is built; all of it is allowed by the interface or assumed to be (part 1 of
- * src/provider/README.md0 of src/provider/README.md).
+ * How a provider of the model is built; all of it is allowed by the interface or assumed to be (part 10 of
+ * src/provider/README.md).
  */
 export interface ProviderTraits {
   readonly seed: number;

@@ -85,6 +85,10 @@ for (const { file, tables } of TABLED_DOCUMENTS) {
   });
 }
 
+function commentsOf(file: string): string {
+  return named(/^(\s*(?:\/?\*|\/\/).*)$/gm, textOf(file)).join('\n');
+}
+
 test('the README is short, and its sections have their order', () => {
   assert.ok(readme.split('\n').length < MAXIMUM_LINES, `${readme.split('\n').length} lines`);
   assert.ok(Buffer.byteLength(readme) < MAXIMUM_BYTES, `${Buffer.byteLength(readme)} bytes`);
@@ -147,13 +151,17 @@ test('the hazards of raw kafkajs are those of the tests', () => {
   assert.deepEqual(rows.toSorted(), [...new Set(shown)].toSorted());
 });
 
-test('every part of the interface that a comment cites is there', () => {
-  const numbers = named(/^#{2,3} (\d(?:\.\d)?)\.? /gm, textOf('src/provider/README.md'));
-  const wrong = globSync('{src,test}/**/*.ts', { cwd: root }).flatMap((file) =>
-    [...textOf(file).matchAll(/\bparts? (\d(?:\.\d)?)(?: and (\d(?:\.\d)?))?[\s*]+of[\s*]+src\/provider/gi)]
-      .flatMap(([, first, second]) => [first, second])
-      .filter((number) => number !== undefined && !numbers.includes(number))
-      .map((number) => `${file}: part ${number}`),
+test('every part of the interface that a comment cites is there, and is cited with its document', () => {
+  const numbers = named(/^#{2,3} (\d+(?:\.\d)?)\.? /gm, textOf('src/provider/README.md'));
+  const files = globSync('{src,test}/**/*.ts', { cwd: root }).filter((file) => !file.includes('/generated/'));
+  const cited =
+    /\bparts? (\d+(?:\.\d+)?)(?: and (\d+(?:\.\d+)?))?([\s*/]+of[\s*/]+src\/provider\/README\.md(?![\w.]*\d))?/gi;
+  const wrong = files.flatMap((file) =>
+    [...commentsOf(file).matchAll(cited)]
+      .filter(([, first = '', second = first, document]) =>
+        [first, second].some((number) => document === undefined || !numbers.includes(number)),
+      )
+      .map(([text]) => `${file}: ${text}`),
   );
   assert.deepEqual(wrong, []);
 });

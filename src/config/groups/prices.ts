@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration, flag, group, oneOf, section, setting, text, wholeNumber } from '../setting.ts';
 
-/** What can be asked for of each kind (part 2 of src/provider/README.md.1 of src/provider/README.md). */
+/** What can be asked for of each kind (part 2.1 of src/provider/README.md). */
 const OVERVIEW_FIELDS = [
   'LastPrice',
   'LastOpen',

@@ -1,6 +1,6 @@
 /**
- * Part 2 of src/provider/README.md.2 of src/provider/README.md once more, as paths: the fields of an Instrument and the
- * JSON kind of their values.
+ * Part 2.2 of src/provider/README.md once more, as paths: the fields of an Instrument and the JSON kind of their
+ * values.
  */
 export const FIELDS: Readonly<Record<string, 'string' | 'number' | 'boolean' | 'array' | 'object'>> = {
   ...kinds('number', 'id issuePrice denomination'),
