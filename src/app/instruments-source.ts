@@ -12,15 +12,17 @@ import { readCensus, recordAge } from '../connector/tasks/census-reader.ts';
 import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import { createInstrumentsReport } from '../connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
-import { KnownDeadRows } from '../connector/tasks/known-dead-rows.ts';
+import { KnownDeadRows, readKnownDeadRows } from '../connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../connector/tasks/list-hold.ts';
 import type { WalkRequests } from '../connector/walk-requests.ts';
 import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
+import { ConnectorError } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import { offsetKey, parseReset } from '../kafka/offset-store.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
+import { within } from '../kafka/within.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
 import type { Random } from '../support/back-off.ts';
@@ -29,6 +31,9 @@ import { registeredOnce } from './registered-once.ts';
 
 // Key, headers and framing of a record; the limit of a topic counts them too.
 const RECORD_ALLOWANCE_BYTES = 4_096;
+
+/** A walk waits no longer for what is on the topic of dead letters already. */
+const DEAD_LETTERS_PATIENCE_MS = 60_000;
 
 export interface SourceTopics {
   readonly instruments: TopicSpecification;
@@ -75,6 +80,20 @@ export function createInstrumentsSource(options: SourceOptions): Source {
     clock,
   });
   const deadRows = new KnownDeadRows();
+  let knowsDeadRows = false;
+  /** Once in the life of the process, before its first walk. Those that cannot be read, or not soon, are written again. */
+  async function readDeadRows(signal: AbortSignal): Promise<void> {
+    if (knowsDeadRows) return;
+    const { deadLetters, instruments } = topics;
+    const what = { reader: options.logReader, deadLetters, source: source.name, targetTopic: instruments.name };
+    try {
+      const late = () => new ConnectorError('KAFKA_UNREACHABLE', `${deadLetters.name} was not read in time.`);
+      await within(readKnownDeadRows(deadRows, { ...what, signal }), DEAD_LETTERS_PATIENCE_MS, clock, late);
+    } catch (error) {
+      if (signal.aborted) throw error;
+    }
+    knowsDeadRows = true;
+  }
 
   return {
     name: source.name,
@@ -99,6 +118,7 @@ export function createInstrumentsSource(options: SourceOptions): Source {
         deadRows,
         walkRequests: options.walkRequests,
         census: async (offset, signal) => {
+          await readDeadRows(signal);
           const digests = (await schemas(signal)).digests(signal);
           const { since = null, serverDate: time = null } = offset ?? {};
           const told = { eventsEndpoint, since, ageMs: recordAge(time, clock.wallMs()) };
