@@ -189,16 +189,22 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     wrong: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs) };',
   },
   {
+    mistake: 'a drain ends at the first empty answer',
+    file: 'drain.ts',
+    right: "if (reading === 'quiet' ||",
+    wrong: "if (reading === 'quiet' || answer.events.length === 0 ||",
+  },
+  {
+    mistake: 'a wrong date hides a gap',
+    file: 'answer-time.ts',
+    right: 'mostMs: Math.max(0, byUs, byProvider)',
+    wrong: 'mostMs: Math.max(0, byProvider)',
+  },
+  {
     mistake: 'an offset that is only suspected is given up after gapProof though the log lags',
     file: 'retention-gap.ts',
     right: 'return leastAgeMs > RETENTION_MS;',
     wrong: 'return leastAgeMs >= 0;',
-  },
-  {
-    mistake: 'an offset that was suspected is replaced without a word',
-    file: 'held-offset.ts',
-    right: 'if (replacement !== null && !isSuspected) return NO_PROOF;',
-    wrong: 'if (replacement !== null) return NO_PROOF;',
   },
   {
     mistake: 'a suspicion is forgotten by a restart',

@@ -182,3 +182,40 @@ export const scenarios: fc.Arbitrary<Scenario> = fc
     const kept = scenario.commands.filter(({ kind }) => !isOld || kind !== 'reset');
     return { ...scenario, commands: before === 0 ? kept : [{ kind: 'step', times: before }, ...kept] };
   });
+
+const steps = (times: number): Command => ({ kind: 'step', times });
+
+/** A backlog in which much is filtered out, at a provider whose answers look at little: empty ones come in the middle. */
+const filteredBacklog = fc
+  .array(
+    fc.oneof(
+      { weight: 4, arbitrary: step(2) },
+      { weight: 3, arbitrary: mutate('hidden') },
+      { weight: 3, arbitrary: mutate('change') },
+    ),
+    { minLength: 10, maxLength: 40, size: 'max' },
+  )
+  .map((given): readonly Command[] => [steps(60), { kind: 'demand', allowShrink: null }, ...given]);
+
+/** An absence that is longer than events are kept, after an answer with a wrong date. */
+const wrongDateBeforeAbsence = fc
+  .tuple(date, fc.integer({ min: 1, max: 4 }), fc.boolean())
+  .map(([wrong, times, isBack]): readonly Command[] => [
+    steps(60),
+    wrong,
+    steps(times),
+    { kind: 'mutate', what: 'change', id: 1, times: 1 },
+    { kind: 'expire', days: 8 },
+    { kind: 'restart' },
+    ...(isBack ? [steps(3), { kind: 'mutate', what: 'change', id: 1, times: 1 } as const] : []),
+  ]);
+
+/** States that the runs above reach too seldom: each needs several things in one order. */
+export const rareScenarios: fc.Arbitrary<Scenario> = fc.oneof(
+  fc.record({
+    traits: traits.map((given) => ({ ...given, scanLimit: 1, movesOverHidden: true, listLagMs: 0, streamLagMs: 0 })),
+    prefetch: fc.boolean(),
+    commands: filteredBacklog,
+  }),
+  fc.record({ traits, prefetch: fc.boolean(), commands: wrongDateBeforeAbsence }),
+);
