@@ -19,5 +19,5 @@ export interface CoreSettings {
   readonly shrinkAlwaysAllowed: number;
 }
 
-/** What a small universe may lose without a question (design, section 4, step 5). */
+/** What a small universe may lose without a question. */
 export const SHRINK_ALWAYS_ALLOWED = 20;
