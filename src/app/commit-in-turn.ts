@@ -9,8 +9,8 @@ const BACK_OFF = { initialMs: 200, maximumMs: 5_000 };
 
 /** What was found, and what is to be written because of it. */
 interface Turn<Found> {
-  /** What opening settles before anything is read; see `WriterOptions.settles`. */
-  readonly settles?: WriterOptions['settles'];
+  /** Where opening aborts what hangs; see `WriterOptions.abortHanging`. */
+  readonly abortHanging?: WriterOptions['abortHanging'];
   /** Reads what is committed; runs after everybody else with this transactional id was fenced. */
   read(signal: AbortSignal): Promise<Found>;
   /** What follows from it; nothing ends the turn without a transaction. */
@@ -31,7 +31,7 @@ export async function commitInTurn<Found>(
   turn: Turn<Found>,
 ): Promise<Found> {
   for (let turns = 1; ; turns++) {
-    const writer = kafka.transactionalWriter(transactionalId, turn.settles && { settles: turn.settles });
+    const writer = kafka.transactionalWriter(transactionalId, turn.abortHanging && { abortHanging: turn.abortHanging });
     try {
       const found = await writer.open(turn.read, signal);
       await writer.commit(turn.writes(found));

@@ -98,7 +98,7 @@ export async function changeOffset(
   let fencings = 0;
   const changing = commitInTurn(at, `${settings.prefix}-sources-${partition}`, {
     // Of what hangs where, only this partition matters here: the connector's own opening ends the rest.
-    settles: () => [{ topic, partition }],
+    abortHanging: () => [{ topic, partition }],
     read,
     writes(found) {
       fencings += 1;

@@ -2,7 +2,7 @@ import type { Source as ConfiguredSource } from '../connector/offset-partition.t
 import { describeReplica, readReplica, shareOut } from '../connector/ownership.ts';
 import { ConnectorError } from '../errors.ts';
 import type { GroupReader, GroupReaderOptions } from '../kafka/group-reader.ts';
-import type { GroupSharing } from '../kafka/group-sharing.ts';
+import type { Assignor } from '../kafka/assignor.ts';
 import { offsetPartition } from '../kafka/offset-store.ts';
 import type { OwnershipProof } from '../kafka/ownership-proof.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
@@ -20,7 +20,7 @@ export interface OwnedPartition<Source> {
   /** Those of the settings that live on it. */
   readonly sources: readonly Source[];
   /** The proof that the partition's writer needs before it writes. */
-  readonly confirmed: OwnershipProof['since'];
+  readonly ownershipProof: OwnershipProof['since'];
   /** Aborts when the partition goes to another replica, and at the end. */
   readonly signal: AbortSignal;
 }
@@ -56,7 +56,7 @@ export async function runOwnedPartitions<Source extends Owned>(
   const runs = new Map<number, Promise<unknown>>();
   const failed = new Map<number, readonly string[]>();
   const allFailed = Promise.withResolvers<readonly string[]>();
-  const runOwned = async (partition: number, lost: AbortSignal, confirmed: OwnershipProof['since']) => {
+  const runOwned = async (partition: number, lost: AbortSignal, ownershipProof: OwnershipProof['since']) => {
     const sources = byPartition.get(partition);
     if (sources === undefined) return;
     const before = runs.get(partition);
@@ -65,7 +65,7 @@ export async function runOwnedPartitions<Source extends Owned>(
       // Its last time here may still be ending.
       await before;
       signal.throwIfAborted();
-      return options.run({ partition, sources, confirmed, signal });
+      return options.run({ partition, sources, ownershipProof, signal });
     })();
     runs.set(
       partition,
@@ -80,8 +80,8 @@ export async function runOwnedPartitions<Source extends Owned>(
   };
   const membership = stayMember(options, {
     signal: left.signal,
-    async assigned({ partition }, lost, confirmed) {
-      await runOwned(partition, lost, confirmed);
+    async assigned({ partition }, lost, ownershipProof) {
+      await runOwned(partition, lost, ownershipProof);
       // Reading, which would begin now, is no part of this: the partition stays as it is until it is lost. What failed
       // here may run elsewhere then.
       return untilAborted(new Promise<never>(() => {}), lost).finally(() => failed.delete(partition));
@@ -112,7 +112,7 @@ async function stayMember<Source extends Owned>(
         groupId,
         topics: [offsetsTopic],
         members: options.replicas,
-        sharing: sharingOf(offsetsTopic, (wasForgotten) =>
+        assignor: assignorOf(offsetsTopic, (wasForgotten) =>
           describeReplica({ sources: keys, held: wasForgotten ? [] : held }),
         ),
         joined(partitions) {
@@ -132,7 +132,7 @@ async function stayMember<Source extends Owned>(
   }
 }
 
-function sharingOf(topic: string, describe: GroupSharing['describe']): GroupSharing {
+function assignorOf(topic: string, describe: Assignor['describe']): Assignor {
   return {
     name: 'sources',
     describe,

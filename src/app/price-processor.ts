@@ -139,18 +139,18 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
       await verified.verify([...read, ...kinds.map(({ kind }) => topicOfKind(kind))], proving);
       for (const { kind } of kinds) await schemaId(kind, proving);
     },
-    createTask(partition, lost, confirmed) {
+    createTask(partition, lost, ownershipProof) {
       const transactionalId = `${prefix}-prices-${partition.topic}-${partition.partition}`;
       return new PartitionTask({
         partition,
         groupId,
         transactionalId,
         writer: kafka.transactionalWriter(transactionalId, {
-          confirmed,
-          settles: () => settledWith(partition.partition),
-          settlesOffset: { groupId, ...partition },
+          ownershipProof,
+          abortHanging: () => settledWith(partition.partition),
+          abortHangingOffset: { groupId, ...partition },
         }),
-        confirmed,
+        ownershipProof,
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
         reader,
         isins,

@@ -1,7 +1,7 @@
 import type { TopicPartition, TopicSpecification } from '../kafka/topic.ts';
 
 /**
- * What the writer of one partition of the offsets topic settles before its position is read: that partition, and all of
+ * What the writer of one partition of the offsets topic abortHanging before its position is read: that partition, and all of
  * the topics that its sources write.
  */
 export function settledPartitions(

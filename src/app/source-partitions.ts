@@ -45,7 +45,7 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     groupId: `${settings.prefix}-sources`,
     replicas: (count) => parts.http.share(count),
     offsetsTopic: topics.offsets.name,
-    run({ confirmed, ...owned }) {
+    run({ ownershipProof, ...owned }) {
       const { partition } = owned;
       const writtenBy = (some: readonly Source[]) => parts.writtenBy(some.map(({ name }) => name));
       const marks = new OperatorMarks();
@@ -57,18 +57,18 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
         writtenBy: (source) => writtenBy([source]).map(({ name }) => name),
         createWriter(running) {
           const position = { topic: topics.offsets.name, partition };
-          const settles = () => settledPartitions(position, writtenBy(running()));
-          return kafka.transactionalWriter(transactionalId, { confirmed, settles, excused: () => marks.drain() });
+          const abortHanging = () => settledPartitions(position, writtenBy(running()));
+          return kafka.transactionalWriter(transactionalId, { ownershipProof, abortHanging, excused: () => marks.drain() });
         },
         topics: {
           areVerified: (source) => verified.areVerified(writtenBy([source])),
           verify: (source, verifying) => verified.verify(writtenBy([source]), verifying),
         },
         async prove(source, proving) {
-          const settles = () => writtenBy([source]).flatMap(allPartitions);
+          const abortHanging = () => writtenBy([source]).flatMap(allPartitions);
           // An id for each source: several may be tried at once, and must not fence each other.
           const trialId = `${transactionalId}-trial-${source.name}`;
-          const apart = kafka.transactionalWriter(trialId, { confirmed, settles });
+          const apart = kafka.transactionalWriter(trialId, { ownershipProof, abortHanging });
           try {
             await apart.open(async () => {}, proving);
           } finally {

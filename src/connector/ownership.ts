@@ -1,4 +1,4 @@
-import type { GroupMember } from '../kafka/group-sharing.ts';
+import type { GroupMember } from '../kafka/assignor.ts';
 
 /** What a replica tells the others of itself. */
 export interface Replica {

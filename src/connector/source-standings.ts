@@ -55,7 +55,7 @@ export function createSourceStandings<Source extends Named>(options: {
   const failed = (source: Source, error: unknown) => {
     failedIn.set(source, targets.of(source.name).chance);
     events.sourceFailed({ source: source.name, err: error });
-    hasFailed.beat();
+    hasFailed.notify();
   };
   const dueBy = (source: Source) => (target: SourceTarget) =>
     target.state !== 'stopped' && failedIn.get(source) !== target.chance;

@@ -1,4 +1,4 @@
-import type { GroupSharing } from './group-sharing.ts';
+import type { Assignor } from './assignor.ts';
 import type { OwnershipProof } from './ownership-proof.ts';
 import type { CommittedRecord } from './record.ts';
 import type { TopicPartition } from './topic.ts';
@@ -35,13 +35,13 @@ export interface GroupReaderOptions {
    * resolves; other partitions do not wait for it. The signal aborts when the partition is lost or the reader ends;
    * nobody waits for what is then still under way, so only the fence protects from it.
    *
-   * `confirmed` is the proof that a writer needs before it writes: the group is asked several times a second. It rejects
+   * `ownershipProof` is the proof that a writer needs before it writes: the group is asked several times a second. It rejects
    * once the partition is lost.
    */
   readonly assigned: (
     partition: TopicPartition,
     signal: AbortSignal,
-    confirmed: OwnershipProof['since'],
+    ownershipProof: OwnershipProof['since'],
   ) => Promise<PartitionReader>;
   /** The member has joined, or joined again, with these partitions (perhaps none); or goes ahead with them (head-start.ts). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
@@ -50,8 +50,11 @@ export interface GroupReaderOptions {
    * the count of before holds.
    */
   readonly members?: ((count: number) => void) | undefined;
-  /** How the members share the partitions; by turns when left out, and then none are taken before the join is answered. */
-  readonly sharing?: GroupSharing;
+  /**
+   * How the partitions are assigned to the members; by turns when left out, and then none are taken before the join is
+   * answered.
+   */
+  readonly assignor?: Assignor;
   readonly signal: AbortSignal;
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../support/clock.ts';
-import type { GroupSharing } from './group-sharing.ts';
+import type { Assignor } from './assignor.ts';
 import type { TopicPartition } from './topic.ts';
 import { within } from './within.ts';
 
@@ -80,7 +80,7 @@ async function confirmWhileJoining(
 }
 
 /** What a member is given that has no others beside it. */
-export function shareOfOne(sharing: GroupSharing): readonly TopicPartition[] {
+export function assignmentOfOne(assignor: Assignor): readonly TopicPartition[] {
   const id = 'alone';
-  return sharing.assign([{ id, description: sharing.describe(false) }]).get(id) ?? [];
+  return assignor.assign([{ id, description: assignor.describe(false) }]).get(id) ?? [];
 }

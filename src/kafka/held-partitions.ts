@@ -11,7 +11,7 @@ export interface PartitionFetcher {
 
 export interface HeldPartitionsOptions extends Pick<GroupReaderOptions, 'assigned' | 'joined'> {
   /** That the member is one, as the group has said. */
-  readonly confirmed: OwnershipProof['since'];
+  readonly ownershipProof: OwnershipProof['since'];
   readonly fetcher: PartitionFetcher;
   /** Told what `assigned` or `take` threw; the member cannot go on. */
   readonly failed: (error: unknown) => void;
@@ -105,12 +105,12 @@ export class HeldPartitions {
   #begin(held: Held): void {
     const lost = held.lost.signal;
     // A member may be one and have lost this partition.
-    const confirmed: OwnershipProof['since'] = async (sinceMs, signal) => {
-      await untilAborted(this.#options.confirmed(sinceMs, signal), lost);
+    const ownershipProof: OwnershipProof['since'] = async (sinceMs, signal) => {
+      await untilAborted(this.#options.ownershipProof(sinceMs, signal), lost);
       lost.throwIfAborted();
     };
     const begin = async () => {
-      const reader = await this.#options.assigned(held.partition, lost, confirmed);
+      const reader = await this.#options.assigned(held.partition, lost, ownershipProof);
       held.reader = reader;
       this.#read(held, reader);
     };

@@ -3,11 +3,11 @@ import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
+import type { Assignor } from './assignor.ts';
 import type { GroupReader, GroupReaderOptions, ReadBatch } from './group-reader.ts';
-import type { GroupSharing } from './group-sharing.ts';
-import { type GroupQuestions, headStart, shareOfOne } from './head-start.ts';
+import { assignmentOfOne, type GroupQuestions, headStart } from './head-start.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
-import { assignerOf } from './kafkajs-assigner.ts';
+import { kafkajsAssignor } from './kafkajs-assignor.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { tellMemberCount } from './kafkajs-member-count.ts';
 import { committedRecord } from './kafkajs-record.ts';
@@ -79,7 +79,7 @@ interface Member {
 
 function openMember(
   { kafkajs, kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
-  { groupId, topics, assigned, joined, members, sharing }: GroupReaderOptions,
+  { groupId, topics, assigned, joined, members, assignor }: GroupReaderOptions,
   onConfirmed: () => void,
 ): Member {
   const proof = createOwnershipProof();
@@ -91,7 +91,7 @@ function openMember(
     // A session survives two lost heartbeats, however short it was set.
     heartbeatInterval: Math.min(tuning.confirmIntervalMs, Math.floor(tuning.groupSessionTimeoutMs / 3)),
     maxWaitTimeInMs: Math.min(tuning.confirmIntervalMs, tuning.tailWaitMs),
-    ...(sharing && { partitionAssigners: [assignerOf(kafkajs, sharing, wasForgotten)] }),
+    ...(assignor && { partitionAssigners: [kafkajsAssignor(kafkajs, assignor, wasForgotten)] }),
     allowAutoTopicCreation: false,
     retry: { ...kafkajsRetry(tuning), restartOnFailure: async () => false },
   });
@@ -100,7 +100,7 @@ function openMember(
   const held = new HeldPartitions({
     assigned,
     ...(joined && { joined }),
-    confirmed: proof.since,
+    ownershipProof: proof.since,
     fetcher: fetcherOf(consumer, log),
     failed: (cause) => failed.reject(new OwnerFailed('the owner of a partition failed', { cause })),
   });
@@ -129,10 +129,10 @@ function openMember(
     // A batch of nothing but markers and aborted records is shown to no handler, and moves the offset all the same.
     if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
   });
-  const goAhead = (shared: GroupSharing) =>
+  const goAhead = (own: Assignor) =>
     headStart({
       open: () => groupQuestions(kafka, groupId, tuning),
-      take: () => held.rejoin(shareOfOne(shared)),
+      take: () => held.rejoin(assignmentOfOne(own)),
       confirm: proof.confirm,
       everyMs: tuning.confirmIntervalMs,
       patienceMs: tuning.heartbeatIntervalMs,
@@ -142,7 +142,7 @@ function openMember(
   const run = async () => {
     await consumer.connect();
     await consumer.subscribe({ topics: [...topics], fromBeginning: true });
-    if (sharing) await goAhead(sharing);
+    if (assignor) await goAhead(assignor);
     await consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,

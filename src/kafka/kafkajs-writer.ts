@@ -6,12 +6,12 @@ import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
-import { SettlingFailed, touchAll } from './kafkajs-settling.ts';
+import { AbortHangingFailed, touchAll } from './kafkajs-hanging.ts';
 import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
 import { planRounds } from './send-plan.ts';
 import { sendRound } from './send-round.ts';
 import type { TopicLimits } from './topic-limits.ts';
-import { giveUpSettling, type TopicFacts, topicRefused } from './topic-refusal.ts';
+import { giveUpAborting, type TopicFacts, topicRefused } from './topic-refusal.ts';
 import type { TransactionalWriter, WriterOptions, WriterTransaction } from './transactional-writer.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 import { within } from './within.ts';
@@ -98,7 +98,7 @@ export class KafkajsWriter implements TransactionalWriter {
         if (cause instanceof ConnectorError && cause.action !== 'retry') throw cause;
         const refused = writerRefused(cause, this.#options);
         if (refused !== undefined) throw refused;
-        if (cause instanceof SettlingFailed) await giveUpSettling(cause, this.#options);
+        if (cause instanceof AbortHangingFailed) await giveUpAborting(cause, this.#options);
         stopped.throwIfAborted();
         const waitMs = backOffMs(failures, tuning.openBackOff, random);
         if (clock.monotonicMs() + waitMs >= deadlineAtMs) throw this.#unreachable(deadlineMs, cause);
@@ -154,7 +154,7 @@ export class KafkajsWriter implements TransactionalWriter {
     readPosition: (signal: AbortSignal) => Promise<Position>,
     signal: AbortSignal,
   ): Promise<Position> {
-    await untilAborted(this.#confirmed(this.#failedAtMs, signal), signal);
+    await untilAborted(this.#proveOwnership(this.#failedAtMs, signal), signal);
     signal.throwIfAborted();
     const producer = this.#newProducer();
     const fenced = this.#fence(producer);
@@ -175,10 +175,10 @@ export class KafkajsWriter implements TransactionalWriter {
   }
 
   /** Waits for proof from after that moment, and no older than a heartbeat, that the transactional id is still ours. */
-  async #confirmed(sinceMs: number, signal: AbortSignal): Promise<void> {
-    const { confirmed, clock, tuning } = this.#options;
+  async #proveOwnership(sinceMs: number, signal: AbortSignal): Promise<void> {
+    const { ownershipProof, clock, tuning } = this.#options;
     const heartbeatMs = clock.monotonicMs() - tuning.heartbeatIntervalMs;
-    await confirmed?.(Math.max(sinceMs, heartbeatMs), signal);
+    await ownershipProof?.(Math.max(sinceMs, heartbeatMs), signal);
   }
 
   #newProducer(): Producer {
@@ -215,14 +215,14 @@ export class KafkajsWriter implements TransactionalWriter {
   async #fence(producer: Producer): Promise<void> {
     await producer.connect();
     const transaction = await producer.transaction();
-    const { settles, settlesOffset } = this.#options;
-    await touchAll(transaction, settles?.() ?? [], settlesOffset);
+    const { abortHanging, abortHangingOffset } = this.#options;
+    await touchAll(transaction, abortHanging?.() ?? [], abortHangingOffset);
     await transaction.abort();
   }
 
   async #runTransaction(producer: Producer, { consumerOffset, ...written }: WriterTransaction): Promise<void> {
     const { compression, limits, tuning } = this.#options;
-    await this.#confirmed(Number.NEGATIVE_INFINITY, this.#stopped);
+    await this.#proveOwnership(Number.NEGATIVE_INFINITY, this.#stopped);
     this.#mustBeLive(producer);
     const transaction = await producer.transaction();
     for (const round of planRounds(written, { ...tuning, maxBatchBytes: (topic) => limits.of(topic) })) {
@@ -232,7 +232,7 @@ export class KafkajsWriter implements TransactionalWriter {
     if (consumerOffset) {
       await sendConsumerOffset(this.#options, transaction, consumerOffset, () => this.#mustBeLive(producer));
     }
-    await this.#confirmed(Number.NEGATIVE_INFINITY, this.#stopped);
+    await this.#proveOwnership(Number.NEGATIVE_INFINITY, this.#stopped);
     this.#mustBeLive(producer);
     await transaction.commit();
   }

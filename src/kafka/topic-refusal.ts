@@ -1,6 +1,6 @@
 import { ConnectorError } from '../errors.ts';
 import { kafkaReason, type Refusal, refusalOf } from './kafkajs-errors.ts';
-import type { SettlingFailed } from './kafkajs-settling.ts';
+import type { AbortHangingFailed } from './kafkajs-hanging.ts';
 import type { WriterOptions } from './transactional-writer.ts';
 
 /** What is known of the topics beside their records; asked only when something was refused. */
@@ -51,14 +51,14 @@ export async function topicRefused(
  *
  * @throws ConnectorError TOPIC_REFUSED, or KAFKA_UNREACHABLE with the field `topics`.
  */
-export async function giveUpSettling(
-  cause: SettlingFailed,
-  { transactionalId, facts, settles }: Pick<WriterOptions, 'settles'> & Opening,
+export async function giveUpAborting(
+  cause: AbortHangingFailed,
+  { transactionalId, facts, abortHanging }: Pick<WriterOptions, 'abortHanging'> & Opening,
 ): Promise<void> {
   const { topic } = cause;
   const refused = await topicRefused(cause, [topic], facts);
   if (refused !== undefined) throw refused;
-  if (settles?.()[0]?.topic === topic) return;
+  if (abortHanging?.()[0]?.topic === topic) return;
   throw new ConnectorError(
     'KAFKA_UNREACHABLE',
     `The writer ${transactionalId} could not be opened: topic ${topic} takes no records (${kafkaReason(cause)}). ` +

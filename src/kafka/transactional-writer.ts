@@ -13,10 +13,11 @@ export interface TransactionalWriter {
    *
    * `readPosition` may run several times; what it throws is tried again when its action is `retry` or it is no
    * ConnectorError, and ends the opening otherwise. The signal ends the opening, and later on a commit that waits for
-   * proof (`WriterOptions.confirmed`).
+   * proof (`WriterOptions.ownershipProof`).
    *
    * @throws ConnectorError KAFKA_UNREACHABLE when the deadline has passed, WRITER_IDS_SHARED when the id was taken from us
-   *   three times in five minutes, TOPIC_REFUSED when it may not write where it settles, WRITER_REFUSED when it may not write at all, WRITER_CLOSED when it is closed or opened again meanwhile, or the signal's reason.
+   *   three times in five minutes, TOPIC_REFUSED when it may not write where it aborts what hangs,
+   *   WRITER_REFUSED when it may not write at all, WRITER_CLOSED when it is closed or opened again meanwhile, or the signal's reason.
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
   /**
@@ -61,7 +62,7 @@ export interface WriterOptions {
    * heartbeat's age: who has lost its partition, and was not told yet, hears of it before it writes and not by being
    * fenced. Left out where a single process needs no proof.
    */
-  readonly confirmed?: OwnershipProof['since'];
+  readonly ownershipProof?: OwnershipProof['since'];
   /**
    * How many fencings, since it was last asked, are known to have been an operator's; asked whenever the position was
    * read. Those do not count as another installation with the same ids.
@@ -69,9 +70,9 @@ export interface WriterOptions {
   readonly excused?: () => number;
   /**
    * Every partition that will be written to until the next opening, that of the position first; asked at each attempt
-   * to open. With it, opening also ends what a killed coordinator has forgotten (kafkajs-settling.ts).
+   * to open. With it, opening also ends what a killed coordinator has forgotten (kafkajs-hanging.ts).
    */
-  readonly settles?: () => readonly TopicPartition[];
+  readonly abortHanging?: () => readonly TopicPartition[];
   /** The consumer offset that it commits, where that is the position. */
-  readonly settlesOffset?: Omit<ConsumerOffset, 'offset'>;
+  readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset'>;
 }

@@ -2,7 +2,7 @@ import { ConnectorError } from '../errors.ts';
 import { kafkaReason, typeOf } from './kafkajs-errors.ts';
 import type { WriterOptions } from './transactional-writer.ts';
 
-interface Refused extends Pick<WriterOptions, 'settlesOffset'> {
+interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
   readonly transactionalId: string;
 }
 
@@ -10,8 +10,8 @@ interface Refused extends Pick<WriterOptions, 'settlesOffset'> {
 const WHAT_TO_DO: Readonly<Record<string, (of: Refused) => string>> = {
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
     `Give the connector's account the right Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,
-  GROUP_AUTHORIZATION_FAILED: ({ settlesOffset }) =>
-    `Give the connector's account the right Read on its group: ${acl(`--group ${settlesOffset?.groupId ?? '<group>'}`, 'Read')}`,
+  GROUP_AUTHORIZATION_FAILED: ({ abortHangingOffset }) =>
+    `Give the connector's account the right Read on its group: ${acl(`--group ${abortHangingOffset?.groupId ?? '<group>'}`, 'Read')}`,
   INVALID_TRANSACTION_TIMEOUT: () =>
     'Lower kafka.transactionTimeout, or raise transaction.max.timeout.ms at the brokers',
 };

@@ -35,7 +35,7 @@ export interface PartitionTaskOptions {
   /** Opens only with the same proof as below. */
   readonly writer: TransactionalWriter;
   /** The proof that the partition is still ours, without which we would fence our heir. */
-  readonly confirmed: OwnershipProof['since'];
+  readonly ownershipProof: OwnershipProof['since'];
   /** To be asked while the writer opens. */
   readonly committedOffset: (signal: AbortSignal) => Promise<bigint | null>;
   readonly reader: LogReader;
@@ -106,7 +106,7 @@ export class PartitionTask implements PartitionReader {
 
   /** @returns never: rejects with the signal's reason, or with an error that no repetition mends. */
   async run(): Promise<never> {
-    const { writer, confirmed, clock, random, events, partition, signal } = this.#options;
+    const { writer, ownershipProof, clock, random, events, partition, signal } = this.#options;
     try {
       for (let failures = 1; ; failures++) {
         try {
@@ -124,7 +124,7 @@ export class PartitionTask implements PartitionReader {
           // Not every failure is one of the writer, which waits for proof since its own.
           const failedMs = clock.monotonicMs();
           await clock.sleep(backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, random), signal);
-          await confirmed(failedMs, signal);
+          await ownershipProof(failedMs, signal);
         }
       }
     } finally {
@@ -149,7 +149,7 @@ export class PartitionTask implements PartitionReader {
     const { core } = await this.#lapWithRoom();
     core.passed(nextOffset);
     this.#position = nextOffset;
-    this.#moved.beat();
+    this.#moved.notify();
   }
 
   /** Fences whoever held the partition, then reads the committed offset, then the table up to it. */
@@ -175,7 +175,7 @@ export class PartitionTask implements PartitionReader {
     const lap = { core, windows, over: new AbortController() };
     this.#lap = lap;
     this.#core = core;
-    this.#moved.beat();
+    this.#moved.notify();
     this.#options.events.partitionAssigned({
       ...partition,
       transactionalId,
@@ -208,7 +208,7 @@ export class PartitionTask implements PartitionReader {
     const questions = batch.questions.map(({ id, isin }) => ({ instrumentId: id, isin }));
     const answered = (from: number, answers: BatchAnswers) => {
       core.answered(batch, from, answers);
-      this.#moved.beat();
+      this.#moved.notify();
     };
     const asked = this.#options.caller.ask({ kind, questions, isAlone }, answered, signal);
     asked.catch((error: unknown) => over.abort(error));
@@ -227,7 +227,7 @@ export class PartitionTask implements PartitionReader {
     });
     const nowMs = clock.monotonicMs();
     const failing = core.committed(transaction, nowMs);
-    this.#moved.beat();
+    this.#moved.notify();
     for (const { report } of parts) events.batchPriced({ ...report, commitMs: nowMs - startedMs });
     for (const event of failing) events.instrumentFailing(event);
   }
@@ -241,7 +241,7 @@ export class PartitionTask implements PartitionReader {
       (schemaId) => {
         const what = `The registry has schema id ${schemaId} now, which was missing: the table is filled again.`;
         over.abort(new ConnectorError('TABLE_INCOMPLETE', what, { fields: { schemaId } }));
-        this.#moved.beat();
+        this.#moved.notify();
       },
       () => {},
     );
@@ -250,7 +250,7 @@ export class PartitionTask implements PartitionReader {
   async #lapWithRoom(): Promise<Lap> {
     const { maxUnanswered, signal } = this.#options;
     while (this.#lap === null || this.#lap.core.unanswered >= maxUnanswered) {
-      this.#moved.beat();
+      this.#moved.notify();
       await this.#moved.next(signal);
     }
     return this.#lap;

@@ -29,7 +29,7 @@ export interface PriceProcessorOptions {
   readonly createTask: (
     partition: TopicPartition,
     signal: AbortSignal,
-    confirmed: OwnershipProof['since'],
+    ownershipProof: OwnershipProof['since'],
   ) => PartitionTask;
   readonly clock: Clock;
   readonly random: Random;
@@ -77,12 +77,12 @@ async function runMember(options: PriceProcessorOptions, tasks: Set<PartitionTas
     members: options.members,
     joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
     signal: left.signal,
-    async assigned(partition, lost, confirmed) {
+    async assigned(partition, lost, ownershipProof) {
       const key = `${partition.topic}/${partition.partition}`;
       // Its last time here may still be ending.
       await endings.get(key);
       lost.throwIfAborted();
-      const task = createTask(partition, AbortSignal.any([lost, ended.signal]), confirmed);
+      const task = createTask(partition, AbortSignal.any([lost, ended.signal]), ownershipProof);
       tasks.add(task);
       const running = task.run().catch((error: unknown) => {
         tasks.delete(task);

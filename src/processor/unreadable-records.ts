@@ -38,7 +38,7 @@ export class UnreadableRecords {
     const { missingSchemaId = null } = news;
     if (missingSchemaId !== null && this.#missingSchemas.size < MAXIMUM_SCHEMAS) {
       this.#missingSchemas.add(missingSchemaId);
-      this.#schemaMissing.beat();
+      this.#schemaMissing.notify();
     }
     const reason = missingSchemaId === null ? 'instrument' : 'schema';
     const met = this.#untold.get(reason);

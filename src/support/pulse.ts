@@ -5,12 +5,12 @@ import { untilAborted } from './until-aborted.ts';
 export class Pulse {
   #next = Promise.withResolvers<void>();
 
-  beat(): void {
+  notify(): void {
     this.#next.resolve();
     this.#next = Promise.withResolvers<void>();
   }
 
-  /** Resolves at the next beat; rejects with the signal's reason when it aborts first. */
+  /** Resolves at the next notification; rejects with the signal's reason when it aborts first. */
   next(signal: AbortSignal): Promise<void> {
     return untilAborted(this.#next.promise, signal);
   }

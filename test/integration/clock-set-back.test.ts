@@ -36,8 +36,8 @@ testOnBroker('a wall clock that is set back by an hour holds up nobody for that 
   assert.equal(outcome instanceof Error && 'action' in outcome && outcome.action, 'retry', String(outcome));
 
   const second = membership(t.signal);
-  const [, , confirmed] = await second.held;
-  const writer = cluster.transactionalWriter(uniqueName('writer'), { confirmed });
+  const [, , ownershipProof] = await second.held;
+  const writer = cluster.transactionalWriter(uniqueName('writer'), { ownershipProof });
   await writer.open(noPosition, t.signal);
   await writer.commit({ records: [textRecord(topic, 'goes on')] });
 });

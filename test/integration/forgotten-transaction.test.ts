@@ -21,7 +21,7 @@ const COMPLETE_COMMIT = 4;
 const CONSUMER_OFFSETS = { topic: '__consumer_offsets', partition: 0 };
 const PAGES = ['page 1', 'page 2'] as const;
 
-type Settled = ReturnType<Required<WriterOptions>['settles']>;
+type Settled = ReturnType<Required<WriterOptions>['abortHanging']>;
 
 test('a page of a transaction that a killed coordinator has forgotten is written once, whole', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'forgotten-'));
@@ -37,8 +37,8 @@ test('a page of a transaction that a killed coordinator has forgotten is written
   const heir = connect();
   const values = ({ topic, partition }: Settled[number]) =>
     readCommitted(heir, topic, [partition]).then((records) => records.map(({ value }) => String(value)));
-  const isVisible = async (settles: Settled, pages: readonly string[]) => {
-    for (const at of settles) {
+  const isVisible = async (abortHanging: Settled, pages: readonly string[]) => {
+    for (const at of abortHanging) {
       const seen = await eventually(
         `${pages.at(-1)} is there`,
         () => values(at),
@@ -56,11 +56,11 @@ test('a page of a transaction that a killed coordinator has forgotten is written
       { topic: rows.name, partition: 0 },
       { topic: rows.name, partition: 1 },
     ] as const;
-    const settles = [first, ...others];
+    const abortHanging = [first, ...others];
     const position = async () => (await values(first)).length;
     return {
       id,
-      options: { settles: () => settles },
+      options: { abortHanging: () => abortHanging },
       written: [...others, first],
       isSource: true,
       offset: () => undefined,
@@ -70,14 +70,14 @@ test('a page of a transaction that a killed coordinator has forgotten is written
   /** Writes as the price processor does: the position is a consumer offset. */
   const processor = async () => {
     const [prices, letters, input] = [await createTopic(heir), await createTopic(heir), await createTopic(heir)];
-    const settles = [prices, letters].map(({ name }) => ({ topic: name, partition: 0 }));
-    const settlesOffset = { groupId: 'prices', topic: input.name, partition: 0 };
-    const offset = (page: number) => ({ ...settlesOffset, offset: BigInt(page) });
-    const position = async () => Number((await heir.consumerOffset('prices', settlesOffset, t.signal)) ?? 0n);
+    const abortHanging = [prices, letters].map(({ name }) => ({ topic: name, partition: 0 }));
+    const abortHangingOffset = { groupId: 'prices', topic: input.name, partition: 0 };
+    const offset = (page: number) => ({ ...abortHangingOffset, offset: BigInt(page) });
+    const position = async () => Number((await heir.consumerOffset('prices', abortHangingOffset, t.signal)) ?? 0n);
     return {
       id: 'processor',
-      options: { settles: () => settles, settlesOffset },
-      written: settles,
+      options: { abortHanging: () => abortHanging, abortHangingOffset },
+      written: abortHanging,
       isSource: false,
       offset,
       position,

@@ -20,7 +20,7 @@ test('a broker killed hard in mid-work, coordinator included, costs no record, d
   const cluster = connectKafka({ ...options, tuning: { requestTimeoutMs: 3_000, openGraceMs: 200_000 } });
   t.after(() => cluster.close());
   const { name } = await createTopic(cluster);
-  const writer = cluster.transactionalWriter(`${name}-writer`, { settles: () => [{ topic: name, partition: 0 }] });
+  const writer = cluster.transactionalWriter(`${name}-writer`, { abortHanging: () => [{ topic: name, partition: 0 }] });
   const restarted = Promise.withResolvers<number>();
   let kills = 0;
   let workingAtMs: number | undefined;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Assignor } from '../../src/kafka/assignor.ts';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
-import type { GroupSharing } from '../../src/kafka/group-sharing.ts';
 import { eventually } from '../support/eventually.ts';
 import { testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { openOurCluster, readValues, textRecord } from '../support/tcp-proxy-cluster.ts';
@@ -10,7 +10,7 @@ import { openOurCluster, readValues, textRecord } from '../support/tcp-proxy-clu
 const LISTENING_MS = 1_000;
 
 /** All to the first member, by the order of their ids. */
-function sharingOf(topic: string): GroupSharing {
+function sharingOf(topic: string): Assignor {
   return {
     name: 'sources',
     describe: () => '',
@@ -26,11 +26,11 @@ function startMember(cluster: KafkaCluster, topic: string, groupId: string, sign
   const ended = cluster.groupReader.run({
     groupId,
     topics: [topic],
-    sharing: sharingOf(topic),
+    assignor: sharingOf(topic),
     joined: (partitions) => void joins.push(partitions.length),
-    async assigned(_partition, signal, confirmed) {
+    async assigned(_partition, signal, ownershipProof) {
       lost = signal;
-      const writer = cluster.transactionalWriter(`${topic}-writer`, { confirmed });
+      const writer = cluster.transactionalWriter(`${topic}-writer`, { ownershipProof });
       await writer.open(() => readValues(cluster, topic), signal);
       const write = () => writer.commit({ records: [textRecord(topic, groupId)] });
       await write();

@@ -36,8 +36,8 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
   const cluster = connectKafka({ ...options, tuning: { requestTimeoutMs: 3_000 } });
   t.after(() => cluster.close());
   const rows = () => readTexts(cluster, 'rows');
-  const settles = ['positions', 'rows'].map((topic) => ({ topic, partition: 0 }));
-  const source = cluster.transactionalWriter('source', { settles: () => settles });
+  const abortHanging = ['positions', 'rows'].map((topic) => ({ topic, partition: 0 }));
+  const source = cluster.transactionalWriter('source', { abortHanging: () => abortHanging });
   await writePages(cluster, source, PAGES_BEFORE, t.signal);
 
   // The end of a transaction that nobody has seen yet would have to wait for the replica as well.

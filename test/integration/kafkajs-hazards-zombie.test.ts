@@ -26,10 +26,10 @@ testOnBroker(
     const transactionalId = uniqueName('shared');
     const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { broker: raw.broker })];
     let proven = true;
-    const confirmed = async () => {
+    const ownershipProof = async () => {
       if (!proven) throw new Error('the partition belongs to another member');
     };
-    const zombie = ours.transactionalWriter(transactionalId, { confirmed });
+    const zombie = ours.transactionalWriter(transactionalId, { ownershipProof });
     await zombie.open(noPosition, t.signal);
     const successor = theirs.transactionalWriter(transactionalId);
     await successor.open(noPosition, t.signal);

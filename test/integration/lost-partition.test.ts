@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { GroupReaderOptions } from '../../src/kafka/group-reader.ts';
-import type { GroupSharing } from '../../src/kafka/group-sharing.ts';
+import type { Assignor } from '../../src/kafka/assignor.ts';
 import { eventually } from '../support/eventually.ts';
 import { testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';
@@ -14,7 +14,7 @@ const TUNING = {
 };
 
 /** Whoever describes itself as the heir gets the partition. */
-function sharingOf(topic: string, name: string): GroupSharing {
+function assignorOf(topic: string, name: string): Assignor {
   return {
     name: 'heirs',
     describe: () => name,
@@ -34,7 +34,7 @@ testOnBroker('a member that lost its partition and was not told yet begins no tr
     const running = cluster.groupReader.run({
       groupId,
       topics: [topic],
-      sharing: sharingOf(topic, name),
+      assignor: assignorOf(topic, name),
       signal: t.signal,
       async assigned(...given) {
         held.resolve(given);
@@ -44,8 +44,8 @@ testOnBroker('a member that lost its partition and was not told yet begins no tr
     running.catch(held.reject);
     return held.promise;
   };
-  const [, lost, confirmed] = await join(slow, 'first');
-  const writer = slow.transactionalWriter(transactionalId, { confirmed });
+  const [, lost, ownershipProof] = await join(slow, 'first');
+  const writer = slow.transactionalWriter(transactionalId, { ownershipProof });
   await writer.open(noPosition, t.signal);
   await writer.commit({ records: [textRecord(topic, 'first')] });
 

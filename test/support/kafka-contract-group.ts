@@ -231,9 +231,9 @@ async function prepare(t: TestContext, subject: ContractSubject) {
       members(count) {
         groupSize = count;
       },
-      async assigned({ partition }, signal, confirmed) {
+      async assigned({ partition }, signal, ownershipProof) {
         signals.push(signal);
-        proofs.push((sinceMonotonicMs) => confirmed(sinceMonotonicMs, signal));
+        proofs.push((sinceMonotonicMs) => ownershipProof(sinceMonotonicMs, signal));
         await assigned?.();
         return {
           position: () => next.get(partition) ?? 0n,

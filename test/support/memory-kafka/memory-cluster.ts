@@ -121,7 +121,7 @@ class MemoryWriter implements TransactionalWriter {
     this.#stopped = stopped;
     stopped.throwIfAborted();
     try {
-      await this.#confirmed(stopped);
+      await this.#proveOwnership(stopped);
       await this.#step('fencing');
       const epoch = this.#options.broker.initProducer(this.#transactionalId);
       await this.#step('fenced');
@@ -167,21 +167,21 @@ class MemoryWriter implements TransactionalWriter {
 
   async #runTransaction(epoch: number, { consumerOffset, ...written }: WriterTransaction): Promise<void> {
     const { broker } = this.#options;
-    await this.#confirmed(this.#stopped);
+    await this.#proveOwnership(this.#stopped);
     for (const send of planRounds(written, DEFAULT_TUNING).flat()) {
       await this.#step('sending');
       broker.append(this.#transactionalId, epoch, send.records);
       await this.#step('sent');
     }
     if (consumerOffset) broker.addConsumerOffset(this.#transactionalId, epoch, consumerOffset);
-    await this.#confirmed(this.#stopped);
+    await this.#proveOwnership(this.#stopped);
     await this.#step('committing');
     broker.endTransaction(this.#transactionalId, epoch, 'committed');
     await this.#step('committed');
   }
 
-  async #confirmed(signal: AbortSignal): Promise<void> {
-    await this.#options.confirmed?.(Number.NEGATIVE_INFINITY, signal);
+  async #proveOwnership(signal: AbortSignal): Promise<void> {
+    await this.#options.ownershipProof?.(Number.NEGATIVE_INFINITY, signal);
   }
 
   async #step(step: MemoryStep): Promise<void> {

@@ -18,7 +18,7 @@ interface Cursor {
 /** A member of a group of a broker in memory. It fetches whenever a transaction has ended or a batch was taken. */
 export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
   return {
-    async run({ groupId, topics, assigned, joined, members = () => {}, sharing, signal }) {
+    async run({ groupId, topics, assigned, joined, members = () => {}, assignor, signal }) {
       signal.throwIfAborted();
       const failed = Promise.withResolvers<never>();
       const cursors = new Map<string, Cursor>();
@@ -36,7 +36,7 @@ export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
       const held = new HeldPartitions({
         assigned,
         ...(joined && { joined }),
-        async confirmed(_sinceMs, waiting) {
+        async ownershipProof(_sinceMs, waiting) {
           // Who is no member any more hears nothing; to whoever is, each moment confirms it.
           if (!broker.groups.isMember(groupId, member)) await untilAborted(new Promise<never>(() => {}), waiting);
         },
@@ -53,7 +53,7 @@ export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
       const stopListening = broker.onTransactionEnd(() => {
         for (const [key, cursor] of cursors) void readOn(key, cursor);
       });
-      const member: GroupMembership = { topics, sharing, joined: (partitions) => held.rejoin(partitions), members };
+      const member: GroupMembership = { topics, assignor, joined: (partitions) => held.rejoin(partitions), members };
       const leave = broker.groups.join(groupId, member);
       try {
         return await untilAborted(failed.promise, signal);

@@ -1,10 +1,10 @@
-import type { GroupSharing } from '../../../src/kafka/group-sharing.ts';
+import type { Assignor } from '../../../src/kafka/assignor.ts';
 import type { TopicPartition } from '../../../src/kafka/topic.ts';
 
 /** What a member of a group has told it. */
 export interface GroupMembership {
   readonly topics: readonly string[];
-  readonly sharing?: GroupSharing | undefined;
+  readonly assignor?: Assignor | undefined;
   readonly joined: (partitions: readonly TopicPartition[]) => void;
   readonly members: (count: number) => void;
 }
@@ -53,13 +53,13 @@ export class MemoryGroups {
 
   /** The members' ids are their places. */
   #share(members: readonly GroupMembership[]): ReadonlyMap<string, readonly TopicPartition[]> {
-    const sharing = members[0]?.sharing;
-    if (sharing) {
+    const assignor = members[0]?.assignor;
+    if (assignor) {
       const described = members.map((member, index) => ({
         id: String(index),
-        description: member.sharing?.describe(false) ?? '',
+        description: member.assignor?.describe(false) ?? '',
       }));
-      return sharing.assign(described);
+      return assignor.assign(described);
     }
     const all = (members[0]?.topics ?? []).flatMap((topic) =>
       Array.from({ length: this.#partitionsOf(topic) }, (_, partition) => ({ topic, partition })),

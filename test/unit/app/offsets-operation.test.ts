@@ -184,16 +184,16 @@ test('topics are never created by a command: that they are missing is told with 
   assert.equal(broker.topic(TOPIC), undefined);
 });
 
-test('a change settles the partition that it reads, and no topic, which might be gone', async () => {
+test('a change aborts what hangs on the partition that it reads, and no topic, which might be gone', async () => {
   const { at, connector } = await installation();
   await connector.commit({ records: [committed] });
-  let settles: WriterOptions['settles'];
+  let abortHanging: WriterOptions['abortHanging'];
   await at((place) => {
     const transactionalWriter: KafkaCluster['transactionalWriter'] = (id, options) => {
-      if (id === `p-sources-${PARTITION}`) settles = options?.settles;
+      if (id === `p-sources-${PARTITION}`) abortHanging = options?.abortHanging;
       return place.kafka.transactionalWriter(id, options);
     };
     return resetStopped({ ...place, kafka: { ...place.kafka, transactionalWriter } });
   });
-  assert.deepEqual(settles?.(), [{ topic: TOPIC, partition: PARTITION }]);
+  assert.deepEqual(abortHanging?.(), [{ topic: TOPIC, partition: PARTITION }]);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type DescribedGroup, headStart, shareOfOne } from '../../../src/kafka/head-start.ts';
+import { assignmentOfOne, type DescribedGroup, headStart } from '../../../src/kafka/head-start.ts';
 import { SteppedClock, settle } from './stepped-clock.ts';
 
 const EMPTY = { state: 'Empty', members: [] };
@@ -76,11 +76,11 @@ test('a broker that fails meanwhile ends the confirmations', async () => {
 
 test('what one member is given alone is what the members agree on, by what it tells of itself', () => {
   const topic = 'offsets';
-  const sharing = {
+  const assignor = {
     name: 'sources',
     describe: () => 'knows 3',
     assign: (members: readonly { readonly id: string; readonly description: string }[]) =>
       new Map(members.map(({ id, description }) => [id, [{ topic, partition: Number(description.at(-1)) }]])),
   };
-  assert.deepEqual(shareOfOne(sharing), [{ topic, partition: 3 }]);
+  assert.deepEqual(assignmentOfOne(assignor), [{ topic, partition: 3 }]);
 });

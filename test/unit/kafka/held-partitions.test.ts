@@ -26,11 +26,11 @@ function member({ hold = async () => {}, setUp = async () => {}, position = 0n }
   const named = (partitions: readonly TopicPartition[]) => partitions.map(({ partition }) => partition).join();
   const proofs: OwnershipProof['since'][] = [];
   const held = new HeldPartitions({
-    confirmed: (sinceMs, signal) => proof.since(sinceMs, signal),
-    async assigned({ partition }, signal, confirmed) {
+    ownershipProof: (sinceMs, signal) => proof.since(sinceMs, signal),
+    async assigned({ partition }, signal, ownershipProof) {
       steps.push(`assigned ${partition}`);
       signals.push(signal);
-      proofs.push(confirmed);
+      proofs.push(ownershipProof);
       await setUp();
       return {
         position: () => at.position,

@@ -57,10 +57,10 @@ function member({ stopped = new AbortController() } = {}) {
     groupId: 'g',
     topics: ['t'],
     signal: stopped.signal,
-    sharing: { name: 's', describe: (wasForgotten) => (wasForgotten ? 'nothing' : 'held'), assign: () => new Map() },
-    async assigned(_partition, signal, confirmed) {
+    assignor: { name: 's', describe: (wasForgotten) => (wasForgotten ? 'nothing' : 'held'), assign: () => new Map() },
+    async assigned(_partition, signal, ownershipProof) {
       signals.push(signal);
-      proofs.push(confirmed);
+      proofs.push(ownershipProof);
       return { position: () => 3n, take: async () => {} };
     },
   });

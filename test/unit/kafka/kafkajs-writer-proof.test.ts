@@ -9,10 +9,10 @@ const { signal } = new AbortController();
 
 test('every attempt to open waits for proof from after the last failure, and no older than a heartbeat', async () => {
   const asked: number[] = [];
-  const confirmed = async (sinceMonotonicMs: number) => {
+  const ownershipProof = async (sinceMonotonicMs: number) => {
     asked.push(sinceMonotonicMs);
   };
-  const { writer, clock } = writerOver([{ connect: fail('no') }, { send: fail('no') }], { confirmed });
+  const { writer, clock } = writerOver([{ connect: fail('no') }, { send: fail('no') }], { ownershipProof });
   const opening = writer.open(async () => {}, signal);
   await clock.advance(5_000);
   await opening;
@@ -25,8 +25,8 @@ test('every attempt to open waits for proof from after the last failure, and no 
 
 test('a transaction begins, and is committed, only with proof no older than a heartbeat', async () => {
   const asked: { sinceMs: number; prove: () => void }[] = [];
-  const confirmed = (sinceMs: number) => new Promise<void>((prove) => void asked.push({ sinceMs, prove }));
-  const { writer, clock, steps } = writerOver([], { confirmed });
+  const ownershipProof = (sinceMs: number) => new Promise<void>((prove) => void asked.push({ sinceMs, prove }));
+  const { writer, clock, steps } = writerOver([], { ownershipProof });
   const prove = async (ask: number) => {
     await settle();
     asked[ask]?.prove();
@@ -58,10 +58,10 @@ for (const [when, answers, sent] of [
   test(`a transaction whose id is lost ${when} is not committed, and its producer not used again`, async () => {
     const lost = new Error('another member reads this partition now');
     let asked = 0;
-    const confirmed = async () => {
+    const ownershipProof = async () => {
       if (++asked > answers) throw lost;
     };
-    const { writer, steps } = writerOver([], { confirmed });
+    const { writer, steps } = writerOver([], { ownershipProof });
     await writer.open(async () => {}, signal);
     steps.length = 0;
     await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), {
@@ -76,9 +76,9 @@ for (const [when, answers, sent] of [
 
 test('a transaction that waits for proof in vain is given up at its time-out', async () => {
   let isOurs = true;
-  const confirmed = (_sinceMs: number, waiting: AbortSignal) =>
+  const ownershipProof = (_sinceMs: number, waiting: AbortSignal) =>
     isOurs ? Promise.resolve() : untilAborted(never(), waiting);
-  const { writer, clock, steps } = writerOver([], { confirmed });
+  const { writer, clock, steps } = writerOver([], { ownershipProof });
   await writer.open(async () => {}, signal);
   isOurs = false;
   const committing = assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
@@ -91,11 +91,11 @@ test('a transaction that waits for proof in vain is given up at its time-out', a
 test('a commit that waits for proof does not hold up the end of its owner; one that has it is finished', async () => {
   const owner = new AbortController();
   const confirmedMs = 0;
-  const confirmed = async (sinceMs: number, waiting: AbortSignal) => {
+  const ownershipProof = async (sinceMs: number, waiting: AbortSignal) => {
     while (confirmedMs <= sinceMs) await untilAborted(never(), waiting);
   };
   const slow = Promise.withResolvers<void>();
-  const { writer, clock, steps } = writerOver([{ send: () => slow.promise }], { confirmed });
+  const { writer, clock, steps } = writerOver([{ send: () => slow.promise }], { ownershipProof });
   await writer.open(async () => {}, owner.signal);
   const finished = writer.commit({ records: [record('rows', 'a')] });
   await settle();
@@ -147,9 +147,9 @@ test('fencings that an operator has left word of beside the position do not coun
 test('a fencing counts only when there is proof afterwards that the id is still ours', async () => {
   const gone = new AbortController();
   let isOurs = true;
-  const confirmed = (_sinceMs: number, waiting: AbortSignal) =>
+  const ownershipProof = (_sinceMs: number, waiting: AbortSignal) =>
     isOurs ? Promise.resolve() : untilAborted(never(), AbortSignal.any([waiting, gone.signal]));
-  const { writer } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }), { confirmed });
+  const { writer } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }), { ownershipProof });
   for (let times = 0; times < 3; times++) {
     await writer.open(async () => {}, signal);
     await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_FENCED' });

@@ -110,7 +110,7 @@ export function drivePartitions(options: {
           { kind, questions: asked, isAlone },
           (from, answers) => {
             core.answered(step.batch, from, answers);
-            moved.beat();
+            moved.notify();
           },
           signal,
         );
@@ -143,7 +143,7 @@ export function drivePartitions(options: {
     read(id, isin) {
       const one = driven[partitionOf(id)];
       one?.core.read(one.core.position, id, { kind: 'live', isin }, clock.monotonicMs());
-      one?.moved.beat();
+      one?.moved.notify();
     },
     isPriced: (kind, wanted) => plans(kind).some(({ id, plan }) => id === wanted && plan.isPriced),
     async stop() {

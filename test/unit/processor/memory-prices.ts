@@ -86,13 +86,13 @@ export function memberOf(options: {
     topics: [TOPICS.instruments.name],
     kinds,
     async prove() {},
-    createTask: (partition, signal, confirmed) =>
+    createTask: (partition, signal, ownershipProof) =>
       new PartitionTask({
         partition,
         groupId: GROUP,
         transactionalId: `prices-${partition.partition}`,
-        writer: cluster.transactionalWriter(`prices-${partition.partition}`, { confirmed }),
-        confirmed,
+        writer: cluster.transactionalWriter(`prices-${partition.partition}`, { ownershipProof }),
+        ownershipProof,
         committedOffset: (opening) => cluster.consumerOffset(GROUP, partition, opening),
         reader: options.reader ?? cluster.logReader,
         isins: options.isins ?? TEXT_ISINS,

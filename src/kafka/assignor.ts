@@ -1,14 +1,14 @@
 import type { TopicPartition } from './topic.ts';
 
-/** A member of a group, as the one that shares out the partitions sees it. */
+/** A member of a group, as the one that assigns the partitions sees it. */
 export interface GroupMember {
   readonly id: string;
-  /** What the member tells of itself, as `GroupSharing.describe` gave it there; of an unknown form. */
+  /** What the member tells of itself, as `Assignor.describe` gave it there; of an unknown form. */
   readonly description: string;
 }
 
-/** How the members of a group share partitions. */
-export interface GroupSharing {
+/** Assigns the partitions of a group to its members. */
+export interface Assignor {
   /** The same in all members of a group; a member with another one is refused by the broker. */
   readonly name: string;
   /**

@@ -1,18 +1,18 @@
 import type { PartitionAssigner } from 'kafkajs';
-import type { GroupSharing } from './group-sharing.ts';
+import type { Assignor } from './assignor.ts';
 
 type Kafkajs = typeof import('kafkajs');
 
 const VERSION = 1;
 
-/** A way of sharing as kafkajs wants it: descriptions travel as the members' user data. */
-export function assignerOf(
+/** An assignor as kafkajs wants it: descriptions travel as the members' user data. */
+export function kafkajsAssignor(
   { AssignerProtocol }: Kafkajs,
-  sharing: GroupSharing,
+  assignor: Assignor,
   wasForgotten: () => boolean,
 ): PartitionAssigner {
   const { MemberMetadata, MemberAssignment } = AssignerProtocol;
-  const { name } = sharing;
+  const { name } = assignor;
   return () => ({
     name,
     version: VERSION,
@@ -21,14 +21,14 @@ export function assignerOf(
       metadata: MemberMetadata.encode({
         version: VERSION,
         topics,
-        userData: Buffer.from(sharing.describe(wasForgotten())),
+        userData: Buffer.from(assignor.describe(wasForgotten())),
       }),
     }),
     assign: async ({ members }) => {
       const described = members.map(({ memberId, memberMetadata }) => {
         return { id: memberId, description: String(MemberMetadata.decode(memberMetadata)?.userData ?? '') };
       });
-      const shares = sharing.assign(described);
+      const shares = assignor.assign(described);
       return members.map(({ memberId }) => {
         const assignment = Object.groupBy(shares.get(memberId) ?? [], ({ topic }) => topic);
         return {

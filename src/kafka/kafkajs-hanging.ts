@@ -13,7 +13,7 @@ import type { ConsumerOffset } from './transactional-writer.ts';
 const KEY = Buffer.from('["",{"settles":true}]');
 
 /** A record that was to be aborted could not even be written to this topic. */
-export class SettlingFailed extends Error {
+export class AbortHangingFailed extends Error {
   readonly topic: string;
 
   constructor(topic: string, cause: unknown) {
@@ -34,7 +34,7 @@ export async function touchAll(
 ): Promise<void> {
   for (const each of partitions) {
     await touch(transaction, each).catch((cause: unknown) => {
-      throw new SettlingFailed(each.topic, cause);
+      throw new AbortHangingFailed(each.topic, cause);
     });
   }
   if (consumerOffset === undefined) return;
