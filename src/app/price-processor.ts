@@ -7,6 +7,7 @@ import { priceSchemaName } from '../decoding/priced.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
+import { partitionsOf } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { BulkCaller } from '../processor/bulk-caller.ts';
@@ -14,7 +15,7 @@ import type { PriceKind } from '../processor/bulk-prices.ts';
 import { CallSlots } from '../processor/call-slots.ts';
 import { ToldFailures } from '../processor/core/told-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
-import { runPriceProcessor as runProcessor } from '../processor/price-processor.ts';
+import { runPriceMember } from '../processor/price-member.ts';
 import { createBulkPrices } from '../processor/prices/bulk-prices.ts';
 import { oldestWindowMs } from '../processor/prices/price-question.ts';
 import { readWindows } from '../processor/read-windows.ts';
@@ -24,7 +25,6 @@ import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { priceInputs } from './price-inputs.ts';
 import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
-import { allPartitions } from './settled-partitions.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
 // Key, headers and framing of a record; the limit of a topic counts them too.
@@ -106,9 +106,9 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   };
 
   /** All that the answers of a partition are written to: prices lie on the partition of their instrument. */
-  const settledWith = (partition: number) => [
+  const writtenWith = (partition: number) => [
     ...kinds.map(({ kind }) => ({ topic: topicOfKind(kind).name, partition })),
-    ...allPartitions(topics['dead-letters']),
+    ...partitionsOf(topics['dead-letters']),
   ];
 
   /** What the topics of series hold for the instruments of a partition. */
@@ -127,30 +127,30 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     return windows;
   }
 
-  return runProcessor({
+  return runPriceMember({
     groupReader: kafka.groupReader,
     groupId,
     members: (count) => marketHttp.share(count),
     topics: inputs,
     kinds,
-    async prove(proving) {
+    async verifyStart(starting) {
       // Those that it reads, and those that it writes.
       const read = inputs.map((name) => ({ ...topics.instruments, name }));
-      await verified.verify([...read, ...kinds.map(({ kind }) => topicOfKind(kind))], proving);
-      for (const { kind } of kinds) await schemaId(kind, proving);
+      await verified.verify([...read, ...kinds.map(({ kind }) => topicOfKind(kind))], starting);
+      for (const { kind } of kinds) await schemaId(kind, starting);
     },
-    createTask(partition, lost, ownershipProof) {
+    createTask(owned) {
+      const { partition, ownershipProof } = owned;
       const transactionalId = `${prefix}-prices-${partition.topic}-${partition.partition}`;
       return new PartitionTask({
-        partition,
+        ...owned,
         groupId,
         transactionalId,
         writer: kafka.transactionalWriter(transactionalId, {
           ownershipProof,
-          abortHanging: () => settledWith(partition.partition),
+          abortHanging: () => writtenWith(partition.partition),
           abortHangingOffset: { groupId, ...partition },
         }),
-        ownershipProof,
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
         reader,
         isins,
@@ -162,7 +162,6 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         clock,
         random,
         events,
-        signal: lost,
       });
     },
     clock,

@@ -1,13 +1,13 @@
 import { STATES_PARTITION } from '../connector/source-state.ts';
-import type { SourceTargets } from '../connector/source-target.ts';
 import type { WalkRequests } from '../connector/walk-requests.ts';
 import { createWantedStates } from '../connector/wanted-states.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
+import type { WorkerTargets } from '../worker/target.ts';
 
 export interface RequestedStates {
   readonly walks: WalkRequests;
-  readonly targets: SourceTargets;
+  readonly targets: WorkerTargets;
   /**
    * Reads the states topic to its end. Called after the fence of each writer: only then is it certain that no walk that
    * the earlier holder has served, and that was superseded for it, is taken for one still to be done.

@@ -1,15 +1,14 @@
 import type { Settings } from '../config/settings.ts';
 import { runOffsetPartition, type Source } from '../connector/offset-partition.ts';
+import { runOwnedSources } from '../connector/owned-sources.ts';
 import { readOffsets } from '../kafka/offset-store.ts';
 import { OperatorMarks } from '../kafka/operator-marks.ts';
-import type { TopicSpecification } from '../kafka/topic.ts';
+import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Context } from './context.ts';
 import { createFailureNotices } from './failure-notices.ts';
-import { runOwnedPartitions } from './owned-partitions.ts';
 import type { RequestedStates } from './requested-states.ts';
-import { allPartitions, settledPartitions } from './settled-partitions.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
@@ -39,14 +38,14 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
       notices.tell(failure);
     },
   };
-  return runOwnedPartitions({
+  return runOwnedSources({
     sources,
     groupReader: kafka.groupReader,
     groupId: `${settings.prefix}-sources`,
     replicas: (count) => parts.http.share(count),
     offsetsTopic: topics.offsets.name,
-    run({ ownershipProof, ...owned }) {
-      const { partition } = owned;
+    run(owned) {
+      const { partition, ownershipProof } = owned;
       const writtenBy = (some: readonly Source[]) => parts.writtenBy(some.map(({ name }) => name));
       const marks = new OperatorMarks();
       const transactionalId = `${settings.prefix}-sources-${partition}`;
@@ -57,20 +56,24 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
         writtenBy: (source) => writtenBy([source]).map(({ name }) => name),
         createWriter(running) {
           const position = { topic: topics.offsets.name, partition };
-          const abortHanging = () => settledPartitions(position, writtenBy(running()));
-          return kafka.transactionalWriter(transactionalId, { ownershipProof, abortHanging, excused: () => marks.drain() });
+          const abortHanging = () => [position, ...writtenBy(running()).flatMap(partitionsOf)];
+          return kafka.transactionalWriter(transactionalId, {
+            ownershipProof,
+            abortHanging,
+            excused: () => marks.drain(),
+          });
         },
         topics: {
           areVerified: (source) => verified.areVerified(writtenBy([source])),
           verify: (source, verifying) => verified.verify(writtenBy([source]), verifying),
         },
-        async prove(source, proving) {
-          const abortHanging = () => writtenBy([source]).flatMap(allPartitions);
+        async verifyStart(source, starting) {
+          const abortHanging = () => writtenBy([source]).flatMap(partitionsOf);
           // An id for each source: several may be tried at once, and must not fence each other.
-          const trialId = `${transactionalId}-trial-${source.name}`;
-          const apart = kafka.transactionalWriter(trialId, { ownershipProof, abortHanging });
+          const verifierId = `${transactionalId}-trial-${source.name}`;
+          const apart = kafka.transactionalWriter(verifierId, { ownershipProof, abortHanging });
           try {
-            await apart.open(async () => {}, proving);
+            await apart.open(async () => {}, starting);
           } finally {
             await apart.close();
           }

@@ -6,9 +6,9 @@ import {
   type SourceState,
   STATES_PARTITION,
   stateRecord,
-  type TargetState,
 } from '../connector/source-state.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
+import type { TargetState } from '../worker/target.ts';
 import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
 

@@ -1,8 +1,8 @@
-import type { SourceTargets } from '../connector/source-target.ts';
 import { ConnectorError, ERROR_CODES } from '../errors.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import type { Clock } from '../support/clock.ts';
+import type { WorkerTargets } from '../worker/target.ts';
 import { readinessChecks } from './readiness.ts';
 import type { Notified, ReadinessCheck, Status } from './status.ts';
 import { createStatusProcessor } from './status-processor.ts';
@@ -28,7 +28,7 @@ export interface StatusBoardOptions {
   readonly sources: readonly { readonly name: string; readonly type: string }[];
   /** The name of the price processor; null where no prices are followed. */
   readonly processor: string | null;
-  readonly targets: SourceTargets;
+  readonly targets: WorkerTargets;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string;

@@ -1,12 +1,11 @@
-import type { TargetState } from '../connector/source-state.ts';
-import type { SourceTarget } from '../connector/source-target.ts';
 import type { Freshness, ProcessorEvents } from '../observability/processor-events.ts';
 import type { Clock } from '../support/clock.ts';
+import type { TargetState, WorkerTarget } from '../worker/target.ts';
 import type { ProcessorStatus, ShownFreshness, TaskState } from './status.ts';
 
 export interface StatusProcessorOptions {
   readonly name: string;
-  readonly target: () => SourceTarget;
+  readonly target: () => WorkerTarget;
   readonly clock: Pick<Clock, 'wallMs'>;
   /** An error as text for operators, without secrets. */
   readonly describe: (error: unknown) => string;

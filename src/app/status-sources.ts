@@ -1,14 +1,14 @@
-import type { SourceTargets } from '../connector/source-target.ts';
 import { offsetKey, offsetPartition } from '../kafka/offset-store.ts';
 import type { ConnectorEvents, Polled, StreamPlace } from '../observability/connector-events.ts';
 import type { Clock } from '../support/clock.ts';
+import type { WorkerTargets } from '../worker/target.ts';
 import type { SourceStatus, TaskState, Trouble, WalkStatus, Written } from './status.ts';
 
 type SourceEvents = Omit<ConnectorEvents, 'notified' | 'topicCreated' | 'topicDrift' | 'adminListening' | 'stopped'>;
 
 export interface StatusSourcesOptions {
   readonly sources: readonly { readonly name: string; readonly type: string }[];
-  readonly targets: SourceTargets;
+  readonly targets: WorkerTargets;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   /** An error as text for operators, without secrets. */
   readonly describe: (error: unknown) => string;

@@ -1,6 +1,6 @@
-import type { TargetState } from '../connector/source-state.ts';
 import type { NOTIFICATION_KINDS } from '../observability/connector-events.ts';
 import type { Freshness, KindFreshness } from '../observability/processor-events.ts';
+import type { TargetState } from '../worker/target.ts';
 
 /** How this process is, as JSON at `/status.json` and as the status page. Instants are ISO 8601, in UTC. */
 export interface Status {

@@ -1,8 +1,8 @@
-import { type SourceTarget, untilTarget } from '../connector/source-target.ts';
 import { ConnectorError } from '../errors.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { createRunStates } from '../worker/run-states.ts';
 import type { RequestedStates } from './requested-states.ts';
 
 /** The name of the price processor among the sources: in the states topic, in Kafka Connect's interface, in commands. */
@@ -30,30 +30,28 @@ export interface WantedProcessor {
  */
 export async function runProcessorAsWanted(options: WantedProcessor): Promise<readonly string[]> {
   const { run, states, events, signal } = options;
-  const target = () => states.targets.of(PRICE_PROCESSOR);
-  let failedIn: number | null = null;
+  const processor = { name: PRICE_PROCESSOR };
+  const runStates = createRunStates({
+    units: [processor],
+    targets: states.targets,
+    restsWhen: ['paused', 'stopped'],
+    onRest: (_, wanted) => events.processorRests({ wanted }),
+    onFailed: (_, err) => events.processorFailed({ err }),
+  });
   await catchUp(options);
-  for (;;) {
-    const { state, chance } = target();
-    const hasFailed = chance === failedIn;
-    if (state !== 'running' || hasFailed) {
-      if (state !== 'running' && !hasFailed) events.processorRests({ wanted: state });
-      await untilTarget(target, (now) => now.state !== state || now.chance !== chance, signal);
-      continue;
-    }
-    const leave = leaving(target, signal);
+  while (options.waitsForOperator || !runStates.allFailed()) {
+    await runStates.untilDue(processor, signal);
+    const leave = runStates.leaving(processor, signal);
     try {
       await run(leave.signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (error === leave.reason) continue;
-      events.processorFailed({ err: error });
-      if (!options.waitsForOperator) return [PRICE_PROCESSOR];
-      failedIn = target().chance;
+      if (error !== leave.reason) runStates.failed(processor, error);
     } finally {
       leave.end();
     }
   }
+  return [PRICE_PROCESSOR];
 }
 
 /** What was wanted before this process began must be known before it does anything. */
@@ -69,17 +67,4 @@ async function catchUp({ states, events, clock, random, signal }: WantedProcesso
       await clock.sleep(waitMs, signal);
     }
   }
-}
-
-function leaving(target: () => SourceTarget, within: AbortSignal) {
-  const { generation } = target();
-  const reason = new Error('The price processor shall not go on as it is.');
-  const leave = new AbortController();
-  const over = new AbortController();
-  const shallLeave = (now: SourceTarget) => now.state !== 'running' || now.generation !== generation;
-  untilTarget(target, shallLeave, AbortSignal.any([within, over.signal])).then(
-    () => leave.abort(reason),
-    () => {},
-  );
-  return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
 }

@@ -1,7 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
-import type { SourceTarget } from './source-target.ts';
+import type { WorkerTarget } from '../worker/target.ts';
 
 /*
  * Sources on one partition share a writer, and a commit that fails costs all of them what they have fetched. One whose
@@ -17,16 +17,16 @@ const FORGOTTEN_AFTER_MS = 120_000;
 export interface HeldBackOptions<Source> {
   readonly clock: Clock;
   readonly random: Random;
-  readonly target: (source: Source) => SourceTarget;
+  readonly target: (source: Source) => WorkerTarget;
   /** Resolves when the source's topics take records; left out where nothing can tell. */
-  readonly prove?: ((source: Source, signal: AbortSignal) => Promise<void>) | undefined;
+  readonly verifyStart?: ((source: Source, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 interface Held {
   failures: number;
   lastMs: number;
-  /** While it is held: until when, and the chance that an operator had given it by then. */
-  hold: { readonly untilMs: number; readonly chance: number } | undefined;
+  /** While it is held: until when, and the restart epoch by then. */
+  hold: { readonly untilMs: number; readonly restartEpoch: number } | undefined;
 }
 
 export class HeldBackSources<Source> {
@@ -46,22 +46,22 @@ export class HeldBackSources<Source> {
     const failures = recent + 1;
     const holds = isCertain ? failures : failures - 1;
     const untilMs = nowMs + (holds > 0 ? backOffMs(holds, HOLD, random) : 0);
-    const hold = holds > 0 ? { untilMs, chance: target(source).chance } : undefined;
+    const hold = holds > 0 ? { untilMs, restartEpoch: target(source).failedRestartEpoch } : undefined;
     this.#held.set(source, { failures, lastMs: nowMs, hold });
   }
 
   /** An operator who lets a source start again frees it at once. */
   isHeld(source: Source): boolean {
     const hold = this.#held.get(source)?.hold;
-    return hold !== undefined && hold.chance === this.#options.target(source).chance;
+    return hold !== undefined && hold.restartEpoch === this.#options.target(source).failedRestartEpoch;
   }
 
   /**
-   * Resolves when the source is not held back any more; rejects with the signal's reason, or with what the trial says
-   * that no repetition mends.
+   * Resolves when the source is not held back any more; rejects with the signal's reason, or with what the
+   * verification found that no repetition mends.
    */
   async untilFree(source: Source, signal: AbortSignal): Promise<void> {
-    const { clock, prove, target } = this.#options;
+    const { clock, verifyStart, target } = this.#options;
     while (this.isHeld(source)) {
       const held = this.#held.get(source);
       const leftMs = (held?.hold?.untilMs ?? 0) - clock.monotonicMs();
@@ -73,7 +73,7 @@ export class HeldBackSources<Source> {
         continue;
       }
       try {
-        await prove?.(source, within);
+        await verifyStart?.(source, within);
         if (held !== undefined) held.hold = undefined;
       } catch (error) {
         signal.throwIfAborted();
@@ -81,7 +81,7 @@ export class HeldBackSources<Source> {
           this.#held.delete(source);
           throw error;
         }
-        // A trial can take as long as a writer may take to open; an operator does not wait for that, and it tells nothing.
+        // It can take as long as a writer may take to open; an operator does not wait for that, and it shows nothing.
         if (!changed.aborted) this.failed(source, { isCertain: true });
       }
     }

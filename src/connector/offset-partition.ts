@@ -1,21 +1,19 @@
 import { ConnectorError } from '../errors.ts';
 import { offsetRecord, type SourceOffset } from '../kafka/offset-store.ts';
+import type { OwnershipProof } from '../kafka/ownership-proof.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
-import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { createRunStates, type RunStates, type VerifiedTopics } from '../worker/run-states.ts';
+import type { WorkerTargets } from '../worker/target.ts';
+import { runWriterSessions } from '../worker/writer-sessions.ts';
 import { HeldBackSources } from './held-back-sources.ts';
-import { LapTurns } from './lap-turns.ts';
-import { createSourceStandings, type SourceStandings, type VerifiedTopics } from './source-standings.ts';
-import type { SourceTargets } from './source-target.ts';
+import { SessionTurns } from './session-turns.ts';
 import type { SourceTask } from './source-task.ts';
 import { runSource } from './source-worker.ts';
 
-const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
-/** Whoever has fenced us is let finish, as an operator's command that changes an offset; each time in a row for longer. */
-const FENCED_WAIT_MS = 1_000;
-const MOST_FENCED_WAITS = 10;
 /** What stops a source and is an end of the writer too. */
 const ENDS_WRITER: ReadonlySet<string> = new Set(['TOPIC_REFUSED', 'WRITER_REFUSED']);
 /** How long the neighbours of a source that shall run again may take to end their turns. */
@@ -43,10 +41,12 @@ export interface OffsetPartitionOptions {
   /** Whether the topics of each source are as they must be; left out where all of them are known to be. */
   readonly topics?: VerifiedTopics<Source>;
   /** Resolves when the topics of a source take records, tried apart from the partition's writer. */
-  readonly prove?: (source: Source, signal: AbortSignal) => Promise<void>;
+  readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
   /** By key; an error stands for an offset that cannot be read, and stops its source alone. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
-  readonly targets: SourceTargets;
+  readonly targets: WorkerTargets;
+  /** The proof that the partition is still ours; left out where a single process needs none. */
+  readonly ownershipProof?: OwnershipProof['since'];
   /** Whether to wait for an operator when every source has failed, instead of ending. */
   readonly waitsForOperator: boolean;
   readonly clock: Clock;
@@ -56,76 +56,74 @@ export interface OffsetPartitionOptions {
 }
 
 /**
- * Runs all sources of one partition of the offsets topic through the partition's one transactional writer. One lap is:
- * fence, read the committed offsets, run every source from there. Whatever goes wrong with the writer ends the lap for
- * all of them, drops what they had fetched, and starts the next one from what is truly committed. So does an operator
- * who lets a source start again: there is no second way to begin.
+ * Runs all sources of one partition of the offsets topic through the partition's one transactional writer. One session
+ * is: fence, read the committed offsets, run every source from there. Whatever goes wrong with the writer ends the
+ * session for all of them, and drops what they had fetched. So does an operator who lets a source start again.
  *
  * @returns the names of the sources that failed, when none is left to run; rejects with the signal's reason.
  */
 export async function runOffsetPartition(options: OffsetPartitionOptions): Promise<readonly string[]> {
-  const { clock, events, signal, sources, targets, prove } = options;
-  const target = ({ name }: Source) => targets.of(name);
-  const held = new HeldBackSources<Source>({ clock, random: options.random, target, prove });
-  const standings = createSourceStandings({ ...options, held });
+  const { partition, transactionalId, sources, targets, clock, events } = options;
+  const held = new HeldBackSources<Source>({ ...options, target: ({ name }) => targets.of(name) });
+  const runStates = createRunStates<Source>({
+    units: sources,
+    targets,
+    restsWhen: ['stopped'],
+    held,
+    topics: options.topics,
+    onRest: ({ name }) => events.sourceStopped({ source: name }),
+    onFailed: ({ name }, err) => events.sourceFailed({ source: name, err }),
+  });
   let running: readonly Source[] = [];
   const writer = options.createWriter(() => running);
   const blamed = (source: Source, isCertain: boolean) => {
     if (sources.length > 1) held.failed(source, { isCertain });
   };
-  let fencings = 0;
-  try {
-    for (let failures = 1; options.waitsForOperator || !standings.allFailed(); failures++) {
-      await standings.untilAnyIsDue(signal);
-      running = sources.filter(standings.isDue);
-      if (running.length === 0) continue;
-      try {
-        const startedMs = clock.monotonicMs();
-        const offsets = await writer.open(options.readOffsets, signal);
-        const { partition, transactionalId } = options;
-        events.writerOpened({ partition, transactionalId, durationMs: clock.monotonicMs() - startedMs });
-        const onCommitted = () => {
-          failures = 0;
-          fencings = 0;
-        };
-        await runLap({ ...options, writer, standings, running, offsets, onCommitted, blamed });
-      } catch (error) {
-        signal.throwIfAborted();
-        const concerned = concernedBy(options, error);
-        if (error instanceof ConnectorError && error.action === 'stopSource') {
-          // What stops the writer for good stops every source that writes through it, or there, and no other.
-          for (const source of concerned) if (standings.isDue(source)) standings.failed(source, error);
-          continue;
-        }
-        if (!isRecoverable(error)) throw error;
-        events.writerLost({ partition: options.partition, err: error });
-        if (concerned.length < running.length) for (const source of concerned) blamed(source, true);
-        fencings = error.code === 'WRITER_FENCED' ? Math.min(fencings + 1, MOST_FENCED_WAITS) : 0;
-        const waitMs = backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, options.random);
-        await clock.sleep(Math.max(waitMs, fencings * FENCED_WAIT_MS), signal);
+  await runWriterSessions({
+    ...options,
+    writer,
+    readPosition: options.readOffsets,
+    async untilDue(signal) {
+      for (running = []; running.length === 0; running = sources.filter(runStates.isDue)) {
+        if (!options.waitsForOperator && runStates.allFailed()) return false;
+        await runStates.untilAnyIsDue(signal);
       }
-    }
-  } finally {
-    await writer.close();
-  }
+      return true;
+    },
+    run({ position: offsets, startedMs, committed }) {
+      events.writerOpened({ partition, transactionalId, durationMs: clock.monotonicMs() - startedMs });
+      return runSession({ ...options, writer, runStates, running, offsets, committed, blamed });
+    },
+    stopFailed(error) {
+      if (!(error instanceof ConnectorError) || error.action !== 'stopSource') return false;
+      // What stops the writer for good stops every source that writes through it, or there, and no other.
+      for (const source of concernedBy(options, error)) if (runStates.isDue(source)) runStates.failed(source, error);
+      return true;
+    },
+    lost(error) {
+      events.writerLost({ partition, err: error });
+      const concerned = concernedBy(options, error);
+      if (concerned.length < running.length) for (const source of concerned) blamed(source, true);
+    },
+  });
   return sources.map((source) => source.name);
 }
 
 /** The sources that write to the topics that an error names; all, where it names none. */
-function concernedBy({ sources, writtenBy }: OffsetPartitionOptions, error: unknown): readonly Source[] {
-  const named = error instanceof ConnectorError ? error.fields.topics : undefined;
+function concernedBy({ sources, writtenBy }: OffsetPartitionOptions, error: ConnectorError): readonly Source[] {
+  const named = error.fields.topics;
   if (!Array.isArray(named)) return sources;
   const concerned = sources.filter((source) => writtenBy(source).some((topic) => named.includes(topic)));
   return concerned.length > 0 ? concerned : sources;
 }
 
-interface Lap extends OffsetPartitionOptions {
+interface Session extends OffsetPartitionOptions {
   readonly writer: TransactionalWriter;
-  readonly standings: SourceStandings<Source>;
+  readonly runStates: RunStates<Source>;
   /** Those that the writer was opened for. */
   readonly running: readonly Source[];
   readonly offsets: ReadonlyMap<string, SourceOffset | ConnectorError>;
-  readonly onCommitted: () => void;
+  readonly committed: () => void;
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
@@ -133,29 +131,29 @@ interface Lap extends OffsetPartitionOptions {
  * Runs these sources until the writer fails, the signal aborts, another source shall start, or none is left; waits for
  * all of them to end. For another source the turns under way may end.
  */
-async function runLap(options: Lap): Promise<void> {
-  const { clock, random, events, targets, sources, standings, offsets } = options;
-  const lap = new AbortController();
-  const signal = AbortSignal.any([options.signal, lap.signal]);
+async function runSession(options: Session): Promise<void> {
+  const { clock, random, events, targets, sources, runStates, offsets } = options;
+  const session = new AbortController();
+  const signal = AbortSignal.any([options.signal, session.signal]);
   const failures: unknown[] = [];
-  const turns = new LapTurns();
+  const turns = new SessionTurns();
   const commit = committing(options, turns);
-  const running = new Set(options.running.filter(standings.isDue));
+  const running = new Set(options.running.filter(runStates.isDue));
   const run = async (source: Source): Promise<void> => {
     const { name } = source;
-    const leave = standings.leaving(source, signal);
+    const leave = runStates.leaving(source, signal);
     try {
       const offset = offsets.get(source.offsetKey) ?? null;
       if (offset instanceof ConnectorError) throw offset;
       const task = inTurns(source.startTask(offset), turns);
       const target = () => targets.of(name);
-      const own = (records: readonly OutgoingRecord[], committed: SourceOffset) => commit(source, records, committed);
+      const own = (records: readonly OutgoingRecord[], next: SourceOffset) => commit(source, records, next);
       await runSource({ source: name, task, commit: own, target, clock, random, events, signal: leave.signal });
     } catch (error) {
-      if (error instanceof ConnectorError && error.action === 'stopSource') standings.failed(source, error);
+      if (error instanceof ConnectorError && error.action === 'stopSource') runStates.failed(source, error);
       else if (error !== leave.reason) throw error;
       // The writer did not survive it either.
-      if (error instanceof ConnectorError && ENDS_WRITER.has(error.code)) lap.abort();
+      if (error instanceof ConnectorError && ENDS_WRITER.has(error.code)) session.abort();
     } finally {
       leave.end();
     }
@@ -165,13 +163,13 @@ async function runLap(options: Lap): Promise<void> {
       if (running.has(source)) await run(source);
       running.delete(source);
       if (running.size > 0) {
-        await standings.untilDue(source, signal);
+        await runStates.untilDue(source, signal);
         await turns.over(clock, TURN_PATIENCE_MS, signal);
       }
     } catch (error) {
-      if (!lap.signal.aborted) failures.push(error);
+      if (!session.signal.aborted) failures.push(error);
     }
-    lap.abort();
+    session.abort();
   });
   await Promise.all(loops);
   options.signal.throwIfAborted();
@@ -179,7 +177,7 @@ async function runLap(options: Lap): Promise<void> {
 }
 
 /** A task whose polls are turns, which end here unless there is something to commit. */
-function inTurns(task: SourceTask, turns: LapTurns): SourceTask {
+function inTurns(task: SourceTask, turns: SessionTurns): SourceTask {
   return {
     async poll(signal) {
       await turns.begin(signal);
@@ -196,7 +194,7 @@ function inTurns(task: SourceTask, turns: LapTurns): SourceTask {
 }
 
 /** Sources on one partition share one writer: each waits for the transaction before it, never for a poll. */
-function committing({ writer, partition, offsetsTopic, onCommitted, blamed }: Lap, turns: LapTurns) {
+function committing({ writer, partition, offsetsTopic, committed, blamed }: Session, turns: SessionTurns) {
   let last: Promise<void> = Promise.resolve();
   return async (source: Source, records: readonly OutgoingRecord[], offset: SourceOffset): Promise<void> => {
     const sourceOffset = offsetRecord({ topic: offsetsTopic, partition, key: source.offsetKey, offset });
@@ -204,7 +202,7 @@ function committing({ writer, partition, offsetsTopic, onCommitted, blamed }: La
     last = mine.catch(() => {});
     try {
       await mine;
-      onCommitted();
+      committed();
     } catch (error) {
       // Who was fenced, or came behind a commit that failed, has not failed by its own records.
       if (error instanceof ConnectorError && error.code === 'TRANSACTION_FAILED') blamed(source, false);
@@ -213,8 +211,4 @@ function committing({ writer, partition, offsetsTopic, onCommitted, blamed }: La
       turns.end();
     }
   };
-}
-
-function isRecoverable(error: unknown): error is ConnectorError {
-  return error instanceof ConnectorError && (error.action === 'reopenWriter' || error.action === 'retry');
 }

@@ -1,4 +1,5 @@
 import type { CommittedRecord, OutgoingRecord } from '../kafka/record.ts';
+import { TARGET_STATES, type TargetState } from '../worker/target.ts';
 import type { WalkRequest } from './core/core-state.ts';
 
 /*
@@ -25,10 +26,6 @@ export interface RequestedRestart {
   /** Whether whoever has not failed goes on as it is: only the process that runs it can tell. */
   readonly onlyFailed: boolean;
 }
-
-/** Kafka Connect's target states: a paused source keeps its task and its place in it, a stopped one gives them up. */
-export type TargetState = (typeof TARGET_STATES)[number];
-const TARGET_STATES = ['running', 'paused', 'stopped'] as const;
 
 /** What is wanted of a source. */
 export interface SourceState {

@@ -3,8 +3,8 @@ import type { OutgoingRecord } from '../kafka/record.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { untilTarget, type WorkerTarget } from '../worker/target.ts';
 import { pollWaitMs } from './poll-back-off.ts';
-import { type SourceTarget, untilTarget } from './source-target.ts';
 import type { SourceTask } from './source-task.ts';
 
 export interface SourceWorkerOptions {
@@ -13,7 +13,7 @@ export interface SourceWorkerOptions {
   /** Resolves when the records and the offset are committed in one transaction. */
   readonly commit: (records: readonly OutgoingRecord[], offset: SourceOffset) => Promise<void>;
   /** What is wanted of the source: unless it is to run, nothing is asked for. */
-  readonly target: () => SourceTarget;
+  readonly target: () => WorkerTarget;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: ConnectorEvents;

@@ -1,7 +1,7 @@
 import { FreshRecords } from '../kafka/fresh-records.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
+import type { WorkerTargets } from '../worker/target.ts';
 import { decodeState, NOTHING_WANTED, type SourceState } from './source-state.ts';
-import type { SourceTargets } from './source-target.ts';
 import type { WalkRequests } from './walk-requests.ts';
 
 export interface WantedStatesOptions {
@@ -14,15 +14,15 @@ export interface WantedStatesOptions {
 /** What operators want of the sources that run here, as far as it is known. */
 export interface WantedStates {
   readonly walks: WalkRequests;
-  readonly targets: SourceTargets;
+  readonly targets: WorkerTargets;
   /** Takes one record of the states topic. */
   take(record: CommittedRecord): void;
 }
 
 interface Known {
   wanted: SourceState;
-  generation: number;
-  chance: number;
+  restartEpoch: number;
+  failedRestartEpoch: number;
   changed: AbortController;
   walkSuperseded: AbortController;
 }
@@ -53,8 +53,8 @@ export function createWantedStates({ sources, onUnreadable }: WantedStatesOption
     },
     targets: {
       of(source) {
-        const { wanted, generation, chance, changed } = of(source);
-        return { state: wanted.state, generation, chance, changed: changed.signal };
+        const { wanted, restartEpoch, failedRestartEpoch, changed } = of(source);
+        return { state: wanted.state, restartEpoch, failedRestartEpoch, changed: changed.signal };
       },
     },
     take(record) {
@@ -72,8 +72,8 @@ export function createWantedStates({ sources, onUnreadable }: WantedStatesOption
 function nothingKnown(): Known {
   return {
     wanted: NOTHING_WANTED,
-    generation: 0,
-    chance: 0,
+    restartEpoch: 0,
+    failedRestartEpoch: 0,
     changed: new AbortController(),
     walkSuperseded: new AbortController(),
   };
@@ -85,8 +85,8 @@ function update(known: Known, wanted: SourceState): void {
   known.wanted = wanted;
   const isRestart = wanted.restart !== null && wanted.restart.id !== before.restart?.id;
   const isStop = wanted.state === 'stopped' && before.state !== 'stopped';
-  if (isRestart || isStop) known.chance += 1;
-  if (isStop || (isRestart && wanted.restart?.onlyFailed === false)) known.generation += 1;
+  if (isRestart || isStop) known.failedRestartEpoch += 1;
+  if (isStop || (isRestart && wanted.restart?.onlyFailed === false)) known.restartEpoch += 1;
   const { changed, walkSuperseded } = known;
   if (isRestart || wanted.state !== before.state) {
     known.changed = new AbortController();

@@ -31,3 +31,7 @@ export interface TopicPartition {
   readonly topic: string;
   readonly partition: number;
 }
+
+export function partitionsOf({ name, partitions }: TopicSpecification): TopicPartition[] {
+  return Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition }));
+}

@@ -11,6 +11,8 @@ import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { Pulse } from '../support/pulse.ts';
 import { untilAborted } from '../support/until-aborted.ts';
+import type { WorkerTask } from '../worker/membership.ts';
+import { runWriterSessions, type WriterSession } from '../worker/writer-sessions.ts';
 import type { BatchAnswers } from './batch-answers.ts';
 import type { BulkCaller } from './bulk-caller.ts';
 import type { PriceKind } from './bulk-prices.ts';
@@ -23,7 +25,6 @@ import { readTable } from './read-table.ts';
 import { UnreadableRecords } from './unreadable-records.ts';
 import type { WindowDigests } from './window-digests.ts';
 
-const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
 /** Its multiples, without their whole part, lie evenly between 0 and 1. */
 const GOLDEN_RATIO = 0.618_033_988_749_894_9;
 const REGISTRY_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
@@ -55,21 +56,21 @@ export interface PartitionTaskOptions {
 }
 
 /** What stands between two openings of the writer. */
-interface Lap {
+interface Session {
   readonly core: PartitionCore;
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
   readonly over: AbortController;
 }
 
 /**
- * One partition of instruments, priced, from its assignment until it is lost. One lap is: fence, read the committed
+ * One partition of instruments, priced, from its assignment until it is lost. One session is: fence, read the committed
  * offset, fill the table; then ask for batches, commit each answer with its offset in one transaction, again. Whatever
- * goes wrong with the writer ends the lap and drops all that was asked for; the next begins from what is truly committed.
+ * goes wrong with the writer ends the session and drops all that was asked for.
  */
-export class PartitionTask implements PartitionReader {
+export class PartitionTask implements PartitionReader, WorkerTask {
   readonly #options: PartitionTaskOptions;
   readonly #moved = new Pulse();
-  #lap: Lap | null = null;
+  #session: Session | null = null;
   #core: PartitionCore | null = null;
   /** Where the group reads on; everything below has been given to a core. */
   #position: bigint | null = null;
@@ -80,7 +81,7 @@ export class PartitionTask implements PartitionReader {
     this.#options = options;
   }
 
-  /** Of the last lap while the writer is opening, since prices grow old meanwhile; null before the first one. */
+  /** Of the last session while the writer is opening, since prices grow old meanwhile; null before the first one. */
   get core(): PartitionCore | null {
     return this.#core;
   }
@@ -99,39 +100,21 @@ export class PartitionTask implements PartitionReader {
     return this.#position ?? 0n;
   }
 
-  /** Resolves when the first lap has begun. */
-  async begun(): Promise<void> {
-    while (this.#lap === null) await this.#moved.next(this.#options.signal);
+  /** Resolves when the first session has begun. */
+  async begun(): Promise<PartitionReader> {
+    while (this.#session === null) await this.#moved.next(this.#options.signal);
+    return this;
   }
 
-  /** @returns never: rejects with the signal's reason, or with an error that no repetition mends. */
-  async run(): Promise<never> {
-    const { writer, ownershipProof, clock, random, events, partition, signal } = this.#options;
-    try {
-      for (let failures = 1; ; failures++) {
-        try {
-          const lap = await this.#begin();
-          this.#readAgainOnceSchemasAreFound(lap);
-          await this.#work(lap, () => {
-            failures = 0;
-          });
-        } catch (error) {
-          this.#lap?.over.abort(error);
-          this.#lap = null;
-          signal.throwIfAborted();
-          if (!isRecoverable(error)) throw error;
-          events.partitionWriterLost({ ...partition, err: error });
-          // Not every failure is one of the writer, which waits for proof since its own.
-          const failedMs = clock.monotonicMs();
-          await clock.sleep(backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, random), signal);
-          await ownershipProof(failedMs, signal);
-        }
-      }
-    } finally {
-      this.#lap?.over.abort(signal.reason);
-      this.#lap = null;
-      await writer.close();
-    }
+  /** Never resolves: rejects with the signal's reason, or with an error that no repetition mends. */
+  run(): Promise<void> {
+    const { events, partition, committedOffset } = this.#options;
+    return runWriterSessions({
+      ...this.#options,
+      readPosition: committedOffset,
+      run: (session) => this.#runSession(session),
+      lost: (err) => events.partitionWriterLost({ ...partition, err }),
+    });
   }
 
   async take({ records, nextOffset, endOffset }: ReadBatch): Promise<void> {
@@ -139,24 +122,36 @@ export class PartitionTask implements PartitionReader {
     for (const record of records) {
       const read = await this.#read(record);
       const { id, news } = read;
-      const { core } = await this.#lapWithRoom();
-      // Only now: the lap that it was read in may be over, and what cannot be read with it.
+      const { core } = await this.#sessionWithRoom();
+      // Only now: the session that it was read in may be over, and what cannot be read with it.
       this.#unreadable.read(read, record.offset);
       core.read(record.offset, id, news, this.#options.clock.monotonicMs());
       this.#position = record.offset + 1n;
     }
     this.#unreadable.tell(this.#options.partition, this.#options.events);
-    const { core } = await this.#lapWithRoom();
+    const { core } = await this.#sessionWithRoom();
     core.passed(nextOffset);
     this.#position = nextOffset;
     this.#moved.notify();
   }
 
-  /** Fences whoever held the partition, then reads the committed offset, then the table up to it. */
-  async #begin(): Promise<Lap> {
-    const { writer, committedOffset, reader, partition, isins, clock, transactionalId, signal } = this.#options;
-    const startedMs = clock.monotonicMs();
-    const offset = (await writer.open(committedOffset, signal)) ?? 0n;
+  async #runSession(opened: WriterSession<bigint | null>): Promise<never> {
+    try {
+      const session = await this.#begin(opened);
+      this.#readAgainOnceSchemasAreFound(session);
+      return await this.#work(session, opened.committed);
+    } catch (error) {
+      this.#session?.over.abort(error);
+      throw error;
+    } finally {
+      this.#session = null;
+    }
+  }
+
+  /** Fills the table up to the committed offset. */
+  async #begin({ position, startedMs }: WriterSession<bigint | null>): Promise<Session> {
+    const { reader, partition, isins, clock, transactionalId, signal } = this.#options;
+    const offset = position ?? 0n;
     const until = this.#position !== null && this.#position > offset ? this.#position : offset;
     const { instruments, again, unreadable } = await readTable({ reader, partition, isins, offset, until, signal });
     this.#unreadable = unreadable;
@@ -172,8 +167,8 @@ export class PartitionTask implements PartitionReader {
     unreadable.tell(partition, this.#options.events);
     core.passed(until);
     this.#position = until;
-    const lap = { core, windows, over: new AbortController() };
-    this.#lap = lap;
+    const session = { core, windows, over: new AbortController() };
+    this.#session = session;
     this.#core = core;
     this.#moved.notify();
     this.#options.events.partitionAssigned({
@@ -183,18 +178,18 @@ export class PartitionTask implements PartitionReader {
       instruments: core.instruments.size,
       durationMs: nowMs - startedMs,
     });
-    return lap;
+    return session;
   }
 
   /** The loop: ask for what is due, commit what is answered, wait for the next of either. */
-  async #work(lap: Lap, onCommitted: () => void): Promise<never> {
+  async #work(session: Session, onCommitted: () => void): Promise<never> {
     const { clock, signal } = this.#options;
-    const over = AbortSignal.any([signal, lap.over.signal]);
+    const over = AbortSignal.any([signal, session.over.signal]);
     for (;;) {
-      const step = lap.core.next(clock.monotonicMs());
-      if (step.kind === 'ask') this.#ask(lap, step.batch, over);
+      const step = session.core.next(clock.monotonicMs());
+      if (step.kind === 'ask') this.#ask(session, step.batch, over);
       if (step.kind === 'commit') {
-        await this.#commit(lap, step.transaction);
+        await this.#commit(session, step.transaction);
         onCommitted();
       }
       if (step.kind === 'wait') await this.#moved.within(step.ms, clock, over);
@@ -203,7 +198,7 @@ export class PartitionTask implements PartitionReader {
   }
 
   /** Answers come in their own time and in parts; no transaction is open meanwhile. */
-  #ask({ core, over }: Lap, batch: Batch, signal: AbortSignal): void {
+  #ask({ core, over }: Session, batch: Batch, signal: AbortSignal): void {
     const { kind, isAlone } = batch;
     const questions = batch.questions.map(({ id, isin }) => ({ instrumentId: id, isin }));
     const answered = (from: number, answers: BatchAnswers) => {
@@ -215,7 +210,7 @@ export class PartitionTask implements PartitionReader {
   }
 
   /** Results, dead letters and the consumer offset, in one transaction. */
-  async #commit({ core, windows }: Lap, transaction: CoreTransaction): Promise<void> {
+  async #commit({ core, windows }: Session, transaction: CoreTransaction): Promise<void> {
     const { writer, groupId, partition, targets, clock, events } = this.#options;
     const context = { input: partition, targets, windows, wallMs: clock.wallMs() };
     const parts = transaction.parts.map((part) => priceRecords(part, context));
@@ -232,8 +227,8 @@ export class PartitionTask implements PartitionReader {
     for (const event of failing) events.instrumentFailing(event);
   }
 
-  /** Instruments whose schema was missing are in no table: with the schema, the lap ends and the next one reads them. */
-  #readAgainOnceSchemasAreFound({ over }: Lap): void {
+  /** Instruments whose schema was missing are in no table: with the schema, the session ends and the next one reads them. */
+  #readAgainOnceSchemasAreFound({ over }: Session): void {
     const { isins, clock, random } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, over.signal]);
     const load = (schemaId: number, asked: AbortSignal) => isins.load(schemaId, asked);
@@ -247,13 +242,13 @@ export class PartitionTask implements PartitionReader {
     );
   }
 
-  async #lapWithRoom(): Promise<Lap> {
+  async #sessionWithRoom(): Promise<Session> {
     const { maxUnanswered, signal } = this.#options;
-    while (this.#lap === null || this.#lap.core.unanswered >= maxUnanswered) {
+    while (this.#session === null || this.#session.core.unanswered >= maxUnanswered) {
       this.#moved.notify();
       await this.#moved.next(signal);
     }
-    return this.#lap;
+    return this.#session;
   }
 
   /** A schema that is not known yet is asked for until the registry answers: without it, nobody knows what was read. */
@@ -278,9 +273,4 @@ export class PartitionTask implements PartitionReader {
 /** Partitions ask at different times of an interval, however many there are. */
 function phaseOf({ partition }: TopicPartition): number {
   return (partition * GOLDEN_RATIO) % 1;
-}
-
-function isRecoverable(error: unknown): error is ConnectorError {
-  if (!(error instanceof ConnectorError)) return false;
-  return ['reopenWriter', 'retry', 'retrySlowly'].includes(error.action);
 }

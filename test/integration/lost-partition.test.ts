@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { GroupReaderOptions } from '../../src/kafka/group-reader.ts';
 import type { Assignor } from '../../src/kafka/assignor.ts';
+import type { GroupReaderOptions } from '../../src/kafka/group-reader.ts';
 import { eventually } from '../support/eventually.ts';
 import { testOnBroker, uniqueName } from '../support/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../support/tcp-proxy-cluster.ts';

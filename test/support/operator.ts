@@ -1,10 +1,10 @@
 import { type SourceState, stateRecord } from '../../src/connector/source-state.ts';
-import type { SourceTargets } from '../../src/connector/source-target.ts';
 import { createWantedStates } from '../../src/connector/wanted-states.ts';
+import type { WorkerTargets } from '../../src/worker/target.ts';
 
 /** An operator whose wishes are known at once: the states topic without Kafka. */
 export function operator(sources: readonly string[]): {
-  readonly targets: SourceTargets;
+  readonly targets: WorkerTargets;
   wants(source: string, wanted: Partial<SourceState>): void;
   restarts(source: string, which?: { readonly onlyFailed: boolean }): void;
 } {

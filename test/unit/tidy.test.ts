@@ -10,6 +10,7 @@ const LAYERS = [
   ['demo'],
   ['app'],
   ['connector', 'processor'],
+  ['worker'],
   ['decoding'],
   ['provider', 'kafka', 'avro'],
   ['http', 'config', 'observability'],

@@ -1,4 +1,4 @@
-import type { TargetState } from '../../connector/source-state.ts';
+import type { TargetState } from '../../worker/target.ts';
 import type { ProcessorStatus, SourceStatus, Status, TaskState } from '../status.ts';
 
 /** What this process runs, as Kafka Connect calls it: each source, and the price processor, is a connector with one task. */

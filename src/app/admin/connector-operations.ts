@@ -1,5 +1,5 @@
-import type { TargetState } from '../../connector/source-state.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
+import type { TargetState } from '../../worker/target.ts';
 
 /** The offset of one connector on one partition of what it reads, as Kafka Connect shows it. */
 export interface ConnectorOffset {

@@ -11,7 +11,7 @@ const PARTITIONS = [0, 1].map((partition) => ({ topic: 'p.instruments', partitio
 test('a price processor is ready while it is a member of its group that holds its partitions, or says why it is not', () => {
   const { events, status } = createStatusProcessor({
     name: 'prices',
-    target: () => ({ state: 'running', generation: 0, chance: 0, changed: new AbortController().signal }),
+    target: () => ({ state: 'running', restartEpoch: 0, failedRestartEpoch: 0, changed: new AbortController().signal }),
     clock: { wallMs: () => 0 },
     describe: (error) => (error instanceof Error ? error.message : ''),
   });

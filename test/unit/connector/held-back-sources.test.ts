@@ -10,11 +10,11 @@ const { signal } = new AbortController();
 const unsure = { isCertain: false };
 
 /** One source, `a`, that is held back over a clock that is moved by hand. */
-function holding(prove?: (source: string, signal: AbortSignal) => Promise<void>) {
+function holding(verifyStart?: (source: string, signal: AbortSignal) => Promise<void>) {
   const clock = new SteppedClock();
   const asking = operator(['a']);
   const target = (source: string) => asking.targets.of(source);
-  const held = new HeldBackSources<string>({ clock, random: () => 1, target, prove });
+  const held = new HeldBackSources<string>({ clock, random: () => 1, target, verifyStart });
   let isFree = false;
   const waits = () => {
     isFree = false;

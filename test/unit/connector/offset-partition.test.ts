@@ -180,7 +180,7 @@ test('a source that is held back fails with what its trial says, and all that ar
       },
     }),
     skippingClock(),
-    { prove: () => Promise.reject(refused) },
+    { verifyStart: () => Promise.reject(refused) },
   );
   assert.deepEqual(await ended, ['a', 'b']);
   assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[], counted]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { VerifiedTopics } from '../../../src/connector/source-standings.ts';
 import { ConnectorError } from '../../../src/errors.ts';
+import type { VerifiedTopics } from '../../../src/worker/run-states.ts';
 import { eventually } from '../../support/eventually.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
 import { operator } from '../../support/operator.ts';

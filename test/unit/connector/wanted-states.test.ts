@@ -103,8 +103,8 @@ for (const [from, to, generations, isChange] of changes) {
     const before = targets.of('a');
     write(1, 'a', to);
     assert.equal(targets.of('a').state, JSON.parse(to).state);
-    assert.equal(targets.of('a').generation - before.generation, generations);
-    assert.equal(targets.of('a').chance - before.chance, to === FAILED_ALONE ? 1 : generations);
+    assert.equal(targets.of('a').restartEpoch - before.restartEpoch, generations);
+    assert.equal(targets.of('a').failedRestartEpoch - before.failedRestartEpoch, to === FAILED_ALONE ? 1 : generations);
     assert.equal(before.changed.aborted, isChange);
     assert.equal(targets.of('a').changed.aborted, false);
   });

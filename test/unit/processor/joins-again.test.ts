@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { GroupReaderOptions } from '../../../src/kafka/group-reader.ts';
 import type { ProcessorEvents } from '../../../src/observability/processor-events.ts';
-import { runPriceProcessor } from '../../../src/processor/price-processor.ts';
+import { runPriceMember } from '../../../src/processor/price-member.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
 
@@ -21,12 +21,12 @@ test('a member whose run failed is told to be none until it has joined again', a
     stop.abort(new Error('that was all'));
     return untilAborted(new Promise<never>(() => {}), signal);
   };
-  const running = runPriceProcessor({
+  const running = runPriceMember({
     groupReader: { run },
     groupId: 'g',
     topics: ['instruments'],
     kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
-    async prove() {},
+    async verifyStart() {},
     createTask: () => assert.fail('no partition is assigned'),
     clock: skippingClock(),
     random: () => 0.5,
@@ -48,7 +48,7 @@ for (const code of ['REGISTRY_UNREACHABLE', 'REGISTRY_REFUSED', 'SCHEMA_INCOMPAT
     const events = new Proxy({} as ProcessorEvents, { get: (_, name) => () => told.push(String(name)) });
     const stop = new AbortController();
     let tries = 0;
-    const running = runPriceProcessor({
+    const running = runPriceMember({
       groupReader: {
         run({ signal }) {
           told.push('joins');
@@ -59,7 +59,7 @@ for (const code of ['REGISTRY_UNREACHABLE', 'REGISTRY_REFUSED', 'SCHEMA_INCOMPAT
       groupId: 'g',
       topics: ['instruments'],
       kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
-      async prove() {
+      async verifyStart() {
         tries += 1;
         if (tries <= 2) throw new ConnectorError(code, 'The registry says no.');
       },

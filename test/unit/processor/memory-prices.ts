@@ -5,7 +5,7 @@ import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
 import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
 import { PartitionTask } from '../../../src/processor/partition-task.ts';
-import { runPriceProcessor } from '../../../src/processor/price-processor.ts';
+import { runPriceMember } from '../../../src/processor/price-member.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import type { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryClusterOptions } from '../../support/memory-kafka/memory-cluster.ts';
@@ -77,7 +77,7 @@ export function memberOf(options: {
     random,
     told: new ToldFailures(),
   };
-  const ended = runPriceProcessor({
+  const ended = runPriceMember({
     groupReader: cluster.groupReader,
     groupId: GROUP,
     members(count) {
@@ -85,8 +85,8 @@ export function memberOf(options: {
     },
     topics: [TOPICS.instruments.name],
     kinds,
-    async prove() {},
-    createTask: (partition, signal, ownershipProof) =>
+    async verifyStart() {},
+    createTask: ({ partition, ownershipProof, signal }) =>
       new PartitionTask({
         partition,
         groupId: GROUP,

@@ -2,15 +2,15 @@ import type { Clock } from '../support/clock.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * The turns of the sources in one lap: from the beginning of a poll to the end of its commit. A lap that must end for the
+ * The turns of the sources in one session: from the beginning of a poll to the end of its commit. A session that must end for the
  * sake of another source lets the turns end first, so that nothing that was asked for is dropped.
  */
-export class LapTurns {
+export class SessionTurns {
   #isOver = false;
   #underWay = 0;
   #quiet = Promise.withResolvers<void>();
 
-  /** Waits for ever, which is until the signal aborts, once the lap is to end. */
+  /** Waits for ever, which is until the signal aborts, once the session is to end. */
   async begin(signal: AbortSignal): Promise<void> {
     if (this.#isOver) await untilAborted(new Promise<never>(() => {}), signal);
     this.#underWay += 1;

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeReplica, type Replica, readReplica, shareOut } from '../../../src/connector/ownership.ts';
+import {
+  assignPartitions,
+  describeReplica,
+  type Replica,
+  readReplica,
+} from '../../../src/connector/source-assignor.ts';
 
 /** Sources are named after their partitions: `3` and `3b` live on partition 3. */
 const partitionOf = (source: string) => Number.parseInt(source, 10);
 const replica = (id: string, sources: readonly string[], held: readonly number[] = []): Replica => {
   return { id, sources, held };
 };
-const share = (...replicas: Replica[]) => Object.fromEntries(shareOut(replicas, partitionOf));
+const share = (...replicas: Replica[]) => Object.fromEntries(assignPartitions(replicas, partitionOf));
 
 test('only partitions that carry a source are given, each to one replica', () => {
   assert.deepEqual(share(replica('a', ['3', '7', '3b'])), { a: [3, 7] });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LapTurns } from '../../../src/connector/lap-turns.ts';
+import { SessionTurns } from '../../../src/connector/session-turns.ts';
 import { SteppedClock, settle } from '../kafka/stepped-clock.ts';
 
 const { signal } = new AbortController();
 
-test('a lap that is to end waits for the turns under way, and lets no other begin', async () => {
-  const [turns, clock, ends] = [new LapTurns(), new SteppedClock(), new AbortController()];
+test('a session that is to end waits for the turns under way, and lets no other begin', async () => {
+  const [turns, clock, ends] = [new SessionTurns(), new SteppedClock(), new AbortController()];
   await turns.begin(signal);
   await turns.begin(signal);
   const seen: string[] = [];
@@ -21,15 +21,15 @@ test('a lap that is to end waits for the turns under way, and lets no other begi
   turns.end();
   await settle();
   assert.deepEqual(seen, ['over']);
-  ends.abort(new Error('the lap has ended'));
+  ends.abort(new Error('the session has ended'));
   await settle();
   assert.deepEqual([seen, clock.sleeping], [['over', 'ended'], 0]);
 });
 
 test('a turn that does not end is waited for a while, and none at all when nothing is under way', async () => {
-  const [turns, clock] = [new LapTurns(), new SteppedClock()];
+  const [turns, clock] = [new SessionTurns(), new SteppedClock()];
   await turns.over(clock, 10_000, signal);
-  const slow = new LapTurns();
+  const slow = new SessionTurns();
   await slow.begin(signal);
   let isOver = false;
   slow.over(clock, 10_000, signal).then(() => {

@@ -1,4 +1,17 @@
-import type { GroupMember } from '../kafka/assignor.ts';
+import type { Assignor, GroupMember } from '../kafka/assignor.ts';
+import { offsetPartition } from '../kafka/offset-store.ts';
+
+/** The assignor of the group of replicas, over the offsets topic. */
+export function sourceAssignor(topic: string, describe: Assignor['describe']): Assignor {
+  return {
+    name: 'sources',
+    describe,
+    assign(members) {
+      const assigned = assignPartitions(members.map(readReplica), offsetPartition);
+      return new Map([...assigned].map(([id, held]) => [id, held.map((partition) => ({ topic, partition }))]));
+    },
+  };
+}
 
 /** What a replica tells the others of itself. */
 export interface Replica {
@@ -36,7 +49,7 @@ export function readReplica({ id, description }: GroupMember): Replica {
  *
  * @param partitionOf the partition that a source's key lives on.
  */
-export function shareOut(
+export function assignPartitions(
   replicas: readonly Replica[],
   partitionOf: (source: string) => number,
 ): ReadonlyMap<string, readonly number[]> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type OwnedPartition, runOwnedPartitions } from '../../../src/app/owned-partitions.ts';
+import { type OwnedSources, runOwnedSources } from '../../../src/connector/owned-sources.ts';
 import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
 import { OFFSETS_PARTITIONS } from '../../../src/kafka/topic-plan.ts';
 import { skippingClock } from '../../support/manual-clock.ts';
@@ -19,7 +19,7 @@ function replica(broker: MemoryBroker) {
   const stop = new AbortController();
   let outcome: readonly string[] | null = null;
   let replicas = 0;
-  const run = ({ sources, signal }: OwnedPartition<(typeof SOURCES)[number]>) =>
+  const run = ({ sources, signal }: OwnedSources<(typeof SOURCES)[number]>) =>
     new Promise<readonly string[]>((resolve, reject) => {
       const names = sources.map(({ name }) => name);
       for (const name of names) fail.set(name, () => resolve(names));
@@ -28,7 +28,7 @@ function replica(broker: MemoryBroker) {
         reject(signal.reason);
       });
     });
-  const ended = runOwnedPartitions({
+  const ended = runOwnedSources({
     sources: SOURCES,
     groupReader: createMemoryGroupReader(broker),
     groupId: 'g',

@@ -1,0 +1,128 @@
+import { ConnectorError } from '../errors.ts';
+import type { GroupReader, GroupReaderOptions, PartitionReader } from '../kafka/group-reader.ts';
+import type { OwnershipProof } from '../kafka/ownership-proof.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
+import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import { untilAborted } from '../support/until-aborted.ts';
+
+const JOIN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 10_000 };
+/** A membership that lasted so long was a good one: the next failure is the first again. */
+const GOOD_MEMBERSHIP_MS = 60_000;
+
+/** One partition, while it is ours. */
+export interface OwnedPartition {
+  readonly partition: TopicPartition;
+  /** The proof that the partition's writer needs before it writes. */
+  readonly ownershipProof: OwnershipProof['since'];
+  /** Aborts when the partition goes to another member, and at the end. */
+  readonly signal: AbortSignal;
+}
+
+/** What is done for one partition, from its assignment until it is lost. */
+export interface WorkerTask {
+  /**
+   * Runs until the partition's signal aborts. When it resolves before, nothing of it can go on here, and the partition
+   * stays as it is until it is lost.
+   */
+  run(): Promise<void>;
+  /** Resolves once the group shall read the partition for it; left out where nothing is read by way of the group. */
+  begun?(): Promise<PartitionReader>;
+}
+
+export interface MembershipOptions
+  extends Pick<GroupReaderOptions, 'groupId' | 'topics' | 'assignor' | 'joined' | 'members' | 'signal'> {
+  readonly groupReader: GroupReader;
+  /** Verifies what no partition can do without: until it resolves the partitions are left to other members. */
+  readonly verifyStart?: (signal: AbortSignal) => Promise<void>;
+  readonly createTask: (owned: OwnedPartition) => WorkerTask;
+  readonly attemptFailed: (attempt: {
+    readonly failures: number;
+    readonly waitMs: number;
+    readonly err: ConnectorError;
+  }) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * The first half of what Kafka Connect calls a worker task, for sources and prices alike: join the group, and run a task
+ * for each partition that is ours. A member that cannot go on gives up everything, and joins again: brokers that restart
+ * need no operator, and the fence and the committed position make each joining safe. The second half is
+ * the task's writer (writer-sessions.ts).
+ *
+ * @returns never: rejects with the signal's reason, or with an error that no repetition mends.
+ */
+export async function runMember(options: MembershipOptions): Promise<never> {
+  const { verifyStart, clock, random, signal } = options;
+  const endings = new Map<string, Promise<void>>();
+  try {
+    for (let failures = 1; ; failures++) {
+      const startedMs = clock.monotonicMs();
+      try {
+        await verifyStart?.(signal);
+        await runMembership(options, endings);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof ConnectorError) || !['retry', 'retrySlowly'].includes(error.action)) throw error;
+        if (clock.monotonicMs() - startedMs > GOOD_MEMBERSHIP_MS) failures = 1;
+        const waitMs = backOffMs(failures, JOIN_BACK_OFF, random);
+        options.attemptFailed({ failures, waitMs, err: error });
+        await clock.sleep(waitMs, signal);
+      }
+    }
+  } finally {
+    await Promise.all(endings.values());
+  }
+}
+
+/**
+ * From one joining of the group until it is left. At the end the tasks end before that: until then the group confirms a
+ * commit under way, which the next owner need not fence.
+ *
+ * @param endings of each partition, when its last task here has ended.
+ */
+async function runMembership(options: MembershipOptions, endings: Map<string, Promise<void>>): Promise<never> {
+  const { groupReader, groupId, topics, assignor, joined, members, createTask, signal } = options;
+  const [ended, left] = [new AbortController(), new AbortController()];
+  const failed = Promise.withResolvers<never>();
+  const membership = groupReader.run({
+    groupId,
+    topics,
+    members,
+    ...(assignor && { assignor }),
+    ...(joined && { joined }),
+    signal: left.signal,
+    async assigned(partition, lost, ownershipProof) {
+      const key = `${partition.topic}/${partition.partition}`;
+      // Its last time here may still be ending.
+      await endings.get(key);
+      lost.throwIfAborted();
+      const untilLost = () => untilAborted(new Promise<never>(() => {}), lost);
+      if (ended.signal.aborted) return untilLost();
+      const task = createTask({ partition, ownershipProof, signal: AbortSignal.any([lost, ended.signal]) });
+      const running = task.run().catch((error: unknown) => {
+        // One partition that cannot go on ends the member: the others would hide that something stands still.
+        if (!lost.aborted) failed.reject(error);
+      });
+      endings.set(key, running);
+      if (task.begun === undefined) return untilLost();
+      // That a task ends because all do is no failure of the member.
+      const unlessEnding = (error: unknown) => {
+        if (!ended.signal.aborted) throw error;
+        return untilLost();
+      };
+      const reader = await task.begun().catch(unlessEnding);
+      return { position: () => reader.position(), take: (batch) => reader.take(batch).catch(unlessEnding) };
+    },
+  });
+  try {
+    return await untilAborted(Promise.race([failed.promise, membership]), signal);
+  } finally {
+    ended.abort(signal.aborted ? signal.reason : new Error('this member ends'));
+    // Once the membership has failed, there is no group that would confirm anything.
+    await Promise.race([Promise.all(endings.values()), membership.catch(() => {})]);
+    left.abort(new Error('this member has ended'));
+    await membership.catch(() => {});
+  }
+}

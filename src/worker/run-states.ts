@@ -1,0 +1,137 @@
+import { ConnectorError } from '../errors.ts';
+import { Pulse } from '../support/pulse.ts';
+import { type TargetState, untilTarget, type WorkerTarget, type WorkerTargets } from './target.ts';
+
+/** What an operator can ask for instead of running. */
+type Rest = Exclude<TargetState, 'running'>;
+
+interface Named {
+  readonly name: string;
+}
+
+/**
+ * Which of some sources, or whether the price processor, shall run: those whose target is not to rest, that have not
+ * failed since an operator last asked them to start, and that are not held back. One whose topics are not as they must be
+ * has failed; one whose topics cannot be looked at is held back.
+ */
+export interface RunStates<Unit extends Named> {
+  isDue(unit: Unit): boolean;
+  /** Resolves once this one shall run; rejects with the signal's reason. */
+  untilDue(unit: Unit, signal: AbortSignal): Promise<void>;
+  /** Resolves once any shall run, or has failed before it could. */
+  untilAnyIsDue(signal: AbortSignal): Promise<void>;
+  /** For one that begins to run now: a signal to end by, when it shall rest or start again. */
+  leaving(unit: Unit, within: AbortSignal): Leaving;
+  /** It cannot go on until an operator lets it start again. */
+  failed(unit: Unit, error: unknown): void;
+  allFailed(): boolean;
+}
+
+/** Whether the topics of a source are as they must be. */
+export interface VerifiedTopics<Unit> {
+  areVerified(unit: Unit): boolean;
+  /** Looks at them again; rejects with a ConnectorError when they are not. */
+  verify(unit: Unit, signal: AbortSignal): Promise<void>;
+}
+
+export interface Leaving {
+  /** Aborts with `reason` when the unit shall leave, and with what surrounds it. */
+  readonly signal: AbortSignal;
+  readonly reason: Error;
+  /** To be called when the unit has ended, however it has. */
+  end(): void;
+}
+
+export interface RunStatesOptions<Unit extends Named> {
+  readonly units: readonly Unit[];
+  readonly targets: WorkerTargets;
+  /** The target states in which a unit gives up its task. */
+  readonly restsWhen: readonly Rest[];
+  readonly topics?: VerifiedTopics<Unit> | undefined;
+  readonly held?: {
+    failed(unit: Unit, how: { readonly isCertain: boolean }): void;
+    isHeld(unit: Unit): boolean;
+    /** A ConnectorError that stops the source says that it cannot run at all. */
+    untilFree(unit: Unit, signal: AbortSignal): Promise<void>;
+  };
+  readonly onRest: (unit: Unit, state: Rest) => void;
+  readonly onFailed: (unit: Unit, error: unknown) => void;
+}
+
+export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>): RunStates<Unit> {
+  const { units, targets, restsWhen, topics, held, onRest, onFailed } = options;
+  const failedIn = new Map<Unit, number>();
+  const resting = new Map<Unit, Rest>();
+  const targetOf = (unit: Unit) => targets.of(unit.name);
+  const restOf = (target: WorkerTarget) => restsWhen.find((state) => state === target.state);
+  const hasFailed = (unit: Unit) => failedIn.get(unit) === targetOf(unit).failedRestartEpoch;
+  const failure = new Pulse();
+  const failed = (unit: Unit, error: unknown) => {
+    failedIn.set(unit, targetOf(unit).failedRestartEpoch);
+    onFailed(unit, error);
+    failure.notify();
+  };
+  const isWanted = (unit: Unit) => restOf(targetOf(unit)) === undefined && !hasFailed(unit);
+  const isFree = (unit: Unit) => isWanted(unit) && !held?.isHeld(unit);
+  const isVerified = (unit: Unit) => topics?.areVerified(unit) !== false;
+  const isDue = (unit: Unit) => isFree(unit) && isVerified(unit);
+  const verify = async (unit: Unit, signal: AbortSignal) => {
+    try {
+      await topics?.verify(unit, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ConnectorError)) throw error;
+      if (error.action === 'retry') held?.failed(unit, { isCertain: true });
+      else failed(unit, error);
+    }
+  };
+  const noteRest = (unit: Unit) => {
+    const rest = restOf(targetOf(unit));
+    if (rest === undefined) resting.delete(unit);
+    else if (!hasFailed(unit) && resting.get(unit) !== rest) {
+      resting.set(unit, rest);
+      onRest(unit, rest);
+    }
+  };
+  const untilDue = async (unit: Unit, signal: AbortSignal) => {
+    do {
+      const isWantedNow = () => {
+        noteRest(unit);
+        return isWanted(unit);
+      };
+      await untilTarget(() => targetOf(unit), isWantedNow, signal);
+      await held?.untilFree(unit, signal).catch((error: unknown) => {
+        if (!(error instanceof ConnectorError) || error.action !== 'stopSource') throw error;
+        failed(unit, error);
+      });
+      if (isFree(unit) && !isVerified(unit)) await verify(unit, signal);
+    } while (!isDue(unit));
+  };
+  return {
+    isDue,
+    untilDue,
+    async untilAnyIsDue(signal) {
+      const over = new AbortController();
+      const within = AbortSignal.any([signal, over.signal]);
+      const anyDue = units.map((unit) => untilDue(unit, within));
+      await Promise.race([...anyDue, failure.next(within)]).finally(() => over.abort());
+    },
+    leaving(unit, within) {
+      const { restartEpoch } = targetOf(unit);
+      const reason = new Error(`${unit.name} shall not go on as it is.`);
+      const leave = new AbortController();
+      const over = new AbortController();
+      untilTarget(
+        () => targetOf(unit),
+        (target) => restOf(target) !== undefined || target.restartEpoch !== restartEpoch,
+        AbortSignal.any([within, over.signal]),
+      ).then(
+        () => leave.abort(reason),
+        () => {},
+      );
+      return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
+    },
+    failed,
+    allFailed: () => units.every(hasFailed),
+  };
+}

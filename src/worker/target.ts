@@ -1,0 +1,35 @@
+import { untilAborted } from '../support/until-aborted.ts';
+
+/** Kafka Connect's target states: a paused source keeps its task and its place in it, a stopped one gives them up. */
+export type TargetState = (typeof TARGET_STATES)[number];
+export const TARGET_STATES = ['running', 'paused', 'stopped'] as const;
+
+/** What is wanted of a source, or of the price processor, now. */
+export interface WorkerTarget {
+  readonly state: TargetState;
+  /** Another number means that it shall start again: it was asked to restart, or was stopped meanwhile. */
+  readonly restartEpoch: number;
+  /** Another number means that it shall start again if it has failed; it changes with the restart epoch too. */
+  readonly failedRestartEpoch: number;
+  /** Aborts when any of this changes: then the target is to be read again. */
+  readonly changed: AbortSignal;
+}
+
+/** What operators want of the sources and the price processor that run here. */
+export interface WorkerTargets {
+  of(name: string): WorkerTarget;
+}
+
+/** Waits until a target holds what is asked for; rejects with the signal's reason. */
+export async function untilTarget(
+  target: () => WorkerTarget,
+  holds: (target: WorkerTarget) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  for (let now = target(); !holds(now); now = target()) {
+    const { changed } = now;
+    const change = new Promise<void>((resolve) => changed.addEventListener('abort', () => resolve(), { once: true }));
+    await untilAborted(change, signal);
+  }
+}
