@@ -1,5 +1,6 @@
 // What decoding costs, as a multiple of JSON.parse of the same page in the same process: `node test/bench/decoding.ts
 // [instruments] [rounds]`. The bars are 1.5 for the usual page, 3.5 for any odd but legal one, and turns of 5 ms.
+// What was measured stands in README.md.
 import { decodingCost } from '../support/decoding-cost.ts';
 import { oddPages, usualPage } from '../support/page-variants.ts';
 
