@@ -33,6 +33,7 @@ export function planSweep(options: {
   const skipped: CoreNotification = { kind: 'deletionSkipped', walk, flaws: [...flaws] };
   if (flaws.size > 0) return { ...NOTHING_TOLD, notifications: [skipped] };
   // What an event told of within the hour before the walk may be missing only because the list lags: the next walk decides.
+  // It is spared for as long as such an event is remembered, 90 minutes, so it cannot stay for good.
   const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.toldAgeMs(id) === null);
   const gone = missing.sort((a, b) => (a < b ? -1 : 1));
   if (gone.length === 0 || gone.length <= (walkAllowShrink ?? 0)) return { gone, notifications: [], told: 'gone' };

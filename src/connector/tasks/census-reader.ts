@@ -38,7 +38,10 @@ export function recordAge(time: AnswerTime | null, wallMs: number): ToldBy['ageM
     const byBrokerMs = wallMs - timestampMs;
     if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
     const receivedMs = Date.parse(headers['spc-received'] ?? '');
-    return Number.isNaN(receivedMs) ? byBrokerMs : Math.max(0, Math.min(byBrokerMs, time.dateMs - receivedMs));
+    const byProviderMs = time.dateMs - receivedMs;
+    // Far in the future: that date was wrong, and would spare what is gone until it has come.
+    if (Number.isNaN(receivedMs) || byProviderMs < -REMEMBERED_MS) return byBrokerMs;
+    return Math.max(0, Math.min(byBrokerMs, byProviderMs));
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CurrentDigests } from '../../../../src/avro/current-digest.ts';
-import { readCensus } from '../../../../src/connector/tasks/census-reader.ts';
+import { readCensus, recordAge } from '../../../../src/connector/tasks/census-reader.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import type { LogReader } from '../../../../src/kafka/log-reader.ts';
 import type { CommittedRecord } from '../../../../src/kafka/record.ts';
@@ -97,4 +97,18 @@ test('a thousand strange keys are enough: no more of them are kept', async () =>
     code: 'RECORD_UNREADABLE',
   });
   assert.equal(read, 1_000);
+});
+
+test('a record counts as young by either clock, but not by a date that was far in the future when it was written', () => {
+  const dayMs = 86_400_000;
+  const wallMs = Date.parse('2026-01-10T00:00:00Z');
+  const age = recordAge({ dateMs: wallMs, from: 'provider', ownMs: wallMs }, wallMs);
+  const recordFrom = (writtenAgoMs: number, receivedAgoMs: number) =>
+    age({
+      timestampMs: wallMs - writtenAgoMs,
+      headers: { 'spc-received': new Date(wallMs - receivedAgoMs).toISOString() },
+    });
+  assert.equal(recordFrom(dayMs, 1_000), 1_000);
+  assert.equal(recordFrom(dayMs, -1_000), 0, 'clocks differ a little');
+  assert.equal(recordFrom(dayMs, -365 * dayMs), dayMs);
 });
