@@ -24,6 +24,10 @@ FROM node:24.21.0-slim AS dependencies
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
+# Two thirds of what the packages bring is for those who develop with them: types, source maps, documents, their own tests.
+RUN find node_modules -regextype posix-extended -type f -regex '.*\.([cm]?ts|map|flow|md)' -delete && \
+    find node_modules -regextype posix-extended -type d \
+      -regex '(.*/)?node_modules/(@[^/]+/)?[^/]+/(test|tests|docs|examples?|benchmarks?|\.github)' -prune -exec rm -r {} +
 
 FROM node:24.21.0-slim
 LABEL org.opencontainers.image.title="structured-products-connect" \

@@ -86,6 +86,14 @@ test('the image holds compiled code and production dependencies, and nothing els
   assert.ok(installed.has('kafkajs'));
 });
 
+test('the packages of the image bring no types, source maps, documents or tests of their own, but their licenses', async () => {
+  const files = await readdir(join(image.root, image.workdir, 'node_modules'), { recursive: true });
+  const isUnneeded = (file: string) =>
+    /\.([cm]?ts|map|flow|md)$/.test(file) || /(^|\/node_modules\/)(@[^/]+\/)?[^/]+\/(tests?|docs)$/.test(file);
+  assert.deepEqual(files.filter(isUnneeded), []);
+  assert.ok(files.includes('kafkajs/LICENSE'));
+});
+
 test('everybody can read the image, and nobody but its owner write it, whatever the rights of the clone', async () => {
   const app = join(image.root, image.workdir);
   const wrong: string[] = [];
