@@ -92,8 +92,10 @@ export function registeredDecoder<Decoder>(
     registry.schemaId(`${topic.name}-value`, text, signal);
   return registeredOnce(
     async (signal) => {
-      const schemaId = await idOf(topics.target, schema, signal);
-      const notificationId = await idOf(topics.notifications, notification, signal);
+      const [schemaId, notificationId] = await Promise.all([
+        idOf(topics.target, schema, signal),
+        idOf(topics.notifications, notification, signal),
+      ]);
       return {
         decoder: createDecoder({ schema, schemaId, onMismatch, maxValueBytes, clock }),
         notifications: createNotificationEncoder({ schema: notification, schemaId: notificationId }),

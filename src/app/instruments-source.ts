@@ -150,9 +150,11 @@ function registeredSchemas({ source, settings, topics, registry, clock, events }
     registry.schemaId(`${topic.name}-value`, text, signal);
 
   async function make(signal: AbortSignal) {
-    const instrumentId = await idOf(topics.instruments, texts.instrument, signal);
-    const eventId = await idOf(topics.instrumentEvents, texts.event, signal);
-    const notificationId = await idOf(topics.notifications, texts.notification, signal);
+    const [instrumentId, eventId, notificationId] = await Promise.all([
+      idOf(topics.instruments, texts.instrument, signal),
+      idOf(topics.instrumentEvents, texts.event, signal),
+      idOf(topics.notifications, texts.notification, signal),
+    ]);
     const instruments = { schema: texts.instrument, schemaId: instrumentId };
     return {
       notifications: createNotificationEncoder({ schema: texts.notification, schemaId: notificationId }),
