@@ -60,19 +60,23 @@ export function isUnanswered(error: unknown): boolean {
 
 /** The broker's name for what went wrong, where it has said anything. */
 export function typeOf(error: unknown): string | undefined {
-  const named = causes(error).find((cause) => 'type' in cause && typeof cause.type === 'string');
-  return named && 'type' in named ? String(named.type) : undefined;
+  return namedBy(error)?.type;
 }
 
 /** The broker's name for what went wrong, or the message of the innermost cause; for texts and logs. */
 export function kafkaReason(error: unknown): string {
-  const chain = causes(error);
-  const named = chain.find((cause) => 'type' in cause && typeof cause.type === 'string');
-  return named && 'type' in named ? `${named.type}: ${named.message}` : (chain.at(-1)?.message ?? String(error));
+  const named = namedBy(error);
+  return named ? `${named.type}: ${named.message}` : (causes(error).at(-1)?.message ?? String(error));
 }
 
 function causes(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let next = error; next instanceof Error && chain.length < MAX_CAUSES; next = next.cause) chain.push(next);
   return chain;
+}
+
+function namedBy(error: unknown): (Error & { readonly type: string }) | undefined {
+  return causes(error).find(
+    (cause): cause is Error & { readonly type: string } => 'type' in cause && typeof cause.type === 'string',
+  );
 }
