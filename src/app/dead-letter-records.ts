@@ -6,6 +6,7 @@ import type { DecodedEvent } from '../decoding/event-decoder.ts';
 import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
+import { RECORD_ALLOWANCE_BYTES } from '../kafka/topic.ts';
 import { DEAD_LETTER_HEADER } from './dead-letter-order.ts';
 import type { DeadLetter } from './dead-letters-operation.ts';
 import type { Installation } from './installation.ts';
@@ -16,8 +17,6 @@ export type RereadLetter =
   | { readonly kind: 'records'; readonly records: readonly OutgoingRecord[] }
   | { readonly kind: 'impossible'; readonly why: string };
 
-// Key, headers and framing of a record; the limit of a topic counts them too.
-const RECORD_ALLOWANCE_BYTES = 4_096;
 const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
 
 type WholeSource = Exclude<SourceSettings, { readonly type: 'pre-trade-checks' }>;

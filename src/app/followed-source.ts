@@ -11,14 +11,11 @@ import type { SourceTask } from '../connector/source-task.ts';
 import type { FollowerTaskOptions } from '../connector/tasks/follower-task.ts';
 import type { HttpClient } from '../http/client.ts';
 import { offsetKey, parseReset } from '../kafka/offset-store.ts';
-import type { TopicSpecification } from '../kafka/topic.ts';
+import { RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../kafka/topic.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { registeredOnce } from './registered-once.ts';
-
-// Key, headers and framing of a record; the limit of a topic counts them too.
-const RECORD_ALLOWANCE_BYTES = 4_096;
 
 /** What a source that follows one stream is put together from. */
 export interface FollowedSourceOptions {

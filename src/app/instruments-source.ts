@@ -21,16 +21,13 @@ import { ConnectorError } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import { offsetKey, parseReset } from '../kafka/offset-store.ts';
-import type { TopicSpecification } from '../kafka/topic.ts';
+import { RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../kafka/topic.ts';
 import { within } from '../kafka/within.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { registeredOnce } from './registered-once.ts';
-
-// Key, headers and framing of a record; the limit of a topic counts them too.
-const RECORD_ALLOWANCE_BYTES = 4_096;
 
 /** A walk waits no longer for what is on the topic of dead letters already. */
 const DEAD_LETTERS_PATIENCE_MS = 60_000;

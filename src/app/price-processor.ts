@@ -7,7 +7,7 @@ import { priceSchemaName } from '../decoding/priced.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
-import { partitionsOf } from '../kafka/topic.ts';
+import { partitionsOf, RECORD_ALLOWANCE_BYTES } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { BulkCaller } from '../processor/bulk-caller.ts';
@@ -27,8 +27,6 @@ import { priceInputs } from './price-inputs.ts';
 import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
-// Key, headers and framing of a record; the limit of a topic counts them too.
-const RECORD_ALLOWANCE_BYTES = 4_096;
 /** Partitions whose tables are read at a time: each holds some megabytes of records meanwhile. */
 const TABLES_AT_ONCE = 2;
 /** So many batches may be read ahead of what is answered: those in flight, one that fills, and one to spare. */

@@ -1,5 +1,8 @@
 import type { ConnectorError } from '../errors.ts';
 
+/** Key, headers and framing of a record, at most: the limit of a topic counts them too. */
+export const RECORD_ALLOWANCE_BYTES = 4_096;
+
 /** A topic as we want it: created so when missing, verified against it when present. */
 export interface TopicSpecification {
   readonly name: string;
