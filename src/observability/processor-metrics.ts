@@ -76,8 +76,8 @@ export function createProcessorMetrics(meters: Meters): {
 
 function batchPriced(meters: Meters, batch: BatchPriced): void {
   const { kind: price, priced, problems, unusable, dropped, withoutIsin, gone, postponed } = batch;
-  // That records are answered without a price is no sign of life from the provider.
-  meters.add('spconnect_prices_batches_total', { price }, batch.items === 0 && postponed > 0 ? 0 : 1);
+  // What is written without any answer is no sign of life from the provider.
+  meters.add('spconnect_prices_batches_total', { price }, batch.items > 0 ? 1 : 0);
   meters.add('spconnect_prices_bulk_calls_total', { price }, batch.calls);
   meters.add('spconnect_prices_items_total', { price, result: 'priced' }, priced);
   meters.add('spconnect_prices_items_total', { price, result: 'problem' }, problems);

@@ -99,12 +99,6 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
     wrong: 'return null;',
   },
   {
-    mistake: 'the offset leaves a change of isin behind, and the price of the earlier one',
-    file: 'partition-core.ts',
-    right: 'return results.length === 0 ? null :',
-    wrong: 'return results.length >= 0 ? null :',
-  },
-  {
     mistake: 'records wait for an answer for ever',
     file: 'input-lane.ts',
     right: 'return this.#lane.adopted < BATCHES_IN_FLIGHT ? this.#answerWithinMs : this.#lingerMs;',
@@ -133,12 +127,6 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
     file: 'input-lane.ts',
     right: '      this.#lane.putInFlight(one.input.id, null);\n    }',
     wrong: '    }',
-  },
-  {
-    mistake: 'batches whose records wait no longer are asked for without end',
-    file: 'input-lane.ts',
-    right: 'return this.#open.length < BATCHES_IN_FLIGHT && this.#lane.adopted < BATCHES_IN_FLIGHT;',
-    wrong: 'return this.#open.length < BATCHES_IN_FLIGHT;',
   },
   {
     mistake: 'time in which a commit takes long counts as waiting for the provider',
