@@ -9,9 +9,9 @@ import { globSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { runStep } from './support/reporter-step.ts';
-import { createTally } from './support/reporter-tally.ts';
-import { startStackForRun } from './support/stack-for-run.ts';
+import { startStackForRun } from './support/kafka/stack-for-run.ts';
+import { runStep } from './support/runner/reporter-step.ts';
+import { createTally } from './support/runner/reporter-tally.ts';
 
 const TEST_TIMEOUT_MS = 1_800_000;
 const RUN_TIMEOUT_MS = 7_200_000;
@@ -53,7 +53,7 @@ async function runFiles(): Promise<void> {
     concurrency: FILES_AT_ONCE,
     isolation: 'process',
     timeout: TEST_TIMEOUT_MS,
-    execArgv: ['--import', join(root, 'test/support/reporter-leaks.ts')],
+    execArgv: ['--import', join(root, 'test/support/runner/reporter-leaks.ts')],
     signal,
   });
   results.on('test:fail', ({ name, file, details }) => {

@@ -1,13 +1,13 @@
+import { type AdminServer, startAdminServer } from '../admin/admin-server.ts';
+import type { StatusBoard } from '../admin/status/status-board.ts';
 import type { Settings } from '../config/settings.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../support/clock.ts';
-import { type AdminServer, startAdminServer } from './admin/admin-server.ts';
+import { projectVersion } from '../support/version.ts';
 import { describeProcessor, describeSources } from './connector-descriptions.ts';
 import { createConnectorOperations } from './connector-operations.ts';
-import type { StatusBoard } from './status-board.ts';
-import { projectVersion } from './version.ts';
 
 export interface AdminSide {
   readonly settings: Settings;

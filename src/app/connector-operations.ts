@@ -1,14 +1,14 @@
+import type { ConnectorOffset, ConnectorOperations } from '../admin/connector-operations.ts';
+import { RestError } from '../admin/rest-error.ts';
 import type { SourceSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { SourceOffset } from '../kafka/offset-store.ts';
+import type { Installation } from '../operator/installation.ts';
+import { changeOffset, listOffsets, resetOffset } from '../operator/offsets-operation.ts';
+import { requestRestart, requestState } from '../operator/state-operation.ts';
+import { assertUsable } from '../operator/usable-offset.ts';
+import { priceInputs } from '../setup/price-inputs.ts';
 import { keptAnswer } from '../support/kept-answer.ts';
-import type { ConnectorOffset, ConnectorOperations } from './admin/connector-operations.ts';
-import { RestError } from './admin/rest-error.ts';
-import type { Installation } from './installation.ts';
-import { changeOffset, listOffsets, resetOffset } from './offsets-operation.ts';
-import { priceInputs } from './price-inputs.ts';
-import { requestRestart, requestState } from './state-operation.ts';
-import { assertUsable } from './usable-offset.ts';
 import { PRICE_PROCESSOR } from './wanted-processor.ts';
 
 /** Tools ask every second, some more often: each reading of offsets connects to Kafka, and serves for so long. */

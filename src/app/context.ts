@@ -3,16 +3,16 @@ import type { Settings } from '../config/settings.ts';
 import type { HttpClient } from '../http/client.ts';
 import { createEndpointGates } from '../http/endpoint-gates.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
-import type { KafkaOptions } from '../kafka/kafkajs-cluster.ts';
+import type { KafkaOptions } from '../kafka/kafkajs/kafkajs-cluster.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
+import { createKafkaCluster } from '../setup/kafka-client.ts';
+import { createMarketDataHttp, createReferenceDataHttp } from '../setup/provider-client.ts';
+import { createRegistry } from '../setup/registry-client.ts';
 import type { Random } from '../support/back-off.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
-import { createKafkaCluster } from './kafka-client.ts';
-import { createMarketDataHttp, createReferenceDataHttp } from './provider-client.ts';
-import { createRegistry } from './registry-client.ts';
-import { projectVersion } from './version.ts';
+import { projectVersion } from '../support/version.ts';
 
 /** What all parts of a running connector share. */
 export interface Context {

@@ -21,11 +21,11 @@ import { oldestWindowMs } from '../processor/prices/price-question.ts';
 import { readWindows } from '../processor/read-windows.ts';
 import type { WindowDigests } from '../processor/window-digests.ts';
 import { createMarketData } from '../provider/market-data.ts';
+import { priceInputs } from '../setup/price-inputs.ts';
+import { askedKinds, PRICE_TOPICS } from '../setup/price-kinds.ts';
+import type { VerifiedTopics } from '../setup/verified-topics.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
-import { priceInputs } from './price-inputs.ts';
-import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
-import type { VerifiedTopics } from './verified-topics.ts';
 
 /** Partitions whose tables are read at a time: each holds some megabytes of records meanwhile. */
 const TABLES_AT_ONCE = 2;

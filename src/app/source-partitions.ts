@@ -6,10 +6,10 @@ import { OperatorMarks } from '../kafka/operator-marks.ts';
 import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
+import type { VerifiedTopics } from '../setup/verified-topics.ts';
 import type { Context } from './context.ts';
 import { createFailureNotices } from './failure-notices.ts';
 import type { RequestedStates } from './requested-states.ts';
-import type { VerifiedTopics } from './verified-topics.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
   readonly settings: Settings;

@@ -1,26 +1,26 @@
 import { Command, CommanderError } from 'commander';
-import { projectVersion } from '../app/version.ts';
 import { ConnectorError } from '../errors.ts';
 import { createRedaction, type Redaction } from '../observability/redaction.ts';
-import { auditCommand } from './audit-command.ts';
-import { configCommand } from './config-command.ts';
-import { deadLettersCommand } from './dead-letters-command.ts';
-import { demoCommand } from './demo-command.ts';
+import { projectVersion } from '../support/version.ts';
+import { auditCommand } from './commands/audit-command.ts';
+import { configCommand } from './commands/config-command.ts';
+import { deadLettersCommand } from './commands/dead-letters-command.ts';
+import { demoCommand } from './commands/demo-command.ts';
+import { doctorCommand } from './commands/doctor-command.ts';
+import { lookupCommand } from './commands/lookup-command.ts';
+import { offsetsCommand } from './commands/offsets-command.ts';
+import { previewCommand } from './commands/preview-command.ts';
+import { runCommand } from './commands/run-command.ts';
+import { schemasCommand } from './commands/schemas-command.ts';
+import { simulateCommand } from './commands/simulate-command.ts';
+import { stateCommands } from './commands/state-commands.ts';
+import { statusCommand } from './commands/status-command.ts';
+import { tailCommand } from './commands/tail-command.ts';
+import { topicsCommand } from './commands/topics-command.ts';
+import { validateCommand } from './commands/validate-command.ts';
+import { walkCommand } from './commands/walk-command.ts';
 import { describeError } from './describe-error.ts';
-import { doctorCommand } from './doctor-command.ts';
-import { lookupCommand } from './lookup-command.ts';
-import { offsetsCommand } from './offsets-command.ts';
-import { previewCommand } from './preview-command.ts';
-import { runCommand } from './run-command.ts';
-import { schemasCommand } from './schemas-command.ts';
-import { simulateCommand } from './simulate-command.ts';
-import { stateCommands } from './state-commands.ts';
-import { statusCommand } from './status-command.ts';
-import { tailCommand } from './tail-command.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
-import { topicsCommand } from './topics-command.ts';
-import { validateCommand } from './validate-command.ts';
-import { walkCommand } from './walk-command.ts';
 
 const COMMANDS = [
   runCommand,

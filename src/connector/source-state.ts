@@ -1,6 +1,6 @@
 import type { CommittedRecord, OutgoingRecord } from '../kafka/record.ts';
 import { TARGET_STATES, type TargetState } from '../worker/target.ts';
-import type { WalkRequest } from './core/core-state.ts';
+import type { WalkRequest } from './walk/core-state.ts';
 
 /*
  * The states topic: what operators want of each source. The key is the source's name, the value JSON:

@@ -1,4 +1,4 @@
-import type { WalkRequest } from './core/core-state.ts';
+import type { WalkRequest } from './walk/core-state.ts';
 
 /** The walks that operators ask for. */
 export interface WalkRequests {

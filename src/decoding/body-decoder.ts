@@ -3,13 +3,13 @@
 // however small the chunks are. A row that is too long or nested too deep is not read but *skimmed*: only its end is
 // looked for, over as many chunks as it takes. It costs its row alone, and so does a byte that is not UTF-8.
 import { isUtf8 } from 'node:buffer';
-import type { JsonValue } from '../avro/exact-json.ts';
-import { malformed } from '../avro/json-body.ts';
-import { BYTES, firstInvalidUtf8 } from '../avro/json-bytes.ts';
-import { describeJson } from '../avro/json-text.ts';
-import { ValueSkimmer } from '../avro/value-skip.ts';
+import type { JsonValue } from '../json/exact-json.ts';
+import { malformed } from '../json/json-body.ts';
+import { BYTES, firstInvalidUtf8 } from '../json/json-bytes.ts';
+import { CUT, DEEPEST_NESTING, type JsonScanner, malformedAt, TOO_DEEP } from '../json/json-scanner.ts';
+import { describeJson } from '../json/json-text.ts';
+import { ValueSkimmer } from '../json/value-skip.ts';
 import type { DecodedFailure, DecodedList } from './decoded-list.ts';
-import { CUT, DEEPEST_NESTING, type JsonScanner, malformedAt, TOO_DEEP } from './json-scanner.ts';
 import { type BodyDecoderOptions, type RowDecoder, type SkimmedRow, skimmedRow } from './row-decoder.ts';
 import { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';

@@ -1,8 +1,8 @@
-import type { JsonValue } from '../avro/exact-json.ts';
-import { malformed, readSingleJson } from '../avro/json-body.ts';
-import { isArray, toJsonText } from '../avro/json-text.ts';
-import { CHECK_KEY, usableKey } from '../avro/row-key.ts';
 import { parseSchema } from '../avro/schema.ts';
+import type { JsonValue } from '../json/exact-json.ts';
+import { malformed, readSingleJson } from '../json/json-body.ts';
+import { isArray, toJsonText } from '../json/json-text.ts';
+import { CHECK_KEY, usableKey } from '../json/row-key.ts';
 import type { Clock } from '../support/clock.ts';
 import { compilePlan } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';

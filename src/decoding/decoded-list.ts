@@ -1,5 +1,5 @@
 // What the decoders of bodies with a list give, and what they are asked to do with a field of the wrong type.
-import type { JsonValue } from '../avro/exact-json.ts';
+import type { JsonValue } from '../json/exact-json.ts';
 
 /** An element of an answer that could not become a record, and why. */
 export interface DecodedFailure {

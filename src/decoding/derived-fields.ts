@@ -1,5 +1,5 @@
 // Where fields have their value that are not sent as such: taken out of an object, or the first of a list.
-import { BYTES } from '../avro/json-bytes.ts';
+import { BYTES } from '../json/json-bytes.ts';
 import { type DerivedPlan, type FirstOf, NOTES, type Plan } from './plan.ts';
 import { ELEMENT_NOTE, type RowReader } from './row-reader.ts';
 

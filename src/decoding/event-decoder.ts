@@ -1,8 +1,8 @@
 import { recordDigest } from '../avro/record-digest.ts';
-import { EVENT_KEY } from '../avro/row-key.ts';
 import { parseSchema } from '../avro/schema.ts';
 import { canonicalSchema } from '../avro/schema-canonical.ts';
 import { WIRE_HEADER_BYTES } from '../avro/wire-format.ts';
+import { EVENT_KEY } from '../json/row-key.ts';
 import type { Clock } from '../support/clock.ts';
 import { compilePlan, withoutLastFields } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';

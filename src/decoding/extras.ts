@@ -1,7 +1,7 @@
 // What was sent and has no field, or not as it was sent: JSON pointers with minified JSON text, for the field `extras` of
 // the nearest record that has one. Also where the writer is, since a pointer to it is needed for failures too.
-import { pointerStep } from '../avro/json-text.ts';
-import { minified } from './minified-json.ts';
+import { pointerStep } from '../json/json-text.ts';
+import { minified } from '../json/minified-json.ts';
 import { capitalise, type Plan, type RecordPlan } from './plan.ts';
 import { type RowReader, UNKNOWN_NOTE } from './row-reader.ts';
 

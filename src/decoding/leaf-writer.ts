@@ -2,10 +2,11 @@
 // what is odd, such as strings with escapes and instants with an offset.
 import { epochDays, localEpochMs } from '../avro/calendar.ts';
 import { parseInstant } from '../avro/instant.ts';
-import { BYTES } from '../avro/json-bytes.ts';
 import type { AssumedZone } from '../avro/time-zone.ts';
-import type { JsonScanner } from './json-scanner.ts';
-import { minified } from './minified-json.ts';
+import { BYTES } from '../json/json-bytes.ts';
+import type { JsonScanner } from '../json/json-scanner.ts';
+import { minified } from '../json/minified-json.ts';
+import { writeUnescaped } from '../json/unescape.ts';
 import {
   DATE_LENGTH,
   FINER_INSTANT_LENGTH,
@@ -17,7 +18,6 @@ import {
 import { DecimalWriter, writeBigVarint, writeLong, writeVarint } from './number-writer.ts';
 import { KIND } from './plan.ts';
 import type { Slab } from './slab.ts';
-import { writeUnescaped } from './unescape.ts';
 
 const { QUOTE, MINUS, ZERO, NINE } = BYTES;
 const SMALL_T = 0x74;

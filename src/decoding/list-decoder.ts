@@ -2,7 +2,7 @@
 // all others are small. Rows are made as soon as they are complete, and given out together with the other members once
 // the end of the body has been checked: a body that is cut or malformed gives nothing.
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
-import { type RowKey, skimKey } from '../avro/row-key.ts';
+import { type RowKey, skimKey } from '../json/row-key.ts';
 import type { Clock } from '../support/clock.ts';
 import { BodyDecoder } from './body-decoder.ts';
 import type { DecodedFailure, DecodedList } from './decoded-list.ts';

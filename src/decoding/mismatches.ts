@@ -1,8 +1,8 @@
 // Values of the wrong type: whether the nearest field that may be null gives way, with the value's text in `extras`, or the
 // whole record; and why, in words that reveal nothing of the value.
 import { parseInstant } from '../avro/instant.ts';
-import { BYTES } from '../avro/json-bytes.ts';
 import type { AssumedZone } from '../avro/time-zone.ts';
+import { BYTES } from '../json/json-bytes.ts';
 import type { Extras } from './extras.ts';
 import { KIND, NOTES, type Plan, PRECISION, type RecordPlan, SCALE } from './plan.ts';
 import type { RowReader } from './row-reader.ts';

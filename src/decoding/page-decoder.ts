@@ -1,5 +1,5 @@
-import { INSTRUMENT_KEY } from '../avro/row-key.ts';
 import { parseSchema } from '../avro/schema.ts';
+import { INSTRUMENT_KEY } from '../json/row-key.ts';
 import type { Clock } from '../support/clock.ts';
 import { compilePlan } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';

@@ -3,11 +3,11 @@
 // questions. A record of prices has the bytes of what was sent, with the fields that are given, and behind them those of
 // our two moments, which are the same for all of an answer.
 import { dateText, epochDays } from '../avro/calendar.ts';
-import type { JsonValue } from '../avro/exact-json.ts';
 import { instantText, parseInstant } from '../avro/instant.ts';
 import { recordDigest } from '../avro/record-digest.ts';
 import { parseSchema } from '../avro/schema.ts';
 import { type AssumedZone, createAssumedZone } from '../avro/time-zone.ts';
+import type { JsonValue } from '../json/exact-json.ts';
 import type { Clock } from '../support/clock.ts';
 import { anyPlan, compilePlan, objectPlan, seriesPlan, withoutLastFields } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';

@@ -7,8 +7,9 @@
 //
 // A value of the wrong type makes the nearest field that may be null give way (`keepInExtras`), or the whole record.
 // Functions say so by -1 in place of a position. The same says that the record is to be written once more, with #again.
-import { BYTES } from '../avro/json-bytes.ts';
+
 import type { AssumedZone } from '../avro/time-zone.ts';
+import { BYTES } from '../json/json-bytes.ts';
 import { derivedNote } from './derived-fields.ts';
 import { Extras } from './extras.ts';
 import { INEXACT, LeafWriter } from './leaf-writer.ts';

@@ -13,11 +13,11 @@
 // end of a string with escapes is negative. A duplicate key overwrites a note, so that the last one wins by itself.
 //
 // Keys are not looked up: the key that followed last time is compared as words of four bytes, and is nearly always right.
-import { BYTES } from '../avro/json-bytes.ts';
-import { DEEPEST_NESTING, JsonScanner } from './json-scanner.ts';
+import { BYTES } from '../json/json-bytes.ts';
+import { DEEPEST_NESTING, JsonScanner } from '../json/json-scanner.ts';
+import { hashBytes } from '../json/seen-keys.ts';
 import { readLong } from './number-writer.ts';
 import { IGNORED, type Key, KIND, NOTES, type Plan } from './plan.ts';
-import { hashBytes } from './seen-keys.ts';
 
 const FIRST_TAPE = 1 << 12;
 /** A tape that one huge row has made longer is not kept. */

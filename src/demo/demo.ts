@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream';
 import { runConnector } from '../app/connector.ts';
 import { loadSettings } from '../config/load.ts';
+import { startLocalStack } from '../local-stack/local-stack.ts';
+import { createProgressLine } from '../local-stack/progress-line.ts';
 import { logConnectorEvents, type WalkCompleted } from '../observability/connector-events.ts';
 import { createLog } from '../observability/pino-log.ts';
 import { logProcessorEvents } from '../observability/processor-events.ts';
@@ -11,9 +13,7 @@ import { systemRandom } from '../support/system-random.ts';
 import { eventLines } from './event-lines.ts';
 import { firstPrices } from './first-prices.ts';
 import { createLiveBlock } from './live-block.ts';
-import { startLocalStack } from './local-stack.ts';
 import { createPriceBoard } from './price-board.ts';
-import { createProgressLine } from './progress-line.ts';
 import { printSummary } from './summary.ts';
 import { createWalkProgress } from './walk-progress.ts';
 

@@ -1,6 +1,6 @@
+import type { ProgressLine } from '../local-stack/progress-line.ts';
 import type { Clock } from '../support/clock.ts';
 import { freshnessText, type PriceBoard } from './price-board.ts';
-import type { ProgressLine } from './progress-line.ts';
 
 /** After the walk; by then nearly all have their first price. */
 const LIMIT_MS = 60_000;

@@ -1,5 +1,4 @@
 import type { Writable } from 'node:stream';
-import { createKafkaCluster } from '../app/kafka-client.ts';
 import { createRecordReader, type ReadableRecord } from '../avro/record-reader.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import { readWireValue } from '../avro/wire-format.ts';
@@ -7,13 +6,14 @@ import type { Settings } from '../config/settings.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import { OFFSETS_PARTITIONS } from '../kafka/topic-plan.ts';
+import type { LocalStack } from '../local-stack/stack-context.ts';
 import type { WalkCompleted } from '../observability/connector-events.ts';
+import { createKafkaCluster } from '../setup/kafka-client.ts';
 import type { Simulator } from '../simulator/simulator.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { PriceBoard } from './price-board.ts';
-import type { LocalStack } from './stack-context.ts';
 import type { WalkProgress } from './walk-progress.ts';
 
 const LONGEST_TEXT = 60;

@@ -1,6 +1,6 @@
+import type { ProgressLine } from '../local-stack/progress-line.ts';
 import type { PageCommitted } from '../observability/connector-events.ts';
 import type { Clock } from '../support/clock.ts';
-import type { ProgressLine } from './progress-line.ts';
 
 const MIB = 1024 * 1024;
 

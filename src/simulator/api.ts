@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Answer, problem } from './answer.ts';
 import type { SimulatorClock } from './clock.ts';
-import type { Endpoint, Fault } from './fault.ts';
-import type { FaultScript } from './fault-script.ts';
+import type { Endpoint, Fault } from './faults/fault.ts';
+import type { FaultScript } from './faults/fault-script.ts';
+import { spoilPage } from './faults/page-faults.ts';
+import { hangUp } from './faults/spoiled-transport.ts';
 import type { MarketData } from './market-data.ts';
 import type { Settings } from './options.ts';
 import { type Page, type PageRow, renderPage } from './page.ts';
-import { spoilPage } from './page-faults.ts';
 import type { ReferenceData } from './reference-data.ts';
 import { readBody } from './request-body.ts';
 import type { RequestLog } from './request-log.ts';
 import { findRoute } from './routes.ts';
 import { replacement, send, spoilAnswer } from './send.ts';
-import { hangUp } from './spoiled-transport.ts';
 import type { Tokens } from './tokens.ts';
 
 /** Larger request bodies get 413. */

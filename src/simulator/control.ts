@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Change } from './changes.ts';
-import type { FaultRule } from './fault.ts';
-import type { Ledger, LedgerFilter } from './ledger.ts';
+import type { FaultRule } from './faults/fault.ts';
+import type { Ledger, LedgerFilter } from './ledger/ledger.ts';
 import { readBody } from './request-body.ts';
 import type { SimulatorControl } from './simulator-control.ts';
+import type { Change } from './universe/changes.ts';
 
 /** Where the control paths begin. They need no token and answer loopback only. */
 export const CONTROL_BASE = '/_simulator/';

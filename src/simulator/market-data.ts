@@ -1,13 +1,13 @@
 import { type Answer, jsonAnswer, problem, problemText, type Refusals } from './answer.ts';
-import { type BulkFault, type BulkResult, bulkText, isRefused } from './bulk-faults.ts';
 import type { SimulatorClock } from './clock.ts';
-import type { Fault } from './fault.ts';
-import type { InstrumentFinder } from './instrument-finder.ts';
+import { type BulkFault, type BulkResult, bulkText, isRefused } from './faults/bulk-faults.ts';
+import type { Fault } from './faults/fault.ts';
+import type { PriceLedger } from './ledger/price-ledger.ts';
 import type { Settings } from './options.ts';
-import type { PriceLedger } from './price-ledger.ts';
 import { type PriceKind, readBulkItem, readPriceQuery } from './price-query.ts';
-import type { PriceWriter } from './prices.ts';
-import { mix } from './random.ts';
+import type { InstrumentFinder } from './universe/instrument-finder.ts';
+import type { PriceWriter } from './universe/prices.ts';
+import { mix } from './universe/random.ts';
 
 /** The endpoints of part 4.1 of src/provider/README.md. */
 export interface MarketData {

@@ -1,6 +1,6 @@
 import type { SimulatorClock } from './clock.ts';
-import type { FaultRule } from './fault.ts';
-import type { TextForm } from './text-template.ts';
+import type { FaultRule } from './faults/fault.ts';
+import type { TextForm } from './universe/text-template.ts';
 
 /** Everything that can be chosen about a simulated provider; all of it has a default. */
 export interface SimulatorOptions {

@@ -1,10 +1,10 @@
 import type { SimulatorClock } from './clock.ts';
-import { compareOffsets, type Offset } from './event-log.ts';
-import type { InstrumentText } from './instrument-text.ts';
-import type { InstrumentVersion } from './instrument-version.ts';
-import { digits, mix } from './random.ts';
-import type { TextForm } from './text-template.ts';
-import type { Universe } from './universe.ts';
+import { compareOffsets, type Offset } from './ledger/event-log.ts';
+import type { InstrumentText } from './universe/instrument-text.ts';
+import type { InstrumentVersion } from './universe/instrument-version.ts';
+import { digits, mix } from './universe/random.ts';
+import type { TextForm } from './universe/text-template.ts';
+import type { Universe } from './universe/universe.ts';
 
 /** A check that a user triggered, with the instrument as it was then. */
 export interface PreTradeCheck {

@@ -1,5 +1,5 @@
 import type { Refusals } from './answer.ts';
-import { parseOffset } from './event-log.ts';
+import { parseOffset } from './ledger/event-log.ts';
 
 /** Reads query parameters and collects every refusal, so that one answer names them all. */
 export class Query {

@@ -1,14 +1,14 @@
 import { type Answer, jsonAnswer, problem } from './answer.ts';
-import { EVENT_TYPES } from './changes.ts';
-import { type EventLog, offsetText, parseOffset } from './event-log.ts';
-import type { EventText } from './event-text.ts';
-import type { InstrumentText } from './instrument-text.ts';
+import { type EventLog, offsetText, parseOffset } from './ledger/event-log.ts';
+import type { EventText } from './ledger/event-text.ts';
 import type { Settings } from './options.ts';
 import type { Page } from './page.ts';
 import type { PreTradeChecks } from './pre-trade-checks.ts';
 import { Query } from './query.ts';
-import { LIST_FORM } from './text-template.ts';
-import type { Member, Universe } from './universe.ts';
+import { EVENT_TYPES } from './universe/changes.ts';
+import type { InstrumentText } from './universe/instrument-text.ts';
+import { LIST_FORM } from './universe/text-template.ts';
+import type { Member, Universe } from './universe/universe.ts';
 
 /** The endpoints of part 4.2 of src/provider/README.md: each gives a page, or the answer that refuses it. */
 export interface ReferenceData {

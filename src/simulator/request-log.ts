@@ -1,4 +1,4 @@
-import type { Endpoint } from './fault.ts';
+import type { Endpoint } from './faults/fault.ts';
 
 /** One request as the simulator saw it; never with a header, so never with a token. */
 export interface SeenRequest {

@@ -1,4 +1,4 @@
-import type { Endpoint } from './fault.ts';
+import type { Endpoint } from './faults/fault.ts';
 import { MARKET_BASE } from './market-data.ts';
 import { REFERENCE_BASE } from './reference-data.ts';
 

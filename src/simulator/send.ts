@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { SimulatorClock } from './clock.ts';
-import type { Fault } from './fault.ts';
-import { applyEdits, parseLossless, stringifyLossless } from './lossless-json.ts';
-import { cutShort, endless, gzipBomb, reset, slowly } from './spoiled-transport.ts';
+import type { Fault } from './faults/fault.ts';
+import { cutShort, endless, gzipBomb, reset, slowly } from './faults/spoiled-transport.ts';
+import { applyEdits, parseLossless, stringifyLossless } from './ledger/lossless-json.ts';
 
 const CODERS = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

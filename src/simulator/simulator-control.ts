@@ -1,7 +1,7 @@
-import type { Change, Published } from './changes.ts';
-import type { Endpoint, FaultRule } from './fault.ts';
-import type { Ledger } from './ledger.ts';
+import type { Endpoint, FaultRule } from './faults/fault.ts';
+import type { Ledger } from './ledger/ledger.ts';
 import type { RequestLog } from './request-log.ts';
+import type { Change, Published } from './universe/changes.ts';
 
 /** What a test or an operator can do to the simulated provider; the control paths offer the same over HTTP. */
 export interface SimulatorControl {

@@ -1,28 +1,28 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApi } from './api.ts';
-import { createChanges } from './changes.ts';
 import { createSimulatorClock } from './clock.ts';
 import { CONTROL_BASE, createControl } from './control.ts';
-import { createEventLog, parseOffset } from './event-log.ts';
-import { createEventText } from './event-text.ts';
-import type { Endpoint } from './fault.ts';
-import { createFaultScript } from './fault-script.ts';
-import { createInstrumentFinder } from './instrument-finder.ts';
-import { createInstrumentText } from './instrument-text.ts';
-import { createLedger } from './ledger.ts';
-import { createLife } from './life.ts';
+import type { Endpoint } from './faults/fault.ts';
+import { createFaultScript } from './faults/fault-script.ts';
+import { createEventLog, parseOffset } from './ledger/event-log.ts';
+import { createEventText } from './ledger/event-text.ts';
+import { createLedger } from './ledger/ledger.ts';
+import { createPriceLedger } from './ledger/price-ledger.ts';
 import { createMarketData, MARKET_BASE } from './market-data.ts';
 import { DEFAULTS, type Settings, type SimulatorOptions } from './options.ts';
 import { createPreTradeChecks } from './pre-trade-checks.ts';
-import { createPriceLedger } from './price-ledger.ts';
-import { createPriceWriter } from './prices.ts';
 import { createReferenceData, REFERENCE_BASE } from './reference-data.ts';
 import { createRequestLog } from './request-log.ts';
 import { TOKEN_PATH } from './routes.ts';
 import type { SimulatorControl } from './simulator-control.ts';
 import { createTokens } from './tokens.ts';
-import { createUniverse } from './universe.ts';
+import { createChanges } from './universe/changes.ts';
+import { createInstrumentFinder } from './universe/instrument-finder.ts';
+import { createInstrumentText } from './universe/instrument-text.ts';
+import { createLife } from './universe/life.ts';
+import { createPriceWriter } from './universe/prices.ts';
+import { createUniverse } from './universe/universe.ts';
 
 /** A running simulated provider of both interfaces. */
 export interface Simulator extends SimulatorControl {

@@ -1,5 +1,5 @@
-import { startLocalStack } from '../../src/demo/local-stack.ts';
-import type { LocalStack } from '../../src/demo/stack-context.ts';
+import { startLocalStack } from '../../src/local-stack/local-stack.ts';
+import type { LocalStack } from '../../src/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import {
   type ConnectorProcess,
@@ -7,7 +7,7 @@ import {
   settingsText,
   startKillableConnector,
   startProcess,
-} from '../support/connector-process.ts';
+} from '../support/connectors/connector-process.ts';
 
 const PROVIDER = new URL('./ready-provider.ts', import.meta.url).pathname;
 const LOOP_DELAY = new URL('./loop-delay.ts', import.meta.url).href;

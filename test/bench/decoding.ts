@@ -1,8 +1,8 @@
 // What decoding costs, as a multiple of JSON.parse of the same page in the same process: `node test/bench/decoding.ts
 // [instruments] [rounds]`. The bars are 1.5 for the usual page, 3.5 for any odd but legal one, and turns of 5 ms.
 // What was measured stands in README.md.
-import { decodingCost } from '../support/decoding-cost.ts';
-import { oddPages, usualPage } from '../support/page-variants.ts';
+import { decodingCost } from '../support/decoding/decoding-cost.ts';
+import { oddPages, usualPage } from '../support/decoding/page-variants.ts';
 
 const [instruments = 1_000, rounds = 25] = process.argv.slice(2).map(Number);
 const page = await usualPage(instruments);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import type { LocalStack } from '../../src/demo/stack-context.ts';
-import { watchProcess } from '../support/connector-process.ts';
+import type { LocalStack } from '../../src/local-stack/stack-context.ts';
+import { watchProcess } from '../support/connectors/connector-process.ts';
 import type { ReadyProvider } from './bench-stack.ts';
 import { round } from './rounding.ts';
 

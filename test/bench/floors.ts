@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
+import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { keyedRecord } from '../../src/kafka/target-topic.ts';
 import { systemClock } from '../../src/support/clock.ts';
 

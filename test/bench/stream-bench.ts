@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { LocalStack } from '../../src/demo/stack-context.ts';
-import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
+import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
+import type { LocalStack } from '../../src/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
 import { processUsage } from './process-usage.ts';

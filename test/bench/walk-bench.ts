@@ -1,4 +1,4 @@
-import type { LocalStack } from '../../src/demo/stack-context.ts';
+import type { LocalStack } from '../../src/local-stack/stack-context.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
 import { measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';

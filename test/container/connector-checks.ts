@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { connectKafka } from '../../src/kafka/kafkajs-cluster.ts';
+import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { CommittedRecord } from '../../src/kafka/record.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import type { Campaign } from './campaign.ts';

@@ -3,12 +3,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cachedFolder } from '../../src/demo/cached-folder.ts';
-import { usableJava } from '../../src/demo/java-runtime.ts';
-import { CONFLUENT_API_PATH } from '../../src/demo/registry.ts';
+import { cachedFolder } from '../../src/local-stack/cached-folder.ts';
+import { usableJava } from '../../src/local-stack/java-runtime.ts';
+import { CONFLUENT_API_PATH } from '../../src/local-stack/registry.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { pythonWith } from '../support/python-environment.ts';
-import type { TestStack } from '../support/stack.ts';
+import { pythonWith } from '../support/decoding/python-environment.ts';
+import type { TestStack } from '../support/kafka/stack.ts';
 
 const PREPARE_LIMIT_MS = 300_000;
 const READ_LIMIT_MS = 180_000;

@@ -1,14 +1,14 @@
 // The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
-import { DEEPEST_NESTING, JsonReader, type JsonValue, TOO_DEEP, TOO_LONG } from '../../src/avro/exact-json.ts';
-import { collectJson } from '../../src/avro/json-body.ts';
-import { describeJson } from '../../src/avro/json-text.ts';
-import { type RowKey, skimKey } from '../../src/avro/row-key.ts';
-import { StringCache } from '../../src/avro/string-cache.ts';
-import { skipValue } from '../../src/avro/value-skip.ts';
 import type { DecodedFailure, DecodedList } from '../../src/decoding/decoded-list.ts';
 import { ConnectorError } from '../../src/errors.ts';
+import { DEEPEST_NESTING, JsonReader, type JsonValue, TOO_DEEP, TOO_LONG } from '../../src/json/exact-json.ts';
+import { collectJson } from '../../src/json/json-body.ts';
+import { describeJson } from '../../src/json/json-text.ts';
+import { type RowKey, skimKey } from '../../src/json/row-key.ts';
+import { StringCache } from '../../src/json/string-cache.ts';
+import { skipValue } from '../../src/json/value-skip.ts';
 import type { Clock } from '../../src/support/clock.ts';
 
 /** From the body of an answer to rows, one element of its list at a time. */

@@ -1,7 +1,7 @@
-import { JsonNumber, type JsonObject, type JsonValue } from '../../src/avro/exact-json.ts';
 import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { quotedText } from '../../src/http/quoted-text.ts';
+import { JsonNumber, type JsonObject, type JsonValue } from '../../src/json/exact-json.ts';
 import type { PriceAnswer, PriceAnswers, PriceKind, PriceQuestion } from '../../src/processor/bulk-prices.ts';
 import { isResponseType, responseType } from '../../src/provider/price-query.ts';
 import type { Clock } from '../../src/support/clock.ts';

@@ -1,14 +1,14 @@
 // The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
 import type { AvroRecord, AvroValue } from '../../src/avro/avro-value.ts';
-import type { JsonValue } from '../../src/avro/exact-json.ts';
 import { recordDigest } from '../../src/avro/record-digest.ts';
 import { RecordEncoder } from '../../src/avro/record-encoder.ts';
-import { EVENT_KEY } from '../../src/avro/row-key.ts';
 import { parseSchema } from '../../src/avro/schema.ts';
 import { canonicalSchema } from '../../src/avro/schema-canonical.ts';
 import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
 import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
 import type { DecodedEvent, EventDecoder, EventDecoderOptions } from '../../src/decoding/event-decoder.ts';
+import type { JsonValue } from '../../src/json/exact-json.ts';
+import { EVENT_KEY } from '../../src/json/row-key.ts';
 import { createListReader } from './list-reader.ts';
 import { Mapping } from './mapping.ts';
 

@@ -1,9 +1,7 @@
 // The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
 import type { AvroRecord, AvroValue } from '../../src/avro/avro-value.ts';
 import { dateText } from '../../src/avro/calendar.ts';
-import type { JsonValue } from '../../src/avro/exact-json.ts';
 import { instantText } from '../../src/avro/instant.ts';
-import { describeJson, isArray, pointerStep, toJsonText } from '../../src/avro/json-text.ts';
 import { recordDigest } from '../../src/avro/record-digest.ts';
 import { RecordEncoder } from '../../src/avro/record-encoder.ts';
 import { parseSchema } from '../../src/avro/schema.ts';
@@ -17,6 +15,8 @@ import {
   type PricedInstrument,
   priceSchemaName,
 } from '../../src/decoding/priced.ts';
+import type { JsonValue } from '../../src/json/exact-json.ts';
+import { describeJson, isArray, pointerStep, toJsonText } from '../../src/json/json-text.ts';
 import { Mapping } from './mapping.ts';
 
 export type DecodedPrices =

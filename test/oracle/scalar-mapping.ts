@@ -2,11 +2,11 @@
 import type { ScalarValue } from '../../src/avro/avro-value.ts';
 import { epochDays, localEpochMs } from '../../src/avro/calendar.ts';
 import { DecimalEncoder } from '../../src/avro/decimal.ts';
-import { JsonNumber, type JsonValue } from '../../src/avro/exact-json.ts';
 import { parseInstant } from '../../src/avro/instant.ts';
-import { describeJson, toJsonText } from '../../src/avro/json-text.ts';
 import type { ScalarNode } from '../../src/avro/schema.ts';
 import type { AssumedZone } from '../../src/avro/time-zone.ts';
+import { JsonNumber, type JsonValue } from '../../src/json/exact-json.ts';
+import { describeJson, toJsonText } from '../../src/json/json-text.ts';
 
 /** What became of a leaf: its value, or why it has none. */
 export type ScalarOutcome =

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Endpoint, Fault, FaultRule } from '../../src/simulator/fault.ts';
+import type { Endpoint, Fault, FaultRule } from '../../src/simulator/faults/fault.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
-import { connectorEnvironment, startProcess } from '../support/connector-process.ts';
-import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
-import { scraped } from '../support/scraped.ts';
-import { MAIN, settingsFile } from '../support/settings-file.ts';
-import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
+import { connectorEnvironment, startProcess } from '../support/connectors/connector-process.ts';
+import { MAIN, settingsFile } from '../support/connectors/settings-file.ts';
+import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';
+import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
+import { scraped } from '../support/ledgers/scraped.ts';
 
 const PATIENCE_MS = 300_000;
 const SECRET = 'canary+secret/7f3a';

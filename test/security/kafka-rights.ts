@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { offsetKey, offsetPartition } from '../../src/kafka/offset-store.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { eventually } from '../support/eventually.ts';
+import { namesOnOnePartition } from '../support/connectors/neighbours.ts';
+import { createMemoryRegistry } from '../support/connectors/overridden-connector.ts';
+import { startConnector } from '../support/connectors/running-connector.ts';
+import { PASSWORD, type SecuredKafka, USER } from '../support/kafka/secured-kafka.ts';
+import { uniquePrefix } from '../support/kafka/stack.ts';
 import { allow, DENIED, deny } from '../support/kafka-rights.ts';
-import { namesOnOnePartition } from '../support/neighbours.ts';
-import { createMemoryRegistry } from '../support/overridden-connector.ts';
-import { startConnector } from '../support/running-connector.ts';
-import { PASSWORD, type SecuredKafka, USER } from '../support/secured-kafka.ts';
-import { uniquePrefix } from '../support/stack.ts';
+import { eventually } from '../support/runner/eventually.ts';
 
 const PRINCIPAL = `User:${USER}`;
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { rename, writeFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
-import { createKafkaCluster } from '../../src/app/kafka-client.ts';
 import { loadSettings } from '../../src/config/load.ts';
+import { createKafkaCluster } from '../../src/setup/kafka-client.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { eventually } from '../support/eventually.ts';
+import { createMemoryRegistry } from '../support/connectors/overridden-connector.ts';
+import { startConnector } from '../support/connectors/running-connector.ts';
+import { setScramPassword } from '../support/kafka/scram-password.ts';
+import { PASSWORD, securedKafkaOrSkip, USER } from '../support/kafka/secured-kafka.ts';
+import { uniquePrefix } from '../support/kafka/stack.ts';
 import { allow } from '../support/kafka-rights.ts';
-import { createMemoryRegistry } from '../support/overridden-connector.ts';
-import { startConnector } from '../support/running-connector.ts';
-import { setScramPassword } from '../support/scram-password.ts';
-import { PASSWORD, securedKafkaOrSkip, USER } from '../support/secured-kafka.ts';
-import { uniquePrefix } from '../support/stack.ts';
+import { eventually } from '../support/runner/eventually.ts';
 import { checkRights, type SecuredScene } from './kafka-rights.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };

@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, type TestContext, test } from 'node:test';
-import { createRegistry } from '../../src/app/registry-client.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
 import { loadSettings } from '../../src/config/load.ts';
+import { createRegistry } from '../../src/setup/registry-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { startFakeRegistry } from '../support/avro-registry.ts';
+import { startFakeRegistry } from '../support/decoding/avro-registry.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
 
 const SCHEMA = readSchemaText('Notification');

@@ -3,8 +3,8 @@ import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createReferenceDataHttp } from '../../src/app/provider-client.ts';
 import { loadSettings } from '../../src/config/load.ts';
+import { createReferenceDataHttp } from '../../src/setup/provider-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { json, never, page, serve, text } from '../unit/http/loopback.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Fault } from '../../src/simulator/fault.ts';
+import type { Fault } from '../../src/simulator/faults/fault.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
-import { logLines, startCommand } from '../support/connector-command.ts';
-import { kafkaOrSkip, readCommitted } from '../support/kafka-real.ts';
-import { stackOrSkip, uniquePrefix } from '../support/stack.ts';
-import { streamAtRest } from '../support/stream-source.ts';
+import { logLines, startCommand } from '../support/connectors/connector-command.ts';
+import { streamAtRest } from '../support/connectors/stream-source.ts';
+import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';
+import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
 
 const DAY_MS = 86_400_000;
 const PATIENCE_MS = 120_000;

@@ -1,8 +1,8 @@
-import { Census, REMEMBERED_MS } from '../../src/connector/core/census.ts';
-import type { CoreSettings } from '../../src/connector/core/core-settings.ts';
-import { InstrumentsCore } from '../../src/connector/core/instruments-core.ts';
-import { readInstrumentsOffset, writeInstrumentsOffset } from '../../src/connector/core/instruments-offset.ts';
-import { ToldEvents } from '../../src/connector/core/told-events.ts';
+import { ToldEvents } from '../../src/connector/stream/told-events.ts';
+import { Census, REMEMBERED_MS } from '../../src/connector/walk/census.ts';
+import type { CoreSettings } from '../../src/connector/walk/core-settings.ts';
+import { InstrumentsCore } from '../../src/connector/walk/instruments-core.ts';
+import { readInstrumentsOffset, writeInstrumentsOffset } from '../../src/connector/walk/instruments-offset.ts';
 
 /** The core under test: the real one, or a copy of it with a mistake in it. */
 export interface CoreModules {

@@ -1,4 +1,4 @@
-import type { CoreNotification } from '../../src/connector/core/instruments-messages.ts';
+import type { CoreNotification } from '../../src/connector/walk/instruments-messages.ts';
 import type { SourceOffset } from '../../src/kafka/offset-store.ts';
 import type { ModelEvent } from './model-ledger.ts';
 

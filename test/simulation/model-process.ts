@@ -1,7 +1,7 @@
-import type { AnswerTime } from '../../src/connector/core/answer-time.ts';
-import type { Census } from '../../src/connector/core/census.ts';
-import type { InstrumentsCore } from '../../src/connector/core/instruments-core.ts';
-import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/connector/core/instruments-messages.ts';
+import type { AnswerTime } from '../../src/connector/stream/answer-time.ts';
+import type { Census } from '../../src/connector/walk/census.ts';
+import type { InstrumentsCore } from '../../src/connector/walk/instruments-core.ts';
+import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/connector/walk/instruments-messages.ts';
 import { type CoreModules, type LapMistake, MODEL_SETTINGS } from './model-core.ts';
 import type { ModelEvent } from './model-ledger.ts';
 import type { ModelLog, ModelRecord } from './model-log.ts';

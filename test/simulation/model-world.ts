@@ -1,4 +1,4 @@
-import { type AnswerTime, answerTime } from '../../src/connector/core/answer-time.ts';
+import { type AnswerTime, answerTime } from '../../src/connector/stream/answer-time.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { type CoreModules, type LapMistake, MODEL_POLL_MS, MODEL_SETTINGS, REAL_CORE } from './model-core.ts';
 import { ModelLog } from './model-log.ts';

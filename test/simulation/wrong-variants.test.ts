@@ -70,17 +70,17 @@ const WRONG_VARIANTS: Readonly<Record<string, string | { readonly file: string; 
   'census minus seen after a crash': 'census minus seen after a crash',
   'a writer opens again without proof': 'a writer opens again without proof that it still holds the partition',
   'an abort follows a failed send': {
-    file: 'unit/kafka/kafkajs-writer.test.ts',
+    file: 'unit/kafka/kafkajs/kafkajs-writer.test.ts',
     title: 'a failed send is followed by no further send and by no commit',
   },
   'a producer is used again after a failed send': {
-    file: 'integration/kafkajs-hazards-failed-send.test.ts',
+    file: 'integration/hazards/kafkajs-hazards-failed-send.test.ts',
     title: 'H1: our writer is dead after a failed send, and what it commits once opened again is there',
   },
   'no commit on an empty page': 'no commit on an empty answer',
   'an absent next is the end': 'an absent links.next is taken as the end of the list',
   'a producer is reused after an unanswered commit': 'the producer is used again after an unanswered commit',
-  'numbers are read as floats': { file: 'unit/avro/exact-json.test.ts', title: 'numbers stay as they were written' },
+  'numbers are read as floats': { file: 'unit/json/exact-json.test.ts', title: 'numbers stay as they were written' },
   'decimals are written from floats': {
     file: 'unit/avro/decimal.test.ts',
     title: 'every number gives the nearest decimal, ties to even, in as few bytes as it takes',

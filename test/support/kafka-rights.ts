@@ -1,8 +1,8 @@
 import type { AclEntry } from 'kafkajs';
-import { loadKafkajs } from '../../src/kafka/kafkajs-patches.ts';
-import { eventually } from './eventually.ts';
-import { readmeAcls } from './readme-acls.ts';
-import type { SecuredKafka } from './secured-kafka.ts';
+import { loadKafkajs } from '../../src/kafka/kafkajs/kafkajs-patches.ts';
+import { readmeAcls } from './documents/readme-acls.ts';
+import type { SecuredKafka } from './kafka/secured-kafka.ts';
+import { eventually } from './runner/eventually.ts';
 
 /** A filter that every rule passes, by Kafka's numbers for "any". */
 const ANY = { resourceType: 1, resourcePatternType: 1, operation: 1, permissionType: 1 };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ALLOCATOR, NODE_FLAGS } from '../support/connector-process.ts';
-import { parseDockerfile } from '../support/dockerfile.ts';
+import { ALLOCATOR, NODE_FLAGS } from '../support/connectors/connector-process.ts';
+import { parseDockerfile } from '../support/documents/dockerfile.ts';
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { SECURITY_README_FILE } from '../support/readme-tables.ts';
+import { SECURITY_README_FILE } from '../support/documents/readme-tables.ts';
 
 /** Threats that must stand in the table; the others of the list are told elsewhere. */
 const THREATS = ['S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7', 'S13', 'S15'];

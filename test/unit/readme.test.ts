@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, globSync, readFileSync } from 'node:
 import { dirname, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { README_FILE, TABLED_DOCUMENTS, TOPICS_README_FILE, withTables } from '../support/readme-tables.ts';
+import { README_FILE, TABLED_DOCUMENTS, TOPICS_README_FILE, withTables } from '../support/documents/readme-tables.ts';
 
 const root = dirname(fileURLToPath(README_FILE));
 const readme = readFileSync(README_FILE, 'utf8');
@@ -59,7 +59,7 @@ for (const { file, tables } of TABLED_DOCUMENTS) {
   const text = readFileSync(file, 'utf8');
 
   test(`the tables of ${document} are those of the code`, () => {
-    assert.equal(text, withTables(tables, text), 'run node test/support/readme-tables.ts --write');
+    assert.equal(text, withTables(tables, text), 'run node test/support/documents/readme-tables.ts --write');
   });
 
   test(`a row of ${document} that is missing, changed or made up is noticed`, () => {

@@ -3,9 +3,9 @@ import { ConnectorError } from '../../errors.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
 import type { CommittedRecord } from '../../kafka/record.ts';
 import type { TargetTopic } from '../../kafka/target-topic.ts';
-import type { AnswerTime } from '../core/answer-time.ts';
-import { Census, REMEMBERED_MS } from '../core/census.ts';
-import { ToldEvents } from '../core/told-events.ts';
+import type { AnswerTime } from '../stream/answer-time.ts';
+import { ToldEvents } from '../stream/told-events.ts';
+import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
 const INSTRUMENT_ID = /^-?[0-9]{1,19}$/;
 /** More schemas than any topic of instruments has. */

@@ -1,7 +1,7 @@
 import { recordDigest } from '../../avro/record-digest.ts';
 import type { DecodedEvent } from '../../decoding/event-decoder.ts';
 import type { DecodedRow } from '../../decoding/page-decoder.ts';
-import type { EventFacts, RowFacts } from '../core/instruments-messages.ts';
+import type { EventFacts, RowFacts } from '../walk/instruments-messages.ts';
 
 /** What the decisions need to know of the rows of a page. */
 export function rowFacts(rows: readonly DecodedRow[]): RowFacts[] {

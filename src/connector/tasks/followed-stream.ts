@@ -1,6 +1,6 @@
 import type { DecodedList } from '../../decoding/decoded-list.ts';
-import type { AnswerTime } from '../core/answer-time.ts';
-import type { StreamAnswer } from '../core/stream-answer.ts';
+import type { AnswerTime } from '../stream/answer-time.ts';
+import type { StreamAnswer } from '../stream/stream-answer.ts';
 
 /** One answer of a stream, decoded. */
 export interface FollowedAnswer<Row> extends StreamAnswer {

@@ -1,5 +1,5 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
-import type { FollowerNotification } from '../core/follower-messages.ts';
+import type { FollowerNotification } from '../stream/follower-messages.ts';
 import { ageText, gapCertain, offsetReset, SIGNS } from './notification-content.ts';
 
 /** How a notification speaks of what a stream carries. */

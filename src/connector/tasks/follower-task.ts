@@ -4,10 +4,10 @@ import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { ConnectorEvents, Polled } from '../../observability/connector-events.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { FollowerCore } from '../core/follower-core.ts';
-import type { FollowerDecision, FollowerNotification, FollowerRequest } from '../core/follower-messages.ts';
-import { writeFollowerOffset } from '../core/follower-offset.ts';
 import type { SourceTask, SourceTurn } from '../source-task.ts';
+import type { FollowerCore } from '../stream/follower-core.ts';
+import type { FollowerDecision, FollowerNotification, FollowerRequest } from '../stream/follower-messages.ts';
+import { writeFollowerOffset } from '../stream/follower-offset.ts';
 import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
 
 /** What every task that follows one stream is given. */

@@ -13,9 +13,9 @@ import {
 } from '../../provider/page-link.ts';
 import type { ReferenceData } from '../../provider/reference-data.ts';
 import type { Clock } from '../../support/clock.ts';
-import { type AnswerTime, answerTime } from '../core/answer-time.ts';
-import { refusesOffset } from '../core/retention-gap.ts';
-import type { StreamAnswer } from '../core/stream-answer.ts';
+import { type AnswerTime, answerTime } from '../stream/answer-time.ts';
+import { refusesOffset } from '../stream/retention-gap.ts';
+import type { StreamAnswer } from '../stream/stream-answer.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
 import { PageSize } from './page-size.ts';
 

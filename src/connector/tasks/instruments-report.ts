@@ -1,8 +1,8 @@
 import type { DecodedList } from '../../decoding/decoded-list.ts';
 import type { DecodedRow } from '../../decoding/page-decoder.ts';
 import type { ConnectorEvents, Polled, StreamPlace } from '../../observability/connector-events.ts';
-import type { CoreDecision } from '../core/instruments-messages.ts';
-import type { InstrumentsOffset } from '../core/instruments-offset.ts';
+import type { CoreDecision } from '../walk/instruments-messages.ts';
+import type { InstrumentsOffset } from '../walk/instruments-offset.ts';
 import { deadLetterCounts } from './dead-letter-counts.ts';
 import type { InstrumentEvents, InstrumentsPage } from './instruments-provider.ts';
 

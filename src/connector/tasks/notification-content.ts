@@ -1,9 +1,9 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
 import { type ConnectorError, ERROR_CODES } from '../../errors.ts';
-import type { FollowerNotification } from '../core/follower-messages.ts';
-import type { CoreNotification } from '../core/instruments-messages.ts';
-import type { InstrumentsOffset } from '../core/instruments-offset.ts';
-import { RETENTION_MS } from '../core/retention-gap.ts';
+import type { FollowerNotification } from '../stream/follower-messages.ts';
+import { RETENTION_MS } from '../stream/retention-gap.ts';
+import type { CoreNotification } from '../walk/instruments-messages.ts';
+import type { InstrumentsOffset } from '../walk/instruments-offset.ts';
 
 type NotificationOf<Kind extends CoreNotification['kind']> = Extract<CoreNotification, { kind: Kind }>;
 

@@ -2,8 +2,8 @@ import type { CheckDecoder, DecodedCheck } from '../../decoding/check-decoder.ts
 import type { HttpAnswer } from '../../http/http-answer.ts';
 import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../provider/pre-trade-checks.ts';
 import type { Clock } from '../../support/clock.ts';
-import { answerTime } from '../core/answer-time.ts';
-import { refusesOffset } from '../core/retention-gap.ts';
+import { answerTime } from '../stream/answer-time.ts';
+import { refusesOffset } from '../stream/retention-gap.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
 import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
 import { linksOf, refusalOf, refusalTime } from './instruments-provider.ts';

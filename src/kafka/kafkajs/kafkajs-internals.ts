@@ -1,4 +1,4 @@
-import type { BatchRecord } from './record-batch.ts';
+import type { BatchRecord } from './produce/record-batch.ts';
 
 /* What the replaced functions use of kafkajs 2.2.4's own parts. None of it is public there. */
 

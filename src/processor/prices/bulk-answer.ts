@@ -1,8 +1,8 @@
-import { JsonNumber, type JsonObject, type JsonValue } from '../../avro/exact-json.ts';
 import type { DecodedFailure } from '../../decoding/decoded-list.ts';
 import type { ItemHead, PriceBodyDecoder, PriceItem } from '../../decoding/price-decoder.ts';
 import { ConnectorError } from '../../errors.ts';
 import { quotedText } from '../../http/quoted-text.ts';
+import { JsonNumber, type JsonObject, type JsonValue } from '../../json/exact-json.ts';
 import { isResponseType, responseType } from '../../provider/price-query.ts';
 import type { PriceAnswer, PriceAnswers, PriceKind, PriceQuestion } from '../bulk-prices.ts';
 

@@ -1,9 +1,9 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { KAFKA_VERSION, kafkaJars, REGISTRY_RELEASES, registryFiles } from '../../../src/demo/java-artifacts.ts';
-import { usableJava } from '../../../src/demo/java-runtime.ts';
-import type { StackContext } from '../../../src/demo/stack-context.ts';
 import { ConnectorError } from '../../../src/errors.ts';
+import { KAFKA_VERSION, kafkaJars, REGISTRY_RELEASES, registryFiles } from '../../../src/local-stack/java-artifacts.ts';
+import { usableJava } from '../../../src/local-stack/java-runtime.ts';
+import type { StackContext } from '../../../src/local-stack/stack-context.ts';
 import { addLibraries, makeWritable, putFolder } from '../machine-root.ts';
 import type { StandIn } from './stand-in.ts';
 

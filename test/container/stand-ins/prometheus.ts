@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ConnectorError } from '../../../src/errors.ts';
-import { prometheusPrograms } from '../../support/promtool.ts';
+import { prometheusPrograms } from '../../support/documents/promtool.ts';
 import { addLibraries, makeWritable, putProgram } from '../machine-root.ts';
 import { findProgram } from '../run.ts';
 import type { StandIn } from './stand-in.ts';

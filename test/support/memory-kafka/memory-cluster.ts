@@ -1,10 +1,10 @@
 import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import { planRounds } from '../../../src/kafka/kafkajs/send-plan.ts';
+import { DEFAULT_TUNING } from '../../../src/kafka/kafkajs/tuning.ts';
 import { OpenWriters } from '../../../src/kafka/open-writers.ts';
-import { planRounds } from '../../../src/kafka/send-plan.ts';
 import { compareTopic } from '../../../src/kafka/topic-comparison.ts';
 import type { TransactionalWriter, WriterOptions, WriterTransaction } from '../../../src/kafka/transactional-writer.ts';
-import { DEFAULT_TUNING } from '../../../src/kafka/tuning.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { type MemoryBroker, MemoryFenced } from './memory-broker.ts';
 import { createMemoryGroupReader } from './memory-group-reader.ts';

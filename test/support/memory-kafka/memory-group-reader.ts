@@ -1,5 +1,5 @@
 import type { GroupReader, ReadBatch } from '../../../src/kafka/group-reader.ts';
-import { HeldPartitions } from '../../../src/kafka/held-partitions.ts';
+import { HeldPartitions } from '../../../src/kafka/kafkajs/group/held-partitions.ts';
 import type { TopicPartition } from '../../../src/kafka/topic.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import type { MemoryBroker } from './memory-broker.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createConnectorOperations } from '../../../src/app/connector-operations.ts';
-import type { Installation } from '../../../src/app/installation.ts';
 import { offsetKey } from '../../../src/kafka/offset-store.ts';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
+import type { Installation } from '../../../src/operator/installation.ts';
 
 /** An installation whose Kafka counts what is read of it. */
 function counting() {

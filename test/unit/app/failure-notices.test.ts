@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { createFailureNotices } from '../../../src/app/failure-notices.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import { createMemoryRegistry } from '../../support/connectors/overridden-connector.ts';
+import { notificationsOn } from '../../support/ledgers/universe-on-topics.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { createMemoryRegistry } from '../../support/overridden-connector.ts';
-import { notificationsOn } from '../../support/universe-on-topics.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 const { notifications } = topicPlan({ prefix: 'p', names: {}, partitions: 6, replicationFactor: 1 });
 const err = new ConnectorError('TOO_MANY_DEAD_LETTERS', 'Half of the rows do not map.');

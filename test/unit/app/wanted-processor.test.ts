@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { PRICE_PROCESSOR, runProcessorAsWanted } from '../../../src/app/wanted-processor.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
-import { operator } from '../../support/operator.ts';
+import { operator } from '../../support/connectors/operator.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 function start({ waitsForOperator = true, catchUpFailures = 0 } = {}) {
   const asking = operator([PRICE_PROCESSOR]);

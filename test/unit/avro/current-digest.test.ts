@@ -4,7 +4,7 @@ import { createCurrentDigests } from '../../../src/avro/current-digest.ts';
 import { recordDigest } from '../../../src/avro/record-digest.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { decodeRow, SCHEMA_ID } from '../../support/avro-decoding.ts';
+import { decodeRow, SCHEMA_ID } from '../../support/decoding/avro-decoding.ts';
 
 const schema = readSchemaText('Instrument');
 const EARLIER_ID = 6;

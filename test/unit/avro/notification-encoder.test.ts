@@ -4,8 +4,8 @@ import type { Notification } from '../../../src/avro/generated/notification.ts';
 import { createNotificationEncoder } from '../../../src/avro/notification-encoder.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { readWireValue } from '../../../src/avro/wire-format.ts';
-import { withoutNulls } from '../../support/avro-decoding.ts';
-import { NOTIFICATION_SCHEMA_ID, reader } from '../../support/stream-decoding.ts';
+import { withoutNulls } from '../../support/decoding/avro-decoding.ts';
+import { NOTIFICATION_SCHEMA_ID, reader } from '../../support/decoding/stream-decoding.ts';
 
 const encoder = createNotificationEncoder({
   schema: readSchemaText('Notification'),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { recordDigest } from '../../../src/avro/record-digest.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { decodeRow } from '../../support/avro-decoding.ts';
+import { decodeRow } from '../../support/decoding/avro-decoding.ts';
 
 async function digestOf(row: string, schemaId = 7): Promise<bigint> {
   const decoded = await decodeRow(row, { schemaId });

@@ -4,7 +4,7 @@ import { createRecordReader } from '../../../src/avro/record-reader.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { readWireValue } from '../../../src/avro/wire-format.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { decodeRow, SCHEMA_ID } from '../../support/avro-decoding.ts';
+import { decodeRow, SCHEMA_ID } from '../../support/decoding/avro-decoding.ts';
 
 const reader = createRecordReader({ schemas: new Map([[SCHEMA_ID, readSchemaText('Instrument')]]) });
 

@@ -4,7 +4,7 @@ import { createSchemaRegistry, type SchemaRegistryOptions } from '../../../src/a
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { ConnectorError, type ErrorCode } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { type RegistryReply, startFakeRegistry } from '../../support/avro-registry.ts';
+import { type RegistryReply, startFakeRegistry } from '../../support/decoding/avro-registry.ts';
 
 const SUBJECT = 'a.instruments-value';
 const CONFIG = `/config/${SUBJECT}`;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseSchema, type RecordNode, type SchemaNode } from '../../../src/avro/schema.ts';
 import { readSchemaText, SCHEMA_NAMES } from '../../../src/avro/schema-files.ts';
-import { incompatibilities } from '../../support/avro-compatibility.ts';
+import { incompatibilities } from '../../support/decoding/avro-compatibility.ts';
 
 const SCHEMAS = join(import.meta.dirname, '../../../schemas');
 const RELEASED = join(SCHEMAS, 'released');

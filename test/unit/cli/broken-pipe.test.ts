@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { MAIN, settingsFile } from '../../support/settings-file.ts';
+import { MAIN, settingsFile } from '../../support/connectors/settings-file.ts';
 import { settingsText } from '../config/settings-text.ts';
 
 test('a listener to the talk that has gone changes neither data nor exit code', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { settingsFile } from '../../support/settings-file.ts';
+import { settingsFile } from '../../support/connectors/settings-file.ts';
 import { MINIMAL, settingsText } from '../config/settings-text.ts';
 import { runWith } from './terminal.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectorEnvironment, settingsText, startProcess } from '../../support/connector-process.ts';
-import { MAIN, settingsFile } from '../../support/settings-file.ts';
-import { switchablePort } from '../../support/switchable-port.ts';
+import { connectorEnvironment, settingsText, startProcess } from '../../support/connectors/connector-process.ts';
+import { MAIN, settingsFile } from '../../support/connectors/settings-file.ts';
+import { switchablePort } from '../../support/network/switchable-port.ts';
 import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
 
 const INTERRUPTED = 'SIGINT ended this before it was done: what it was to find out is not known.';

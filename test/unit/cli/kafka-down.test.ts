@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { settingsFile } from '../../support/settings-file.ts';
+import { settingsFile } from '../../support/connectors/settings-file.ts';
 import { runWith } from './terminal.ts';
 
 /** Nothing listens there. */

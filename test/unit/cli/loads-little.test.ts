@@ -30,7 +30,7 @@ for (const [what, args] of Object.entries(commands)) {
     const loaded = stderr.split('\n').flatMap((line) => line.split(`${MARK}file://${root}/`).slice(1));
     const libraries = loaded.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
     assert.deepEqual([...new Set(libraries)], ['commander']);
-    assert.ok(loaded.includes('src/cli/run-command.ts'));
+    assert.ok(loaded.includes('src/cli/commands/run-command.ts'));
     assert.ok(loaded.length <= MOST_FILES, loaded.join('\n'));
   });
 }

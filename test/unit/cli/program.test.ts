@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { documentedCommands } from '../../support/readme-commands.ts';
+import { documentedCommands } from '../../support/documents/readme-commands.ts';
 import { runWith } from './terminal.ts';
 
 const documented = documentedCommands();

@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
-import { connectorEnvironment, settingsText } from '../../support/connector-process.ts';
-import { MAIN, settingsFile } from '../../support/settings-file.ts';
+import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
+import { MAIN, settingsFile } from '../../support/connectors/settings-file.ts';
 
 const ROWS = 200;
 const NOWHERE = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };

@@ -7,10 +7,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { connectorEnvironment, settingsText } from '../../support/connector-process.ts';
-import { eventually } from '../../support/eventually.ts';
-import { listeningAddresses } from '../../support/listening-ports.ts';
-import { MAIN, settingsFile } from '../../support/settings-file.ts';
+import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
+import { MAIN, settingsFile } from '../../support/connectors/settings-file.ts';
+import { listeningAddresses } from '../../support/network/listening-ports.ts';
+import { eventually } from '../../support/runner/eventually.ts';
 import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
 
 const END_LIMIT_MS = 120_000;

@@ -7,11 +7,11 @@ import { ConnectorError } from '../../../src/errors.ts';
 import { offsetKey, readOffsets } from '../../../src/kafka/offset-store.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
 import type { Clock } from '../../../src/support/clock.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import { operator } from '../../support/connectors/operator.ts';
+import { recordedEvents } from '../../support/ledgers/recorded-events.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryStep } from '../../support/memory-kafka/memory-cluster.ts';
-import { operator } from '../../support/operator.ts';
-import { recordedEvents } from '../../support/recorded-events.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 export const OFFSETS = 'p.offsets';
 const ROWS = 'p.rows';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { HeldBackSources } from '../../../src/connector/held-back-sources.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
-import { operator } from '../../support/operator.ts';
+import { operator } from '../../support/connectors/operator.ts';
 import { SteppedClock } from '../kafka/stepped-clock.ts';
 
 const { signal } = new AbortController();

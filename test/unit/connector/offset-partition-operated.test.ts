@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { Source } from '../../../src/connector/offset-partition.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { offsetKey, offsetRecord } from '../../../src/kafka/offset-store.ts';
+import { operator } from '../../support/connectors/operator.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { operator } from '../../support/operator.ts';
 import { broker, counted, countingSource, OFFSETS, run, written } from './counting-sources.ts';
 
 async function eventually(holds: () => boolean): Promise<void> {

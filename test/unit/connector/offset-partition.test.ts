@@ -5,9 +5,9 @@ import { ConnectorError } from '../../../src/errors.ts';
 import { offsetKey } from '../../../src/kafka/offset-store.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
 import { type Clock, systemClock } from '../../../src/support/clock.ts';
-import { eventually } from '../../support/eventually.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { ANSWERS, broker, counted, countingSource, OFFSETS, run, written } from './counting-sources.ts';
 
 test('two sources on one partition take turns on one writer, and each is written once and in order', async () => {

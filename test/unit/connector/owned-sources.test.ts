@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { type OwnedSources, runOwnedSources } from '../../../src/connector/owned-sources.ts';
 import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
 import { OFFSETS_PARTITIONS } from '../../../src/kafka/topic-plan.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import { recordedEvents } from '../../support/ledgers/recorded-events.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryGroupReader } from '../../support/memory-kafka/memory-group-reader.ts';
-import { recordedEvents } from '../../support/recorded-events.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 const OFFSETS = 'p.offsets';
 const SOURCES = ['a', 'b']

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { VerifiedTopics } from '../../../src/worker/run-states.ts';
-import { eventually } from '../../support/eventually.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
-import { operator } from '../../support/operator.ts';
-import type { RecordedEvent } from '../../support/recorded-events.ts';
+import { operator } from '../../support/connectors/operator.ts';
+import type { RecordedEvent } from '../../support/ledgers/recorded-events.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { broker, counted, countingSource, run, written } from './counting-sources.ts';
 
 /** The topics of `bad` are refused with this until it is taken away. */

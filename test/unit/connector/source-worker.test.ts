@@ -5,9 +5,9 @@ import { runSource } from '../../../src/connector/source-worker.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { type Clock, systemClock } from '../../../src/support/clock.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
-import { operator } from '../../support/operator.ts';
-import { recordedEvents } from '../../support/recorded-events.ts';
+import { operator } from '../../support/connectors/operator.ts';
+import { recordedEvents } from '../../support/ledgers/recorded-events.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 const record: OutgoingRecord = { topic: 't', partition: 0, key: null, value: null, headers: {} };
 

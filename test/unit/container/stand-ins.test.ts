@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { KAFKA_VERSION, REGISTRY_RELEASES } from '../../../src/demo/java-artifacts.ts';
+import { KAFKA_VERSION, REGISTRY_RELEASES } from '../../../src/local-stack/java-artifacts.ts';
 import { createCampaign } from '../../container/campaign.ts';
 import { publishedPorts } from '../../container/compose-project.ts';
 import { imagesNeeded, STAND_INS, standInFor } from '../../container/stand-ins.ts';

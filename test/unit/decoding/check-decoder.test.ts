@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { toJsonText } from '../../../src/avro/json-text.ts';
 import { readWireValue } from '../../../src/avro/wire-format.ts';
 import type { CheckDecoderOptions, DecodedCheck } from '../../../src/decoding/check-decoder.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { chunked, decodeRow, withoutNulls } from '../../support/avro-decoding.ts';
-import { CHECK_SCHEMA_ID, checkDecoder, reader } from '../../support/stream-decoding.ts';
+import { toJsonText } from '../../../src/json/json-text.ts';
+import { chunked, decodeRow, withoutNulls } from '../../support/decoding/avro-decoding.ts';
+import { CHECK_SCHEMA_ID, checkDecoder, reader } from '../../support/decoding/stream-decoding.ts';
 
 const CANARY = 'https://trade.example/simulate?ticket=4711';
 const CHECK = `{"preTradeCheckId":"PTC-1","simulationUrl":"${CANARY}",

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodingCost } from '../../support/decoding-cost.ts';
-import { oddPages, usualPage } from '../../support/page-variants.ts';
+import { decodingCost } from '../../support/decoding/decoding-cost.ts';
+import { oddPages, usualPage } from '../../support/decoding/page-variants.ts';
 
 // `node test/bench/decoding.ts` shows the figures. These bounds leave room for a busy machine; the way through objects
 // takes five to six times JSON.parse.

@@ -2,14 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { avscType } from '../../../src/avro/avsc-type.ts';
-import { toJsonText } from '../../../src/avro/json-text.ts';
 import { recordDigest } from '../../../src/avro/record-digest.ts';
 import { parseSchema } from '../../../src/avro/schema.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { readWireValue } from '../../../src/avro/wire-format.ts';
-import { recordSamples } from '../../support/avro-arbitraries.ts';
-import { chunked, decodeRow, decodeRows, SCHEMA_ID, withoutNulls } from '../../support/avro-decoding.ts';
-import { decodeEvent, decodeEvents, EVENT_SCHEMA_ID, eventDecoder, reader } from '../../support/stream-decoding.ts';
+import { toJsonText } from '../../../src/json/json-text.ts';
+import { recordSamples } from '../../support/decoding/avro-arbitraries.ts';
+import { chunked, decodeRow, decodeRows, SCHEMA_ID, withoutNulls } from '../../support/decoding/avro-decoding.ts';
+import {
+  decodeEvent,
+  decodeEvents,
+  EVENT_SCHEMA_ID,
+  eventDecoder,
+  reader,
+} from '../../support/decoding/stream-decoding.ts';
 
 async function eventRecord(event: string, onMismatch: 'deadLetter' | 'keepInExtras' = 'deadLetter'): Promise<object> {
   return withoutNulls(reader.read((await decodeEvent(event, { onMismatch })).eventValue)) as object;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DecodedPage } from '../../../src/decoding/page-decoder.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { chunked, instrumentDecoder } from '../../support/avro-decoding.ts';
+import { chunked, instrumentDecoder } from '../../support/decoding/avro-decoding.ts';
 
 const LONGEST_ROW_BYTES = 512 * 1024;
 

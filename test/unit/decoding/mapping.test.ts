@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeRow, recordOf } from '../../support/avro-decoding.ts';
+import { decodeRow, recordOf } from '../../support/decoding/avro-decoding.ts';
 
 async function failureOf(row: string, onMismatch: 'deadLetter' | 'keepInExtras' = 'deadLetter') {
   const decoded = await decodeRow(row, { onMismatch });

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toJsonText } from '../../../src/avro/json-text.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { chunked, decodeRow, decodeRows, instrumentDecoder, readRow, SCHEMA_ID } from '../../support/avro-decoding.ts';
+import { toJsonText } from '../../../src/json/json-text.ts';
+import {
+  chunked,
+  decodeRow,
+  decodeRows,
+  instrumentDecoder,
+  readRow,
+  SCHEMA_ID,
+} from '../../support/decoding/avro-decoding.ts';
 
 async function malformed(body: string | Uint8Array, message: RegExp): Promise<void> {
   await assert.rejects(instrumentDecoder().decode(chunked(body)), (error) => {

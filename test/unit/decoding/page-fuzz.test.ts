@@ -5,8 +5,8 @@ import type { ReadableRecord, ReadableValue } from '../../../src/avro/record-rea
 import { parseSchema } from '../../../src/avro/schema.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { recordSamples } from '../../support/avro-arbitraries.ts';
-import { chunked, instrumentDecoder, readRow } from '../../support/avro-decoding.ts';
+import { recordSamples } from '../../support/decoding/avro-arbitraries.ts';
+import { chunked, instrumentDecoder, readRow } from '../../support/decoding/avro-decoding.ts';
 
 const instruments = recordSamples(parseSchema(readSchemaText('Instrument')));
 

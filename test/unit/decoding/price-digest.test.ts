@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JsonReader } from '../../../src/avro/exact-json.ts';
-import { StringCache } from '../../../src/avro/string-cache.ts';
 import { createPriceDigest } from '../../../src/decoding/price-digest.ts';
+import { JsonReader } from '../../../src/json/exact-json.ts';
+import { StringCache } from '../../../src/json/string-cache.ts';
 import { createPriceDecoders } from '../../oracle/plain-price-decoder.ts';
 
 const json = () => new JsonReader(Buffer.from(`${sent}\0`), new StringCache()).readValue(8);

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { ConnectorError } from '../../../src/errors.ts';
 import { seededRandom } from '../../simulation/random.ts';
-import { chunked } from '../../support/avro-decoding.ts';
-import { type BulkPair, bulkPairs, oddBulkBody } from '../../support/bulk-side-by-side.ts';
-import { ALL_SIZES, decoderPairs, type Pair } from '../../support/decoders-side-by-side.ts';
-import { OddJson } from '../../support/odd-json.ts';
+import { chunked } from '../../support/decoding/avro-decoding.ts';
+import { type BulkPair, bulkPairs, oddBulkBody } from '../../support/decoding/bulk-side-by-side.ts';
+import { ALL_SIZES, decoderPairs, type Pair } from '../../support/decoding/decoders-side-by-side.ts';
+import { OddJson } from '../../support/decoding/odd-json.ts';
 
 /**
  * The transcoder gives what the plain way gives, byte by byte and count by count, for pages that follow the schema, pages

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chunked, instrumentDecoder, readRow } from '../../support/avro-decoding.ts';
-import { checkDecoder, eventDecoder } from '../../support/stream-decoding.ts';
+import { chunked, instrumentDecoder, readRow } from '../../support/decoding/avro-decoding.ts';
+import { checkDecoder, eventDecoder } from '../../support/decoding/stream-decoding.ts';
 
 /** Nesting of so many objects or arrays; two more stand around a row. */
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);

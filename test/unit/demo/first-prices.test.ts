@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { firstPrices } from '../../../src/demo/first-prices.ts';
 import type { Freshness } from '../../../src/observability/processor-events.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 const AGES = { ageP50Ms: 0, ageP99Ms: 0, ageMaxMs: 0, ages: [] };
 const NOTHING = { ...AGES, kind: 'overview', kinds: [], overdue: 0, pulled: 0, unreadable: 0 } as const;

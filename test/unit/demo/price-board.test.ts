@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPriceBoard } from '../../../src/demo/price-board.ts';
 import type { BatchPriced, Freshness } from '../../../src/observability/processor-events.ts';
-import { bulkPricesFrom, questionsFor } from '../../support/bulk-answers.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import { bulkPricesFrom, questionsFor } from '../../support/decoding/bulk-answers.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 /** A committed batch with these quotes, one instrument for each; the ids are 1, 2, 3 … */
 async function batchOf(quotes: readonly (readonly [bid: string, ask: string])[]): Promise<BatchPriced> {

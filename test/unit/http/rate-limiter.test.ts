@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRateLimiter } from '../../../src/http/rate-limiter.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 const never = new AbortController().signal;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetterRecord } from '../../../src/kafka/dead-letter.ts';
-import { recordBytes } from '../../../src/kafka/send-plan.ts';
+import { recordBytes } from '../../../src/kafka/kafkajs/send-plan.ts';
 
 const MIB = 1024 * 1024;
 const topic = { name: 'dead-letters', partitions: 1 };

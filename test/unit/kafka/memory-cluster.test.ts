@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testKafkaContract } from '../../support/kafka-contract.ts';
+import { testKafkaContract } from '../../support/kafka/kafka-contract.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryStep } from '../../support/memory-kafka/memory-cluster.ts';
 

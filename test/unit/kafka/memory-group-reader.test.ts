@@ -1,4 +1,4 @@
-import { testGroupContract } from '../../support/kafka-contract-group.ts';
+import { testGroupContract } from '../../support/kafka/kafka-contract-group.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 

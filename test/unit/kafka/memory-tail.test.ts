@@ -1,4 +1,4 @@
-import { testLogTailContract } from '../../support/kafka-contract-tail.ts';
+import { testLogTailContract } from '../../support/kafka/kafka-contract-tail.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 

@@ -1,6 +1,6 @@
-import { KafkajsWriter, type KafkajsWriterOptions } from '../../../src/kafka/kafkajs-writer.ts';
+import { KafkajsWriter, type KafkajsWriterOptions } from '../../../src/kafka/kafkajs/kafkajs-writer.ts';
+import { DEFAULT_TUNING } from '../../../src/kafka/kafkajs/tuning.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
-import { DEFAULT_TUNING } from '../../../src/kafka/tuning.ts';
 import { fakeKafka, type ProducerScript } from './fake-kafkajs.ts';
 import { SteppedClock } from './stepped-clock.ts';
 

@@ -6,9 +6,9 @@ import { ROWS } from '../../../config/grafana/panels.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { readAlerts } from '../../support/alerts.ts';
-import { unknownNames } from '../../support/promql.ts';
-import { documentedCommands } from '../../support/readme-commands.ts';
+import { readAlerts } from '../../support/documents/alerts.ts';
+import { unknownNames } from '../../support/documents/promql.ts';
+import { documentedCommands } from '../../support/documents/readme-commands.ts';
 
 const FOLDER = new URL('../../../config/prometheus/', import.meta.url);
 const alerts = readAlerts();

@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import { dashboardText } from '../../../config/grafana/dashboard.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { readAlerts } from '../../support/alerts.ts';
-import { unknownNames } from '../../support/promql.ts';
+import { readAlerts } from '../../support/documents/alerts.ts';
+import { unknownNames } from '../../support/documents/promql.ts';
 
 const FOLDER = new URL('../../../config/grafana/', import.meta.url);
 const kept = readFileSync(new URL('dashboards/structured-products-connect.json', FOLDER), 'utf8');

@@ -4,7 +4,7 @@ import { METRICS, type MetricName } from '../../../src/observability/metric-tabl
 import { METRIC_LABELS, type MetricDefinition } from '../../../src/observability/metric-table/definition.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { scraped } from '../../support/scraped.ts';
+import { scraped } from '../../support/ledgers/scraped.ts';
 import { everythingHappens } from './every-event.ts';
 
 const table = Object.entries(METRICS) as [MetricName, MetricDefinition][];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { scraped } from '../../support/scraped.ts';
+import { scraped } from '../../support/ledgers/scraped.ts';
 import { FRESHNESS } from './every-event.ts';
 
 const source = 'instruments';

@@ -7,8 +7,8 @@ import { stringify } from 'yaml';
 import { ROWS } from '../../../config/grafana/panels.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { promtoolOrSkip } from '../../support/promtool.ts';
-import { scraped } from '../../support/scraped.ts';
+import { promtoolOrSkip } from '../../support/documents/promtool.ts';
+import { scraped } from '../../support/ledgers/scraped.ts';
 import { everythingHappens } from './every-event.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../config/prometheus');

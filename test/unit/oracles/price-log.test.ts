@@ -6,7 +6,7 @@ import {
   type PriceLog,
   type PriceResult,
   priceViolations,
-} from '../../support/price-log.ts';
+} from '../../support/ledgers/price-log.ts';
 
 const input = (offset: number, id: string, kind: PriceInput['kind'], isin: string | null = null): PriceInput => ({
   partition: 0,

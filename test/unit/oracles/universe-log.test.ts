@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type KeyedContent, type UniverseLog, universeViolations } from '../../support/universe-log.ts';
+import { type KeyedContent, type UniverseLog, universeViolations } from '../../support/ledgers/universe-log.ts';
 
 const at = (key: string, content: string | null): KeyedContent => ({ key, content });
 

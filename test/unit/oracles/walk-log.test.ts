@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { InstrumentsOffset } from '../../../src/connector/core/instruments-offset.ts';
-import { NO_COUNTS } from '../../../src/connector/core/walk-counts.ts';
-import { type WalkLog, walkViolations } from '../../support/walk-log.ts';
+import type { InstrumentsOffset } from '../../../src/connector/walk/instruments-offset.ts';
+import { NO_COUNTS } from '../../../src/connector/walk/walk-counts.ts';
+import { type WalkLog, walkViolations } from '../../support/ledgers/walk-log.ts';
 
 const PAGE = 10;
 const IDS = Array.from({ length: 40 }, (_, index) => BigInt(100 + index));

@@ -4,10 +4,10 @@ import { ConnectorError } from '../../../src/errors.ts';
 import { partitionFor } from '../../../src/kafka/partitioner.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
-import { eventually } from '../../support/eventually.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { ALL_PRICED, memberOf, POISON, TOPICS } from './memory-prices.ts';
 
 const PATIENCE_MS = 300_000;

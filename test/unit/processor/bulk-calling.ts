@@ -5,7 +5,7 @@ import type { BatchAnswers, QuestionOutcome } from '../../../src/processor/batch
 import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
 import type { PriceAnswers, PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
 import type { Clock } from '../../../src/support/clock.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 export const forever = new AbortController().signal;
 export const MINUTE_MS = 60_000;

@@ -4,7 +4,7 @@ import { createIsinReader } from '../../../src/avro/isin-reader.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { readInstrument } from '../../../src/processor/instrument-news.ts';
-import { decodeRow, SCHEMA_ID } from '../../support/avro-decoding.ts';
+import { decodeRow, SCHEMA_ID } from '../../support/decoding/avro-decoding.ts';
 
 const forever = new AbortController().signal;
 const refused = new ConnectorError('REGISTRY_REFUSED', 'not there', { fields: { status: 404, errorCode: 40403 } });

@@ -5,7 +5,7 @@ import type { GroupReaderOptions } from '../../../src/kafka/group-reader.ts';
 import type { ProcessorEvents } from '../../../src/observability/processor-events.ts';
 import { runPriceMember } from '../../../src/processor/price-member.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 test('a member whose run failed is told to be none until it has joined again', async () => {
   const told: unknown[] = [];

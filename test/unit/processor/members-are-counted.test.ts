@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { systemClock } from '../../../src/support/clock.ts';
-import { eventually } from '../../support/eventually.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { eventually } from '../../support/runner/eventually.ts';
 import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
 
 test('the processor tells how many members price together, so that they share the request limit', async (t) => {

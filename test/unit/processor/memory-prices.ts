@@ -7,10 +7,10 @@ import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
 import { PartitionTask } from '../../../src/processor/partition-task.ts';
 import { runPriceMember } from '../../../src/processor/price-member.ts';
 import type { Clock } from '../../../src/support/clock.ts';
+import { answersOf, type PriceInput, type PriceLog, priceViolations } from '../../support/ledgers/price-log.ts';
+import { recordedEvents } from '../../support/ledgers/recorded-events.ts';
 import type { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryClusterOptions } from '../../support/memory-kafka/memory-cluster.ts';
-import { answersOf, type PriceInput, type PriceLog, priceViolations } from '../../support/price-log.ts';
-import { recordedEvents } from '../../support/recorded-events.ts';
 
 export const INSTRUMENTS = 40;
 const PARTITIONS = 3;

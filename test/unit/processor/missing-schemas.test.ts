@@ -4,11 +4,11 @@ import { createIsinReader } from '../../../src/avro/isin-reader.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
-import { decodeRow, SCHEMA_ID } from '../../support/avro-decoding.ts';
-import { eventually } from '../../support/eventually.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import { decodeRow, SCHEMA_ID } from '../../support/decoding/avro-decoding.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
 
 const PATIENCE_MS = 300_000;

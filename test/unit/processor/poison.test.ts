@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { ALL_PRICED, memberOf, POISON, priceLogOf, TOPICS } from './memory-prices.ts';
 
 const LONGEST_BYTES = 256 * 1024;

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryStep } from '../../support/memory-kafka/memory-cluster.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { INSTRUMENTS, memberOf, POISON, priceLogOf, TOPICS } from './memory-prices.ts';
 
 const ROUNDS = 60;

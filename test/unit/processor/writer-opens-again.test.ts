@@ -5,10 +5,10 @@ import type { LogReader } from '../../../src/kafka/log-reader.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
 import type { Freshness } from '../../../src/observability/processor-events.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
-import { skippingClock } from '../../support/manual-clock.ts';
+import type { RecordedEvent } from '../../support/ledgers/recorded-events.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import type { RecordedEvent } from '../../support/recorded-events.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
 
 const PATIENCE_MS = 60_000;

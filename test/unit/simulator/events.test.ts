@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EVENT_KINDS, EVENT_TYPES } from '../../../src/simulator/changes.ts';
 import { createStandingClock } from '../../../src/simulator/clock.ts';
+import { EVENT_KINDS, EVENT_TYPES } from '../../../src/simulator/universe/changes.ts';
 import { type ProviderClient, rowTexts, startProvider } from './provider-client.ts';
 
 const DAY_MS = 86_400_000;

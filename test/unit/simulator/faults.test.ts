@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { createStandingClock } from '../../../src/simulator/clock.ts';
-import type { Fault } from '../../../src/simulator/fault.ts';
+import type { Fault } from '../../../src/simulator/faults/fault.ts';
 import { askToken, type ProviderClient, startProvider } from './provider-client.ts';
 
 const LIST = '/reference-data/v1/instruments?limit=5';

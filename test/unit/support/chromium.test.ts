@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { libraryFolders } from '../../support/chromium.ts';
+import { libraryFolders } from '../../support/runner/chromium.ts';
 
 test('a library is found wherever its package keeps it', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'libraries-'));

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { viewPartition } from '../../support/kafka-wire-log.ts';
-import { createWireWriter } from '../../support/kafka-wire-primitives.ts';
+import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
+import { createWireWriter } from '../../support/kafka/kafka-wire-primitives.ts';
 
 const NOT_LEADER = 6;
 const TOPIC_AUTHORIZATION_FAILED = 29;

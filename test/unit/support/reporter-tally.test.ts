@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTally } from '../../support/reporter-tally.ts';
+import { createTally } from '../../support/runner/reporter-tally.ts';
 
 test('the last line counts steps and tests, and has one form; skipped ones are told before it', () => {
   const tally = createTally();

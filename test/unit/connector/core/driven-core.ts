@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { answerTime } from '../../../../src/connector/core/answer-time.ts';
-import { Census } from '../../../../src/connector/core/census.ts';
-import type { CoreSettings } from '../../../../src/connector/core/core-settings.ts';
-import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
-import type { CoreAnswer, CoreDecision, EventFacts } from '../../../../src/connector/core/instruments-messages.ts';
-import { firstOffset, type InstrumentsOffset } from '../../../../src/connector/core/instruments-offset.ts';
-import type { ResetOffset } from '../../../../src/connector/core/reset-offset.ts';
+import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
+import type { ResetOffset } from '../../../../src/connector/stream/reset-offset.ts';
+import { Census } from '../../../../src/connector/walk/census.ts';
+import type { CoreSettings } from '../../../../src/connector/walk/core-settings.ts';
+import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
+import type { CoreAnswer, CoreDecision, EventFacts } from '../../../../src/connector/walk/instruments-messages.ts';
+import { firstOffset, type InstrumentsOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;

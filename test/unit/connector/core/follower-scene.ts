@@ -1,9 +1,9 @@
-import { answerTime } from '../../../../src/connector/core/answer-time.ts';
-import { FollowerCore } from '../../../../src/connector/core/follower-core.ts';
-import type { FollowerAnswer, FollowerDecision } from '../../../../src/connector/core/follower-messages.ts';
-import type { FollowerOffset } from '../../../../src/connector/core/follower-offset.ts';
-import type { FollowerSettings } from '../../../../src/connector/core/follower-steps.ts';
-import type { ResetOffset } from '../../../../src/connector/core/reset-offset.ts';
+import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
+import { FollowerCore } from '../../../../src/connector/stream/follower-core.ts';
+import type { FollowerAnswer, FollowerDecision } from '../../../../src/connector/stream/follower-messages.ts';
+import type { FollowerOffset } from '../../../../src/connector/stream/follower-offset.ts';
+import type { FollowerSettings } from '../../../../src/connector/stream/follower-steps.ts';
+import type { ResetOffset } from '../../../../src/connector/stream/reset-offset.ts';
 
 export const DAY_MS = 86_400_000;
 export const NOON = Date.parse('2026-01-01T12:00:00Z');

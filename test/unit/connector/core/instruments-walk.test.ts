@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CoreDecision } from '../../../../src/connector/core/instruments-messages.ts';
+import type { CoreDecision } from '../../../../src/connector/walk/instruments-messages.ts';
 import { drive, event, pending, row, SETTINGS } from './driven-core.ts';
 
 for (const next of ['10', '9', '-1']) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerTime } from '../../../../src/connector/core/answer-time.ts';
-import { Census } from '../../../../src/connector/core/census.ts';
-import { SHRINK_ALWAYS_ALLOWED } from '../../../../src/connector/core/core-settings.ts';
-import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
-import { firstOffset, type InstrumentsOffset } from '../../../../src/connector/core/instruments-offset.ts';
+import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
+import { Census } from '../../../../src/connector/walk/census.ts';
+import { SHRINK_ALWAYS_ALLOWED } from '../../../../src/connector/walk/core-settings.ts';
+import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
+import { firstOffset, type InstrumentsOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 
 const HOUR_MS = 3_600_000;
 const SETTINGS = {

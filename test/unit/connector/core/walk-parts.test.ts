@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerTime } from '../../../../src/connector/core/answer-time.ts';
-import { Census } from '../../../../src/connector/core/census.ts';
-import { type CoreSettings, SHRINK_ALWAYS_ALLOWED } from '../../../../src/connector/core/core-settings.ts';
-import { beginDrain, drainFurther } from '../../../../src/connector/core/drain.ts';
-import type { RowFacts, WalkFlaw } from '../../../../src/connector/core/instruments-messages.ts';
-import { firstOffset } from '../../../../src/connector/core/instruments-offset.ts';
-import { recordRows, sortRows } from '../../../../src/connector/core/page-rows.ts';
-import { planSweep } from '../../../../src/connector/core/sweep.ts';
-import { NO_COUNTS } from '../../../../src/connector/core/walk-counts.ts';
+import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
+import { Census } from '../../../../src/connector/walk/census.ts';
+import { type CoreSettings, SHRINK_ALWAYS_ALLOWED } from '../../../../src/connector/walk/core-settings.ts';
+import { beginDrain, drainFurther } from '../../../../src/connector/walk/drain.ts';
+import type { RowFacts, WalkFlaw } from '../../../../src/connector/walk/instruments-messages.ts';
+import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
+import { recordRows, sortRows } from '../../../../src/connector/walk/page-rows.ts';
+import { planSweep } from '../../../../src/connector/walk/sweep.ts';
+import { NO_COUNTS } from '../../../../src/connector/walk/walk-counts.ts';
 
 function censusOf(count: number): Census {
   const census = new Census();

@@ -8,7 +8,7 @@ import { ConnectorError } from '../../../../src/errors.ts';
 import type { HttpAnswer } from '../../../../src/http/http-answer.ts';
 import type { ReferenceData } from '../../../../src/provider/reference-data.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
-import { chunked } from '../../../support/avro-decoding.ts';
+import { chunked } from '../../../support/decoding/avro-decoding.ts';
 
 const { signal } = new AbortController();
 const PAGE = '{"instruments":[],"links":{"next":null,"events":"/v1/instruments/events?since=1-0"}}';

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerTime } from '../../../../src/connector/core/answer-time.ts';
-import { Census } from '../../../../src/connector/core/census.ts';
-import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
-import { firstOffset } from '../../../../src/connector/core/instruments-offset.ts';
 import { runSource } from '../../../../src/connector/source-worker.ts';
+import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
 import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
 import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
+import { Census } from '../../../../src/connector/walk/census.ts';
+import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
+import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
-import { skippingClock } from '../../../support/manual-clock.ts';
-import { operator } from '../../../support/operator.ts';
-import { recordedEvents } from '../../../support/recorded-events.ts';
+import { operator } from '../../../support/connectors/operator.ts';
+import { recordedEvents } from '../../../support/ledgers/recorded-events.ts';
+import { skippingClock } from '../../../support/runner/manual-clock.ts';
 import { SETTINGS } from '../core/driven-core.ts';
 
 const HOUR_MS = 3_600_000;

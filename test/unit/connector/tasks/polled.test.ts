@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerTime } from '../../../../src/connector/core/answer-time.ts';
-import { Census } from '../../../../src/connector/core/census.ts';
-import { FollowerCore } from '../../../../src/connector/core/follower-core.ts';
-import { InstrumentsCore } from '../../../../src/connector/core/instruments-core.ts';
-import { firstOffset } from '../../../../src/connector/core/instruments-offset.ts';
 import type { SourceTask } from '../../../../src/connector/source-task.ts';
+import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
+import { FollowerCore } from '../../../../src/connector/stream/follower-core.ts';
 import { createFollowerTask } from '../../../../src/connector/tasks/follower-task.ts';
 import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
 import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
+import { Census } from '../../../../src/connector/walk/census.ts';
+import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
+import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 import type { DecodedRow } from '../../../../src/decoding/page-decoder.ts';
 import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
-import { skippingClock } from '../../../support/manual-clock.ts';
-import { recordedEvents } from '../../../support/recorded-events.ts';
+import { recordedEvents } from '../../../support/ledgers/recorded-events.ts';
+import { skippingClock } from '../../../support/runner/manual-clock.ts';
 import { SETTINGS } from '../core/driven-core.ts';
 import { EVENTS, offsetAt } from '../core/follower-scene.ts';
 

@@ -6,7 +6,7 @@ import { createCheckDecoder } from '../../../../src/decoding/check-decoder.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import type { PreTradeChecks } from '../../../../src/provider/pre-trade-checks.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
-import { chunked } from '../../../support/avro-decoding.ts';
+import { chunked } from '../../../support/decoding/avro-decoding.ts';
 
 const { signal } = new AbortController();
 const UNMAPPABLE = Array.from({ length: 30 }, () => '{"preTradeCheckId":7}');

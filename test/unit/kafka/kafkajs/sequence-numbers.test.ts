@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { BATCH_HEAD_BYTES } from '../../../../src/kafka/kafkajs/record-batch.ts';
-import { FRAME_ROOM_BYTES, type FramedRequest } from '../../../../src/kafka/kafkajs/request-frame.ts';
-import { sendOnce } from '../../../../src/kafka/kafkajs/send-messages.ts';
+import { BATCH_HEAD_BYTES } from '../../../../src/kafka/kafkajs/produce/record-batch.ts';
+import { FRAME_ROOM_BYTES, type FramedRequest } from '../../../../src/kafka/kafkajs/produce/request-frame.ts';
+import { sendOnce } from '../../../../src/kafka/kafkajs/produce/send-messages.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 
 const require = createRequire(import.meta.url);

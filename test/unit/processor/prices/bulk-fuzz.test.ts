@@ -5,8 +5,15 @@ import type { ReadableRecord } from '../../../../src/avro/record-reader.ts';
 import { parseSchema } from '../../../../src/avro/schema.ts';
 import { readSchemaText } from '../../../../src/avro/schema-files.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
-import { recordSamples } from '../../../support/avro-arbitraries.ts';
-import { answersOf, bulkBody, failedItem, pricedItem, priceReader, recordsOf } from '../../../support/bulk-answers.ts';
+import { recordSamples } from '../../../support/decoding/avro-arbitraries.ts';
+import {
+  answersOf,
+  bulkBody,
+  failedItem,
+  pricedItem,
+  priceReader,
+  recordsOf,
+} from '../../../support/decoding/bulk-answers.ts';
 
 const snapshots = recordSamples(parseSchema(readSchemaText('PriceSnapshot')));
 const days = recordSamples(parseSchema(readSchemaText('DailyPrice')));

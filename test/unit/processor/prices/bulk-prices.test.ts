@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../../src/errors.ts';
-import { withoutNulls } from '../../../support/avro-decoding.ts';
+import { withoutNulls } from '../../../support/decoding/avro-decoding.ts';
 import {
   answersOf,
   bulkBody,
@@ -10,7 +10,7 @@ import {
   pricedItem,
   questionsFor,
   recordsOf,
-} from '../../../support/bulk-answers.ts';
+} from '../../../support/decoding/bulk-answers.ts';
 
 const SIGNAL = new AbortController().signal;
 const GOOD = [pricedItem('A', '"lastOpen":1.0'), pricedItem('B', '"lastOpen":2'), pricedItem('C', '"lastOpen":3')];

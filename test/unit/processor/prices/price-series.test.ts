@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withoutNulls } from '../../../support/avro-decoding.ts';
-import { answersOf, bulkBody, pricedItem, recordsOf } from '../../../support/bulk-answers.ts';
+import { withoutNulls } from '../../../support/decoding/avro-decoding.ts';
+import { answersOf, bulkBody, pricedItem, recordsOf } from '../../../support/decoding/bulk-answers.ts';
 
 const DAY = (date: string, more = '') => `{"date":"${date}","close":1.5${more}}`;
 

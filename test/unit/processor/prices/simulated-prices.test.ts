@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createMarketDataHttp } from '../../../../src/app/provider-client.ts';
 import type { ReadableRecord, ReadableValue } from '../../../../src/avro/record-reader.ts';
 import { loadSettings } from '../../../../src/config/load.ts';
 import { createBulkPrices } from '../../../../src/processor/prices/bulk-prices.ts';
 import { createMarketData } from '../../../../src/provider/market-data.ts';
-import type { BulkSpoil } from '../../../../src/simulator/fault.ts';
+import { createMarketDataHttp } from '../../../../src/setup/provider-client.ts';
+import type { BulkSpoil } from '../../../../src/simulator/faults/fault.ts';
 import type { SimulatorOptions } from '../../../../src/simulator/options.ts';
 import { createSimulator } from '../../../../src/simulator/simulator.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
-import { ASKED, PRICE_SCHEMA_IDS, priceReader, questionsFor } from '../../../support/bulk-answers.ts';
+import { ASKED, PRICE_SCHEMA_IDS, priceReader, questionsFor } from '../../../support/decoding/bulk-answers.ts';
 
 const SIGNAL = new AbortController().signal;
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} };

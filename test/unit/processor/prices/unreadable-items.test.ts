@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answersOf, bulkBody, pricedItem } from '../../../support/bulk-answers.ts';
+import { answersOf, bulkBody, pricedItem } from '../../../support/decoding/bulk-answers.ts';
 
 const [A, C] = [pricedItem('A', '"lastOpen":1'), pricedItem('C', '"lastOpen":3')];
 

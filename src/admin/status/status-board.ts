@@ -1,0 +1,105 @@
+import { ConnectorError, ERROR_CODES } from '../../errors.ts';
+import type { ConnectorEvents } from '../../observability/connector-events.ts';
+import type { ProcessorEvents } from '../../observability/processor-events.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { WorkerTargets } from '../../worker/target.ts';
+import { readinessChecks } from './readiness.ts';
+import type { Notified, ReadinessCheck, Status } from './status.ts';
+import { createStatusProcessor } from './status-processor.ts';
+import { createStatusSources } from './status-sources.ts';
+
+/** Enough to see what has happened lately; the topic has all of them. */
+const MAXIMUM_NOTIFICATIONS = 20;
+
+/** How this process is, put together from what happens in it. */
+export interface StatusBoard {
+  readonly events: ConnectorEvents;
+  readonly processorEvents: ProcessorEvents;
+  /** The topics are there and as they must be, in this cluster, but for these, each of which stops only who needs it. */
+  topicsProven(kafkaClusterId: string | null, refused?: readonly string[]): void;
+  /** Resolves when what the status and the metrics say of the prices is at most a second old. */
+  refreshed(): Promise<void>;
+  status(): Status;
+}
+
+export interface StatusBoardOptions {
+  readonly version: string;
+  readonly prefix: string;
+  readonly sources: readonly { readonly name: string; readonly type: string }[];
+  /** The name of the price processor; null where no prices are followed. */
+  readonly processor: string | null;
+  readonly targets: WorkerTargets;
+  readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string;
+  /** Aborts when the process is asked to stop. */
+  readonly signal: AbortSignal;
+}
+
+export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
+  const { version, prefix, clock, targets, signal } = options;
+  const describe = (error: unknown) => options.redact(errorText(error));
+  const isoNow = () => new Date(clock.wallMs()).toISOString();
+  const startedAt = isoNow();
+  const sources = createStatusSources({ ...options, describe });
+  const name = options.processor ?? '';
+  const processor = createStatusProcessor({ name, target: () => targets.of(name), clock, describe });
+  const notifications: Notified[] = [];
+  const notice = (source: string, kind: Notified['kind']) => {
+    notifications.unshift({ at: isoNow(), source, kind });
+    notifications.splice(MAXIMUM_NOTIFICATIONS);
+  };
+  let topics: ReadinessCheck = { name: 'topics', ok: false, why: 'not verified yet' };
+  let kafkaClusterId: string | null = null;
+  return {
+    processorEvents: processor.events,
+    events: {
+      ...sources.events,
+      topicCreated() {},
+      topicDrift() {},
+      attemptFailed(event) {
+        if (event.source === 'topics') topics = { ...topics, why: describe(event.err) };
+        else sources.events.attemptFailed(event);
+      },
+      // The two others that go to the topic, besides being events of their own.
+      walkCompleted(event) {
+        sources.events.walkCompleted(event);
+        notice(event.source, 'walkCompleted');
+      },
+      sourceFailed(event) {
+        sources.events.sourceFailed(event);
+        if (event.err instanceof ConnectorError) notice(event.source, 'sourceFailed');
+      },
+      notified: ({ source, kind }) => notice(source, kind),
+      adminListening() {},
+      stopped() {},
+    },
+    topicsProven(clusterId, refused = []) {
+      const why =
+        refused.length === 0 ? 'all are there and verified' : `verified at the start, but for ${refused.join(', ')}`;
+      topics = { name: 'topics', ok: true, why };
+      kafkaClusterId = clusterId;
+    },
+    refreshed: () => processor.refreshed(),
+    status() {
+      const known = {
+        sources: sources.status(),
+        processor: options.processor === null ? null : processor.status(),
+      };
+      const checks = readinessChecks({ ...known, topics, isStopping: signal.aborted });
+      const ready = checks.every(({ ok }) => ok);
+      const process = { version, prefix, kafkaClusterId, at: isoNow(), startedAt };
+      return { ...process, ready, checks, ...known, notifications: [...notifications] };
+    },
+  };
+}
+
+/** An error as an operator should see it: the code, what is wrong, what to do, and what led here. */
+function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own =
+    error instanceof ConnectorError
+      ? `${error.code}: ${error.message}\n${ERROR_CODES[error.code].remedy.replace(/^None: /, 'Nothing to do: ')}`
+      : `${error.name}: ${error.message}`;
+  return error.cause instanceof Error ? `${own}\nCaused by: ${error.cause.message}` : own;
+}

@@ -1,0 +1,25 @@
+import { ago } from './ages.ts';
+import { type Html, html } from './html.ts';
+import type { Notified } from './status.ts';
+
+/** How each kind is told to people, and how it looks. */
+const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, look: 'good' | 'wait' | 'bad']>> = {
+  walkCompleted: ['walk completed', 'good'],
+  gapSuspected: ['retention gap suspected', 'wait'],
+  gapCertain: ['retention gap', 'bad'],
+  gapProven: ['retention gap', 'bad'],
+  streamReset: ['stream reset', 'bad'],
+  offsetReset: ['offset reset', 'wait'],
+  shrinkRefused: ['shrink refused', 'bad'],
+  deletionSkipped: ['deletion skipped', 'wait'],
+  deletionsStandStill: ['deletions stand still', 'bad'],
+  walkGivenUp: ['walk given up', 'wait'],
+  listLags: ['list lags the stream', 'bad'],
+  sourceFailed: ['source failed', 'bad'],
+};
+
+/** One notification as an item of a list. */
+export function newsItem({ kind, source, at }: Notified, now: string): Html {
+  const [text, look] = KINDS[kind];
+  return html`<li><span class="badge ${look}">${text}</span><span>${source} <span class="soft"><time datetime="${at}">${ago(at, now)}</time></span></span></li>\n`;
+}

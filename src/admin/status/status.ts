@@ -1,0 +1,121 @@
+import type { NOTIFICATION_KINDS } from '../../observability/connector-events.ts';
+import type { Freshness, KindFreshness } from '../../observability/processor-events.ts';
+import type { TargetState } from '../../worker/target.ts';
+
+/** How this process is, as JSON at `/status.json` and as the status page. Instants are ISO 8601, in UTC. */
+export interface Status {
+  readonly version: string;
+  readonly prefix: string;
+  /** Null until Kafka was reached. */
+  readonly kafkaClusterId: string | null;
+  readonly at: string;
+  readonly startedAt: string;
+  /** Whether every check is fine: fences, offsets, schemas and topics are proven, and nothing has failed. */
+  readonly ready: boolean;
+  readonly checks: readonly ReadinessCheck[];
+  readonly sources: readonly SourceStatus[];
+  /** Null where no prices are followed. */
+  readonly processor: ProcessorStatus | null;
+  /** The newest records that went to the notifications topic from here, the newest first. */
+  readonly notifications: readonly Notified[];
+}
+
+export interface ReadinessCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  /** What is missing, or what is fine. */
+  readonly why: string;
+}
+
+export interface Notified {
+  readonly at: string;
+  readonly source: string;
+  readonly kind: (typeof NOTIFICATION_KINDS)[number] | 'walkCompleted' | 'sourceFailed';
+}
+
+/** What a task is doing here; `unassigned` when it has not started, is stopped, or runs in another process. */
+export type TaskState = 'unassigned' | 'running' | 'paused' | 'failed';
+
+export interface SourceStatus {
+  readonly name: string;
+  readonly type: string;
+  readonly wanted: TargetState;
+  readonly task: TaskState;
+  /** Why it has failed, with what to do; null unless it has. */
+  readonly trace: string | null;
+  /** Since when the task is what it is. */
+  readonly changedAt: string;
+  /** Whether the registry knows all its schemas. */
+  readonly schemasRegistered: boolean;
+  /** Its partition of the offsets topic. */
+  readonly partition: number;
+  /** Whether this replica runs it, and not another one; null until it has joined the others. */
+  readonly owned: boolean | null;
+  /** Why the writer of the partition was lost and is not open again yet; null when it is. */
+  readonly writerTrouble: string | null;
+  /** Our offset in the provider's stream. */
+  readonly since: string | null;
+  /** Whether the stream had no more for us when it was last asked; null before the first answer. */
+  readonly caughtUp: boolean | null;
+  /** Until the provider drops events that we have not read, were no poll answered any more; null without an offset. */
+  readonly secondsToRetentionCliff: number | null;
+  readonly lastPollAt: string | null;
+  /** The failed poll that is being tried again; null when the last one was answered. */
+  readonly trouble: Trouble | null;
+  /** The newest walk of this process; null when there was none, or the source has none. */
+  readonly walk: WalkStatus | null;
+  /** What this process has written since its start. */
+  readonly written: Written;
+}
+
+export interface Trouble {
+  /** How many polls in a row have failed. */
+  readonly failures: number;
+  readonly message: string;
+  readonly nextTryAt: string;
+}
+
+export interface WalkStatus {
+  readonly number: number;
+  /** False also for one that stands since its source has failed or was stopped. */
+  readonly running: boolean;
+  readonly startedAt: string;
+  readonly completedAt: string | null;
+  readonly pages: number;
+  /** Rows that this process has read of it. */
+  readonly rows: number;
+  /** Rows of the last whole walk that this process saw: how many there will be, about. */
+  readonly expectedRows: number | null;
+  /** Instruments that are no longer in the list; null until it is completed. */
+  readonly gone: number | null;
+}
+
+export interface Written {
+  readonly instruments: number;
+  readonly events: number;
+  readonly checks: number;
+  readonly deadLetters: number;
+}
+
+/** Without the histograms. */
+type ShownKind = Omit<KindFreshness, 'ages'>;
+export type ShownFreshness = Omit<Freshness, 'ages' | 'kinds'> & { readonly kinds: readonly ShownKind[] };
+
+export interface ProcessorStatus {
+  readonly name: string;
+  readonly wanted: TargetState;
+  readonly task: TaskState;
+  readonly trace: string | null;
+  readonly changedAt: string;
+  /** Partitions of instruments topics that are priced here. */
+  readonly partitions: readonly { readonly topic: string; readonly partition: number }[];
+  /** How many partitions the group has given to this process; those that are not priced yet are being fenced and read. */
+  readonly assigned: number;
+  /** Why the writer of a partition was lost and is not open again yet; null when none is. */
+  readonly writerTrouble: string | null;
+  /** Null until the processor has started. */
+  readonly freshness: ShownFreshness | null;
+  readonly lastBatchAt: string | null;
+  readonly trouble: Trouble | null;
+  readonly written: { readonly records: number; readonly deadLetters: number };
+}

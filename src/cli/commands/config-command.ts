@@ -1,0 +1,30 @@
+import { type Command, Option } from 'commander';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import { jsonText } from '../output.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** `config print`: the settings that would be used, defaults and environment put in, without a secret. */
+export function configCommand(
+  program: Command,
+  { env, stdout }: Terminal,
+  _exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  program
+    .command('config')
+    .description('Look at the settings.')
+    .addHelpText('after', '\nExample:\n  spconnect config print\n')
+    .command('print')
+    .description('Print the settings as they are used: with defaults and environment, durations in ms, no secrets.')
+    .addOption(
+      new Option('--output <form>', 'the form of what goes to stdout').choices(['yaml', 'json']).default('yaml'),
+    )
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText('after', '\nExample:\n  spconnect config print --output json\n')
+    .action(async ({ output, config }: { output: 'yaml' | 'json'; config: string }) => {
+      const { printSettings } = await import('../../config/print.ts');
+      const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
+      stdout.write(output === 'json' ? jsonText(settings) : printSettings(settings));
+    });
+}

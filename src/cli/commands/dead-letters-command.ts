@@ -1,0 +1,145 @@
+import { isUtf8 } from 'node:buffer';
+import type { Command } from 'commander';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import type { RetriedLetter } from '../../operator/dead-letter-plan.ts';
+import type { DeadLetter } from '../../operator/dead-letters-operation.ts';
+import { wholeNumber } from '../numbers.ts';
+import { jsonText, type Output, outputOption, printable, textTable } from '../output.ts';
+import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { pastTimeMs } from '../times.ts';
+
+interface ListOptions {
+  readonly config: string;
+  readonly output: Output;
+  readonly source?: string;
+  readonly reason?: string;
+  readonly since?: number;
+  readonly limit: number;
+}
+
+const OUTCOMES: Readonly<Record<RetriedLetter['outcome'], string>> = {
+  written: 'written',
+  toWrite: 'to be written',
+  superseded: 'superseded',
+  impossible: 'impossible',
+};
+
+interface OneOptions {
+  readonly config: string;
+  readonly output: Output;
+  readonly execute: boolean;
+}
+
+/** `dead-letters`: what could not become a record, why, and another try. */
+export function deadLettersCommand(
+  program: Command,
+  { env, stdout, stderr, signal }: Terminal,
+  exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  const group = program
+    .command('dead-letters')
+    .description('Look at inputs that could not become records, or retry them.')
+    .addHelpText('after', '\nExample:\n  spconnect dead-letters list --since 1d\n');
+  const load = (file: string) => loadSettings({ file, env, onSecret: redaction.register });
+
+  group
+    .command('list')
+    .description('Show the dead letters: id, time, source, key, where the trouble is, and what.')
+    .option('--source <source>', 'only those of this source')
+    .option('--reason <text>', 'only those with this in their reason')
+    .option(
+      '--since <time>',
+      'only those since a time like 2026-03-31T12:00:00Z, or since so long ago, like 6h',
+      pastTimeMs,
+    )
+    .option('--limit <count>', 'the newest so many', wholeNumber, 50)
+    .addOption(outputOption())
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText('after', '\nExample:\n  spconnect dead-letters list --source instruments --since 7d\n')
+    .action(async ({ config, output, since, ...filter }: ListOptions) => {
+      const { listDeadLetters } = await import('../../operator/dead-letters-operation.ts');
+      const { atInstallation } = await import('../../operator/installation.ts');
+      const settings = await load(config);
+      const { letters, count } = await atInstallation({ settings, signal, needs: ['dead-letters'] }, (at) =>
+        listDeadLetters(at, { ...filter, sinceMs: since }),
+      );
+      stdout.write(output === 'json' ? jsonText(letters.map(withoutValue)) : textTable(letters.map(rowOf)));
+      if (count === 0) stderr.write('There is no such dead letter.\n');
+      else if (count > letters.length) {
+        stderr.write(`The newest ${letters.length} of ${count}; --limit shows more.\n`);
+      }
+    });
+
+  group
+    .command('show')
+    .description('Print one dead letter: its headers and the input as it came.')
+    .argument('<id>', 'as the list shows it')
+    .addOption(outputOption())
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText(
+      'after',
+      '\nThose of pre-trade checks have no input: whoever has a check can trade.\n\nExample:\n  spconnect dead-letters show 0\n',
+    )
+    .action(async (id: string, { config, output }: OneOptions) => {
+      const { deadLetters } = await import('../../operator/dead-letters-operation.ts');
+      const { atInstallation } = await import('../../operator/installation.ts');
+      const settings = await load(config);
+      const [letter] = await atInstallation({ settings, signal, needs: ['dead-letters'] }, (at) =>
+        deadLetters(at, [id]),
+      );
+      if (letter === undefined) return;
+      stdout.write(
+        output === 'json' ? jsonText({ ...withoutValue(letter), value: textOf(letter.value) }) : asText(letter),
+      );
+    });
+
+  group
+    .command('retry')
+    .description('Read dead letters again, with the schemas and settings of now, and write what they become.')
+    .argument('<id...>', 'as the list shows them')
+    .option('--execute', 'do it; without this, only tell what would be done', false)
+    .addOption(outputOption())
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText(
+      'after',
+      '\nAll of them in one transaction, each once. An instrument is only written where the topic has nothing newer of\n' +
+        'it; its source then starts again, to know of it. An event comes behind those that were written meanwhile.\n' +
+        '\nExample:\n  spconnect dead-letters retry 0\n',
+    )
+    .action(async (ids: string[], { config, output, execute }: OneOptions) => {
+      const { retryDeadLetters } = await import('../../operator/dead-letter-retry.ts');
+      const { atInstallation } = await import('../../operator/installation.ts');
+      const settings = await load(config);
+      const retried = await atInstallation({ settings, signal, needs: ['dead-letters', 'states'] }, (at) =>
+        retryDeadLetters(at, { ids, execute }),
+      );
+      stdout.write(output === 'json' ? jsonText(retried) : textTable(retried.map(outcomeRow)));
+      const isWritable = retried.some(({ outcome }) => outcome === 'toWrite');
+      if (!execute) stderr.write(`Nothing was written${isWritable ? '; --execute does it' : ''}.\n`);
+      else if (retried.some(({ outcome }) => outcome === 'impossible')) exitWith(EXIT_CODES.failed);
+    });
+}
+
+function rowOf({ id, timestampMs, source, key, pointer, reason }: DeadLetter): string[] {
+  return [id, new Date(timestampMs).toISOString(), source, key ?? '', pointer || '/', reason];
+}
+
+function outcomeRow({ id, outcome, topics, says }: RetriedLetter): string[] {
+  return [id, OUTCOMES[outcome], [...new Set(topics), says].filter((part) => part !== '').join('; ')];
+}
+
+function withoutValue({ value, timestampMs, ...letter }: DeadLetter) {
+  return { ...letter, timestamp: new Date(timestampMs).toISOString(), bytes: value?.length ?? null };
+}
+
+/** Bytes as text; those that are no UTF-8 as what their bytes are in Latin-1, each escaped when it is printed. */
+function textOf(value: Buffer | null): string | null {
+  return value === null ? null : value.toString(isUtf8(value) ? 'utf8' : 'latin1');
+}
+
+function asText({ headers, key, timestampMs, value }: DeadLetter): string {
+  const facts = [['key', key ?? ''], ['written', new Date(timestampMs).toISOString()], ...Object.entries(headers)];
+  return `${textTable(facts)}\n${value === null ? 'It has no input.' : printable(textOf(value) ?? '')}\n`;
+}

@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { wholeNumber } from '../numbers.ts';
+import { EXIT_CODES, type Terminal } from '../terminal.ts';
+
+/** `demo`: the whole path on real parts, started here. */
+export function demoCommand(program: Command, terminal: Terminal, exitWith: (code: number) => void): void {
+  program
+    .command('demo')
+    .description('Start Kafka, a schema registry and a simulated provider, and walk its instruments onto Kafka.')
+    .option('--once', 'end when the walk is done and all is priced', false)
+    .option('--instruments <count>', 'instruments that the provider has', wholeNumber, 5_000)
+    .addHelpText('after', '\nExample:\n  spconnect demo --instruments 20000\n')
+    .action(async (options: { once: boolean; instruments: number }) => {
+      const { runDemo } = await import('../../demo/demo.ts');
+      const { env, stdout, stderr, signal } = terminal;
+      const isComplete = await runDemo({ ...options, env, stdout, stderr, signal });
+      if (!isComplete) exitWith(EXIT_CODES.failed);
+    });
+}

@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import { jsonText, type Output, outputOption, textTable } from '../output.ts';
+import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { loadWithoutKafka } from './without-kafka.ts';
+
+/** `doctor`: what the provider does where its interface shows nothing, beside what we assume. */
+export function doctorCommand(
+  program: Command,
+  { env, stdout, stderr, signal }: Terminal,
+  exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  program
+    .command('doctor')
+    .description('Find out how the provider behaves where its interface is silent, beside what we assume.')
+    .addOption(outputOption())
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText(
+      'after',
+      '\nReads only: fewer than 40 requests, within requestsPerSecond. Exit code 1 when something differs.\n' +
+        '\nExample:\n  spconnect doctor\n',
+    )
+    .action(async ({ config, output }: { config: string; output: Output }) => {
+      const { examineProvider } = await import('../../operator/doctor/doctor-operation.ts');
+      const settings = await loadWithoutKafka(config, env, redaction);
+      const findings = (await examineProvider(settings, signal)).map((one) => ({
+        ...one,
+        found: redaction.redact(one.found),
+      }));
+      const rows = findings.map(({ what, found, assumed, state }) => [state, what, found, assumed]);
+      stdout.write(output === 'json' ? jsonText(findings) : textTable([['', 'finding', 'found', 'assumed'], ...rows]));
+      if (findings.every(({ state }) => state !== 'differs')) return;
+      stderr.write('The provider differs from what is assumed: see part 10 of src/provider/README.md.\n');
+      exitWith(EXIT_CODES.failed);
+    });
+}

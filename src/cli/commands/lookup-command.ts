@@ -1,0 +1,61 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import type { Log } from '../../support/log.ts';
+import { jsonText } from '../output.ts';
+import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { checkAsTable, withoutUrl } from './check-text.ts';
+import { priceCommand } from './price-command.ts';
+import { loadWithoutKafka } from './without-kafka.ts';
+
+const LONGEST_ID = 512;
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+interface CheckOptions {
+  readonly config: string;
+  readonly showUrl: boolean;
+  readonly output: 'json' | 'table';
+}
+
+/** `lookup`: things asked of the provider itself; neither Kafka nor the registry is needed. `lookup check <id>`: one pre-trade check. */
+export function lookupCommand(
+  program: Command,
+  terminal: Terminal,
+  exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  const { env, stdout, stderr, signal } = terminal;
+  const lookup = program
+    .command('lookup')
+    .description('Ask the provider for one thing and print it.')
+    .addHelpText('after', '\nExample:\n  spconnect lookup price CH0012032048\n');
+  priceCommand(lookup, terminal, exitWith, redaction);
+  lookup
+    .command('check')
+    .description('Print one pre-trade check. Its URL lets whoever has it trade: it is shown only when asked for.')
+    .argument('<id>', 'the id of the check, as the platform shows it', checkId)
+    .option('--show-url', 'print the simulation URL too', false)
+    .addOption(new Option('--output <form>', 'how it is printed').choices(['json', 'table']).default('table'))
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText('after', '\nExample:\n  spconnect lookup check PTC-0123456789 --output json\n')
+    .action(async (id: string, { config, showUrl, output }: CheckOptions) => {
+      const { lookUpCheck } = await import('../../operator/check-lookup.ts');
+      const { referenceData } = await loadWithoutKafka(config, env, redaction);
+      const check = await lookUpCheck(referenceData, id, { log: SILENT, signal });
+      if (check === null) {
+        stderr.write('The provider has no pre-trade check with this id.\n');
+        exitWith(EXIT_CODES.failed);
+        return;
+      }
+      const shown = showUrl ? check : withoutUrl(check);
+      stdout.write(output === 'json' ? jsonText(shown) : checkAsTable(shown));
+    });
+}
+
+function checkId(text: string): string {
+  // A dot or two would be another path.
+  if (text === '' || text.length > LONGEST_ID || /^\.{1,2}$/.test(text)) {
+    throw new InvalidArgumentError('The id of a pre-trade check is needed.');
+  }
+  return text;
+}

@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import { wholeNumber } from '../numbers.ts';
+import { jsonLine } from '../output.ts';
+import type { Terminal } from '../terminal.ts';
+import { withoutUrlIn } from './check-text.ts';
+import { knownSource } from './known-source.ts';
+import { loadWithoutKafka } from './without-kafka.ts';
+
+interface PreviewOptions {
+  readonly config: string;
+  readonly from?: string;
+  readonly limit: number;
+  readonly showUrl: boolean;
+}
+
+/** `preview`: what a page of the provider would become, without Kafka or a registry. */
+export function previewCommand(
+  program: Command,
+  { env, stdout, stderr, signal }: Terminal,
+  _exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  const command = program
+    .command('preview')
+    .description('Print the records that a page of the provider would become, as lines of JSON; needs no Kafka.')
+    .argument('<source>', 'the name of a source')
+    .option('--from <cursor>', 'an id of the list, or an offset of the stream; without it, the first page')
+    .option('--limit <count>', 'so many rows, events or checks', wholeNumber, 10)
+    .option('--show-url', 'print the simulation URLs of pre-trade checks, which let their holder trade', false)
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText(
+      'after',
+      '\nWhat would be a dead letter is printed as one, with its reason.\n' +
+        '\nExample:\n  spconnect preview instruments --limit 2\n',
+    )
+    .action(async (name: string, { config, from, limit, showUrl }: PreviewOptions) => {
+      const { preview } = await import('../../operator/preview-operation.ts');
+      const settings = await loadWithoutKafka(config, env, redaction);
+      const source = knownSource(command, name, settings.sources);
+      const records = await preview({ settings, source, from: from ?? null, limit: Math.max(limit, 1), signal });
+      for (const record of records) stdout.write(jsonLine(showUrl ? record : withoutUrlIn(record)));
+      if (records.length === 0) stderr.write('The provider has nothing there now.\n');
+    });
+}

@@ -1,0 +1,76 @@
+import { type Command, Option } from 'commander';
+import type { Roles } from '../../app/connector.ts';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import { projectVersion } from '../../support/version.ts';
+import { describeError } from '../describe-error.ts';
+import { EXIT_CODES, type Terminal } from '../terminal.ts';
+
+const ROLES: readonly Roles[] = ['sources', 'processor', 'both'];
+
+/** `run`: the connector, until it is stopped. Its log is its output; why it could not go on stands on stderr too. */
+export function runCommand(
+  program: Command,
+  terminal: Terminal,
+  exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  program
+    .command('run')
+    .description('Run the sources and the price processor of the settings until SIGTERM or SIGINT.')
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addOption(new Option('--roles <roles>', 'what this process does').choices(ROLES).default('both'))
+    .addHelpText('after', '\nExample:\n  spconnect run --config config/connector.yaml\n')
+    .action(async ({ config, roles }: { config: string; roles: Roles }) => {
+      const { runConnector } = await import('../../app/connector.ts');
+      const { logConnectorEvents } = await import('../../observability/connector-events.ts');
+      const { logProcessorEvents } = await import('../../observability/processor-events.ts');
+      const { createLog } = await import('../../observability/pino-log.ts');
+      const { env, stdout, stderr, signal } = terminal;
+      const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
+      const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;
+      const log = await createLog({ level: settings.log.level, redaction, pretty: stdout.isTTY === true });
+      log.info(
+        {
+          version: projectVersion(),
+          node: process.versions.node,
+          settings: config,
+          prefix,
+          roles,
+          sources: sources.map(({ name }) => name),
+          kafka: kafka.brokers,
+          schemaRegistry: schemaRegistry.url,
+          referenceData: referenceData.url,
+        },
+        'starting',
+      );
+      const events = logConnectorEvents(log);
+      const processorEvents = logProcessorEvents(log);
+      const failures: string[] = [];
+      const failed = await runConnector({
+        settings,
+        log,
+        events: {
+          ...events,
+          sourceFailed(event) {
+            events.sourceFailed(event);
+            failures.push(`source ${event.source}: ${describeError(event.err, redaction)}`);
+          },
+        },
+        processorEvents: {
+          ...processorEvents,
+          processorFailed(event) {
+            processorEvents.processorFailed(event);
+            failures.push(`price processor: ${describeError(event.err, redaction)}`);
+          },
+        },
+        roles,
+        droppedLogLines: log.droppedLines,
+        redact: redaction.redact,
+        signal,
+      });
+      if (failed.length === 0) return;
+      stderr.write(failures.join(''));
+      exitWith(EXIT_CODES.failed);
+    });
+}

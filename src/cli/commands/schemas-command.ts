@@ -1,0 +1,92 @@
+import type { Command } from 'commander';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import type { ListedSubject } from '../../operator/schemas-operation.ts';
+import { jsonText, type Output, outputOption, textTable } from '../output.ts';
+import { EXIT_CODES, type Terminal } from '../terminal.ts';
+
+interface SchemasOptions {
+  readonly config: string;
+  readonly output: Output;
+}
+
+/** `schemas`: the definitions of our records, here and in the registry. Kafka is not asked. */
+export function schemasCommand(
+  program: Command,
+  { env, stdout, stderr, signal }: Terminal,
+  exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  const schemas = program
+    .command('schemas')
+    .description('Look at the schemas in the registry, or give them out.')
+    .addHelpText('after', '\nExample:\n  spconnect schemas list\n');
+  const at = async ({ config }: SchemasOptions) => {
+    return { settings: await loadSettings({ file: config, env, onSecret: redaction.register }), signal };
+  };
+  const print = (output: Output, found: unknown, rows: readonly (readonly string[])[]) =>
+    stdout.write(output === 'json' ? jsonText(found) : textTable(rows));
+  const add = (name: string, description: string, example: string) =>
+    schemas
+      .command(name)
+      .description(description)
+      .addOption(outputOption())
+      .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+      .addHelpText('after', `\nExample:\n  spconnect ${example}\n`);
+
+  add(
+    'list',
+    'Show the subjects of the settings: their versions and ids in the registry, and which is ours.',
+    'schemas list',
+  ).action(async (options: SchemasOptions) => {
+    const { listSubjects } = await import('../../operator/schemas-operation.ts');
+    const found = await listSubjects(await at(options));
+    print(options.output, found, found.map(asRow));
+  });
+
+  add(
+    'check',
+    'Ask the registry whether it has, or would take, our schemas. Registers nothing.',
+    'schemas check',
+  ).action(async (options: SchemasOptions) => {
+    const { checkSchemas } = await import('../../operator/schemas-operation.ts');
+    const found = await checkSchemas(await at(options));
+    print(
+      options.output,
+      found,
+      found.map(({ subject, schema, state }) => [subject, schema, state]),
+    );
+    if (found.every(({ state }) => state !== 'incompatible')) return;
+    stderr.write(
+      'The registry would refuse the incompatible ones: register a compatible schema, or use other topics.\n',
+    );
+    exitWith(EXIT_CODES.failed);
+  });
+
+  add('register', 'Register our schemas, with compatibility FULL_TRANSITIVE.', 'schemas register').action(
+    async (options: SchemasOptions) => {
+      const { registerSchemas } = await import('../../operator/schemas-operation.ts');
+      const found = await registerSchemas(await at(options));
+      print(
+        options.output,
+        found,
+        found.map(({ subject, schema, id }) => [subject, schema, `id ${id}`]),
+      );
+    },
+  );
+
+  schemas
+    .command('export')
+    .description('Write our schemas as files that stand by themselves, for code generators.')
+    .argument('<folder>', 'where they go; made when it is missing, files of the same name are replaced')
+    .addHelpText('after', '\nExample:\n  spconnect schemas export build/schemas\n')
+    .action(async (folder: string) => {
+      const { exportSchemas } = await import('../../operator/schemas-operation.ts');
+      stdout.write(textTable((await exportSchemas(folder)).map((path) => [path])));
+    });
+}
+
+function asRow({ subject, schema, versions, compatibility }: ListedSubject): string[] {
+  const shown = versions.map(({ version, id, isOurs }) => `${version} (id ${id}${isOurs ? ', ours' : ''})`);
+  return [subject, schema, compatibility ?? 'no compatibility of its own', shown.join(', ') || 'not registered'];
+}

@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import { untilAborted } from '../../support/until-aborted.ts';
+import { wholeNumber } from '../numbers.ts';
+import { jsonLine, writeAll } from '../output.ts';
+import type { Terminal } from '../terminal.ts';
+import { withoutUrlIn } from './check-text.ts';
+import { loadWithoutProvider } from './without-provider.ts';
+
+interface TailOptions {
+  readonly config: string;
+  readonly fromBeginning: boolean;
+  readonly untilEnd: boolean;
+  readonly key?: string;
+  readonly limit?: number;
+  readonly showUrl: boolean;
+}
+
+/** `tail`: what is committed to one of our topics, decoded, as lines of JSON. */
+export function tailCommand(
+  program: Command,
+  { env, stdout, signal }: Terminal,
+  _exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  program
+    .command('tail')
+    .description('Print the committed records of a topic as lines of JSON, and each new one as it is committed.')
+    .argument('<topic>', 'a topic of the settings, with or without the prefix, like instruments')
+    .option('--from-beginning', 'also what is there already', false)
+    .option('--until-end', 'all that is there, and no more', false)
+    .option('--key <key>', 'only records of this key')
+    .option('--limit <count>', 'end after so many records', wholeNumber)
+    .option('--show-url', 'print the simulation URLs of pre-trade checks, which let their holder trade', false)
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText(
+      'after',
+      '\nDecimals and 64-bit integers are printed as text, exactly. What is compacted away is not there any more.\n' +
+        '\nExamples:\n  spconnect tail instruments --from-beginning --limit 3\n' +
+        '  spconnect tail notifications --until-end\n',
+    )
+    .action(async (name: string, options: TailOptions) => {
+      const { atInstallation } = await import('../../operator/installation.ts');
+      const { knownTopic } = await import('../../operator/known-topic.ts');
+      const { tailTopic } = await import('../../operator/tail-operation.ts');
+      const { config, fromBeginning, untilEnd, key = null, limit = Number.POSITIVE_INFINITY, showUrl } = options;
+      const settings = await loadWithoutProvider(config, env, redaction);
+      const topic = knownTopic(settings, name);
+      await atInstallation({ settings, signal, needs: [] }, async (installation) => {
+        await untilAborted(installation.kafka.ensureTopics([topic], { create: false }), signal);
+        await tailTopic(installation, {
+          topic,
+          key,
+          fromBeginning,
+          untilEnd,
+          limit,
+          onRecord: (record) => writeAll(stdout, jsonLine(showUrl ? record : withoutUrlIn(record)), signal),
+        });
+      });
+    });
+}

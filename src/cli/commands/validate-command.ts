@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import type { Settings } from '../../config/settings.ts';
+import { ConnectorError } from '../../errors.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import { jsonText, type Output, outputOption, textTable } from '../output.ts';
+import { EXIT_CODES, type Terminal } from '../terminal.ts';
+
+interface ValidateOptions {
+  readonly config: string;
+  readonly connect: boolean;
+  readonly output: Output;
+}
+
+/** `validate`: everything that is wrong with the settings at once, and whether what they name answers. */
+export function validateCommand(
+  program: Command,
+  terminal: Terminal,
+  exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  const { env, stdout, stderr, signal } = terminal;
+  program
+    .command('validate')
+    .description('Check the settings; with --connect, also the provider, Kafka, its topics and the registry.')
+    .option('--connect', 'try what the settings name; changes nothing there', false)
+    .addOption(outputOption())
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText('after', '\nExamples:\n  spconnect validate\n  spconnect validate --connect --output json\n')
+    .action(async ({ config, connect, output }: ValidateOptions) => {
+      const loaded = await loadSettings({ file: config, env, onSecret: redaction.register }).catch(problemsOf);
+      if (Array.isArray(loaded)) {
+        const problems = loaded.map((line) => redaction.redact(line));
+        stdout.write(output === 'json' ? jsonText({ ok: false, problems }) : textTable(problems.map((line) => [line])));
+        exitWith(EXIT_CODES.usage);
+        return;
+      }
+      const settings = loaded as Settings;
+      if (!connect) {
+        const sources = settings.sources.map(({ name }) => name);
+        stdout.write(
+          output === 'json'
+            ? jsonText({ ok: true, problems: [] })
+            : textTable([[`${config}: ok; sources: ${sources.join(', ')}`]]),
+        );
+        return;
+      }
+      const { checkConnections } = await import('../../operator/connection-check.ts');
+      const checks = await checkConnections({ settings, signal });
+      const ok = checks.every(({ state }) => state === 'ok');
+      const clean = checks.map((check) => ({ ...check, says: redaction.redact(check.says) }));
+      if (output === 'json') stdout.write(jsonText({ ok, problems: [], checks: clean }));
+      else stdout.write(textTable(clean.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`])));
+      if (ok) return;
+      stderr.write('Not everything that the settings name can be used as it is.\n');
+      exitWith(EXIT_CODES.failed);
+    });
+
+  /** The lines about what is wrong; an error of another kind goes on. */
+  function problemsOf(error: unknown): readonly string[] {
+    if (!(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID') throw error;
+    const [title = '', ...lines] = error.message.split('\n');
+    return lines.length === 0 ? [title] : lines;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import { wholeNumber } from '../numbers.ts';
+import type { Terminal } from '../terminal.ts';
+import { knownSource } from './known-source.ts';
+
+/** `walk`: one more complete reading of the list, now. What was asked for is printed as one line of JSON. */
+export function walkCommand(
+  program: Command,
+  { env, stdout, stderr, signal }: Terminal,
+  _exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  const command = program
+    .command('walk')
+    .description('Ask a source to read its whole list again, now, and to write what differs.')
+    .argument('<source>', 'the name of a source of instruments')
+    .option('--allow-shrink <count>', 'let this walk delete up to so many instruments', wholeNumber)
+    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addHelpText(
+      'after',
+      '\nA walk that would delete too much deletes nothing and says so in the notifications topic, with the number.\n' +
+        'Ask the provider whether the list is right; then allow that number, for this walk alone.\n\n' +
+        'Example:\n  spconnect walk instruments --allow-shrink 1200\n',
+    )
+    .action(async (name: string, { allowShrink, config }: { allowShrink?: number; config: string }) => {
+      const { atInstallation } = await import('../../operator/installation.ts');
+      const { requestWalk } = await import('../../operator/state-operation.ts');
+      const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
+      const walking = settings.sources.filter(({ type }) => type === 'instruments');
+      const source = knownSource(command, name, walking).name;
+      const walk = await atInstallation({ settings, signal, needs: ['states'] }, (installation) =>
+        requestWalk(installation, { source, allowShrink: allowShrink ?? null }),
+      );
+      stdout.write(`${JSON.stringify({ source, ...walk })}\n`);
+      stderr.write(
+        `Source ${source} was asked for a walk. A running connector begins it at once, or after the walk under way; ` +
+          'a stopped one when it starts.\n',
+      );
+    });
+}

@@ -1,0 +1,105 @@
+import { ToldEvents } from '../stream/told-events.ts';
+import { IdTable } from './id-table.ts';
+
+const SEEN = 1;
+const OTHER_SCHEMA = 2;
+const ADDED_LATELY = 4;
+/** Deletions by events that are remembered; more within an hour are a broken stream. */
+const MOST_DELETED_LATELY = 100_000;
+
+/** How long what events said is remembered: an hour before the walk, and time to take the census in. */
+export const REMEMBERED_MS = 90 * 60_000;
+
+/** How a row compares with what the topic holds. */
+export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'different';
+
+/**
+ * What the instruments topic holds: per id a digest of the content, whether the walk has seen it, and how long ago an event
+ * named it: whole seconds and one more, 0 where none is remembered.
+ */
+export class Census {
+  readonly #table = new IdTable();
+  readonly #deletedLately = new Map<bigint, number>();
+  /** The events that the topic tells of. */
+  readonly told: ToldEvents;
+
+  constructor(told: ToldEvents = new ToldEvents()) {
+    this.told = told;
+  }
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  /**
+   * The newest content of an id. The digest is 8 bytes of the Avro body, without the 5 bytes of header, in the schema
+   * that is written now: whoever reads a record of another schema encodes it anew before taking the digest.
+   */
+  put(id: bigint, digest: bigint, isCurrentSchema: boolean): void {
+    const place = this.#table.add(id);
+    this.#table.setDigest(place, digest);
+    const kept = this.#table.marksAt(place) & (SEEN | ADDED_LATELY);
+    this.#table.setMarks(place, isCurrentSchema ? kept : kept | OTHER_SCHEMA);
+  }
+
+  /** The newest content of an id, as an event told it so long before the census is taken. */
+  putEvent(id: bigint, digest: bigint, isCurrentSchema: boolean, ageMs: number): void {
+    const isNew = this.#table.find(id) === undefined || this.isAddedLately(id);
+    this.put(id, digest, isCurrentSchema);
+    if (ageMs > REMEMBERED_MS) return;
+    const place = this.#table.add(id);
+    this.#table.setAge(place, Math.floor(ageMs / 1_000) + 1);
+    if (isNew) this.#table.setMarks(place, this.#table.marksAt(place) | ADDED_LATELY);
+    this.#deletedLately.delete(id);
+  }
+
+  delete(id: bigint): void {
+    this.#table.remove(id);
+  }
+
+  /** An event has deleted the instrument so long before the census is taken. */
+  deleteByEvent(id: bigint, ageMs: number): void {
+    this.delete(id);
+    if (ageMs <= REMEMBERED_MS && this.#deletedLately.size < MOST_DELETED_LATELY) this.#deletedLately.set(id, ageMs);
+  }
+
+  /** How long before the census an event last told of the instrument; null where that is longer ago than is remembered. */
+  toldAgeMs(id: bigint): number | null {
+    const place = this.#table.find(id);
+    if (place === undefined) return this.#deletedLately.get(id) ?? null;
+    const age = this.#table.ageAt(place);
+    return age === 0 ? null : (age - 1) * 1_000;
+  }
+
+  /** Whether the topic holds the instrument only since a remembered event: an old list cannot have it yet. */
+  isAddedLately(id: bigint): boolean {
+    const place = this.#table.find(id);
+    return place !== undefined && (this.#table.marksAt(place) & ADDED_LATELY) !== 0;
+  }
+
+  compare(id: bigint, digest: bigint): CensusComparison {
+    const place = this.#table.find(id);
+    if (place === undefined) return 'absent';
+    if (this.#table.digestAt(place) !== BigInt.asUintN(64, digest)) return 'different';
+    return (this.#table.marksAt(place) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
+  }
+
+  /** A row of this id came; an id that the topic does not hold is none of the census. */
+  see(id: bigint): void {
+    const place = this.#table.find(id);
+    if (place !== undefined) this.#table.setMarks(place, this.#table.marksAt(place) | SEEN);
+  }
+
+  /** Whether a row of this id came already; false for an id that the topic does not hold. */
+  isSeen(id: bigint): boolean {
+    const place = this.#table.find(id);
+    return place !== undefined && (this.#table.marksAt(place) & SEEN) !== 0;
+  }
+
+  /** The ids of which no row came. */
+  *unseen(): Generator<bigint> {
+    for (const [id, place] of this.#table.entries()) {
+      if ((this.#table.marksAt(place) & SEEN) === 0) yield id;
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import type { AnswerTime } from '../stream/answer-time.ts';
+import { type Stream, streamAtStart } from '../stream/stream.ts';
+import type { Census } from './census.ts';
+import type { CoreSettings } from './core-settings.ts';
+import type { CoreDecision, EventFacts } from './instruments-messages.ts';
+import { firstOffset, type InstrumentsOffset } from './instruments-offset.ts';
+import { type Walk, type WalkContext, type WalkInput, walkAtStart } from './walk.ts';
+import { stepWalk } from './walk-table.ts';
+
+/** All that moves on with a commit, but for the collections. */
+export interface CoreState {
+  /** As it will be committed next; the stream's part may be ahead of what is committed, by answers without events. */
+  readonly offset: InstrumentsOffset;
+  readonly stream: Stream;
+  readonly walk: Walk;
+  /** When an offset was last committed and a walk last begun by this task, by the monotonic clock. */
+  readonly committedMs: number;
+  readonly begunMs: number;
+  /** Whether that walk was begun by this task, and not before its start. */
+  readonly isBegunHere: boolean;
+}
+
+/** A walk that an operator asked for. The same id is served once, restarts included. */
+export interface WalkRequest {
+  readonly id: string;
+  /** How many instruments it may delete although that is more than one walk may; null for no more than usual. */
+  readonly allowShrink: number | null;
+}
+
+/** All that a decision may look at; it changes none of it. */
+export interface CoreContext {
+  readonly settings: CoreSettings;
+  readonly touched: ReadonlySet<bigint>;
+  readonly census: Census | null;
+  readonly demand: WalkRequest | null;
+  readonly nowMs: number;
+}
+
+/** A decision, and what its commit changes. */
+export interface Outcome extends Partial<Omit<CoreDecision, 'committed' | 'offset'>> {
+  readonly state: CoreState;
+  readonly commits: boolean;
+  /** Nothing is touched any more, and the census is dropped. */
+  readonly forgetsWalk?: boolean;
+  /** Replaces the census. */
+  readonly census?: Census;
+  /** What changes in the census. */
+  readonly record?: ((census: Census) => void) | undefined;
+  /** What is touched from now on. */
+  readonly touches?: readonly EventFacts[];
+}
+
+/** No committed offset: the stream starts where the provider's does now, and the first walk is pending. */
+export function startAnew(
+  filter: string,
+  since: string,
+  time: AnswerTime,
+  { demand, nowMs }: Pick<CoreContext, 'demand' | 'nowMs'>,
+): CoreState {
+  return {
+    offset: firstOffset(filter, since, time, demand?.id ?? null),
+    stream: streamAtStart(nowMs),
+    walk: { phase: 'census', streamStart: since, notBeforeMs: nowMs },
+    committedMs: nowMs,
+    begunMs: nowMs,
+    isBegunHere: true,
+  };
+}
+
+export function startFrom(committed: InstrumentsOffset, nowMs: number): CoreState {
+  const { walk, resumed } = walkAtStart(committed);
+  const offset = resumed ? { ...committed, walkResumed: true } : committed;
+  return { offset, walk, stream: streamAtStart(nowMs), committedMs: nowMs, begunMs: nowMs, isBegunHere: false };
+}
+
+/** One step of the walk. */
+export function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Outcome {
+  const { nowMs } = at;
+  const step = stepWalk(state.walk, input, walkContext(state, at));
+  const begun = step.begins ?? null;
+  const isNewDrain = 'drain' in step.walk && step.walk.phase !== state.walk.phase;
+  return {
+    state: {
+      offset: step.offset ?? state.offset,
+      // A drain that begins waits for the stream: it is asked at once.
+      stream: isNewDrain ? { ...state.stream, dueMs: nowMs } : state.stream,
+      walk: step.walk,
+      committedMs: step.commits ? nowMs : state.committedMs,
+      begunMs: begun === null ? state.begunMs : nowMs,
+      isBegunHere: begun === null ? state.isBegunHere : true,
+    },
+    commits: step.commits ?? false,
+    write: step.write ?? { kind: 'nothing' },
+    notifications: step.notifications ?? [],
+    ahead: step.ahead ?? null,
+    begun,
+    forgetsWalk: begun !== null || step.walk.phase === 'idle',
+    ...(step.census && { census: step.census }),
+    record: step.record,
+  };
+}
+
+export function walkContext({ offset }: CoreState, { touched, census, settings, nowMs }: CoreContext): WalkContext {
+  return { offset, touched, census, settings, nowMs };
+}

@@ -1,0 +1,177 @@
+import type { SourceOffset } from '../../kafka/offset-store.ts';
+import type { AnswerTime } from '../stream/answer-time.ts';
+import {
+  type CommittedStream,
+  isCount,
+  isDate,
+  isoDate,
+  isText,
+  offsetFields,
+  writeCommittedStream,
+} from '../stream/committed-stream.ts';
+import { NO_COUNTS, type WalkCounts } from './walk-counts.ts';
+
+/**
+ * The committed offset of an instruments source: where it is in the stream and where its walk stands. Whatever must
+ * survive a restart is here; what the source does next follows from it and the provider's next answers.
+ */
+export interface InstrumentsOffset extends CommittedStream {
+  /** Our offset in the event stream. Pages do not count for its date: they say nothing about the stream. */
+  readonly since: string;
+  /** The number of the newest walk, from 1. */
+  readonly walk: number;
+  /** When that walk began, by the same clock. */
+  readonly walkStartedAtMs: number;
+  /** The same moment by our own clock: a wrong date of the provider must not put off the next walk. */
+  readonly walkStartedOwnMs: number;
+  /** Whether that walk is still to be finished. */
+  readonly walkPending: boolean;
+  /** The minId of the walk's next page; null before its first page is committed, and after its last. */
+  readonly walkCursor: string | null;
+  /** Whether the pending walk has read the list to its end: only the sweep is left. */
+  readonly walkListed: boolean;
+  /** Whether it was ever resumed after a restart: then it cannot tell what is gone. */
+  readonly walkResumed: boolean;
+  /** The newest walk on demand that was begun; the same request is never served twice. */
+  readonly walkRequest: string | null;
+  /** How many deletions the operator has allowed for the pending walk. */
+  readonly walkAllowShrink: number | null;
+  /** How many walks in a row were given up, since the list did not come to an end. */
+  readonly walksGivenUp: number;
+  /** How many walks in a row could not tell what is gone. */
+  readonly walksWithoutDeletion: number;
+  /** By how much the list was last seen to lag beyond the margin; 0 for not at all. The next walk waits longer. */
+  readonly listLagMs: number;
+  readonly counts: WalkCounts;
+}
+
+const VERSION = 2;
+
+/** The walk on demand that a new walk serves, and what it may delete. */
+export type WalkDemand = Pick<InstrumentsOffset, 'walkRequest' | 'walkAllowShrink'>;
+
+/** The offset with a fresh walk pending, in place of whichever was under way. */
+export function beginWalk(
+  offset: InstrumentsOffset,
+  startedAt: Pick<AnswerTime, 'dateMs' | 'ownMs'>,
+  demand: WalkDemand,
+): InstrumentsOffset {
+  return {
+    ...offset,
+    ...demand,
+    walk: offset.walk + 1,
+    walkStartedAtMs: startedAt.dateMs,
+    walkStartedOwnMs: startedAt.ownMs,
+    walkPending: true,
+    walkCursor: null,
+    walkListed: false,
+    walkResumed: false,
+    counts: NO_COUNTS,
+  };
+}
+
+/**
+ * The offset with two walks pending, for one whose stream was moved to another place. What events tell again meanwhile is
+ * touched, so that a walk which begins before it can neither correct it nor tell that it is gone: the first one counts as
+ * resumed, and is followed by a fresh one, which can.
+ */
+export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): InstrumentsOffset {
+  const { walkRequest } = offset;
+  const startedAt = { dateMs: startedAtMs, ownMs: startedAtMs };
+  return { ...beginWalk(offset, startedAt, { walkRequest, walkAllowShrink: null }), walkResumed: true };
+}
+
+/**
+ * The first offset of a source: its stream starts where the provider's does now, and its first walk is pending, which
+ * serves a walk on demand that waits.
+ */
+export function firstOffset(
+  filter: string,
+  since: string,
+  time: AnswerTime,
+  walkRequest: string | null,
+): InstrumentsOffset {
+  const nothing: InstrumentsOffset = {
+    filter,
+    since,
+    serverDate: time,
+    standingMs: 0,
+    standingLeastMs: 0,
+    walk: 0,
+    walkStartedAtMs: time.dateMs,
+    walkStartedOwnMs: time.ownMs,
+    walkPending: false,
+    walkCursor: null,
+    walkListed: false,
+    walkResumed: false,
+    walkRequest: null,
+    walkAllowShrink: null,
+    walksGivenUp: 0,
+    walksWithoutDeletion: 0,
+    listLagMs: 0,
+    counts: NO_COUNTS,
+    gapSuspectedFromMs: null,
+    held: null,
+    gapsHealedAtMs: [],
+  };
+  return beginWalk(nothing, time, { walkRequest, walkAllowShrink: null });
+}
+
+const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
+
+/** The offset as a flat map of primitives, the form of Kafka Connect's offsets topic. */
+export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset {
+  return {
+    ...writeCommittedStream(offset, VERSION),
+    walk: offset.walk,
+    walkStartedAt: isoDate(offset.walkStartedAtMs),
+    walkStartedOwn: isoDate(offset.walkStartedOwnMs),
+    walkPending: offset.walkPending,
+    walkCursor: offset.walkCursor,
+    walkListed: offset.walkListed,
+    walkResumed: offset.walkResumed,
+    walkRequest: offset.walkRequest,
+    walkAllowShrink: offset.walkAllowShrink,
+    walksGivenUp: offset.walksGivenUp,
+    walksWithoutDeletion: offset.walksWithoutDeletion,
+    listLagMs: offset.listLagMs,
+    ...Object.fromEntries(COUNT_NAMES.map((name) => [countKey(name), offset.counts[name]])),
+  };
+}
+
+/** Throws as `offsetFields` does. */
+export function readInstrumentsOffset(raw: SourceOffset, source: string, filter: string): InstrumentsOffset {
+  const { read, readOr, stream } = offsetFields(raw, { source, filter, versions: [1, VERSION] });
+  const counts = Object.fromEntries(COUNT_NAMES.map((name) => [name, readOr(countKey(name), isCount, 0)]));
+  return {
+    // Version 1 never read the stream: its offset is as old as its walk, whatever its pages were answered.
+    ...stream(raw.version === 1 ? 'walkStartedAt' : 'serverDate'),
+    since: read('since', isText),
+    walk: read('walk', isCount),
+    walkStartedAtMs: Date.parse(read('walkStartedAt', isDate)),
+    // Offsets from before our own clock was kept are read as if both had agreed.
+    walkStartedOwnMs: Date.parse(readOr('walkStartedOwn', isDate, read('walkStartedAt', isDate))),
+    walkPending: read('walkPending', isFlag),
+    walkCursor: readOr('walkCursor', isCursor, null),
+    walkListed: readOr('walkListed', isFlag, false),
+    walkResumed: readOr('walkResumed', isFlag, false),
+    walkRequest: readOr('walkRequest', isText, null),
+    walkAllowShrink: readOr('walkAllowShrink', isCount, null),
+    walksGivenUp: readOr('walksGivenUp', isCount, 0),
+    walksWithoutDeletion: readOr('walksWithoutDeletion', isCount, 0),
+    listLagMs: readOr('listLagMs', isCount, 0),
+    counts: { ...NO_COUNTS, ...counts },
+  };
+}
+
+function countKey(name: string): string {
+  return `walk${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === 'boolean';
+}
+
+function isCursor(value: unknown): value is string {
+  return typeof value === 'string' && /^-?\d{1,19}$/.test(value);
+}

@@ -1,0 +1,129 @@
+import { compareStreamOffsets } from '../stream/stream-offset.ts';
+import type { Census } from './census.ts';
+import type { CoreSettings } from './core-settings.ts';
+import type { InstrumentsOffset } from './instruments-offset.ts';
+
+/*
+ * A list that lags the stream by more than the hand-off margin shows rows from before the walk began, and does not show
+ * what was issued since. It is noticed by what events said within the hour before the walk, which the census knows from
+ * the topic itself, so that a restart forgets nothing:
+ *
+ * - A row that differs from what such an event said is not used. An event that comes later explains it: then the list
+ *   was ahead of the stream.
+ * - An instrument of which such an event told is not deleted. If the topic holds it only since then, and the list lacks
+ *   it, the list is older than the event.
+ * - A page that names its own place in the stream (links.events) before an event that we had before the walk is older
+ *   than that event; if it is older than all that is remembered, it corrects nothing.
+ *
+ * Each of these but the second without the list lacking a new instrument is proof of a lag, and the walk deletes nothing.
+ * A lag beyond the margin and the hour is noticed only by links.events, or by chance.
+ */
+
+/** Contradicting rows that are remembered; more of them say nothing new. */
+const MOST_CONTRADICTIONS = 10_000;
+/** The longest that a walk waits for the list because of a lag that was seen. */
+const LONGEST_WAIT_MS = 24 * 3_600_000;
+const HEADROOM = 2;
+/** A lag of which only is known that it is longer than the margin. */
+const LEAST_LAG_MS = 1_000;
+
+/** What a walk has noticed of it so far. Times are monotonic. */
+export interface ListLag {
+  /** When the census was taken, and when the first page had come. */
+  readonly censusMs: number;
+  readonly pagesMs: number;
+  /** Where the stream began for a source that has no event yet; null for any other. */
+  readonly streamStart: string | null;
+  /** Rows that were not used, since an event had said otherwise: by how much the list lags, if no later event explains it. */
+  readonly contradicted: ReadonlyMap<bigint, number>;
+  /** The longest lag that links.events of a page told; 0 for none. */
+  readonly linkedMs: number;
+}
+
+/** How a page stands in the stream by its own links.events. */
+export interface PageAge {
+  /** How long before the census an event was told that the page does not have yet; null where it has them all. */
+  readonly behindMs: number | null;
+  /** Whether it may lack what events told of an instrument that are not remembered any more. */
+  readonly isOldFor: (id: bigint) => boolean;
+}
+
+/** `start`: links.events of the page; null where it says nothing that can be compared. */
+export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>, { told }: Census): PageAge {
+  const from = (place: string | null) => (place === null || start === null ? null : compareStreamOffsets(start, place));
+  const [newest, first] = [from(told.newest), from(lag.streamStart)];
+  // An event lies behind what was asked for: a page from that very place does not have it either.
+  const isBehind = newest === null ? first !== null && first < 0 : newest <= 0;
+  if (start !== null && isBehind) {
+    const isOlderThanMemory = (from(told.remembered) ?? -1) < 0;
+    return { behindMs: told.oldestBehindMs(start), isOldFor: () => isOlderThanMemory };
+  }
+  // Between the beginning and the end of the newest answer with events nobody knows which of them the page has.
+  const isWithinNewest = newest !== null && (from(told.upTo) ?? 0) < 0;
+  return { behindMs: null, isOldFor: (id) => isWithinNewest && told.isOfNewest(id) };
+}
+
+/** What a page adds, whose rows were sorted. `cameMs`: when it had come. */
+export function noteLag(
+  lag: ListLag,
+  page: { readonly contradicted: readonly bigint[]; readonly behindMs: number | null; readonly cameMs: number },
+  census: Census,
+): ListLag {
+  const sinceCensusMs = page.cameMs - lag.censusMs;
+  const contradicted = new Map(lag.contradicted);
+  for (const id of page.contradicted) {
+    const ageMs = census.toldAgeMs(id);
+    if (ageMs !== null && contradicted.size < MOST_CONTRADICTIONS) contradicted.set(id, sinceCensusMs + ageMs);
+  }
+  const { behindMs } = page;
+  const linkedMs = behindMs === null ? lag.linkedMs : Math.max(lag.linkedMs, sinceCensusMs + behindMs, LEAST_LAG_MS);
+  return { ...lag, contradicted, linkedMs };
+}
+
+/** The lag that a whole walk came to. */
+export interface SeenLag {
+  /** It is at least this long. */
+  readonly lagMs: number;
+  /** Rows that no later event explains, and instruments that the list does not have yet. */
+  readonly rows: number;
+  readonly lacking: number;
+}
+
+/**
+ * What is left once the stream was read to its end after the last page; null for no lag. `isDrained`: where it was not,
+ * a row may be ahead of the stream, and is no proof.
+ */
+export function judgeLag(
+  lag: ListLag,
+  at: { readonly census: Census | null; readonly touched: ReadonlySet<bigint>; readonly isDrained: boolean },
+): SeenLag | null {
+  const { census, touched, isDrained } = at;
+  let [lagMs, rows, lacking] = [lag.linkedMs, 0, 0];
+  if (isDrained) {
+    for (const [id, ms] of lag.contradicted) {
+      if (touched.has(id)) continue;
+      rows += 1;
+      lagMs = Math.max(lagMs, ms, LEAST_LAG_MS);
+    }
+    for (const id of census?.unseen() ?? []) {
+      if (touched.has(id) || !census?.isAddedLately(id)) continue;
+      lacking += 1;
+      lagMs = Math.max(lagMs, lag.pagesMs - lag.censusMs + (census.toldAgeMs(id) ?? 0), LEAST_LAG_MS);
+    }
+  }
+  return lagMs === 0 ? null : { lagMs, rows, lacking };
+}
+
+/** How long a walk waits for the list: as long as is set, or longer where the list was seen to lag by more. */
+export function marginMs(
+  { handoffMarginMs }: Pick<CoreSettings, 'handoffMarginMs'>,
+  { listLagMs }: Pick<InstrumentsOffset, 'listLagMs'>,
+): number {
+  return Math.max(handoffMarginMs, Math.min(listLagMs * HEADROOM, LONGEST_WAIT_MS));
+}
+
+/** The lag that is remembered for the next walk: a walk that saw none halves it, so that one false alarm fades. */
+export function rememberedLagMs(before: number, seen: SeenLag | null): number {
+  if (seen !== null) return Math.ceil(seen.lagMs);
+  return before < 2 * LEAST_LAG_MS ? 0 : Math.floor(before / 2);
+}

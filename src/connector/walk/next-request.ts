@@ -1,0 +1,73 @@
+import { isReadingOn } from '../stream/stream.ts';
+import type { CoreSettings } from './core-settings.ts';
+import type { CoreState } from './core-state.ts';
+import { wantsStart } from './drain.ts';
+import type { CoreRequest } from './instruments-messages.ts';
+import { marginMs } from './list-lag.ts';
+
+/** A request, or a step of the walk that asks nothing. */
+export type Wanted =
+  | Exclude<CoreRequest, { kind: 'commit' }>
+  | { readonly kind: 'settle' }
+  | { readonly kind: 'sweep' };
+
+/**
+ * What is wanted now. The stream comes first wherever it is overdue, so that neither a list that fails nor a gap that
+ * is being proven can starve it; and where it always has more, a page comes in between. Before `listFreeMs` the list is
+ * not asked, since it has refused; the stream goes on meanwhile.
+ */
+export function nextRequest(
+  { walk, stream, offset }: CoreState,
+  settings: CoreSettings,
+  nowMs: number,
+  listFreeMs: number,
+): Wanted {
+  const { pollIntervalMs } = settings;
+  const events: Wanted = { kind: 'events', since: offset.since };
+  const isOverdue = stream.answeredMs === null || nowMs - stream.answeredMs >= pollIntervalMs;
+  const unlessOverdue = (wanted: Wanted) => (isOverdue ? events : wanted);
+  // A walk that waits for the end of the stream leaves no pause in which the stream could move on again.
+  const isAwaited = 'drain' in walk && walk.drain.ended === null && isReadingOn(stream);
+  const streamBy = (otherwiseMs: number): Wanted => {
+    if (nowMs >= stream.dueMs || isAwaited) return events;
+    return { kind: 'wait', ms: Math.max(1, Math.ceil(Math.min(stream.dueMs, otherwiseMs) - nowMs)) };
+  };
+  const fromList = (wanted: Wanted) => (nowMs < listFreeMs ? streamBy(listFreeMs) : unlessOverdue(wanted));
+  const follow = () => streamBy(Number.POSITIVE_INFINITY);
+
+  const { proof } = stream;
+  // Nothing may come between the final drain and the tombstones, or between these.
+  if (walk.phase === 'sweeping') return { kind: 'sweep' };
+  if (walk.phase === 'closing' && walk.drain.ended !== null) return { kind: 'sweep' };
+  if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'settle' };
+  if (proof.phase === 'wantsStart') return fromList({ kind: 'probe' });
+  if (proof.phase === 'wantsTrial' && proof.start !== null) return unlessOverdue({ kind: 'trial', since: proof.start });
+
+  // A stream that never pauses, and whose answers do not name its end, ends where a fresh start of it lies.
+  const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
+  if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
+    return fromList({ kind: 'probe' });
+  }
+
+  switch (walk.phase) {
+    case 'idle':
+    case 'draining':
+    case 'closing':
+      return follow();
+    case 'census':
+      return nowMs < walk.notBeforeMs ? streamBy(walk.notBeforeMs) : unlessOverdue({ kind: 'census' });
+    case 'margin': {
+      const endMs = walk.drain.startedMs + marginMs(settings, offset);
+      if (walk.drain.ended === null) return follow();
+      return nowMs < endMs ? streamBy(endMs) : fromList(page(offset));
+    }
+    case 'paging':
+      return fromList(page(offset));
+    case 'verifying':
+      return fromList({ kind: 'behindLast', minId: walk.places[0] ?? null });
+  }
+}
+
+function page({ walk, walkCursor }: CoreState['offset']): Wanted {
+  return { kind: 'page', walk, minId: walkCursor };
+}

@@ -1,0 +1,274 @@
+// Reads JSON byte by byte and checks its grammar strictly; makes no values of it. Each function takes a position and
+// gives the one behind what it has read.
+//
+// Input comes in pieces. Where it ends within a value, CUT is thrown, and the value is read again from its start when more
+// has come. Behind the input stand zero bytes, over which no token goes on, so that no loop looks for the end.
+
+import { ConnectorError } from '../errors.ts';
+import { JsonReader } from './exact-json.ts';
+import { BYTES, describeByte, ESCAPES, hexDigit } from './json-bytes.ts';
+import { hashBytes, SeenKeys } from './seen-keys.ts';
+import { StringCache } from './string-cache.ts';
+
+/** Thrown where the input ends within a value, and often: one error for all, without a stack of its own. */
+export const CUT = new Error('The input ends within a value.');
+/** Thrown where objects and arrays are nested too deep; `flawAt` says where. */
+export const TOO_DEEP = new Error('Nesting too deep.');
+export const DEEPEST_NESTING = 64;
+
+/** Zero bytes behind the input: as many as are read beyond its end at most. */
+const PADDING = 8;
+
+const { QUOTE, COMMA, MINUS, POINT, ZERO, NINE, COLON, BACKSLASH } = BYTES;
+const { OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
+const SMALL_E = 0x65;
+const SMALL_F = 0x66;
+const SMALL_N = 0x6e;
+const SMALL_T = 0x74;
+const SMALL_U = 0x75;
+const PLUS = 0x2b;
+
+export class JsonScanner {
+  /** The input, from 1 to `end`; byte 0 is an `n`, so that a value that is noted at 0 looks like null. */
+  bytes: Buffer;
+  view: DataView;
+  end = 1;
+  /** Whether nothing will follow. */
+  ended = false;
+  /** The position in the body of byte 0. */
+  offset = -1;
+  /** Keys that came again within their object. */
+  duplicateKeys = 0;
+  /** Where the last error was found. */
+  flawAt = 0;
+  /** Of the objects of this row: those that the schema knows are told apart by their frames, others by numbers below 0. */
+  readonly seen = new SeenKeys();
+  #skippedObjects = 0;
+  #maybeDuplicates = false;
+  readonly #strings = new StringCache();
+
+  constructor(bufferBytes: number) {
+    this.bytes = inputBuffer(bufferBytes);
+    this.view = viewOf(this.bytes);
+  }
+
+  /** Takes more input. What lies before `keep` is dropped; gives how far the rest has moved to the front. */
+  append(piece: Uint8Array, keep: number): number {
+    let moved = 0;
+    if (this.end + piece.length + PADDING > this.bytes.length) {
+      const rest = this.end - keep;
+      const old = this.bytes;
+      if (1 + rest + piece.length + PADDING > old.length) {
+        this.bytes = inputBuffer(2 * (rest + piece.length));
+        this.view = viewOf(this.bytes);
+      }
+      old.copy(this.bytes, 1, keep, this.end);
+      moved = keep - 1;
+      this.end = 1 + rest;
+      this.offset += moved;
+    }
+    this.bytes.set(piece, this.end);
+    this.end += piece.length;
+    this.bytes.fill(0, this.end, this.end + PADDING);
+    return moved;
+  }
+
+  /** Forgets all input. */
+  reset(bufferBytes: number): void {
+    this.end = 1;
+    this.ended = false;
+    this.offset = -1;
+    if (this.bytes.length <= 4 * (bufferBytes + PADDING)) return;
+    this.bytes = inputBuffer(bufferBytes);
+    this.view = viewOf(this.bytes);
+  }
+
+  /** Begins another row. */
+  forgetKeys(): void {
+    this.duplicateKeys = 0;
+    this.#skippedObjects = 0;
+    this.seen.clear();
+  }
+
+  /** Reads over white space. */
+  space(start: number): number {
+    const { bytes } = this;
+    let i = start;
+    for (let c = bytes[i] as number; c <= 0x20 && (c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09); ) {
+      i += 1;
+      c = bytes[i] as number;
+    }
+    return i;
+  }
+
+  /** Reads a key; the end is negative where it has escapes. */
+  key(start: number): number {
+    if (this.bytes[start] !== QUOTE) this.fail(start, 'a key in quotes');
+    return this.string(start + 1);
+  }
+
+  /** From the end of a key to its value. */
+  colon(start: number): number {
+    const i = this.space(start);
+    if (this.bytes[i] !== COLON) this.fail(i, 'a colon');
+    return this.space(i + 1);
+  }
+
+  /** From behind the opening quote to behind the closing one; negative where there are escapes. */
+  string(start: number): number {
+    const { bytes } = this;
+    let i = start;
+    let c = bytes[i] as number;
+    while (c !== QUOTE && c !== BACKSLASH && c >= 0x20) c = bytes[++i] as number;
+    if (c === QUOTE) return i + 1;
+    while (c !== QUOTE) {
+      if (c < 0x20) this.fail(i, 'the end of the string');
+      i = c === BACKSLASH ? this.#escape(i + 1) : i + 1;
+      c = bytes[i] as number;
+    }
+    return -(i + 1);
+  }
+
+  /** Reads any value, noting nothing of what is in it. */
+  skip(start: number, depth: number): number {
+    this.#maybeDuplicates = false;
+    const end = this.#skip(start, depth);
+    // Only a full reading tells whether keys that look alike are the same.
+    if (this.#maybeDuplicates) this.duplicateKeys += this.parse(start, end, depth).duplicateKeys;
+    return end;
+  }
+
+  /** A value that was read over, as `JsonReader` gives it. */
+  parse(start: number, end: number, depth: number) {
+    const reader = new JsonReader(Buffer.concat([this.bytes.subarray(start, end), Buffer.alloc(1)]), this.#strings);
+    return { value: reader.readValue(depth), duplicateKeys: reader.duplicateKeys };
+  }
+
+  /** @throws CUT where more input may follow, or BODY_MALFORMED */
+  fail(at: number, expected: string): never {
+    if (at >= this.end && !this.ended) throw CUT;
+    this.flawAt = at;
+    const found = at >= this.end ? 'the end' : describeByte(this.bytes[at] as number);
+    throw malformedAt(at + this.offset, found, expected);
+  }
+
+  /** The text of a string, from its quote to behind its other one. */
+  text(start: number, end: number): string {
+    if (end < 0) return JSON.parse(this.bytes.toString('utf8', start, -end)) as string;
+    return this.bytes.toString('utf8', start + 1, end - 1);
+  }
+
+  /** @throws TOO_DEEP */
+  tooDeep(at: number): never {
+    this.flawAt = at;
+    throw TOO_DEEP;
+  }
+
+  #escape(start: number): number {
+    const letter = this.bytes[start] as number;
+    if (letter !== SMALL_U) {
+      if (!ESCAPES.has(letter)) this.fail(start, 'the letter of an escape');
+      return start + 1;
+    }
+    for (let i = start + 1; i < start + 5; i++) {
+      if (hexDigit(this.bytes[i] as number) < 0) this.fail(i, 'a hexadecimal digit');
+    }
+    return start + 5;
+  }
+
+  #number(start: number): number {
+    const { bytes } = this;
+    let i = bytes[start] === MINUS ? start + 1 : start;
+    i = bytes[i] === ZERO ? i + 1 : this.#digits(i, i === start ? 'a value' : 'a digit');
+    if (bytes[i] === POINT) i = this.#digits(i + 1, 'a digit');
+    const c = bytes[i] as number;
+    if ((c | 0x20) !== SMALL_E) return i;
+    i += 1;
+    if (bytes[i] === MINUS || bytes[i] === PLUS) i += 1;
+    return this.#digits(i, 'a digit');
+  }
+
+  #digits(start: number, expected: string): number {
+    const { bytes } = this;
+    let i = start;
+    let c = bytes[i] as number;
+    if (c < ZERO || c > NINE) this.fail(i, expected);
+    while (c >= ZERO && c <= NINE) c = bytes[++i] as number;
+    return i;
+  }
+
+  #word(start: number, word: string): number {
+    for (let k = 0; k < word.length; k++) {
+      if (this.bytes[start + k] !== word.charCodeAt(k)) this.fail(start + k, 'a value');
+    }
+    return start + word.length;
+  }
+
+  #skip(start: number, depth: number): number {
+    switch (this.bytes[start]) {
+      case QUOTE:
+        return Math.abs(this.string(start + 1));
+      case SMALL_N:
+        return this.#word(start, 'null');
+      case SMALL_T:
+        return this.#word(start, 'true');
+      case SMALL_F:
+        return this.#word(start, 'false');
+      case OPEN_BRACE:
+        return this.#skipObject(start, depth + 1);
+      case OPEN_BRACKET:
+        return this.#skipArray(start, depth + 1);
+      default:
+        return this.#number(start);
+    }
+  }
+
+  #skipObject(start: number, depth: number): number {
+    if (depth > DEEPEST_NESTING) this.tooDeep(start);
+    const { bytes } = this;
+    this.#skippedObjects += 1;
+    const object = -this.#skippedObjects;
+    let i = this.space(start + 1);
+    for (let first = true; bytes[i] !== CLOSE_BRACE; first = false) {
+      if (!first) {
+        if (bytes[i] !== COMMA) this.fail(i, 'a comma or the end of the object');
+        i = this.space(i + 1);
+      }
+      const keyEnd = this.key(i);
+      // A key with escapes may be the same as one without.
+      if (keyEnd < 0 || !this.seen.add(object, hashBytes(bytes, i + 1, keyEnd - 1))) this.#maybeDuplicates = true;
+      i = this.space(this.#skip(this.colon(Math.abs(keyEnd)), depth));
+    }
+    return i + 1;
+  }
+
+  #skipArray(start: number, depth: number): number {
+    if (depth > DEEPEST_NESTING) this.tooDeep(start);
+    const { bytes } = this;
+    let i = this.space(start + 1);
+    for (let first = true; bytes[i] !== CLOSE_BRACKET; first = false) {
+      if (!first) {
+        if (bytes[i] !== COMMA) this.fail(i, 'a comma or the end of the array');
+        i = this.space(i + 1);
+      }
+      i = this.space(this.#skip(i, depth));
+    }
+    return i + 1;
+  }
+}
+
+export function malformedAt(at: number, found: string, expected: string): ConnectorError {
+  return new ConnectorError('BODY_MALFORMED', `Malformed JSON at byte ${at}: found ${found}, expected ${expected}.`, {
+    fields: { byte: at },
+  });
+}
+
+function inputBuffer(bytes: number): Buffer {
+  const buffer = Buffer.alloc(1 + bytes + PADDING);
+  buffer[0] = SMALL_N;
+  return buffer;
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}

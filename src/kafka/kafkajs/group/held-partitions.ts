@@ -1,0 +1,149 @@
+import { untilAborted } from '../../../support/until-aborted.ts';
+import type { GroupReaderOptions, PartitionReader, ReadBatch } from '../../group-reader.ts';
+import type { OwnershipProof } from '../../ownership-proof.ts';
+import type { TopicPartition } from '../../topic.ts';
+
+/** What fetches for a member of a group. Nothing is fetched of a partition before `readFrom`, nor after `pause`. */
+export interface PartitionFetcher {
+  pause(partitions: readonly TopicPartition[]): void;
+  readFrom(partition: TopicPartition, offset: bigint): void;
+}
+
+export interface HeldPartitionsOptions extends Pick<GroupReaderOptions, 'assigned' | 'joined'> {
+  /** That the member is one, as the group has said. */
+  readonly ownershipProof: OwnershipProof['since'];
+  readonly fetcher: PartitionFetcher;
+  /** Told what `assigned` or `take` threw; the member cannot go on. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** One partition, from its assignment until it is lost. */
+interface Held {
+  readonly partition: TopicPartition;
+  readonly lost: AbortController;
+  /** Undefined until `assigned` has resolved. */
+  reader: PartitionReader | undefined;
+  /** Everything below was given to the reader. */
+  nextOffset: bigint;
+  /** Settles when all that was given has been taken. */
+  taken: Promise<void>;
+  /** The join after which reading began; what was fetched before an earlier one is not taken. */
+  readSinceJoin: number;
+}
+
+/**
+ * The partitions of one member, over its rebalances. A new one is read when its reader stands; a kept one goes on where
+ * its reader is, whatever the group has committed; a lost one is told so at once.
+ */
+export class HeldPartitions {
+  readonly #options: HeldPartitionsOptions;
+  #held = new Map<string, Held>();
+  #joins = 0;
+  #isOver = false;
+
+  constructor(options: HeldPartitionsOptions) {
+    this.#options = options;
+  }
+
+  /** To be called at each join, before anything more is fetched. */
+  rejoin(partitions: readonly TopicPartition[]): void {
+    // A join that was under way when the member ended is answered all the same; nobody would ever lose what it gives.
+    if (this.#isOver) return;
+    this.#joins += 1;
+    this.#options.fetcher.pause(partitions);
+    const before = this.#held;
+    this.#held = new Map(
+      partitions.map((partition) => [keyOf(partition), before.get(keyOf(partition)) ?? newlyHeld(partition)]),
+    );
+    for (const [key, held] of before) {
+      if (!this.#held.has(key)) held.lost.abort(new Error('another member of the group reads this partition now'));
+    }
+    this.#options.joined?.(partitions);
+    for (const [key, held] of this.#held) {
+      if (!before.has(key)) this.#begin(held);
+      else if (held.reader) this.#readOn(held, held.reader);
+    }
+  }
+
+  /**
+   * Gives a batch to the partition's reader, without the records that it has already.
+   *
+   * @returns when it was taken; never rejects.
+   */
+  offer(partition: TopicPartition, batch: ReadBatch): Promise<void> {
+    const held = this.#held.get(keyOf(partition));
+    const reader = held?.reader;
+    if (held === undefined || reader === undefined || held.readSinceJoin !== this.#joins) return Promise.resolve();
+    const from = held.nextOffset;
+    if (batch.nextOffset <= from) return Promise.resolve();
+    const records = batch.records.filter(({ offset }) => offset >= from);
+    held.nextOffset = batch.nextOffset;
+    held.taken = held.taken
+      .then(() => (held.lost.signal.aborted ? undefined : reader.take({ ...batch, records })))
+      .catch((error: unknown) => this.#fail(held, error));
+    return held.taken;
+  }
+
+  /** Fetches no more of the partition until all that was offered has been taken. */
+  pauseUntilTaken(partition: TopicPartition): void {
+    const held = this.#held.get(keyOf(partition));
+    if (held === undefined || held.readSinceJoin !== this.#joins) return;
+    this.#options.fetcher.pause([held.partition]);
+    const { taken } = held;
+    taken.then(() => {
+      const isLast = held.taken === taken && held.readSinceJoin === this.#joins;
+      if (isLast && !held.lost.signal.aborted) this.#options.fetcher.readFrom(held.partition, held.nextOffset);
+    });
+  }
+
+  end(reason: unknown): void {
+    this.#isOver = true;
+    for (const { lost } of this.#held.values()) lost.abort(reason);
+    this.#held = new Map();
+  }
+
+  #begin(held: Held): void {
+    const lost = held.lost.signal;
+    // A member may be one and have lost this partition.
+    const ownershipProof: OwnershipProof['since'] = async (sinceMs, signal) => {
+      await untilAborted(this.#options.ownershipProof(sinceMs, signal), lost);
+      lost.throwIfAborted();
+    };
+    const begin = async () => {
+      const reader = await this.#options.assigned(held.partition, lost, ownershipProof);
+      held.reader = reader;
+      this.#read(held, reader);
+    };
+    begin().catch((error: unknown) => this.#fail(held, error));
+  }
+
+  /** After a join, the consumer stands at the group's committed offset, which may lie far behind the reader. */
+  #readOn(held: Held, reader: PartitionReader): void {
+    const join = this.#joins;
+    held.taken
+      .then(() => {
+        if (join === this.#joins) this.#read(held, reader);
+      })
+      .catch((error: unknown) => this.#fail(held, error));
+  }
+
+  #read(held: Held, reader: PartitionReader): void {
+    if (held.lost.signal.aborted) return;
+    held.nextOffset = reader.position();
+    held.readSinceJoin = this.#joins;
+    this.#options.fetcher.readFrom(held.partition, held.nextOffset);
+  }
+
+  #fail(held: Held, error: unknown): void {
+    if (!held.lost.signal.aborted) this.#options.failed(error);
+  }
+}
+
+function newlyHeld(partition: TopicPartition): Held {
+  const lost = new AbortController();
+  return { partition, lost, reader: undefined, nextOffset: 0n, taken: Promise.resolve(), readSinceJoin: 0 };
+}
+
+function keyOf({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`;
+}

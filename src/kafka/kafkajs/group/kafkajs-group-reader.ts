@@ -1,0 +1,245 @@
+import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import { ConnectorError } from '../../../errors.ts';
+import type { Clock } from '../../../support/clock.ts';
+import type { Log } from '../../../support/log.ts';
+import { untilAborted } from '../../../support/until-aborted.ts';
+import type { Assignor } from '../../assignor.ts';
+import type { GroupReader, GroupReaderOptions, ReadBatch } from '../../group-reader.ts';
+import { assignmentOfOne, type GroupQuestions, headStart } from '../../head-start.ts';
+import { createOwnershipProof } from '../../ownership-proof.ts';
+import { StallWatch } from '../../stall-watch.ts';
+import type { TopicPartition } from '../../topic.ts';
+import { within } from '../../within.ts';
+import { kafkaReason } from '../kafkajs-errors.ts';
+import { committedRecord } from '../kafkajs-record.ts';
+import { type KafkaTuning, kafkajsRetry } from '../tuning.ts';
+import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
+import { kafkajsAssignor } from './kafkajs-assignor.ts';
+import { tellMemberCount } from './kafkajs-member-count.ts';
+
+export interface KafkajsGroupReaderOptions {
+  readonly kafkajs: typeof import('kafkajs');
+  readonly kafka: Kafka;
+  readonly tuning: KafkaTuning;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Batches of different partitions are handed over side by side; more at once than any member will have. */
+const MAX_PARTITIONS_AT_ONCE = 100;
+
+/**
+ * A member of a group over a kafkajs consumer.
+ *
+ * kafkajs never commits an offset here (its auto-commit would even commit the target of a seek). After each join it
+ * starts every partition, kept ones too, at the group's committed offset; so all are paused in the listener of the join,
+ * which runs before the next fetch, and each goes on with a seek to its own position. No fetch waits for a batch that is
+ * being taken longer than a moment: its partition is paused, and so heartbeats and the other partitions go on.
+ */
+export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): GroupReader & { close(): Promise<void> } {
+  const closing = new AbortController();
+  const leaving = new Set<Promise<void>>();
+  return {
+    async run(request) {
+      const signal = AbortSignal.any([request.signal, closing.signal]);
+      signal.throwIfAborted();
+      const stalled = new StallWatch(options.tuning.readStallMs, options.clock);
+      const member = openMember(options, request, () => stalled.moved());
+      try {
+        return await untilAborted(member.failed, AbortSignal.any([signal, stalled.signal]));
+      } catch (cause) {
+        member.end(signal.aborted ? signal.reason : cause);
+        signal.throwIfAborted();
+        if (cause instanceof OwnerFailed) throw cause.cause;
+        throw unreachable(request.groupId, cause);
+      } finally {
+        stalled.end();
+        const left = member.leave();
+        leaving.add(left);
+        await left.finally(() => leaving.delete(left));
+      }
+    },
+    async close() {
+      closing.abort(new ConnectorError('KAFKA_UNREACHABLE', 'The connection to Kafka was closed while reading.'));
+      await Promise.allSettled(leaving);
+    },
+  };
+}
+
+/** What `assigned` or `take` threw is its cause: it goes to the caller as it is. */
+class OwnerFailed extends Error {}
+
+interface Member {
+  /** Rejects when the member cannot go on; never resolves. */
+  readonly failed: Promise<never>;
+  /** Loses every partition at once. */
+  end(reason: unknown): void;
+  leave(): Promise<void>;
+}
+
+function openMember(
+  { kafkajs, kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
+  { groupId, topics, assigned, joined, members, assignor }: GroupReaderOptions,
+  onConfirmed: () => void,
+): Member {
+  const proof = createOwnershipProof();
+  // A member that stood still has lost what it held, and would be given it back on the strength of its own word.
+  const wasForgotten = () => !proof.holdsSince(clock.monotonicMs() - tuning.groupSessionTimeoutMs);
+  const consumer = kafka.consumer({
+    groupId,
+    sessionTimeout: tuning.groupSessionTimeoutMs,
+    // A session survives two lost heartbeats, however short it was set.
+    heartbeatInterval: Math.min(tuning.confirmIntervalMs, Math.floor(tuning.groupSessionTimeoutMs / 3)),
+    maxWaitTimeInMs: Math.min(tuning.confirmIntervalMs, tuning.tailWaitMs),
+    ...(assignor && { partitionAssigners: [kafkajsAssignor(kafkajs, assignor, wasForgotten)] }),
+    allowAutoTopicCreation: false,
+    retry: { ...kafkajsRetry(tuning), restartOnFailure: async () => false },
+  });
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => {});
+  const held = new HeldPartitions({
+    assigned,
+    ...(joined && { joined }),
+    ownershipProof: proof.since,
+    fetcher: fetcherOf(consumer, log),
+    failed: (cause) => failed.reject(new OwnerFailed('the owner of a partition failed', { cause })),
+  });
+  const offer = async (partition: TopicPartition, batch: ReadBatch) => {
+    const late = () => new Error('the batch is still being taken');
+    const taken = held.offer(partition, batch);
+    await within(taken, tuning.takeGraceMs, clock, late).catch(() => held.pauseUntilTaken(partition));
+  };
+  const joinAnswered = new AbortController();
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    joinAnswered.abort();
+    onConfirmed();
+    held.rejoin(listed(payload.memberAssignment));
+    proof.confirm(clock.monotonicMs() - Math.max(0, payload.duration));
+  });
+  if (members) tellMemberCount(consumer, members, log);
+  confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
+    proof.confirm(askedAtMs);
+    // Told by the heartbeats that follow each fetch, not by the fetches: kafkajs goes by the wall clock, and sends none
+    // for an hour after it was set back by one, while nobody may write. A new member begins with the new time.
+    onConfirmed();
+  });
+  // With `restart: false` the consumer would live on and read nothing; here it is always false.
+  consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+    // A batch of nothing but markers and aborted records is shown to no handler, and moves the offset all the same.
+    if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
+  });
+  const goAhead = (own: Assignor) =>
+    headStart({
+      open: () => groupQuestions(kafka, groupId, tuning),
+      take: () => held.rejoin(assignmentOfOne(own)),
+      confirm: proof.confirm,
+      everyMs: tuning.confirmIntervalMs,
+      patienceMs: tuning.heartbeatIntervalMs,
+      clock,
+      signal: joinAnswered.signal,
+    }).catch((error) => log.debug({ groupId, reason: kafkaReason(error) }, 'no head start'));
+  const run = async () => {
+    await consumer.connect();
+    await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+    if (assignor) await goAhead(assignor);
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: MAX_PARTITIONS_AT_ONCE,
+      async eachBatch({ batch, resolveOffset, isStale }: EachBatchPayload) {
+        if (isStale()) return;
+        // At once: after a join in the meantime, the partition may be unknown to kafkajs.
+        resolveOffset(batch.lastOffset());
+        const { topic, partition, messages } = batch;
+        const records = messages.map((message) => committedRecord(topic, partition, message));
+        await offer(batch, readBatch(records, batch.lastOffset(), batch.highWatermark));
+      },
+    });
+  };
+  const running = run();
+  running.catch(failed.reject);
+  return {
+    failed: failed.promise,
+    end(reason) {
+      joinAnswered.abort();
+      held.end(reason);
+    },
+    async leave() {
+      const left = async () => {
+        // A consumer that is still connecting would connect again after a disconnect.
+        await running.catch(() => {});
+        await consumer.disconnect();
+      };
+      await within(left(), tuning.disconnectMs, clock, () => new Error('kafkajs still waits for answers')).catch(
+        (error) => log.debug({ groupId, reason: kafkaReason(error) }, 'the group was left without an answer'),
+      );
+    },
+  };
+}
+
+/**
+ * A heartbeat's event says that it was answered well, and not when it was sent; the event of its request, which comes
+ * just before and of failed ones too, says how long ago that was. There is one heartbeat at a time. kafkajs measures by
+ * the wall clock: one that was set back meanwhile must not make a proof that holds for hours to come.
+ */
+function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  consumer.on(consumer.events.REQUEST, ({ payload }) => {
+    if (payload.apiName === 'Heartbeat') askedAtMs = clock.monotonicMs() - Math.max(0, payload.duration);
+  });
+  consumer.on(consumer.events.HEARTBEAT, () => confirm(askedAtMs));
+}
+
+function groupQuestions(kafka: Kafka, groupId: string, tuning: KafkaTuning): GroupQuestions {
+  const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
+  const connected = admin.connect();
+  return {
+    async describe() {
+      await connected;
+      const { groups } = await admin.describeGroups([groupId]);
+      const [group] = groups;
+      if (group === undefined) throw new Error(`the group ${groupId} was not described`);
+      return group;
+    },
+    close: () => void connected.then(() => admin.disconnect()).catch(() => {}),
+  };
+}
+
+/** After a crash kafkajs has no group left and throws; that it crashed is told by its event. */
+function fetcherOf(consumer: Consumer, log: Log): PartitionFetcher {
+  const unlessGone = (action: () => void) => {
+    try {
+      action();
+    } catch (error) {
+      log.debug({ reason: kafkaReason(error) }, 'the member has gone');
+    }
+  };
+  return {
+    pause: (partitions) =>
+      unlessGone(() => consumer.pause(partitions.map(({ topic, partition }) => ({ topic, partitions: [partition] })))),
+    readFrom: ({ topic, partition }, offset) =>
+      unlessGone(() => {
+        consumer.seek({ topic, partition, offset: String(offset) });
+        consumer.resume([{ topic, partitions: [partition] }]);
+      }),
+  };
+}
+
+function listed(assignment: Readonly<Record<string, readonly number[]>>): TopicPartition[] {
+  return Object.entries(assignment).flatMap(([topic, partitions]) =>
+    partitions.map((partition) => ({ topic, partition })),
+  );
+}
+
+function readBatch(records: ReadBatch['records'], lastOffset: string, highWatermark: string): ReadBatch {
+  return { records, nextOffset: BigInt(lastOffset) + 1n, endOffset: BigInt(highWatermark) };
+}
+
+function unreachable(groupId: string, cause: unknown): ConnectorError {
+  return new ConnectorError(
+    'KAFKA_UNREACHABLE',
+    `The member of group ${groupId} could not go on (${kafkaReason(cause)}). Check kafka.brokers and that the topics exist.`,
+    { cause, fields: { groupId } },
+  );
+}

@@ -1,0 +1,193 @@
+import type { Kafka, KafkaMessage } from 'kafkajs';
+import type { Clock } from '../../support/clock.ts';
+import type { Log } from '../../support/log.ts';
+import type { Bounds, FetchedPart, LogClient, OpenLogClient } from '../log-client.ts';
+import { within } from '../within.ts';
+import { kafkaReason } from './kafkajs-errors.ts';
+import { type RawMessage, withoutAborted } from './kafkajs-patches.ts';
+import { committedRecord } from './kafkajs-record.ts';
+import type { KafkaTuning } from './tuning.ts';
+
+/*
+ * kafkajs shows no reading without a consumer group, and joining a new group takes as long as the broker's
+ * group.initial.rebalance.delay.ms, 3 s by default: longer than all the rest of opening a writer. What its consumers
+ * stand on asks for no group: a cluster object that knows the leaders, and one request to fetch. It is used here as the
+ * consumer uses it, with the same patches; what the consumer does on top is `partOf`.
+ */
+
+/** Bytes of one fetch, as they lie on the broker: memory of records comes back only later, and more was no faster. */
+const MAX_BYTES_PER_PARTITION = 512 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+const READ_COMMITTED = 1;
+const BEGINNING = -2;
+const END = -1;
+const REQUEST_TIMEOUT = 'network.request_timeout';
+
+/** The parts of kafkajs' internal cluster that are used here. A unit test holds that they are there. */
+interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
+  fetchTopicsOffset(
+    topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number }[];
+      readonly fromTimestamp: number;
+    }[],
+  ): Promise<readonly { readonly partitions: readonly { partition: number; offset: string }[] }[]>;
+  findBroker(of: { readonly nodeId: string }): Promise<Broker>;
+}
+
+interface Broker {
+  fetch(request: object): Promise<{ readonly responses: readonly { readonly partitions: readonly RawPart[] }[] }>;
+}
+
+type RawRecord = RawMessage & KafkaMessage;
+
+interface RawPart {
+  readonly partition: number;
+  readonly messages: readonly RawRecord[];
+  readonly abortedTransactions?: readonly { readonly producerId: string; readonly firstOffset: string }[];
+}
+
+type CreateCluster = (options: object) => Cluster;
+
+export interface KafkajsLogClientOptions {
+  readonly kafka: Kafka;
+  readonly tuning: KafkaTuning;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called with the broker's host:port when it left a request without an answer. */
+  readonly onSilence: (broker: string) => void;
+}
+
+export function kafkajsLogClients(options: KafkajsLogClientOptions): OpenLogClient {
+  const createCluster = clusterFactory(options.kafka);
+  const emit = (name: string, { broker }: { readonly broker: string }) => {
+    if (name === REQUEST_TIMEOUT) options.onSilence(broker);
+  };
+  return (topic) => {
+    const cluster = createCluster({
+      allowAutoTopicCreation: false,
+      isolationLevel: READ_COMMITTED,
+      instrumentationEmitter: { emit },
+    });
+    return new KafkajsLogClient(cluster, topic, options);
+  };
+}
+
+/** @throws Error when this kafkajs is not built like 2.2.4. */
+function clusterFactory(kafka: Kafka): CreateCluster {
+  const symbol = Object.getOwnPropertySymbols(kafka).find((own) => String(own).includes('Kafka:createCluster'));
+  const factory: unknown = symbol && Reflect.get(kafka, symbol);
+  if (typeof factory !== 'function') {
+    throw new Error('kafkajs has no createCluster where 2.2.4 has it. Install kafkajs 2.2.4 exactly.');
+  }
+  return factory as CreateCluster;
+}
+
+class KafkajsLogClient implements LogClient {
+  readonly #cluster: Cluster;
+  readonly #topic: string;
+  readonly #options: KafkajsLogClientOptions;
+  #connecting: Promise<void> = Promise.resolve();
+
+  constructor(cluster: Cluster, topic: string, options: KafkajsLogClientOptions) {
+    this.#cluster = cluster;
+    this.#topic = topic;
+    this.#options = options;
+  }
+
+  connect(): Promise<void> {
+    const connect = async () => {
+      await this.#cluster.connect();
+      await this.#cluster.addTargetTopic(this.#topic);
+    };
+    this.#connecting = connect();
+    return this.#connecting;
+  }
+
+  byLeader(partitions: readonly number[]): ReadonlyMap<number, readonly number[]> {
+    const leaders = Object.entries(this.#cluster.findLeaderForPartitions(this.#topic, partitions));
+    const known = new Set(leaders.flatMap(([, led]) => led));
+    const missing = partitions.find((partition) => !known.has(partition));
+    if (missing !== undefined) throw new Error(`topic ${this.#topic} has no partition ${missing}`);
+    return new Map(leaders.map(([leader, led]) => [Number(leader), led]));
+  }
+
+  async bounds(partitions: readonly number[], sinceMs: number | undefined): Promise<ReadonlyMap<number, Bounds>> {
+    this.byLeader(partitions);
+    const [low, high] = [await this.#offsets(partitions, BEGINNING), await this.#offsets(partitions, END)];
+    const since = sinceMs === undefined ? low : await this.#offsets(partitions, Math.floor(sinceMs));
+    return new Map(
+      partitions.map((partition) => {
+        const end = offsetOf(high, partition);
+        const from = offsetOf(since, partition);
+        // Negative: nothing was appended since then.
+        return [partition, { low: from < 0n ? end : from, high: end }];
+      }),
+    );
+  }
+
+  async #offsets(partitions: readonly number[], fromTimestamp: number): Promise<ReadonlyMap<number, bigint>> {
+    const asked = { topic: this.#topic, partitions: partitions.map((partition) => ({ partition })), fromTimestamp };
+    const found = await this.#cluster.fetchTopicsOffset([asked]);
+    return new Map(found.flatMap((topic) => topic.partitions.map((at) => [at.partition, BigInt(at.offset)])));
+  }
+
+  async fetch(leader: number, from: ReadonlyMap<number, bigint>, waitMs: number): Promise<readonly FetchedPart[]> {
+    const broker = await this.#cluster.findBroker({ nodeId: String(leader) });
+    const partitions = [...from].map(([partition, offset]) => {
+      return { partition, fetchOffset: String(offset), maxBytes: MAX_BYTES_PER_PARTITION };
+    });
+    const { responses } = await broker.fetch({
+      isolationLevel: READ_COMMITTED,
+      maxWaitTime: waitMs,
+      minBytes: 1,
+      maxBytes: MAX_BYTES,
+      topics: [{ topic: this.#topic, partitions }],
+    });
+    return responses
+      .flatMap((topic) => topic.partitions)
+      .map((part) => partOf(this.#topic, part, offsetOf(from, part.partition)));
+  }
+
+  async close(): Promise<void> {
+    const { clock, log, tuning } = this.#options;
+    const disconnect = async () => {
+      // A client that is still connecting would connect again after a disconnect.
+      await this.#connecting.catch(() => {});
+      await this.#cluster.disconnect();
+    };
+    const late = () => new Error('kafkajs still waits for answers');
+    await within(disconnect(), tuning.disconnectMs, clock, late).catch((error) =>
+      log.debug({ topic: this.#topic, reason: kafkaReason(error) }, 'the connections of a reader were left behind'),
+    );
+  }
+}
+
+/** A fetch gives whole batches: the first may begin before the offset that was asked for. */
+export function partOf(
+  topic: string,
+  { partition, messages, abortedTransactions }: RawPart,
+  from: bigint,
+): FetchedPart {
+  const asked = messages.filter(({ offset }) => BigInt(offset) >= from);
+  const last = asked.at(-1);
+  const committed = withoutAborted({ messages: asked, ...(abortedTransactions && { abortedTransactions }) });
+  return {
+    partition,
+    records: (committed as readonly RawRecord[])
+      .filter(({ isControlRecord }) => !isControlRecord)
+      .map((message) => committedRecord(topic, partition, message)),
+    nextOffset: last === undefined ? from : BigInt(last.offset) + 1n,
+  };
+}
+
+function offsetOf(offsets: ReadonlyMap<number, bigint>, partition: number): bigint {
+  const offset = offsets.get(partition);
+  if (offset === undefined) throw new Error(`the broker gave another partition than asked for (${partition})`);
+  return offset;
+}

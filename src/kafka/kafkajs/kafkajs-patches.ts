@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { dirname, join, sep } from 'node:path';
+import { systemClock } from '../../support/clock.ts';
+import { ERRORS_OF, namingTopics, type Protocol } from './named-topics.ts';
+import { type CreateRequest, framedInPlace } from './produce/request-frame.ts';
+import { type SendingParts, sendOnce } from './produce/send-messages.ts';
+
+/*
+ * kafkajs 2.2.4 is the last release of an unmaintained client, and some of its functions lose data, repeat it, burn the
+ * processor or give up where nothing is wrong. They are replaced before kafkajs is used. Each replacement was written against one exact
+ * source text; when that text differs, nobody knows what the replacement does, so loading refuses instead of guessing.
+ */
+
+type Kafkajs = typeof import('kafkajs');
+
+/** One fetched record as kafkajs passes it about. Offsets and producer ids are int64 as decimal text. */
+export interface RawMessage {
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly isControlRecord: boolean;
+  readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
+}
+
+interface AbortedTransaction {
+  readonly producerId: string;
+  readonly firstOffset: string;
+}
+
+interface RecordBatch {
+  readonly firstOffset: string;
+  readonly lastOffsetDelta: number;
+  readonly maxTimestamp: string;
+  readonly producerId: string;
+  readonly inTransaction: boolean;
+  readonly records: RawMessage[];
+}
+
+interface RequestQueue {
+  readonly pending: readonly unknown[];
+}
+
+/** What a request for metadata is made of; without topics it asks for all that there are. */
+type MetadataProtocol = (of: { readonly version: number }) => (asked: { readonly topics: readonly string[] }) => {
+  readonly request: unknown;
+  readonly response: { readonly parse: (data: unknown) => Promise<unknown> };
+};
+
+type FilterAborted = (fetched: {
+  messages: readonly RawMessage[];
+  abortedTransactions?: readonly AbortedTransaction[];
+}) => readonly RawMessage[];
+type DecodeBatch = (decoder: unknown) => Promise<RecordBatch>;
+interface ProduceResponse {
+  readonly decode: SendingParts['decodeResponse'];
+}
+interface ProtocolErrors {
+  readonly createErrorFromCode: SendingParts['errorFromCode'];
+}
+type ScheduleCheck = (this: RequestQueue) => void;
+
+/** What is patched: the module inside kafkajs, and the SHA-256 of the function's source text in 2.2.4. */
+export const PATCHED_FUNCTIONS = {
+  scheduleCheckPendingRequests: {
+    module: 'src/network/requestQueue/index.js',
+    sourceSha256: '04347ea969c6f2e3754427c0cbaee0bd4ce947fbd82f7b6e027506a06dfc581a',
+  },
+  decodeRecordBatch: {
+    module: 'src/protocol/recordBatch/v0/decoder.js',
+    sourceSha256: '77acebbb995191c1896488c8cbc61581969f98f07339dd50e8bb7c720f939f87',
+  },
+  filterAbortedMessages: {
+    module: 'src/consumer/filterAbortedMessages.js',
+    sourceSha256: '59acdacae7d98f7fb842b22c6f6a79e459d0dd1efef9905da1c2ec459ddafdfe',
+  },
+  metadataProtocol: {
+    module: 'src/protocol/requests/metadata/index.js',
+    sourceSha256: '32529e32a3c135dfba608a4e37fd60a27a7b5d38621b1986ae571a1beb64cddc',
+  },
+  createSendMessages: {
+    module: 'src/producer/sendMessages.js',
+    sourceSha256: '3ee877abaa2b09ea8cb91be9a3673501c918985228257820669935ea74741f4d',
+  },
+  createRequest: {
+    module: 'src/protocol/request.js',
+    sourceSha256: '989e20fd47854b087d0a699b8312176511e37cc8440b7146b34fa3d494d5a9b4',
+  },
+  parseMetadata: {
+    module: 'src/protocol/requests/metadata/v0/response.js',
+    sourceSha256: 'd30641109479478c76d49af2160f44f0e01fde6f8b3fddf0af301ae1df0103e3',
+  },
+  parseAddPartitionsToTxn: {
+    module: 'src/protocol/requests/addPartitionsToTxn/v0/response.js',
+    sourceSha256: 'd697bcb5b5964edc4811547b089abc1a0fdb2554721ab0e27147a74df041c439',
+  },
+  parseTxnOffsetCommit: {
+    module: 'src/protocol/requests/txnOffsetCommit/v0/response.js',
+    sourceSha256: 'd4149159b54f158bcf25bd8ed492e50060a82a4c87a0b11925faea80fc92911c',
+  },
+} as const;
+
+const ADD_PARTITIONS_TO_TXN = 'src/protocol/requests/addPartitionsToTxn/index.js';
+const TXN_OFFSET_COMMIT = 'src/protocol/requests/txnOffsetCommit/index.js';
+const PRODUCE_RESPONSE = 'src/protocol/requests/produce/v7/response.js';
+const PROTOCOL_ERRORS = 'src/protocol/error.js';
+const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
+
+/** Patch A: without requests in the queue there is nothing to look after; the original wakes up every millisecond. */
+export function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
+  return function scheduleCheckPendingRequests() {
+    if (this.pending.length > 0) original.call(this);
+  };
+}
+
+/**
+ * Patch B: compaction can take the last records of a batch, or all of them, and leave the batch. A consumer that sees
+ * nothing at these offsets stays in front of them for ever, so the batch's end is shown as a control record, which moves
+ * the consumer's offset and is never given to anyone.
+ */
+export function markBatchEnd(original: DecodeBatch): DecodeBatch {
+  return async function decodeRecordBatch(decoder) {
+    const batch = await original(decoder);
+    const end = String(BigInt(batch.firstOffset) + BigInt(batch.lastOffsetDelta));
+    if (batch.records.at(-1)?.offset === end) return batch;
+    const { records, ...batchContext } = batch;
+    const marker = { magicByte: 2, attributes: 0, timestamp: batch.maxTimestamp, key: null, value: null, headers: {} };
+    records.push({ ...marker, offset: end, isControlRecord: true, batchContext } as RawMessage);
+    return batch;
+  };
+}
+
+/**
+ * Patch C: the original starts at most one aborted transaction per record, in the broker's order, which is that of the
+ * transactions' *ends*; and it takes a key of four zero bytes for an abort marker. Both let aborted records through.
+ */
+export const withoutAborted: FilterAborted = ({ messages, abortedTransactions }) => {
+  if (!abortedTransactions?.length) return messages;
+  const toBegin = abortedTransactions
+    .map(({ producerId, firstOffset }) => ({ producerId, firstOffset: BigInt(firstOffset) }))
+    .sort((a, b) => (a.firstOffset < b.firstOffset ? -1 : 1));
+  const aborting = new Set<string>();
+  let next = 0;
+  return messages.filter((message) => {
+    const offset = BigInt(message.offset);
+    for (let begin = toBegin[next]; begin && begin.firstOffset <= offset; begin = toBegin[++next]) {
+      aborting.add(begin.producerId);
+    }
+    const { producerId, inTransaction } = message.batchContext;
+    if (message.isControlRecord) {
+      if (message.key && ABORT_MARKER_KEY.equals(message.key)) aborting.delete(producerId);
+      return true;
+    }
+    return !(inTransaction && aborting.has(producerId));
+  });
+};
+
+/**
+ * Patch D: a new producer, and most of what an admin client does, asks for all topics of the cluster, and the original
+ * takes the error of a single partition for its own. So a partition without a leader, of whatever topic and owner (one
+ * without replicas whose broker is down), kept every writer from opening. Who asks for all gets all, leaders or not.
+ */
+export function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
+  return (of) => (asked) => {
+    const { request, response } = original(of)(asked);
+    if (asked.topics.length > 0) return { request, response };
+    return { request, response: { ...response, parse: async (data) => data } };
+  };
+}
+
+/*
+ * Patch E: `sendMessages` tries again by broker and can double a record; it also takes ten times the CPU that it needs.
+ * The replacement sends once, and its requests are framed in place (patch F); see kafkajs/send-messages.ts.
+ * Patch G: a refusal names its topics; see kafkajs/named-topics.ts.
+ */
+
+/**
+ * kafkajs with its patches. A kafkajs that somebody loaded before is left to them and loaded anew, because its
+ * modules already hold the unpatched functions.
+ *
+ * @throws Error when a function to be patched is not the one that its patch was written for.
+ */
+export function loadKafkajs(): Kafkajs {
+  const require = createRequire(import.meta.url);
+  const root = dirname(require.resolve('kafkajs/package.json'));
+  const paths = {
+    queue: join(root, PATCHED_FUNCTIONS.scheduleCheckPendingRequests.module),
+    decoder: join(root, PATCHED_FUNCTIONS.decodeRecordBatch.module),
+    filter: join(root, PATCHED_FUNCTIONS.filterAbortedMessages.module),
+    metadata: join(root, PATCHED_FUNCTIONS.metadataProtocol.module),
+    send: join(root, PATCHED_FUNCTIONS.createSendMessages.module),
+    request: join(root, PATCHED_FUNCTIONS.createRequest.module),
+  };
+  const loaded: unknown = require.cache[paths.filter]?.exports;
+  if (loaded !== withoutAborted) {
+    for (const path of Object.keys(require.cache)) if (path.startsWith(root + sep)) delete require.cache[path];
+    const queue: { prototype: { scheduleCheckPendingRequests: ScheduleCheck } } = require(paths.queue);
+    const schedule = queue.prototype.scheduleCheckPendingRequests;
+    const decode: DecodeBatch = require(paths.decoder);
+    const metadata: { protocol: MetadataProtocol } = require(paths.metadata);
+    verifySource('scheduleCheckPendingRequests', schedule);
+    verifySource('decodeRecordBatch', decode);
+    verifySource('filterAbortedMessages', require(paths.filter));
+    verifySource('metadataProtocol', metadata.protocol);
+    const request: CreateRequest = require(paths.request);
+    verifySource('createSendMessages', require(paths.send));
+    verifySource('createRequest', request);
+    const { decode: decodeResponse }: ProduceResponse = require(join(root, PRODUCE_RESPONSE));
+    const { createErrorFromCode: errorFromCode }: ProtocolErrors = require(join(root, PROTOCOL_ERRORS));
+    const parses = ['parseMetadata', 'parseAddPartitionsToTxn', 'parseTxnOffsetCommit'] as const;
+    for (const name of parses) verifySource(name, require(join(root, PATCHED_FUNCTIONS[name].module)).parse);
+    queue.prototype.scheduleCheckPendingRequests = scheduleOnlyWhenPending(schedule);
+    const all: Protocol = allWithoutErrors(metadata.protocol);
+    Object.assign(metadata, { protocol: namingTopics(all, { errorsOf: ERRORS_OF.metadata, errorFromCode }) });
+    for (const [path, errorsOf] of [
+      [ADD_PARTITIONS_TO_TXN, ERRORS_OF.addPartitionsToTxn],
+      [TXN_OFFSET_COMMIT, ERRORS_OF.txnOffsetCommit],
+    ] as const) {
+      const requests: { protocol: Protocol } = require(join(root, path));
+      requests.protocol = namingTopics(requests.protocol, { errorsOf, errorFromCode });
+    }
+    replaceExports(require, paths.decoder, markBatchEnd(decode));
+    replaceExports(require, paths.filter, withoutAborted);
+    replaceExports(require, paths.send, sendOnce({ clock: systemClock, decodeResponse, errorFromCode }));
+    replaceExports(require, paths.request, framedInPlace(request));
+  }
+  return require('kafkajs');
+}
+
+/** @throws Error when the function's source text is not the expected one. */
+export function verifySource(name: keyof typeof PATCHED_FUNCTIONS, found: unknown): void {
+  const { module, sourceSha256 } = PATCHED_FUNCTIONS[name];
+  const foundSha256 = createHash('sha256').update(String(found)).digest('hex');
+  if (foundSha256 === sourceSha256) return;
+  throw new Error(
+    `${name} in kafkajs/${module} is not the function that its patch was written for (its source has SHA-256 ` +
+      `${foundSha256}, expected ${sourceSha256}). Install kafkajs 2.2.4 exactly, or review the patch in kafkajs-patches.ts.`,
+  );
+}
+
+function replaceExports(require: NodeJS.Require, path: string, replacement: unknown): void {
+  const module = require.cache[path];
+  if (module === undefined) throw new Error(`kafkajs did not load ${path}, so it cannot be patched`);
+  module.exports = replacement;
+}

@@ -1,0 +1,157 @@
+import { ConnectorError } from '../../errors.ts';
+import type { Clock } from '../../support/clock.ts';
+import { untilAborted } from '../../support/until-aborted.ts';
+import type { Bounds, LogClient, OpenLogClient } from '../log-client.ts';
+import type { LogReader, ReadToEnd } from '../log-reader.ts';
+import { ReadRefused, readOn } from '../log-reading.ts';
+import { StallWatch } from '../stall-watch.ts';
+import { isLeaderless, isUnknownTopic, kafkaReason } from './kafkajs-errors.ts';
+import { OpenClients } from './open-clients.ts';
+import type { KafkaTuning } from './tuning.ts';
+
+/** Before the next connection while a partition has no leader. */
+const LEADER_POLL_MS = 50;
+/** A topic that was created a moment ago is not known to every broker yet. */
+const UNKNOWN_TOPIC_PATIENCE_MS = 5_000;
+
+export interface KafkajsReaderOptions {
+  readonly openClient: OpenLogClient;
+  readonly tuning: KafkaTuning;
+  readonly clock: Clock;
+}
+
+/**
+ * Reads committed records to the end, each reading through a connection of its own.
+ *
+ * The end is the broker's last stable offset, asked for after the call began. It is reached when the reading has passed
+ * it, control records, aborted records and batches emptied by compaction included; the last visible record may lie far
+ * before the end. A connection that fails is replaced if it has brought the reading forward, which goes on where it was;
+ * one that brought nothing fails the reading, unless a partition merely has no leader for a moment, or the topic
+ * is not known yet.
+ */
+export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & { close(): Promise<void> } {
+  const closing = new AbortController();
+  const clients = new OpenClients();
+  return {
+    async readToEnd(request) {
+      const signal = AbortSignal.any([request.signal, closing.signal]);
+      signal.throwIfAborted();
+      const stalled = new StallWatch(options.tuning.readStallMs, options.clock);
+      try {
+        const reading = new Reading(
+          { ...request, signal: AbortSignal.any([signal, stalled.signal]) },
+          options,
+          stalled,
+        );
+        while (!(await reading.advance(clients)));
+      } catch (cause) {
+        signal.throwIfAborted();
+        if (cause instanceof ReadRefused) throw cause.cause;
+        if (cause instanceof ConnectorError) throw cause;
+        throw unreachable(request.topic, cause);
+      } finally {
+        stalled.end();
+      }
+    },
+    async close() {
+      closing.abort(new ConnectorError('KAFKA_UNREACHABLE', 'The connection to Kafka was closed while reading.'));
+      await clients.closed();
+    },
+  };
+}
+
+/** One reading, over all the connections that it takes. */
+class Reading {
+  readonly #request: ReadToEnd;
+  readonly #options: KafkajsReaderOptions;
+  readonly #stalled: StallWatch;
+  readonly #positions = new Map<number, bigint>();
+  readonly #beganMs: number;
+  /** As they were when the first connection asked. */
+  #ends: ReadonlyMap<number, Bounds> | undefined;
+
+  constructor(request: ReadToEnd, options: KafkajsReaderOptions, stalled: StallWatch) {
+    this.#request = request;
+    this.#options = options;
+    this.#stalled = stalled;
+    this.#beganMs = options.clock.monotonicMs();
+  }
+
+  /** Reads through one connection; true when the end was reached, false when another connection shall go on. */
+  async advance(clients: OpenClients): Promise<boolean> {
+    const { topic, signal } = this.#request;
+    const client = this.#options.openClient(topic);
+    const before = this.#progress();
+    try {
+      await clients.using(client, async () => {
+        await untilAborted(this.#begin(client), signal);
+        await this.#readOn(client);
+      });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ReadRefused || !(this.#passes(error) || this.#progress() > before)) throw error;
+      await this.#options.clock.sleep(LEADER_POLL_MS, signal);
+      return false;
+    }
+  }
+
+  /** Whether time alone mends what went wrong. */
+  #passes(error: unknown): boolean {
+    const sinceMs = this.#options.clock.monotonicMs() - this.#beganMs;
+    return isLeaderless(error) || (isUnknownTopic(error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
+  }
+
+  async #begin(client: LogClient): Promise<void> {
+    const { partitions, sinceMs } = this.#request;
+    await client.connect();
+    const bounds = await client.bounds(partitions, sinceMs);
+    this.#stalled.moved();
+    if (this.#ends !== undefined) return keepWithin(this.#positions, bounds);
+    this.#ends = bounds;
+    for (const [partition, { low, high }] of bounds) if (low < high) this.#positions.set(partition, low);
+  }
+
+  async #readOn(client: LogClient): Promise<void> {
+    const { onRecord, room, signal } = this.#request;
+    await readOn({
+      client,
+      positions: this.#positions,
+      waitMs: this.#options.tuning.readWaitMs,
+      onRecord,
+      room,
+      onFetched: () => {
+        for (const [partition, position] of this.#positions) {
+          const end = this.#ends?.get(partition)?.high;
+          if (end !== undefined && position >= end) this.#positions.delete(partition);
+        }
+      },
+      stalled: this.#stalled,
+      signal,
+    });
+  }
+
+  /** Grows with whatever is read, and when the ends are known. */
+  #progress(): bigint {
+    if (this.#ends === undefined) return -1n;
+    let read = 0n;
+    for (const [partition, { low, high }] of this.#ends) read += (this.#positions.get(partition) ?? high) - low;
+    return read;
+  }
+}
+
+/** What was deleted meanwhile is passed over; a log that is shorter now, as one that was created again, is waited for. */
+export function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, Bounds>): void {
+  for (const [partition, position] of positions) {
+    const { low, high } = bounds.get(partition) ?? { low: position, high: position };
+    positions.set(partition, position < low ? low : position > high ? high : position);
+  }
+}
+
+function unreachable(topic: string, cause: unknown): ConnectorError {
+  return new ConnectorError(
+    'KAFKA_UNREACHABLE',
+    `Topic ${topic} could not be read to its end (${kafkaReason(cause)}). Check kafka.brokers and that the topic exists.`,
+    { cause, fields: { topic } },
+  );
+}

@@ -1,0 +1,33 @@
+import type { Transaction } from 'kafkajs';
+import { backOffMs, type Random } from '../../support/back-off.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { ConsumerOffset } from '../transactional-writer.ts';
+import { isConcurrent } from './kafkajs-errors.ts';
+import type { KafkaTuning } from './tuning.ts';
+
+/**
+ * Puts a consumer offset into a transaction. Where that is the transaction's first request, the coordinator may still be
+ * busy ending the one before, and refuses. With records, kafkajs asks again by itself; with offsets it does not, and so
+ * nearly every second transaction of an offset alone failed that came close behind another. Such a refusal has changed
+ * nothing, and the same offset twice in a transaction is the same as once: it is the one refusal that costs no producer.
+ *
+ * @param mayWrite asked before each request; throws when the transaction was given up.
+ */
+export async function sendConsumerOffset(
+  { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },
+  transaction: Transaction,
+  { groupId, topic, partition, offset }: ConsumerOffset,
+  mayWrite: () => void,
+): Promise<void> {
+  const topics = [{ topic, partitions: [{ partition, offset: String(offset) }] }];
+  const backOff = { initialMs: tuning.initialRetryMs, maximumMs: tuning.maxRetryMs };
+  for (let failures = 1; ; failures++) {
+    mayWrite();
+    try {
+      return await transaction.sendOffsets({ consumerGroupId: groupId, topics });
+    } catch (error) {
+      if (!isConcurrent(error) || failures > tuning.retries) throw error;
+      await clock.sleep(backOffMs(failures, backOff, random));
+    }
+  }
+}

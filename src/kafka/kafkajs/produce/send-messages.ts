@@ -1,0 +1,223 @@
+import { backOffMs } from '../../../support/back-off.ts';
+import type { Clock } from '../../../support/clock.ts';
+import type { Broker, Cluster, EosManager, PartitionAnswer, Retrier, SendMessages } from '../kafkajs-internals.ts';
+import { BufferPool } from './buffer-pool.ts';
+import { encodeProduceRequest, type PartitionRecords, type TopicRecords } from './produce-request.ts';
+import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
+
+/*
+ * How a transaction's records are sent, in place of kafkajs' own way:
+ *
+ * 1. All partitions are added to the transaction by one request. Nothing was sent before, so this may be tried again.
+ * 2. One Produce request goes to each leader. When a request fails, the sending fails: nobody knows what the broker has
+ *    taken, and the writer leaves its producer behind and reads what was committed. kafkajs tries such a request again,
+ *    for all partitions of the broker and by what the metadata says then, and doubles records within one transaction.
+ * 3. Only a partition whose broker has *answered* that it does not lead it gets its batch again, with the same sequence
+ *    number, once all requests were answered. A leader that is replaced while it waits for its replicas answers so too,
+ *    although it has appended the batch: if the new leader has it, it knows it by that number and appends nothing.
+ */
+
+const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** The broker still ends the transaction before, which takes it milliseconds; kafkajs waits 50 and more each time. */
+const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
+
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
+const NOT_LEADER = 6;
+/** The leader has moved, or does not know yet that it is the leader. */
+const NOT_TAKEN: ReadonlySet<number> = new Set([UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER]);
+const LEADER_TRIES = 6;
+/** How many sequence numbers there are. */
+const SEQUENCES = 2 ** 31;
+const LEADER_WAIT = { initialMs: 50, maximumMs: 2_000 };
+
+interface Message extends BatchRecord {
+  readonly partition: number;
+}
+
+/** What is sent to one partition. Its sequence number stays when it is sent again. */
+interface PartitionBatch extends PartitionRecords {
+  readonly topic: string;
+}
+
+/** What the patched kafkajs sends with: shared by all producers of the process. */
+export interface SendingParts {
+  readonly clock: Clock;
+  /** kafkajs' reading of the response to a Produce request of version 7. */
+  readonly decodeResponse: (data: unknown) => Promise<unknown>;
+  /** kafkajs' error for an error code of the protocol. */
+  readonly errorFromCode: (code: number) => Error;
+}
+
+type CreateSendMessages = (of: {
+  readonly cluster: Cluster;
+  readonly eosManager: EosManager;
+  readonly retrier: Retrier;
+}) => SendMessages;
+
+/**
+ * kafkajs' `sendMessages`, for transactional producers.
+ *
+ * @returns per partition: topicName, partition, errorCode 0. A partition that the cluster does not know is missing there.
+ */
+export function sendOnce(parts: SendingParts): CreateSendMessages {
+  const pool = new BufferPool();
+  const writer = new RecordBatchWriter();
+  return function createSendMessages({ cluster, eosManager, retrier }) {
+    return async ({ timeout: timeoutMs = DEFAULT_TIMEOUT_MS, compression: codec = 0, topicMessages }) => {
+      if (!eosManager.isTransactional()) throw new Error('Records are sent in transactions only');
+      const batches = batchesOf(topicMessages);
+      const added = await retrier(async (bail) => {
+        try {
+          return await prepare(batches, cluster, eosManager, parts.clock);
+        } catch (error) {
+          if ((error as { retriable?: boolean }).retriable !== true) return bail(error) as never;
+          await cluster.refreshMetadata();
+          throw error;
+        }
+      });
+      const send = async (nodeId: string, led: readonly PartitionBatch[]) => {
+        const broker = await cluster.findBroker({ nodeId });
+        const request = {
+          transactionalId: eosManager.getTransactionalId(),
+          producerId: BigInt(String(eosManager.getProducerId())),
+          producerEpoch: eosManager.getProducerEpoch(),
+          timestampMs: parts.clock.wallMs(),
+          timeoutMs,
+          codec,
+          topics: byTopic(led),
+        };
+        const encoded = await encodeProduceRequest(request, writer, pool);
+        const answers = await produce(broker, encoded, parts);
+        pool.giveBack(encoded.buffer);
+        return answers;
+      };
+      return sendToLeaders(withSequences(added, eosManager), { cluster, send, parts });
+    };
+  };
+}
+
+/** The records by partition, in their order. */
+function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']): PartitionBatch[] {
+  const batches = new Map<string, PartitionBatch & { readonly records: Message[] }>();
+  for (const { topic, messages } of topicMessages) {
+    for (const message of messages) {
+      const { partition } = message;
+      if (!Number.isInteger(partition)) throw new Error(`A record for topic ${topic} names no partition`);
+      const key = `${topic}/${partition}`;
+      const batch = batches.get(key);
+      if (batch) batch.records.push(message);
+      else batches.set(key, { topic, partition, firstSequence: 0, records: [message] });
+    }
+  }
+  return [...batches.values()];
+}
+
+/**
+ * Learns of the topics and adds all partitions to the transaction. Sends no record, so it may be tried again.
+ *
+ * @returns what was added, and so may be sent. A partition that the cluster does not know is missing there, also when it is
+ *   known a moment later: brokers before 3.6 would take its records outside the transaction.
+ */
+async function prepare(
+  batches: readonly PartitionBatch[],
+  cluster: Cluster,
+  eosManager: EosManager,
+  clock: Clock,
+): Promise<readonly PartitionBatch[]> {
+  await cluster.addMultipleTargetTopics([...new Set(batches.map(({ topic }) => topic))]);
+  await cluster.refreshMetadataIfNecessary();
+  const known = [...byLeader(batches, cluster).values()].flat();
+  if (known.length === 0) return known;
+  const beganAtMs = clock.monotonicMs();
+  for (let waitMs = CONCURRENT_WAIT.initialMs; ; waitMs = Math.min(waitMs * 2, CONCURRENT_WAIT.maximumMs)) {
+    try {
+      await eosManager.addPartitionsToTransaction(byTopic(known));
+      return known;
+    } catch (error) {
+      const { type } = error as { type?: string };
+      const waitedMs = clock.monotonicMs() - beganAtMs;
+      if (type !== 'CONCURRENT_TRANSACTIONS' || waitedMs > CONCURRENT_WAIT.limitMs) throw error;
+      await clock.sleep(waitMs);
+    }
+  }
+}
+
+interface Sending {
+  readonly cluster: Cluster;
+  readonly send: (nodeId: string, led: readonly PartitionBatch[]) => Promise<readonly PartitionAnswer[]>;
+  readonly parts: SendingParts;
+}
+
+async function sendToLeaders(
+  batches: readonly PartitionBatch[],
+  { cluster, send, parts }: Sending,
+): Promise<PartitionAnswer[]> {
+  const taken: PartitionAnswer[] = [];
+  let waiting = batches;
+  for (let tries = 1; ; tries++) {
+    const answers = await Promise.all([...byLeader(waiting, cluster)].map(([nodeId, led]) => send(nodeId, led)));
+    const refused = new Set<string>();
+    for (const answer of answers.flat()) {
+      const { topicName, partition, errorCode } = answer;
+      if (errorCode === 0) taken.push(answer);
+      else if (NOT_TAKEN.has(errorCode) && tries < LEADER_TRIES) refused.add(`${topicName}/${partition}`);
+      else throw Object.assign(parts.errorFromCode(errorCode), { topic: topicName, partition });
+    }
+    if (refused.size === 0) return taken;
+    waiting = waiting.filter(({ topic, partition }) => refused.has(`${topic}/${partition}`));
+    await parts.clock.sleep(backOffMs(tries, LEADER_WAIT, () => 1));
+    await cluster.refreshMetadata();
+  }
+}
+
+/** By the leader's node id. Partitions that the cluster does not know are left out. */
+function byLeader(batches: readonly PartitionBatch[], cluster: Cluster): Map<string, PartitionBatch[]> {
+  const leaders = new Map<string, PartitionBatch[]>();
+  for (const batch of batches) {
+    const [nodeId] = Object.keys(cluster.findLeaderForPartitions(batch.topic, [batch.partition]));
+    if (nodeId === undefined) continue;
+    const led = leaders.get(nodeId);
+    if (led) led.push(batch);
+    else leaders.set(nodeId, [batch]);
+  }
+  return leaders;
+}
+
+function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
+  const topics = new Map<string, { topic: string; partitions: PartitionBatch[] }>();
+  for (const batch of batches) {
+    const found = topics.get(batch.topic);
+    if (found) found.partitions.push(batch);
+    else topics.set(batch.topic, { topic: batch.topic, partitions: [batch] });
+  }
+  return [...topics.values()];
+}
+
+/**
+ * Takes the sequence numbers. They are never given back: after a failure this producer sends nothing any more. Behind
+ * 2^31 - 1 they go on at 0, within a batch too, as the broker counts. kafkajs would begin at 0 whatever is left over, and
+ * with 2^31 - 1 itself already; so that number is kept there as -1.
+ */
+function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
+  return batches.map(({ topic, partition, records }) => {
+    const kept = eosManager.getSequence(topic, partition);
+    const firstSequence = (kept + SEQUENCES) % SEQUENCES;
+    const next = (firstSequence + records.length) % SEQUENCES;
+    eosManager.updateSequence(topic, partition, (next === SEQUENCES - 1 ? -1 : next) - kept);
+    return { topic, partition, firstSequence, records };
+  });
+}
+
+async function produce(broker: Broker, encoded: unknown, parts: SendingParts): Promise<readonly PartitionAnswer[]> {
+  const request = { ...PRODUCE, encode: async () => encoded };
+  // What the broker says of each partition is looked at by the sender.
+  const response = { decode: parts.decodeResponse, parse: async (decoded: unknown) => decoded };
+  try {
+    const { topics } = await broker.connectionPool.send({ request, response });
+    return topics.flatMap(({ topicName, partitions }) => partitions.map((of) => ({ ...of, topicName })));
+  } catch (error) {
+    if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
+    throw error;
+  }
+}

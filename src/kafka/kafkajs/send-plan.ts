@@ -1,0 +1,133 @@
+import type { OutgoingRecord } from '../record.ts';
+import type { WriterTransaction } from '../transactional-writer.ts';
+
+/** What goes to one partition at once, and so becomes one record batch. */
+export interface PlannedSend {
+  readonly topic: string;
+  readonly partition: number;
+  readonly records: readonly OutgoingRecord[];
+  /** Before compression; never less than the real size. */
+  readonly bytes: number;
+}
+
+export interface SendLimits {
+  readonly maxSendBytes: number;
+  readonly maxSendRecords: number;
+  /** The largest batch that a topic takes, where that is known. */
+  readonly maxBatchBytes?: (topic: string) => number | undefined;
+  /** Of all batches of a round, unless it holds one single batch. */
+  readonly maxRoundBytes: number;
+}
+
+/** Length, attributes, deltas and the lengths of key, value and headers of one record in a batch, at most. */
+const RECORD_OVERHEAD_BYTES = 32;
+/** What a batch has before its records. */
+const BATCH_OVERHEAD_BYTES = 61;
+/** The two lengths of one header. */
+const HEADER_OVERHEAD_BYTES = 10;
+
+/**
+ * The rounds of sends of one transaction. A round goes out at once: one request to each broker, and in it one batch for
+ * each partition. A batch is within the limits, unless it holds one single record; what is more goes into later rounds,
+ * so the order within a partition is kept. The source offset comes last, in the last round, with what else goes to its
+ * partition: it never arrives before what it stands for.
+ */
+export function planRounds(
+  { records, sourceOffset }: Omit<WriterTransaction, 'consumerOffset'>,
+  limits: SendLimits,
+): readonly (readonly PlannedSend[])[] {
+  const byPartition = new Map<string, OutgoingRecord[]>();
+  for (const record of records) {
+    const key = partitionKey(record);
+    const group = byPartition.get(key);
+    if (group) group.push(record);
+    else byPartition.set(key, [record]);
+  }
+  const lastKey = sourceOffset ? partitionKey(sourceOffset) : '';
+  const lastGroup = sourceOffset ? [...(byPartition.get(lastKey) ?? []), sourceOffset] : [];
+  byPartition.delete(lastKey);
+  const rounds = inRounds(
+    [...byPartition.values()].map((group) => cut(group, limits)),
+    limits,
+  );
+  const lastRound = rounds.at(-1);
+  const [first, ...more] = cut(lastGroup, limits);
+  if (first === undefined) return rounds;
+  if (lastRound && bytesOf(lastRound) + first.bytes <= limits.maxRoundBytes) lastRound.push(first);
+  else rounds.push([first]);
+  return [...rounds, ...more.map((send) => [send])];
+}
+
+/** Each round takes the next send of every partition, as many as fit. */
+function inRounds(queues: readonly PlannedSend[][], { maxRoundBytes }: SendLimits): PlannedSend[][] {
+  const rounds: PlannedSend[][] = [];
+  let waiting = queues;
+  while (waiting.length > 0) {
+    const round: PlannedSend[] = [];
+    let bytes = 0;
+    for (const queue of waiting) {
+      const [next] = queue;
+      if (next === undefined || (round.length > 0 && bytes + next.bytes > maxRoundBytes)) continue;
+      queue.shift();
+      round.push(next);
+      bytes += next.bytes;
+    }
+    rounds.push(round);
+    waiting = waiting.filter(({ length }) => length > 0);
+  }
+  return rounds;
+}
+
+function bytesOf(sends: readonly PlannedSend[]): number {
+  return sends.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** What a record takes up in a batch before compression, in bytes; never less than the real size. */
+export function recordBytes(record: OutgoingRecord): number {
+  return contentBytes(record) + headerBytes(record.headers);
+}
+
+function contentBytes({ key, value }: OutgoingRecord): number {
+  return RECORD_OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0);
+}
+
+function headerBytes(headers: OutgoingRecord['headers']): number {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    bytes += HEADER_OVERHEAD_BYTES + Buffer.byteLength(name) + Buffer.byteLength(value);
+  }
+  return bytes;
+}
+
+function cut(group: readonly OutgoingRecord[], limits: SendLimits): PlannedSend[] {
+  const sends: PlannedSend[] = [];
+  const takes = limits.maxBatchBytes?.(group[0]?.topic ?? '') ?? Number.POSITIVE_INFINITY;
+  const maxSendBytes = Math.min(limits.maxSendBytes, takes - BATCH_OVERHEAD_BYTES);
+  let chunk: OutgoingRecord[] = [];
+  let chunkBytes = 0;
+  const end = () => {
+    const [first] = chunk;
+    if (first) sends.push({ topic: first.topic, partition: first.partition, records: chunk, bytes: chunkBytes });
+    chunk = [];
+    chunkBytes = 0;
+  };
+  // The records of a page share one object of headers, whose size is taken once.
+  let headers: OutgoingRecord['headers'] | undefined;
+  let sharedBytes = 0;
+  for (const record of group) {
+    if (record.headers !== headers) {
+      headers = record.headers;
+      sharedBytes = headerBytes(headers);
+    }
+    const bytes = contentBytes(record) + sharedBytes;
+    if (chunkBytes + bytes > maxSendBytes || chunk.length === limits.maxSendRecords) end();
+    chunk.push(record);
+    chunkBytes += bytes;
+  }
+  end();
+  return sends;
+}
+
+function partitionKey({ topic, partition }: OutgoingRecord): string {
+  return `${topic}/${partition}`;
+}

@@ -1,0 +1,199 @@
+import type { Admin, Kafka } from 'kafkajs';
+import { ConnectorError } from '../../errors.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { EnsureOptions, TopicReport, TopicSpecification } from '../topic.ts';
+import { compareTopic, type FoundTopic } from '../topic-comparison.ts';
+import { isUnanswered, kafkaReason, refusalOf } from './kafkajs-errors.ts';
+import { createMissing, type Refusals, refuseMissing } from './topic-creation.ts';
+import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
+
+type Kafkajs = typeof import('kafkajs');
+
+export interface TopicAdminOptions {
+  readonly kafkajs: Kafkajs;
+  readonly kafka: Kafka;
+  /** As the settings have them. */
+  readonly brokers: readonly string[];
+  readonly tuning: KafkaTuning;
+  readonly clock: Clock;
+}
+
+const LEADER_POLL_MS = 50;
+/** How long a topic that others can do without may hold up their start. */
+const REFUSABLE_LEADER_WAIT_MS = 5_000;
+
+/** Creates and verifies topics as `KafkaCluster.ensureTopics` promises. */
+export async function ensureTopics(
+  options: TopicAdminOptions,
+  topics: readonly TopicSpecification[],
+  { create, mayBeRefused = new Set() }: EnsureOptions,
+): Promise<TopicReport> {
+  const admin = options.kafka.admin({ retry: kafkajsRetry(options.tuning) });
+  const refused = new Map<string, ConnectorError>();
+  const refusals: Refusals = {
+    mayBe: ({ name }) => mayBeRefused.has(name),
+    add({ name }, error) {
+      if (!mayBeRefused.has(name)) throw error;
+      refused.set(name, error);
+    },
+  };
+  const remaining = () => topics.filter(({ name }) => !refused.has(name));
+  try {
+    await admin.connect();
+    const present = new Set(await admin.listTopics());
+    const missing = topics.filter(({ name }) => !present.has(name));
+    const created: string[] = [];
+    if (create) created.push(...(await createMissing(admin, missing, options.tuning.topicsTimeoutMs, refusals)));
+    else refuseMissing(missing, refusals);
+    const found = await describe(options, admin, remaining(), refusals);
+    const warnings = remaining().flatMap((topic) => {
+      try {
+        return compareTopic(topic, foundOf(found, topic.name));
+      } catch (error) {
+        if (!(error instanceof ConnectorError)) throw error;
+        refusals.add(topic, error);
+        return [];
+      }
+    });
+    const maxMessageBytes = new Map(remaining().map(({ name }) => [name, limitOf(foundOf(found, name).settings)]));
+    return { created, warnings, refused, maxMessageBytes };
+  } catch (cause) {
+    if (cause instanceof ConnectorError) throw cause;
+    const brokers = options.brokers.join(', ');
+    const what = isUnanswered(cause)
+      ? `Kafka does not answer at ${brokers}`
+      : `The topics could not be created or verified at ${brokers}`;
+    const text = `${what} (${kafkaReason(cause)}). The address is set by kafka.brokers (KAFKA_BROKERS).`;
+    throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause });
+  } finally {
+    admin.disconnect().catch(() => {});
+  }
+}
+
+/** What `TopicFacts` asks of the brokers; it lets their errors through. */
+export async function askAboutTopics<Answer>(
+  { kafka, tuning }: Pick<TopicAdminOptions, 'kafka' | 'tuning'>,
+  ask: (admin: Admin) => Promise<Answer>,
+): Promise<Answer> {
+  const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
+  try {
+    await admin.connect();
+    return await ask(admin);
+  } finally {
+    admin.disconnect().catch(() => {});
+  }
+}
+
+export async function fetchMaxMessageBytes(
+  options: Pick<TopicAdminOptions, 'kafka' | 'kafkajs' | 'tuning'>,
+  topics: readonly string[],
+): Promise<TopicReport['maxMessageBytes']> {
+  const resources = topics.map((name) => ({ type: options.kafkajs.ConfigResourceTypes.TOPIC, name }));
+  const configs = await askAboutTopics(options, (admin) =>
+    admin.describeConfigs({ resources, includeSynonyms: false }),
+  );
+  return new Map(
+    configs.resources.map(({ resourceName, configEntries }) => {
+      return [resourceName, limitOf(new Map(configEntries.map((entry) => [entry.configName, entry.configValue])))];
+    }),
+  );
+}
+
+function limitOf(settings: FoundTopic['settings']): number {
+  return Number(settings.get('max.message.bytes'));
+}
+
+/** Partitions, replicas and settings of every topic that is not refused, once each partition has a leader. */
+async function describe(
+  options: TopicAdminOptions,
+  admin: Admin,
+  topics: readonly TopicSpecification[],
+  refusals: Refusals,
+): Promise<ReadonlyMap<string, FoundTopic>> {
+  const { clock, tuning } = options;
+  const startedMs = clock.monotonicMs();
+  for (;;) {
+    // All topics are asked for, because asking for one that this broker does not know yet costs seconds of retries.
+    const { topics: metadata } = await admin.fetchTopicMetadata();
+    const led = new Map(
+      metadata.flatMap(({ name, partitions }) =>
+        partitions.length > 0 && partitions.every(({ leader }) => leader >= 0) ? [[name, partitions]] : [],
+      ),
+    );
+    const waiting = topics.filter(({ name }) => !led.has(name));
+    const waitedMs = clock.monotonicMs() - startedMs;
+    const mustWait = waiting.some((topic) => !refusals.mayBe(topic));
+    const limitMs = mustWait ? tuning.topicsTimeoutMs : Math.min(tuning.topicsTimeoutMs, REFUSABLE_LEADER_WAIT_MS);
+    if (waiting.length === 0 || waitedMs >= limitMs) {
+      for (const topic of waiting) refusals.add(topic, withoutLeader(topic, limitMs));
+      const settings = await fetchSettings(
+        options,
+        admin,
+        topics.filter(({ name }) => led.has(name)),
+        refusals,
+      );
+      return new Map(
+        [...settings].map(([name, found]) => {
+          const partitions = led.get(name) ?? [];
+          return [
+            name,
+            { partitions: partitions.length, replicas: partitions[0]?.replicas.length ?? 0, settings: found },
+          ];
+        }),
+      );
+    }
+    await clock.sleep(LEADER_POLL_MS);
+  }
+}
+
+/** Of all topics at once; where that is refused, one by one, to learn which of them it is. */
+async function fetchSettings(
+  { kafkajs }: TopicAdminOptions,
+  admin: Admin,
+  topics: readonly TopicSpecification[],
+  refusals: Refusals,
+): Promise<ReadonlyMap<string, FoundTopic['settings']>> {
+  const ask = async (some: readonly TopicSpecification[]) => {
+    if (some.length === 0) return [];
+    const resources = some.map(({ name }) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name }));
+    const configs = await admin.describeConfigs({ resources, includeSynonyms: false });
+    return configs.resources.map(({ resourceName, configEntries }): [string, FoundTopic['settings']] => {
+      return [resourceName, new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))];
+    });
+  };
+  try {
+    return new Map(await ask(topics));
+  } catch (error) {
+    if (refusalOf(error) !== 'forbidden') throw error;
+  }
+  const found = new Map<string, FoundTopic['settings']>();
+  for (const topic of topics) {
+    try {
+      for (const [name, settings] of await ask([topic])) found.set(name, settings);
+    } catch (error) {
+      if (refusalOf(error) !== 'forbidden') throw error;
+      refusals.add(topic, notDescribed(topic, error));
+    }
+  }
+  return found;
+}
+
+function foundOf(found: ReadonlyMap<string, FoundTopic>, name: string): FoundTopic {
+  const topic = found.get(name);
+  if (topic === undefined) throw new Error(`topic ${name} vanished while it was verified`);
+  return topic;
+}
+
+function withoutLeader({ name }: TopicSpecification, waitedMs: number): ConnectorError {
+  const text =
+    `Topic ${name} had no leader for every partition within ${waitedMs} ms, or is not shown to this account. ` +
+    'Look at the brokers that hold it, and at the right Describe.';
+  return new ConnectorError('KAFKA_UNREACHABLE', text, { fields: { topics: [name] } });
+}
+
+function notDescribed({ name }: TopicSpecification, cause: unknown): ConnectorError {
+  const text =
+    `The settings of topic ${name} could not be read (${kafkaReason(cause)}). ` +
+    'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write), then start it again.';
+  return new ConnectorError('TOPIC_REFUSED', text, { cause, fields: { topics: [name] } });
+}

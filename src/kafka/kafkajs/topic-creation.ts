@@ -1,0 +1,67 @@
+import type { Admin } from 'kafkajs';
+import { ConnectorError } from '../../errors.ts';
+import type { TopicSpecification } from '../topic.ts';
+import { kafkaReason } from './kafkajs-errors.ts';
+
+/** Where the refusal of a topic goes. */
+export interface Refusals {
+  mayBe(topic: TopicSpecification): boolean;
+  /** Throws the error unless the topic may be refused. */
+  add(topic: TopicSpecification, error: ConnectorError): void;
+}
+
+/** One by one: for several at once kafkajs does not tell which of them were there already. Gives those that it created. */
+export async function createMissing(
+  admin: Admin,
+  missing: readonly TopicSpecification[],
+  timeout: number,
+  refusals: Refusals,
+): Promise<string[]> {
+  const created: string[] = [];
+  for (const wanted of missing) {
+    const { name, partitions, replicationFactor, settings } = wanted;
+    const configEntries = Object.entries(settings).map(([setting, value]) => ({ name: setting, value }));
+    const topic = { topic: name, numPartitions: partitions, replicationFactor, configEntries };
+    try {
+      // False: another process created it a moment ago; it is verified like any other.
+      if (await admin.createTopics({ topics: [topic], timeout, waitForLeaders: false })) created.push(name);
+    } catch (error) {
+      const hidden = hiddenErrors(error);
+      if (hidden.length === 0) throw error;
+      const reasons = hidden.map((refusal) => kafkaReason(refusal)).join('; ');
+      const text =
+        `Kafka refused to create topic ${name} (${reasons}). Mend what it names (often topics.replicationFactor above the ` +
+        'number of brokers, or missing rights), or create the topic yourself.';
+      refusals.add(wanted, new ConnectorError('TOPIC_MISSING', text, { cause: error, fields: { topic: name } }));
+    }
+  }
+  return created;
+}
+
+/** Where one is missing that nothing can do without, the error names all that are. */
+export function refuseMissing(missing: readonly TopicSpecification[], refusals: Refusals): void {
+  if (missing.some((topic) => !refusals.mayBe(topic))) throw topicsMissing(missing);
+  for (const topic of missing) refusals.add(topic, topicsMissing([topic]));
+}
+
+/** kafkajs hides why a topic was refused in `errors`, one level down or behind a cause. */
+function hiddenErrors(error: unknown): unknown[] {
+  if (!(error instanceof Error)) return [];
+  return 'errors' in error && Array.isArray(error.errors) ? error.errors : hiddenErrors(error.cause);
+}
+
+function topicsMissing(missing: readonly TopicSpecification[]): ConnectorError {
+  const commands = missing.map(
+    ({ name, partitions, replicationFactor, settings }) =>
+      `kafka-topics.sh --create --topic ${name} --partitions ${partitions} --replication-factor ${replicationFactor}` +
+      Object.entries(settings)
+        .map(([setting, value]) => ` --config ${setting}=${value}`)
+        .join(''),
+  );
+  return new ConnectorError(
+    'TOPIC_MISSING',
+    `${missing.map(({ name }) => name).join(', ')}: missing. Let \`spconnect topics create\` create what is missing, or the ` +
+      `connector at its start (topics.create: true), or do it yourself:\n${commands.join('\n')}`,
+    { fields: { topics: missing.map(({ name }) => name) } },
+  );
+}

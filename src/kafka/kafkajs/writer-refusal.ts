@@ -1,0 +1,33 @@
+import { ConnectorError } from '../../errors.ts';
+import type { WriterOptions } from '../transactional-writer.ts';
+import { kafkaReason, typeOf } from './kafkajs-errors.ts';
+
+interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
+  readonly transactionalId: string;
+}
+
+/** By the broker's word: what it refuses whatever is written, however often it is asked, and what mends it. */
+const WHAT_TO_DO: Readonly<Record<string, (of: Refused) => string>> = {
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
+    `Give the connector's account the right Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,
+  GROUP_AUTHORIZATION_FAILED: ({ abortHangingOffset }) =>
+    `Give the connector's account the right Read on its group: ${acl(`--group ${abortHangingOffset?.groupId ?? '<group>'}`, 'Read')}`,
+  INVALID_TRANSACTION_TIMEOUT: () =>
+    'Lower kafka.transactionTimeout, or raise transaction.max.timeout.ms at the brokers',
+};
+
+/** Whether a writer failed by what no repetition and no other topic mends, as a WRITER_REFUSED. */
+export function writerRefused(cause: unknown, of: Refused): ConnectorError | undefined {
+  const advice = WHAT_TO_DO[typeOf(cause) ?? '']?.(of);
+  if (advice === undefined) return undefined;
+  const { transactionalId } = of;
+  return new ConnectorError(
+    'WRITER_REFUSED',
+    `Kafka refuses the transactional id ${transactionalId} (${kafkaReason(cause)}). ${advice}. Then start it again.`,
+    { cause, fields: { transactionalId } },
+  );
+}
+
+function acl(resource: string, operation: string): string {
+  return `kafka-acls.sh --add --allow-principal User:<account> --operation ${operation} ${resource}`;
+}

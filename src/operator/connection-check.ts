@@ -1,0 +1,176 @@
+import type { Settings, SourceSettings } from '../config/settings.ts';
+import { ConnectorError, ERROR_CODES } from '../errors.ts';
+import type { HttpClient } from '../http/client.ts';
+import { createKafkaCluster } from '../setup/kafka-client.ts';
+import { createReferenceDataHttp } from '../setup/provider-client.ts';
+import { createSubjects } from '../setup/registry-client.ts';
+import { subjectsOf } from '../setup/subjects.ts';
+import { systemClock } from '../support/clock.ts';
+import { systemRandom } from '../support/system-random.ts';
+import { lookUpPrices } from './price-lookup.ts';
+import { verifyTopics } from './topics-operation.ts';
+import { unregisteredChecks, unregisteredInstruments } from './unregistered-provider.ts';
+
+/** One thing that was tried. */
+export interface ConnectionCheck {
+  readonly what: string;
+  /** `skipped`: something before it failed, so that it was not tried. */
+  readonly state: 'ok' | 'failed' | 'skipped';
+  /** What is wrong, or what was found. */
+  readonly says: string;
+  /** Empty when there is nothing to do. */
+  readonly toDo: string;
+}
+
+interface CheckOptions {
+  readonly settings: Settings;
+  readonly signal: AbortSignal;
+}
+
+/** Its check digit is right, so that only a provider that sells it would know it. */
+const UNKNOWN_ISIN = 'XS0000000009';
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** Tries everything that the settings name, and changes nothing there. Whatever fails is a check that failed. */
+export async function checkConnections(options: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  return [
+    ...(await checkProvider(options)),
+    ...(await checkMarketData(options)),
+    ...(await checkKafka(options)),
+    ...(await checkRegistry(options)),
+  ];
+}
+
+async function checkProvider({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  const { referenceData, sources } = settings;
+  const http = await createReferenceDataHttp(referenceData, { clock: systemClock, random: systemRandom, log: quiet });
+  const token = 'credentials of referenceData';
+  const checks: ConnectionCheck[] = [];
+  try {
+    for (const source of sources) {
+      const what = `first page of source ${source.name}`;
+      const check = await attempt(what, signal, () => firstPage(settings, http, source, signal));
+      if (check.code === 'TOKEN_FAILED') {
+        const skipped = sources.map(({ name }) => `first page of source ${name}`).map(notTried);
+        return [{ ...check.check, what: token }, ...skipped];
+      }
+      checks.push(check.check);
+    }
+  } finally {
+    await http.close();
+  }
+  const accepted = checks.some(({ state }) => state === 'ok');
+  const says = accepted ? `accepted (${referenceData.auth.type})` : 'no page was given, so nothing is known of them';
+  return [{ what: token, state: accepted ? 'ok' : 'skipped', says, toDo: '' }, ...checks];
+}
+
+/** What the first answer of a source is; it is read as the source would read it, so that another service is noticed. */
+async function firstPage(
+  settings: Settings,
+  http: HttpClient,
+  source: SourceSettings,
+  signal: AbortSignal,
+): Promise<string> {
+  if (source.type === 'pre-trade-checks') {
+    await unregisteredChecks({ settings, http }).stream.start(signal);
+    return 'it is one of pre-trade checks';
+  }
+  const { provider } = unregisteredInstruments({ settings, http }, source, 1);
+  await provider.page(null, signal);
+  return 'it is one of instruments';
+}
+
+/** Market data has nothing that could be asked for without knowing a product; one that nobody has will do. */
+async function checkMarketData({
+  settings: { marketData },
+  signal,
+}: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  if (marketData === null) return [];
+  const request = { isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } };
+  const { check } = await attempt('prices of marketData', signal, async () => {
+    const prices = await lookUpPrices(marketData, request, { log: quiet, signal });
+    return prices === null ? 'it answers that it has no such product, as it should' : 'it answers';
+  });
+  return [check];
+}
+
+async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  const brokers = `brokers ${settings.kafka.brokers.join(', ')}`;
+  const kafka = await createKafkaCluster(settings, { clock: systemClock, random: systemRandom, log: quiet });
+  try {
+    const findings = await verifyTopics({ settings, kafka, signal });
+    const checks = findings.map(({ topic, state, problems }): ConnectionCheck => {
+      const what = `topic ${topic}`;
+      if (state === 'missing' && settings.topics.create)
+        return { what, state: 'ok', says: 'will be created', toDo: '' };
+      const isFine = state === 'ok' || state === 'differs';
+      const says = problems.join(' ') || 'as it should be';
+      return { what, state: isFine ? 'ok' : 'failed', says, toDo: isFine ? '' : ERROR_CODES.TOPIC_MISMATCH.remedy };
+    });
+    return [{ what: brokers, state: 'ok', says: 'they answer', toDo: '' }, ...checks];
+  } catch (error) {
+    return [failure(brokers, error, signal).check, notTried('topics')];
+  } finally {
+    await kafka.close();
+  }
+}
+
+async function checkRegistry({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  const { schemaRegistry } = settings;
+  const subjects = await createSubjects(schemaRegistry, systemClock);
+  const checks: ConnectionCheck[] = [];
+  let refused: ConnectionCheck | null = null;
+  for (const { subject, schema } of subjectsOf(settings)) {
+    const { check, code } = await attempt(`subject ${subject}`, signal, async () => {
+      const versions = await subjects.versions(subject, schema, signal);
+      const ours = versions.find(({ isOurs }) => isOurs);
+      if (ours !== undefined) return `version ${ours.version}, id ${ours.id}`;
+      if (!schemaRegistry.register) {
+        throw new ConnectorError(
+          'SCHEMA_NOT_REGISTERED',
+          'Our schema is not there, and schemaRegistry.register is false.',
+        );
+      }
+      if (versions.length > 0 && !(await subjects.isCompatible(subject, schema, signal))) {
+        throw new ConnectorError(
+          'SCHEMA_INCOMPATIBLE',
+          `Our schema is not compatible with its ${versions.length} versions.`,
+        );
+      }
+      return 'will be registered';
+    });
+    // The others would not answer either.
+    if (code === 'REGISTRY_UNREACHABLE') return [{ ...check, what: 'schema registry' }, notTried('subjects')];
+    if (code === 'REGISTRY_REFUSED') refused ??= check;
+    checks.push(check);
+  }
+  // One that refuses all that it is asked may be no registry.
+  if (refused !== null && checks.every(({ toDo }) => toDo === refused.toDo)) {
+    return [{ ...refused, what: 'schema registry' }, notTried('subjects')];
+  }
+  return [{ what: 'schema registry', state: 'ok', says: 'it answers', toDo: '' }, ...checks];
+}
+
+interface Attempt {
+  readonly check: ConnectionCheck;
+  readonly code: string | null;
+}
+
+async function attempt(what: string, signal: AbortSignal, work: () => Promise<string>): Promise<Attempt> {
+  try {
+    return { check: { what, state: 'ok', says: await work(), toDo: '' }, code: null };
+  } catch (error) {
+    return failure(what, error, signal);
+  }
+}
+
+function failure(what: string, error: unknown, signal: AbortSignal): Attempt {
+  signal.throwIfAborted();
+  if (!(error instanceof ConnectorError)) throw error;
+  const { code, message } = error;
+  return { check: { what, state: 'failed', says: message, toDo: ERROR_CODES[code].remedy }, code };
+}
+
+function notTried(what: string): ConnectionCheck {
+  return { what, state: 'skipped', says: 'not tried', toDo: '' };
+}

@@ -1,0 +1,144 @@
+import { PRICE_PROCESSOR } from '../app/wanted-processor.ts';
+import type { SchemaRegistry } from '../avro/registry.ts';
+import { readSchemaText, type SchemaName } from '../avro/schema-files.ts';
+import { type SourceSettings, topicOf } from '../config/settings.ts';
+import { eventRecords, type InstrumentTargets, rowRecords } from '../connector/tasks/instrument-records.ts';
+import type { DecodedEvent } from '../decoding/event-decoder.ts';
+import { createEventDecoder } from '../decoding/event-decoder.ts';
+import { createPageDecoder } from '../decoding/page-decoder.ts';
+import type { OutgoingRecord } from '../kafka/record.ts';
+import { RECORD_ALLOWANCE_BYTES } from '../kafka/topic.ts';
+import { DEAD_LETTER_HEADER } from './dead-letter-order.ts';
+import type { DeadLetter } from './dead-letters-operation.ts';
+import type { Installation } from './installation.ts';
+
+/** What a dead letter becomes when it is read again: records, or why there are none. */
+export type RereadLetter =
+  | { readonly kind: 'records'; readonly records: readonly OutgoingRecord[] }
+  | { readonly kind: 'impossible'; readonly why: string };
+
+const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
+
+type WholeSource = Exclude<SourceSettings, { readonly type: 'pre-trade-checks' }>;
+
+/**
+ * Reads the input of a dead letter as its source would now, with the schemas and settings of now.
+ *
+ * @throws ConnectorError as registry and Kafka do.
+ */
+export async function rereadLetter(
+  at: Installation,
+  registry: SchemaRegistry,
+  letter: DeadLetter,
+): Promise<RereadLetter> {
+  const { settings } = at;
+  const source = settings.sources.find(({ name }) => name === letter.source);
+  if (letter.source === PRICE_PROCESSOR) return impossible('it is of a price, which is asked for again without it');
+  if (source === undefined) return impossible(`the settings have no source ${JSON.stringify(letter.source)}`);
+  if (letter.value === null || source.type === 'pre-trade-checks') return impossible('it carries no input');
+  if (Number(letter.headers['spc-length']) !== letter.value.length) return impossible('its input was cut');
+  const decoding = await decodingOf(at, registry, source);
+  const { instruments, instrumentEvents } = decoding.targets;
+  if (source.type === 'instruments' && letter.topic === instruments.name) return asRow(decoding, letter, letter.value);
+  if (letter.topic === instrumentEvents.name) return asEvent(decoding, source, letter, letter.value);
+  return impossible('it was meant for a topic that its source does not write');
+}
+
+type Decoding = Awaited<ReturnType<typeof decodingOf>>;
+
+async function asRow(
+  { targets, schemaOf, common }: Decoding,
+  letter: DeadLetter,
+  input: Buffer,
+): Promise<RereadLetter> {
+  const instrument = await schemaOf('Instrument', targets.instruments);
+  const decoder = createPageDecoder({ ...common, ...instrument, listKey: 'instruments' });
+  const { rows } = await decoder.decode(listOf('instruments', input));
+  return unmapped(rows) ?? { kind: 'records', records: rowRecords(rows, targets, headersOf(letter)) };
+}
+
+async function asEvent(
+  { targets, schemaOf, common }: Decoding,
+  source: WholeSource,
+  letter: DeadLetter,
+  input: Buffer,
+): Promise<RereadLetter> {
+  const event = await schemaOf('InstrumentEvent', targets.instrumentEvents);
+  const ofInstruments = source.type === 'instruments';
+  // An events source writes no instruments, so that their id does not matter.
+  const instrument = ofInstruments
+    ? await schemaOf('Instrument', targets.instruments)
+    : { schema: readSchemaText('Instrument'), schemaId: event.schemaId };
+  const decoder = createEventDecoder({
+    ...common,
+    eventSchema: event.schema,
+    eventSchemaId: event.schemaId,
+    instrumentSchema: instrument.schema,
+    instrumentSchemaId: instrument.schemaId,
+  });
+  const { rows } = await decoder.decode(listOf('events', input));
+  const deletes = (row: DecodedEvent) =>
+    ofInstruments && row.kind === 'event' && row.type !== null && source.deleteOnEventTypes.includes(row.type);
+  const records = eventRecords(rows, targets, headersOf(letter), deletes);
+  const own = ofInstruments ? records : records.filter(({ topic }) => topic === targets.instrumentEvents.name);
+  return unmapped(rows) ?? { kind: 'records', records: own };
+}
+
+async function decodingOf(at: Installation, registry: SchemaRegistry, source: WholeSource) {
+  const { settings, topics, kafka, clock, signal } = at;
+  const named = (role: 'instruments' | 'instrument-events', name: string) => {
+    return { ...topics[role], name: topicOf(settings, name) };
+  };
+  const instrumentEvents = named('instrument-events', source.topics['instrument-events']);
+  const ofInstruments = source.type === 'instruments';
+  const instruments = ofInstruments ? named('instruments', source.topics.instruments) : topics.instruments;
+  const targets: InstrumentTargets = {
+    source: source.name,
+    instruments,
+    instrumentEvents,
+    deadLetters: topics['dead-letters'],
+    notifications: topics.notifications,
+  };
+  const written = ofInstruments ? [instruments, instrumentEvents] : [instrumentEvents];
+  const { maxMessageBytes } = await kafka.ensureTopics(written, { create: false });
+  const limitBytes = Math.min(...written.map(({ name }) => maxMessageBytes.get(name) ?? 0));
+  return {
+    targets,
+    common: {
+      onMismatch: settings.mapping.onMismatch,
+      maxValueBytes: limitBytes - RECORD_ALLOWANCE_BYTES,
+      clock,
+    },
+    async schemaOf(name: SchemaName, topic: { readonly name: string }) {
+      const schema = readSchemaText(name);
+      return { schema, schemaId: await registry.schemaId(`${topic.name}-value`, schema, signal) };
+    },
+  };
+}
+
+/** The input as the only element of an answer. */
+async function* listOf(listKey: string, input: Buffer): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(`{"${listKey}":[`);
+  yield input;
+  yield Buffer.from(']}');
+}
+
+interface Failure {
+  readonly kind: string;
+  readonly pointer?: string;
+  readonly reason?: string;
+}
+
+function unmapped(rows: readonly Failure[]): RereadLetter | null {
+  const failure = rows.find(({ kind }) => kind === 'failure');
+  return failure ? impossible(`it does not map at ${failure.pointer || '/'}: ${failure.reason}`) : null;
+}
+
+function impossible(why: string): RereadLetter {
+  return { kind: 'impossible', why };
+}
+
+function headersOf({ id, headers }: DeadLetter): Record<string, string> {
+  const kept = Object.entries(headers).filter(([name]) => PROVENANCE.includes(name));
+  return { ...Object.fromEntries(kept), [DEAD_LETTER_HEADER]: id };
+}

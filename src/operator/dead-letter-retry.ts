@@ -1,0 +1,73 @@
+import { topicOf } from '../config/settings.ts';
+import type { CommittedRecord, OutgoingRecord } from '../kafka/record.ts';
+import { createRegistry } from '../setup/registry-client.ts';
+import { commitInTurn } from './commit-in-turn.ts';
+import { type Held, HeldStates, planRetry, type Reread, type RetriedLetter } from './dead-letter-plan.ts';
+import { rereadLetter } from './dead-letter-records.ts';
+import { deadLetters } from './dead-letters-operation.ts';
+import type { Installation } from './installation.ts';
+import { operatorId, readWanted, restartRecord } from './state-operation.ts';
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * Reads the inputs of dead letters again, with the schemas and settings of now, and writes what they become in one
+ * transaction, when `execute` says so; otherwise the outcome tells what would be written. An instrument is only written
+ * where neither the topic nor another of these letters has a newer state of it; should a connector write it in the same
+ * moment, the next walk mends it. For that it must know of what was written here: the same transaction asks the source
+ * to start again, which reads the topic anew.
+ *
+ * @throws ConnectorError DEAD_LETTER_UNKNOWN, and as registry and Kafka do.
+ */
+export async function retryDeadLetters(
+  at: Installation,
+  { ids, execute }: { readonly ids: readonly string[]; readonly execute: boolean },
+): Promise<readonly RetriedLetter[]> {
+  const { settings, clock, signal } = at;
+  const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
+  const reread: Reread[] = [];
+  for (const letter of await deadLetters(at, [...new Set(ids)])) {
+    reread.push({ letter, now: await rereadLetter(at, registry, letter) });
+  }
+  const all = reread.flatMap(({ now }) => (now.kind === 'records' ? now.records : []));
+  const instrumentTopics = settings.sources.flatMap((source) =>
+    source.type === 'instruments' ? [topicOf(settings, source.topics.instruments)] : [],
+  );
+  const planned = async (readSignal: AbortSignal) => {
+    const held = await heldOf({ ...at, signal: readSignal }, all);
+    return planRetry(reread, held, { instrumentTopics, nowMs: clock.wallMs() });
+  };
+  if (!execute) {
+    const { outcomes } = await planned(signal);
+    return outcomes.map((one) => (one.outcome === 'written' ? { ...one, outcome: 'toWrite' } : one));
+  }
+  const done = await commitInTurn(at, operatorId(settings.prefix), {
+    async read(readSignal) {
+      const plan = await planned(readSignal);
+      return { ...plan, restarts: await restartsFor({ ...at, signal: readSignal }, plan.records) };
+    },
+    writes: ({ records, restarts }) => ({ records: [...records, ...restarts] }),
+  });
+  return done.outcomes;
+}
+
+/** Asks every source to start again whose instruments are among the records. */
+async function restartsFor(at: Installation, records: readonly OutgoingRecord[]): Promise<readonly OutgoingRecord[]> {
+  const written = new Set(records.map(({ topic }) => topic));
+  const restarts: OutgoingRecord[] = [];
+  for (const source of at.settings.sources) {
+    if (source.type !== 'instruments' || !written.has(topicOf(at.settings, source.topics.instruments))) continue;
+    restarts.push(restartRecord(at, source.name, await readWanted(at, source.name)));
+  }
+  return restarts;
+}
+
+async function heldOf({ kafka, signal }: Installation, records: readonly OutgoingRecord[]): Promise<Held> {
+  const held = new HeldStates(records);
+  for (const topic of new Set(records.map((record) => record.topic))) {
+    const partitions = records.filter((record) => record.topic === topic).map(({ partition }) => partition);
+    const onRecord = (record: CommittedRecord) => held.add(record);
+    await kafka.logReader.readToEnd({ topic, partitions: [...new Set(partitions)], onRecord, signal });
+  }
+  return held;
+}

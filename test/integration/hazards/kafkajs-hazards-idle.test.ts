@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { testOnBroker } from '../../support/kafka/raw-kafkajs-cluster.ts';
+
+interface IdleCost {
+  readonly cpuMs: number;
+  readonly warnings: readonly string[];
+}
+
+const IDLE_MS = 3_000;
+const PROGRAM = join(import.meta.dirname, '../../support/kafka/raw-kafkajs-idle.ts');
+
+/** What a process with one idle producer costs, in a process of its own. */
+async function idleCost(client: 'raw' | 'ours', broker: string): Promise<IdleCost> {
+  const run = promisify(execFile)(process.execPath, [PROGRAM, client, broker, String(IDLE_MS)], { timeout: 120_000 });
+  return JSON.parse((await run).stdout) as IdleCost;
+}
+
+testOnBroker(
+  'H8: an idle raw kafkajs burns the processor and warns; our idle writer does neither',
+  async (t, { broker }) => {
+    // At the same time, so that whatever else the machine does falls on both.
+    const [raw, ours] = await Promise.all([idleCost('raw', broker), idleCost('ours', broker)]);
+    t.diagnostic(`processor time of ${IDLE_MS} idle ms: raw ${raw.cpuMs} ms, ours ${ours.cpuMs} ms`);
+    assert.deepEqual(raw.warnings, ['TimeoutNegativeWarning']);
+    assert.deepEqual(ours.warnings, []);
+    assert.ok(ours.cpuMs < raw.cpuMs / 2, `raw ${raw.cpuMs} ms, ours ${ours.cpuMs} ms`);
+  },
+);

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Assignor } from '../../../src/kafka/assignor.ts';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import { testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
+import { openOurCluster, readValues, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+/** Longer than the broker takes to be asked, shorter than a session. */
+const LISTENING_MS = 1_000;
+
+/** All to the first member, by the order of their ids. */
+function sharingOf(topic: string): Assignor {
+  return {
+    name: 'sources',
+    describe: () => '',
+    assign: ([first]) => new Map(first && [[first.id, [{ topic, partition: 0 }]]]),
+  };
+}
+
+/** A member that opens a writer on what it is given, and writes its name, and then another one for each call. */
+function startMember(cluster: KafkaCluster, topic: string, groupId: string, signal: AbortSignal) {
+  const written = Promise.withResolvers<() => Promise<void>>();
+  const joins: number[] = [];
+  let lost: AbortSignal | undefined;
+  const ended = cluster.groupReader.run({
+    groupId,
+    topics: [topic],
+    assignor: sharingOf(topic),
+    joined: (partitions) => void joins.push(partitions.length),
+    async assigned(_partition, signal, ownershipProof) {
+      lost = signal;
+      const writer = cluster.transactionalWriter(`${topic}-writer`, { ownershipProof });
+      await writer.open(() => readValues(cluster, topic), signal);
+      const write = () => writer.commit({ records: [textRecord(topic, groupId)] });
+      await write();
+      written.resolve(write);
+      return new Promise<never>(() => {});
+    },
+    signal,
+  });
+  ended.catch(written.reject);
+  written.promise.catch(() => {});
+  return { joins, written: written.promise, lost: () => lost?.aborted };
+}
+
+testOnBroker('a member of an empty group writes while its join is not answered, and then goes on', async (t, raw) => {
+  const answered = Promise.withResolvers<void>();
+  const joins = raw.proxy.addRule({ on: 'JoinGroup', fault: 'delayAnswer', until: answered.promise, times: 1_000 });
+  const [topic, groupId] = [await raw.createTopic(), uniqueName('group')];
+  const ours = openOurCluster(t, raw);
+  const member = startMember(ours, topic, groupId, t.signal);
+  const write = await member.written;
+  // For longer than one confirmation holds.
+  await sleep(2 * LISTENING_MS);
+  await write();
+  assert.deepEqual(member.joins, [1], 'before the join');
+  assert.ok(joins.hits() > 0);
+
+  answered.resolve();
+  await eventually(
+    'its join was answered',
+    () => member.joins.length,
+    (joined) => joined === 2,
+  );
+  await write();
+  assert.deepEqual([member.joins, member.lost()], [[1, 1], false]);
+  assert.deepEqual(await readValues(ours, topic), [groupId, groupId, groupId]);
+});
+
+testOnBroker('a member of a group that another one is in takes nothing before its join is answered', async (t, raw) => {
+  const [topic, groupId] = [await raw.createTopic(), uniqueName('group')];
+  const first = openOurCluster(t, { broker: raw.broker });
+  const owner = startMember(first, topic, groupId, t.signal);
+  await owner.written;
+  await eventually(
+    'its join was answered',
+    () => owner.joins.length,
+    (joined) => joined === 2,
+  );
+
+  raw.proxy.addRule({ on: 'JoinGroup', fault: 'dropAnswer', times: 1_000 });
+  const second = startMember(openOurCluster(t, raw), topic, groupId, t.signal);
+  await sleep(LISTENING_MS);
+  assert.deepEqual(second.joins, []);
+  assert.deepEqual(await readValues(first, topic), [groupId]);
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import { testLogTailContract } from '../../support/kafka/kafka-contract-tail.ts';
+import { createTopic, kafkaOrSkip, kafkaTest } from '../../support/kafka/kafka-real.ts';
+import { testOnBroker } from '../../support/kafka/raw-kafkajs-cluster.ts';
+import { noPosition, openOurCluster, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+testLogTailContract('kafka', async (t) => {
+  const kafka = await kafkaOrSkip(t);
+  return kafka && { cluster: kafka.connect(), leaveOpen: kafka.leaveOpen };
+});
+
+const signal = () => AbortSignal.timeout(60_000);
+
+/** Follows partition 0; gives the values as they come. */
+function follow(cluster: KafkaCluster, topic: string): { seen: string[]; ended: Promise<never> } {
+  const seen: string[] = [];
+  const onRecord = ({ value }: { value: Buffer | null }) => void seen.push(String(value));
+  const ended = cluster.logTail.follow({ topic, partitions: [0], onRecord, signal: signal() });
+  ended.catch(() => {});
+  return { seen, ended };
+}
+
+kafkaTest('a follower that is closed ends as an error', async (_t, kafka) => {
+  const cluster = kafka.connect();
+  const { name } = await createTopic(cluster);
+  const writer = cluster.transactionalWriter(`${name}-writer`);
+  await writer.open(noPosition, signal());
+  await writer.commit({ records: [textRecord(name, 'a')] });
+  const { seen, ended } = follow(cluster, name);
+  await eventually(
+    'it is there',
+    () => seen,
+    (values) => values.length === 1,
+  );
+  await cluster.close();
+  await assert.rejects(ended, { code: 'KAFKA_UNREACHABLE', message: /was closed/ });
+});
+
+kafkaTest('a record reaches its follower well within a second of its commit', async (t, kafka) => {
+  const cluster = kafka.connect();
+  const { name } = await createTopic(cluster);
+  const writer = cluster.transactionalWriter(`${name}-writer`);
+  await writer.open(noPosition, signal());
+  const { seen } = follow(cluster, name);
+  await writer.commit({ records: [textRecord(name, 'joined')] });
+  await eventually(
+    'it has joined',
+    () => seen,
+    (values) => values.length === 1,
+  );
+  const tookMs: number[] = [];
+  for (let count = 2; count <= 6; count++) {
+    await new Promise((next) => setTimeout(next, 150));
+    await writer.commit({ records: [textRecord(name, String(count))] });
+    const committedMs = performance.now();
+    while (seen.length < count) await new Promise((next) => setTimeout(next, 1));
+    tookMs.push(Math.round(performance.now() - committedMs));
+  }
+  t.diagnostic(`from commit to follower: ${tookMs.join(', ')} ms`);
+  // Most of them: a machine that stands still for a moment delays one or two.
+  const middleMs = tookMs.toSorted((a, b) => a - b)[Math.floor(tookMs.length / 2)] ?? Number.POSITIVE_INFINITY;
+  assert.ok(middleMs < 500, `${tookMs.join(', ')} ms`);
+});
+
+const faults = [
+  { fault: 'blackHole', says: 'gets no answers' },
+  { fault: 'cutAnswer', says: 'is cut' },
+] as const;
+for (const { fault, says } of faults) {
+  testOnBroker(
+    `a follower whose connection ${says} joins anew and gives every record once, in order`,
+    async (t, raw) => {
+      const topic = await raw.createTopic();
+      // kafkajs' own time-out is far away: it is ours that notices the silence.
+      const tuning = { requestTimeoutMs: 60_000, readStallMs: 1_500, tailBackOff: { initialMs: 20, maximumMs: 100 } };
+      const { seen } = follow(openOurCluster(t, { ...raw, tuning }), topic);
+      const writer = openOurCluster(t, { broker: raw.broker }).transactionalWriter(`${topic}-writer`);
+      await writer.open(noPosition, t.signal);
+      await writer.commit({ records: [textRecord(topic, 'before 1'), textRecord(topic, 'before 2')] });
+      await eventually(
+        'it follows',
+        () => seen,
+        (values) => values.length === 2,
+      );
+      const rule = raw.proxy.addRule({ on: 'Fetch', fault });
+      await eventually('the fault has struck', rule.hits, (hits) => hits > 0);
+      await writer.commit({ records: [textRecord(topic, 'meanwhile')] });
+      raw.proxy.clearRules();
+      await eventually(
+        'it has gone on',
+        () => seen,
+        (values) => values.length === 3,
+      );
+      await writer.commit({ records: [textRecord(topic, 'after')] });
+      await eventually(
+        'it stays',
+        () => seen,
+        (values) => values.length === 4,
+      );
+      assert.deepEqual(seen, ['before 1', 'before 2', 'meanwhile', 'after']);
+    },
+  );
+}

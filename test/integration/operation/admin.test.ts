@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { adminWorld } from '../../support/connectors/admin-connector.ts';
+import { startCommand } from '../../support/connectors/connector-command.ts';
+import { fenceSource } from '../../support/ledgers/at-rest.ts';
+import type { RecordedEvent } from '../../support/ledgers/recorded-events.ts';
+import { listeningAddresses } from '../../support/network/listening-ports.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+const INSTRUMENTS = 60;
+/** The probe that asks for the stream's start is request 1 of the list; pages follow. */
+const SECOND_PAGE = 3;
+const options = { timeout: 300_000 };
+
+const count = (seen: readonly RecordedEvent[], name: string) => seen.filter((event) => event.name === name).length;
+const polls = (seen: readonly RecordedEvent[]) => count(seen, 'polled');
+
+const WRONG_TYPE = { edit: [{ pointer: '/issuePrice', value: '"1"' }] };
+
+test(
+  'a paused source asks for nothing and keeps its place, over a restart too, and goes on when resumed',
+  options,
+  async (t) => {
+    const world = await adminWorld(t, INSTRUMENTS);
+    if (!world) return;
+    const first = await world.start();
+    await first.event('walkCompleted');
+    assert.equal((await first.change('PUT', '/connectors/instruments/pause')).status, 202);
+    await first.states('instruments', 'PAUSED PAUSED');
+    const before = polls(first.seen);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.equal(polls(first.seen), before, 'it polls every 100 ms otherwise');
+    assert.equal((await first.get('/readyz')).status, 200);
+    await first.stop();
+
+    const second = await world.start();
+    await second.states('instruments', 'PAUSED PAUSED');
+    assert.equal(polls(second.seen), 0);
+    const resumed = await world.spconnect(['resume', 'instruments']);
+    assert.deepEqual([resumed.code, resumed.stdout], [0, '{"source":"instruments","asked":"resume"}\n']);
+    await second.event('polled');
+    await second.states('instruments', 'RUNNING RUNNING');
+  },
+);
+
+test(
+  'a stopped source gives up its task; its offset is reset then, and it starts from the beginning',
+  options,
+  async (t) => {
+    const world = await adminWorld(t, INSTRUMENTS);
+    if (!world) return;
+    const connector = await world.start();
+    await connector.event('walkCompleted');
+    const offsets = '/connectors/instruments/offsets';
+    const refused = await connector.change('DELETE', offsets);
+    assert.equal(refused.status, 400);
+    assert.equal((await connector.change('PUT', '/connectors/instruments/stop')).status, 204);
+    await connector.states('instruments', 'STOPPED');
+    await connector.event('sourceStopped');
+    await fenceSource(world.kafka, world.prefix);
+
+    const shown = (await connector.get(offsets)).body as {
+      offsets: { partition: object; offset: { since: string } }[];
+    };
+    assert.deepEqual(shown.offsets[0]?.partition, { endpoint: 'instruments' });
+    assert.match(shown.offsets[0]?.offset.since ?? '', /^\d+-\d+$/);
+    const wrong = { offsets: [{ partition: { endpoint: 'instruments' }, offset: { since: '5-0' } }] };
+    const answer = await connector.change('PATCH', offsets, wrong);
+    assert.equal(answer.status, 400);
+    assert.match(
+      JSON.stringify(answer.body),
+      /was not changed, as source instruments could not go on from it: .*version/,
+    );
+    assert.deepEqual((await connector.get(offsets)).body, shown);
+    assert.equal((await connector.change('PATCH', offsets, shown)).status, 200);
+    assert.equal((await connector.change('DELETE', offsets)).status, 200);
+    await fenceSource(world.kafka, world.prefix);
+    assert.deepEqual((await connector.get(offsets)).body, { offsets: [] });
+    assert.equal(count(connector.seen, 'walkCompleted'), 1);
+
+    assert.equal((await connector.change('PUT', '/connectors/instruments/resume')).status, 202);
+    await eventually(
+      'another walk',
+      () => count(connector.seen, 'walkCompleted'),
+      (walks) => walks === 2,
+    );
+    const walks = connector.seen.filter(({ name }) => name === 'walkCompleted').map(({ fields }) => fields);
+    // The census knows the topic: nothing is written twice, although the source begins anew.
+    assert.deepEqual([walks[1]?.unchanged, walks[1]?.added], [INSTRUMENTS, 0]);
+  },
+);
+
+test(
+  'a failed source leaves the process alive and not ready, and a restart lets it go on without a repetition',
+  options,
+  async (t) => {
+    const world = await adminWorld(t, INSTRUMENTS);
+    if (!world) return;
+    world.simulator.injectFaults([
+      { match: 'instruments', nth: SECOND_PAGE, count: 0, fault: { kind: 'poison', share: 1, how: WRONG_TYPE } },
+    ]);
+    // More rows per page than may always be dead letters.
+    const connector = await world.start({ limit: 30 });
+    await connector.event('sourceFailed');
+    await connector.states('instruments', 'RUNNING FAILED');
+    assert.equal((await connector.get('/livez')).status, 200);
+    const readiness = await connector.get('/readyz');
+    assert.equal(readiness.status, 503);
+    assert.match(String(readiness.body), /source instruments: failed: TOO_MANY_DEAD_LETTERS/);
+    const task = (await connector.get('/connectors/instruments/tasks/0/status')).body as { trace: string };
+    assert.match(task.trace, /^TOO_MANY_DEAD_LETTERS: .*\nThe provider changed a type/);
+
+    world.simulator.clearFaults();
+    const asked = await connector.change('POST', '/connectors/instruments/restart?includeTasks=true&onlyFailed=true');
+    assert.equal(asked.status, 202);
+    const walk = await connector.event('walkCompleted');
+    assert.equal(walk.fields.rows, INSTRUMENTS);
+    await connector.states('instruments', 'RUNNING RUNNING');
+    assert.equal((await connector.get('/readyz')).status, 200);
+    assert.deepEqual(await connector.stop(), []);
+  },
+);
+
+test('a start as it comes listens on this machine alone, and what it shows holds no secret', options, async (t) => {
+  const world = await adminWorld(t, INSTRUMENTS);
+  if (!world || !existsSync('/proc/self/net/tcp')) return t.skip('SKIPPED: there is no /proc to look at');
+  const { stack, simulator, prefix } = world;
+  const canary = 'canary-of-the-admin-token';
+  const env = { ADMIN_ENABLED: 'true', ADMIN_TOKEN: canary };
+  const connector = await startCommand(t, { stack, simulator, prefix, env });
+  const line = JSON.parse(await connector.line('admin server listens')) as { url: string };
+  await connector.line('walk completed');
+  const { port } = new URL(line.url);
+  assert.deepEqual(await listeningAddresses(connector.child.pid ?? 0), [`127.0.0.1:${port}`]);
+  const paths = ['/', '/status.json', '/metrics', '/readyz?verbose', '/connectors?expand=info&expand=status'];
+  const texts = await Promise.all(paths.map(async (path) => (await fetch(`${line.url}${path}`)).text()));
+  texts.push(await (await fetch(line.url, { headers: { accept: 'text/html' } })).text(), ...connector.lines);
+  for (const secret of [canary, simulator.clientSecret]) {
+    assert.ok(!texts.some((text) => text.includes(secret)), 'a secret is shown');
+  }
+  const openRequest = fetch(`${line.url}/metrics`);
+  connector.child.kill('SIGTERM');
+  await openRequest.catch(() => {});
+  assert.deepEqual(await connector.ended, { code: 0, signal: null });
+  await assert.rejects(fetch(`${line.url}/livez`));
+});
+
+test('a port that is taken ends the start with what to do', options, async (t) => {
+  const world = await adminWorld(t, INSTRUMENTS);
+  if (!world) return;
+  const { stack, simulator, prefix } = world;
+  const { url } = await world.start();
+  const env = { ADMIN_ENABLED: 'true', ADMIN_PORT: new URL(url).port };
+  const connector = await startCommand(t, { stack, simulator, prefix: `${prefix}-2`, env });
+  assert.deepEqual(await connector.ended, { code: 1, signal: null });
+  const text = connector.lines.join('\n');
+  assert.match(text, /ADMIN_PORT_TAKEN: The admin server cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/);
+  assert.match(text, /Set admin\.port \(ADMIN_PORT\)/);
+});

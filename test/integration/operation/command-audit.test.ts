@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { commandScene } from '../../support/connectors/command-scene.ts';
+import { fenceSource } from '../../support/ledgers/at-rest.ts';
+
+test('a topic that is what the provider has passes, also while the provider goes on', {
+  timeout: 300_000,
+}, async (t) => {
+  const edit = [{ pointer: '/issuePrice', value: '"1"' }];
+  const faults = [
+    { match: 'instruments' as const, count: 0, fault: { kind: 'poison' as const, share: 0.02, how: { edit } } },
+  ];
+  const scene = await commandScene(t, {
+    simulator: { instruments: 300, faults, mutationsPerSecond: 0 },
+    source: { limit: 40 },
+  });
+  if (!scene) return;
+  const { simulator } = scene;
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  const still = await scene.spconnect('audit instruments --settle 1s');
+  assert.equal(still.code, 0, `${still.stdout}${still.stderr}`);
+  assert.match(still.stderr, /300 rows: nothing differs\. \d+ rows do not map and were not compared\.\n$/);
+
+  // With each request something changes: the list is never what the topic held when it was read.
+  const changed = [...simulator.ledger.instruments()].map(({ id }) => String(id));
+  let at = 0;
+  const stopChanges = simulator.onRequest((endpoint) => {
+    if (endpoint !== 'instruments') return;
+    for (let n = 0; n < 2; n++) simulator.publish({ kind: 'datachange', id: changed[at++ % changed.length] ?? '' });
+  });
+  const [report] = JSON.parse((await scene.spconnect('audit --settle 2s --output json')).stdout);
+  stopChanges();
+  assert.ok(at >= 16, `${at} changes`);
+  assert.deepEqual(report.differences, []);
+});
+
+test('what is missing, too many or different is told field by field, and nothing is written', {
+  timeout: 300_000,
+}, async (t) => {
+  const scene = await commandScene(t);
+  if (!scene) return;
+  const { simulator, kafka, prefix } = scene;
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  await connector.stop();
+  await fenceSource(kafka, prefix);
+
+  const [first, second, third] = [...simulator.ledger.instruments()];
+  const text = third?.text ?? '';
+  const other = text.replace(/"currency":"[A-Z]+"/, '"currency":"X\\u001b[2JX"').replace(/"name":"/, '"name":"Other ');
+  assert.notEqual(other, text);
+  simulator.publish({ kind: 'vanish', id: String(first?.id) });
+  simulator.publish({ kind: 'replace', id: String(third?.id), instrument: other, type: null });
+  const { id: issued } = simulator.publish({ kind: 'newissue' });
+
+  const json = await scene.spconnect('audit --settle 200ms --output json');
+  assert.equal(json.code, 1);
+  const [{ differences, rows }] = JSON.parse(json.stdout);
+  assert.equal(rows, 50);
+  const kinds = new Map(differences.map((one: { id: string; kind: string }) => [one.id, one.kind]));
+  assert.deepEqual(
+    kinds,
+    new Map([
+      [String(first?.id), 'extra'],
+      [String(third?.id), 'different'],
+      [String(issued), 'missing'],
+    ]),
+  );
+  assert.ok(!kinds.has(String(second?.id)));
+  const { fields } = differences.find(({ kind }: { kind: string }) => kind === 'different');
+  assert.deepEqual(fields.map(({ pointer }: { pointer: string }) => pointer).sort(), ['/currency', '/name']);
+
+  const again = await scene.spconnect('audit instruments --settle 200ms');
+  assert.equal(again.code, 1, 'it wrote nothing, so it finds the same');
+  assert.match(again.stdout, new RegExp(`^instruments +${third?.id} +different +/name: the provider has "Other `, 'm'));
+  assert.doesNotMatch(again.stdout, /[^\P{Cc}\n]/u);
+  assert.match(again.stderr, /3 instruments differ\.\nA walk mends what differs, .*\n$/);
+});

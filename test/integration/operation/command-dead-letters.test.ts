@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { commandScene } from '../../support/connectors/command-scene.ts';
+import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { fenceSource } from '../../support/ledgers/at-rest.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+const PARTITIONS = [0, 1, 2, 3, 4, 5];
+// Of a wrong type and with what clears a terminal.
+const edit = [{ pointer: '/issuePrice', value: '"1\\u001b[2J"' }];
+const POISON = { kind: 'poison' as const, rows: [2, 4], how: { edit } };
+/** The retry may be asked for with other settings than those under which the input failed. */
+const MAPPING = `mapping: { onMismatch: "\${ON_MISMATCH:-deadLetter}" }`;
+const KEEP = { ON_MISMATCH: 'keepInExtras' };
+
+test('dead letters are listed, shown and written once they map, each only once, in any order', {
+  timeout: 300_000,
+}, async (t) => {
+  const scene = await commandScene(t, {
+    simulator: { instruments: 10, faults: [{ match: 'instruments', count: 0, fault: POISON }] },
+    more: MAPPING,
+  });
+  if (!scene) return;
+  const { simulator, kafka, prefix } = scene;
+  const [, , first, , second] = [...simulator.ledger.instruments()].map(({ id }) => String(id));
+  assert.ok(first && second);
+  const instruments = () => readCommitted(kafka, `${prefix}.instruments`, PARTITIONS);
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  // The second gets a newer version by an event, and an event that does not map comes too.
+  simulator.publish({ kind: 'datachange', id: second });
+  const envelope = `{"event":{"type":"datachange"},"instrument":{"id":${first},"issuePrice":"no"}}`;
+  simulator.publish({ kind: 'event', id: first, type: 'datachange', envelope });
+  const letters = () => readCommitted(kafka, `${prefix}.dead-letters`);
+  await eventually('three dead letters', letters, (all) => all.length === 3);
+  await connector.stop();
+  await fenceSource(kafka, prefix);
+
+  const listed = JSON.parse((await scene.spconnect('dead-letters list --output json')).stdout);
+  const ids = listed.map(({ id }: { id: string }) => id);
+  assert.deepEqual(
+    listed.map(({ key, pointer, source, topic }: Record<string, string>) => [key, pointer, source, topic]),
+    [
+      [first, '/issuePrice', 'instruments', `${prefix}.instruments`],
+      [second, '/issuePrice', 'instruments', `${prefix}.instruments`],
+      [first, '/instrument/issuePrice', 'instruments', `${prefix}.instrument-events`],
+    ],
+  );
+  const text = await scene.spconnect('dead-letters list --limit 1 --since 1h --source instruments');
+  assert.match(text.stdout, new RegExp(`^${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`));
+  assert.match(text.stderr, /^The newest 1 of 3; --limit shows more\.\n$/);
+  const none = await scene.spconnect('dead-letters list --reason nonsense');
+  assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'There is no such dead letter.\n']);
+  assert.equal((await scene.spconnect('dead-letters list --source other')).stdout, '');
+
+  const shown = await scene.spconnect(`dead-letters show ${ids[0]}`);
+  assert.match(shown.stdout, /^spc-pointer +\/issuePrice$/m);
+  assert.match(shown.stdout, /"issuePrice":"1\\u001b\[2J"/);
+  assert.doesNotMatch(shown.stdout, /[^\P{Cc}\n]/u);
+  const unknown = await scene.spconnect('dead-letters show 4711');
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /^DEAD_LETTER_UNKNOWN: There is no dead letter "4711"/);
+
+  // The newest first: the last one named must not be the state that stays.
+  const all = `dead-letters retry ${ids.toReversed().join(' ')}`;
+  const stillBad = await scene.spconnect(`${all} --execute --output json`);
+  assert.equal(stillBad.code, 1);
+  const outcomes = (stdout: string) => JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome);
+  assert.deepEqual(outcomes(stillBad.stdout), ['impossible', 'impossible', 'impossible']);
+  const before = (await instruments()).length;
+  const dry = await scene.spconnect(`${all} --output json`, KEEP);
+  assert.deepEqual(outcomes(dry.stdout), ['toWrite', 'superseded', 'superseded']);
+  assert.equal((await instruments()).length, before, 'a dry run writes nothing');
+
+  // By two operators at once: what one has written, the other finds written.
+  const both = await Promise.all([1, 2].map(() => scene.spconnect(`${all} --execute`, KEEP)));
+  for (const { code, stdout, stderr } of both) {
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, new RegExp(`^${ids[1]}  superseded  .*something newer`, 'm'));
+    // Who came second finds what the other one wrote.
+    assert.match(stdout, new RegExp(`^${ids[0]}  superseded  .*(newer dead letter|something newer)`, 'm'));
+  }
+  const written = await eventually('what was retried', instruments, (records) => records.length > before);
+  const retried = written.filter(({ headers }) => 'spc-dead-letter' in headers);
+  assert.deepEqual(new Set(retried.map(({ key }) => String(key))), new Set([first]));
+  assert.equal(retried[0]?.headers['spc-source'], 'instruments');
+  const newest = written.filter(({ key }) => String(key) === first).at(-1);
+  assert.equal(newest?.headers['spc-dead-letter'], ids[2]);
+  const again = await scene.spconnect(`${all} --execute --output json`, KEEP);
+  assert.deepEqual(outcomes(again.stdout), ['superseded', 'superseded', 'superseded']);
+  assert.equal((await instruments()).length, written.length);
+  const events = await readCommitted(kafka, `${prefix}.instrument-events`, PARTITIONS);
+  assert.equal(events.filter(({ headers }) => headers['spc-dead-letter'] === ids[2]).length, 1);
+  const states = await readCommitted(kafka, `${prefix}.states`);
+  assert.match(String(states.at(-1)?.value), /"restart":\{"id"/, 'its source learns what was written beside it');
+});
+
+test('those of pre-trade checks have no input to show or to retry', { timeout: 300_000 }, async (t) => {
+  const source = { name: 'checks', type: 'pre-trade-checks' };
+  const scene = await commandScene(t, { simulator: { instruments: 3 }, source });
+  if (!scene) return;
+  const { simulator, kafka, prefix } = scene;
+  const [instrument] = [...simulator.ledger.instruments()];
+  const canary = 'https://trading.example/?ticket=canary-1';
+  simulator.triggerCheck(String(instrument?.id), `{"preTradeCheckId":"PTC-9","simulationUrl":["${canary}"]}`);
+  const connector = await scene.start();
+  const [letter] = await eventually(
+    'a dead letter',
+    () => readCommitted(kafka, `${prefix}.dead-letters`).catch(() => []),
+    (all) => all.length === 1,
+  );
+  await connector.stop();
+
+  const id = String(letter?.offset);
+  const shown = await scene.spconnect(`dead-letters show ${id}`);
+  assert.match(shown.stdout, /It has no input\.\n$/);
+  const retried = await scene.spconnect(`dead-letters retry ${id} --execute`);
+  assert.deepEqual([retried.code, retried.stdout], [1, `${id}  impossible  it carries no input\n`]);
+  assert.ok(!`${shown.stdout}${retried.stdout}`.includes('canary'));
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { commandScene } from '../../support/connectors/command-scene.ts';
+import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { fenceOperators, fenceSource } from '../../support/ledgers/at-rest.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+test('a stream goes on where it was at a time, and repeats nothing from before', { timeout: 300_000 }, async (t) => {
+  const scene = await commandScene(t, { source: { pollInterval: '100ms' } });
+  if (!scene) return;
+  const { simulator, kafka, prefix } = scene;
+  const [instrument, quiet] = [...simulator.ledger.instruments()];
+  const id = String(instrument?.id);
+  const eventsOnTopic = () => readCommitted(kafka, `${prefix}.instrument-events`, [0, 1, 2, 3, 4, 5]);
+  const happen = async (count: number) => {
+    simulator.publish({ kind: 'datachange', id });
+    return eventually(`${count} events`, eventsOnTopic, (records) => records.length === count);
+  };
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  await happen(1);
+  await happen(2);
+  const written = await happen(3);
+  await connector.stop();
+  await fenceSource(kafka, prefix);
+  await scene.spconnect('stop instruments');
+  await fenceOperators(kafka, prefix);
+
+  const second = written[1];
+  const time = new Date(second?.timestampMs ?? 0).toISOString();
+  const dry = await scene.spconnect(`offsets set instruments --to ${time}`);
+  assert.equal(dry.code, 0, dry.stderr);
+  assert.doesNotMatch(dry.stderr, /from before/);
+  assert.match(dry.stderr, /^Nothing was changed; --execute does it\. The provider was asked there at /);
+  const [listed] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
+
+  const early = await scene.spconnect('offsets set instruments --to 1h');
+  assert.match(early.stderr, /The topic has nothing of the source from before the time that was asked for/);
+
+  const set = await scene.spconnect(`offsets set instruments --to ${time} --execute --output json`);
+  assert.equal(set.code, 0, set.stderr);
+  const { before, after } = JSON.parse(set.stdout);
+  assert.deepEqual(before, listed.offset, 'the dry run wrote nothing');
+  const { since, serverDate } = after;
+  assert.equal(since, second?.headers['spc-since']);
+  assert.equal(serverDate, second?.headers['spc-received']);
+  // The provider's date has whole seconds: it may be the same one.
+  const own = (name: string) => name !== 'serverDate' && !name.startsWith('walk');
+  const moved = Object.keys(after).filter((name) => after[name] !== before[name] && own(name));
+  assert.deepEqual(moved.sort(), ['ownDate', 'since'], 'and the rest of the stream stays');
+  assert.deepEqual([after.walk, after.walkPending, after.walkResumed], [before.walk + 1, true, true]);
+
+  // One that has no events leaves the list: only the walk that follows the change can find that it is gone.
+  const gone = String(quiet?.id);
+  simulator.publish({ kind: 'vanish', id: gone });
+  await scene.spconnect('resume instruments');
+  await scene.start();
+  const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 5);
+  assert.deepEqual(
+    again.slice(3).map(({ value }) => value),
+    written.slice(1).map(({ value }) => value),
+  );
+  const newest = async () => {
+    const records = await readCommitted(kafka, `${prefix}.instruments`, [0, 1, 2, 3, 4, 5]);
+    return records.findLast(({ key }) => String(key) === gone)?.value;
+  };
+  await eventually('a tombstone', newest, (value) => value === null);
+});
+
+test('an offset is set as it is given, in its form only', { timeout: 300_000 }, async (t) => {
+  const scene = await commandScene(t);
+  if (!scene) return;
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  await connector.stop();
+  await fenceSource(scene.kafka, scene.prefix);
+  await scene.spconnect('stop instruments');
+  const set = await scene.spconnect('offsets set instruments --since 17-0 --execute --output json');
+  assert.equal(set.code, 0, set.stderr);
+  assert.match(set.stderr, /was changed\. No record tells when/);
+  await fenceSource(scene.kafka, scene.prefix);
+  const [{ offset }] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
+  assert.deepEqual([offset.since, offset.serverDate], ['17-0', '1970-01-01T00:00:00.000Z']);
+
+  for (const [args, code, says] of [
+    ['--since x', 1, /^OFFSET_NOT_FOUND: .*another form/],
+    ['--to 1s', 1, /^OFFSET_NOT_FOUND: .*has written nothing/],
+    ['--to 2026-01-01', 2, /A time with its zone is needed/],
+    ['--to 2999-01-01T00:00:00Z', 2, /A time in the past is needed/],
+    ['--to 1h --since 1-0', 2, /cannot be used with option/],
+    ['', 2, /--since or --to is needed/],
+  ] as const) {
+    const refused = await scene.spconnect(`offsets set instruments ${args}`.trim());
+    assert.equal(refused.code, code, args);
+    assert.match(refused.stderr, says);
+  }
+});

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parseSchema } from '../../../src/avro/schema.ts';
+import { ERROR_CODES } from '../../../src/errors.ts';
+import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { commandScene } from '../../support/connectors/command-scene.ts';
+import { runWith } from '../../unit/cli/terminal.ts';
+
+test('missing topics are told with an exit code, created, and then as they should be', async (t) => {
+  const scene = await commandScene(t);
+  if (!scene) return;
+  const { prefix, kafka } = scene;
+  const before = await scene.spconnect('topics verify --output json');
+  assert.equal(before.code, 1);
+  const states = (text: string) => new Set((JSON.parse(text) as { state: string }[]).map(({ state }) => state));
+  assert.deepEqual(states(before.stdout), new Set(['missing']));
+  assert.match(before.stderr, new RegExp(`kafka-topics.sh --create --topic ${prefix}.instruments --partitions 6`));
+
+  // One is there with another partition count, one with another setting.
+  const plan = topicPlan({ prefix, names: {}, partitions: 6, replicationFactor: 1 });
+  const other = { ...plan.notifications, settings: { ...plan.notifications.settings, 'retention.ms': '1000000' } };
+  await kafka.ensureTopics([{ ...plan.instruments, partitions: 2 }, other], { create: true });
+  const created = await scene.spconnect('topics create');
+  assert.equal(created.code, 1);
+  assert.match(created.stdout, new RegExp(`^${prefix}.instruments +wrong$`, 'm'));
+  assert.match(created.stdout, new RegExp(`^${prefix}.notifications +differs$`, 'm'));
+  assert.match(created.stdout, new RegExp(`^${prefix}.offsets +created$`, 'm'));
+  assert.match(created.stderr, /has 2 partitions, and 6 are configured/);
+  assert.match(created.stderr, /has retention.ms=1000000.*kafka-configs.sh --alter .*--add-config retention.ms=/);
+  assert.match((await scene.spconnect('topics verify')).stdout, new RegExp(`^${prefix}.offsets +ok$`, 'm'));
+});
+
+test('schemas are listed, checked and registered without a connector', async (t) => {
+  const scene = await commandScene(t);
+  if (!scene) return;
+  const { prefix } = scene;
+  assert.match((await scene.spconnect('schemas list')).stdout, /instruments-value +Instrument .* not registered$/m);
+  const checked = await scene.spconnect('schemas check --output json');
+  assert.equal(checked.code, 0);
+  assert.deepEqual(
+    JSON.parse(checked.stdout).map(({ state }: { state: string }) => state),
+    ['compatible', 'compatible', 'compatible'],
+  );
+  assert.equal((await scene.spconnect('schemas register')).code, 0);
+  const [listed] = JSON.parse((await scene.spconnect('schemas list --output json')).stdout);
+  assert.equal(listed.subject, `${prefix}.instruments-value`);
+  assert.equal(listed.compatibility, 'FULL_TRANSITIVE');
+  assert.equal(listed.versions.length, 1);
+  assert.equal(listed.versions[0].isOurs, true);
+  assert.match((await scene.spconnect('schemas check')).stdout, /instruments-value +Instrument +registered$/m);
+});
+
+test('a schema that the registry would refuse is told with an exit code', async (t) => {
+  const scene = await commandScene(t);
+  if (!scene) return;
+  const { prefix, stack } = scene;
+  const fields = [{ name: 'id', type: 'string' }];
+  const foreign = JSON.stringify({ type: 'record', name: 'Instrument', namespace: 'other', fields });
+  const subject = `${stack.registryUrl}/subjects/${prefix}.instruments-value/versions`;
+  const headers = { 'content-type': 'application/json' };
+  const config = `${stack.registryUrl}/config/${prefix}.instruments-value`;
+  await fetch(subject, { method: 'POST', headers, body: JSON.stringify({ schema: foreign }) });
+  await fetch(config, { method: 'PUT', headers, body: JSON.stringify({ compatibility: 'FULL_TRANSITIVE' }) });
+  const { code, stdout, stderr } = await scene.spconnect('schemas check');
+  assert.equal(code, 1, stdout);
+  assert.match(stdout, /instruments-value +Instrument +incompatible$/m);
+  assert.match(stderr, /use other topics/);
+  const connected = await scene.spconnect('validate --connect');
+  assert.equal(connected.code, 1);
+  assert.match(connected.stdout, /^failed +subject .*instruments-value .*not compatible/m);
+});
+
+test('exported schemas stand by themselves', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'schemas-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const { code, stdout } = await runWith(['schemas', 'export', join(folder, 'new')]);
+  assert.equal(code, 0);
+  const files = await readdir(join(folder, 'new'));
+  assert.deepEqual(
+    stdout
+      .trim()
+      .split('\n')
+      .map((path) => path.split('/').at(-1))
+      .sort(),
+    files.sort(),
+  );
+  for (const file of files) parseSchema(await readFile(join(folder, 'new', file), 'utf8'));
+});
+
+test('what the settings name is tried, each with what is wrong and what to do', async (t) => {
+  const more = `marketData: { url: "\${MARKET_DATA_URL:-}" }`;
+  const scene = await commandScene(t, { more });
+  if (!scene) return;
+  const good = await scene.spconnect('validate --connect', { MARKET_DATA_URL: scene.simulator.marketDataUrl });
+  assert.match(good.stdout, /^ok +prices of marketData +it answers that it has no such product/m);
+  assert.match(good.stdout, /^ok +topic .*\.prices +will be created$/m);
+  assert.match(good.stdout, /^ok +subject .*\.prices-value +will be registered$/m);
+  assert.equal(good.code, 0, good.stdout);
+  assert.match(good.stdout, /^ok +first page of source instruments +it is one of instruments$/m);
+  assert.match(good.stdout, /^ok +topic .*\.offsets +will be created$/m);
+  assert.match(good.stdout, /^ok +subject .*instruments-value +will be registered$/m);
+
+  const refused = await scene.spconnect('validate --connect', { CLIENT_SECRET: 'canary-4711' });
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stdout,
+    /^failed +credentials of referenceData .*Check auth\.tokenUrl .*, clientId, clientSecret/m,
+  );
+  assert.match(refused.stdout, /^skipped +first page of source instruments/m);
+  assert.ok(!`${refused.stdout}${refused.stderr}`.includes('canary'));
+
+  // The provider in the place of the registry.
+  const wrong = { SCHEMA_REGISTRY_URL: scene.simulator.referenceDataUrl };
+  const mistaken = await scene.spconnect('validate --connect', wrong);
+  assert.equal(mistaken.code, 1);
+  assert.match(mistaken.stdout, /^failed +schema registry .*\/apis\/ccompat\/v7/m);
+  assert.equal((await scene.spconnect('schemas check', wrong)).code, 1);
+
+  const nowhere = { KAFKA_BROKERS: '127.0.0.1:1', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1' };
+  const alone = JSON.parse((await scene.spconnect('validate --connect --output json', nowhere)).stdout);
+  const failed = alone.checks.filter(({ state }: { state: string }) => state === 'failed');
+  assert.deepEqual(
+    failed.map(({ what, toDo }: { what: string; toDo: string }) => [what, toDo]),
+    [
+      ['brokers 127.0.0.1:1', ERROR_CODES.KAFKA_UNREACHABLE.remedy],
+      ['schema registry', ERROR_CODES.REGISTRY_UNREACHABLE.remedy],
+    ],
+  );
+});

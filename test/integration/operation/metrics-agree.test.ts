@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { createMemoryRegistry, startOverridden } from '../../support/connectors/overridden-connector.ts';
+import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { scraped } from '../../support/ledgers/scraped.ts';
+import { PARTITIONS } from '../../support/ledgers/universe-on-topics.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
+import { createSharedTime } from '../../support/runner/shared-time.ts';
+
+const PREFIX = 'metrics-agree';
+const SOURCE = 'instruments';
+
+test('a scrape counts what is on the topics, what the provider was asked, and what went wrong', async (t) => {
+  const time = createSharedTime();
+  const simulator = await createSimulator({
+    instruments: 200,
+    seed: 9,
+    clock: time.provider,
+    faults: [
+      { match: 'instruments', nth: 2, count: 2, fault: { kind: 'status', status: 503 } },
+      { match: 'instruments', nth: 5, fault: { kind: 'cutJson' } },
+      { match: 'instruments', nth: 6, fault: { kind: 'poison', rows: [1, 2], how: { text: '{"id":7,"name":{}}' } } },
+      { match: 'token', fault: { kind: 'status', status: 500 } },
+    ],
+  });
+  t.after(() => simulator.close());
+  const kafka = createMemoryCluster({ broker: new MemoryBroker(time.nowMs) });
+  const metrics = createMetrics({ version: '1.2.3', sources: [SOURCE], clock: time.connector });
+  const connector = await startOverridden(t, {
+    simulator,
+    prefix: PREFIX,
+    overrides: { kafka, registry: createMemoryRegistry(), clock: time.connector, random: () => 0.5, metrics },
+    source: { limit: 50, walkInterval: '365d', pollInterval: '10s' },
+  });
+  await connector.until('the walk', (seen) => seen.some(({ name }) => name === 'walkCompleted'));
+  const ids = [...simulator.ledger.instruments()].map(({ id }) => id).slice(0, 20);
+  const last = ids.map((id) => simulator.publish({ kind: 'datachange', id }).offset).at(-1);
+  await connector.until('the events', (seen) =>
+    seen.some(({ name, fields }) => name === 'eventsCommitted' && fields.since === last),
+  );
+  await connector.stop();
+
+  const series = scraped(await metrics.text());
+  const sum = (name: string, ...labels: readonly string[]) =>
+    [...series]
+      .filter(([key]) => key.startsWith(`spconnect_${name}{`) && labels.every((label) => key.includes(label)))
+      .reduce((total, [, value]) => total + value, 0);
+  const topic = async (name: string, partitions?: readonly number[]) =>
+    (await readCommitted(kafka, `${PREFIX}.${name}`, partitions)).length;
+
+  const events = await topic('instrument-events', PARTITIONS);
+  assert.equal(events, 20);
+  assert.equal(sum('records_written_total', 'record="event"'), events);
+  // Each event writes its instrument too.
+  assert.equal(sum('records_written_total', 'record="instrument"'), (await topic('instruments', PARTITIONS)) - events);
+  assert.equal(sum('dead_letters_total'), await topic('dead-letters'));
+  assert.equal(sum('dead_letters_total', 'reason="wrongType"'), 1);
+  assert.equal(sum('rows_repeated_total'), 1);
+  assert.equal(sum('walk_rows_total'), 199);
+
+  const asked = simulator.requests.last;
+  const askedOf = (endpoint: string) => asked.filter((request) => request.endpoint === endpoint).length;
+  assert.equal(sum('http_requests_total', 'endpoint="/v1/instruments"'), askedOf('instruments'));
+  // The stop may cut a poll of the stream, which is then nobody's fault and is not counted.
+  const uncounted = askedOf('events') - sum('http_requests_total', 'endpoint="/v1/instruments/events"');
+  assert.ok(uncounted === 0 || uncounted === 1, String(uncounted));
+  assert.equal(sum('http_requests_total', 'code="503"'), 2);
+  assert.equal(
+    sum('http_requests_total', 'code="BODY_INCOMPLETE"') + sum('http_requests_total', 'code="BODY_MALFORMED"'),
+    1,
+  );
+  assert.equal(sum('token_requests_total'), askedOf('token'));
+  assert.equal(sum('token_requests_total', 'outcome="failed"'), 1);
+
+  const failed = connector.seen.filter(({ name }) => name === 'attemptFailed').length;
+  assert.ok(failed >= 4, String(failed));
+  assert.equal(sum('poll_failures_total'), failed);
+  const polls = connector.seen.filter(({ name }) => name === 'polled');
+  assert.equal(sum('polls_total'), polls.length);
+  assert.equal(sum('source_status', 'status="running"'), 1);
+  const cliff = sum('seconds_to_retention_cliff');
+  assert.ok(cliff > 6 * 86_400 && cliff <= 7 * 86_400, String(cliff));
+});
+
+test('when the next walk is due is told after each walk, and again after a restart', async (t) => {
+  const time = createSharedTime();
+  const simulator = await createSimulator({ instruments: 20, seed: 9, clock: time.provider });
+  t.after(() => simulator.close());
+  const broker = new MemoryBroker(time.nowMs);
+  const startedAtMs = time.nowMs();
+  const scheduled: number[] = [];
+  for (let run = 0; run < 2; run++) {
+    const metrics = createMetrics({ version: '1.2.3', sources: [SOURCE], clock: time.connector });
+    const kafka = createMemoryCluster({ broker });
+    const connector = await startOverridden(t, {
+      simulator,
+      prefix: PREFIX,
+      overrides: { kafka, registry: createMemoryRegistry(), clock: time.connector, random: () => 0.5, metrics },
+      source: { walkInterval: '365d' },
+    });
+    await connector.until('the next walk', (seen) => seen.some(({ name }) => name === 'walkScheduled'));
+    await connector.stop();
+    const told = connector.seen
+      .filter(({ name }) => name === 'walkScheduled')
+      .map(({ fields }) => Date.parse(fields.at));
+    assert.equal(told.length, 1);
+    scheduled.push(...told);
+    const series = scraped(await metrics.text());
+    assert.equal(series.get(`spconnect_walk_next_timestamp_seconds{source="${SOURCE}"}`), (told[0] ?? 0) / 1_000);
+  }
+  assert.equal(scheduled[0], scheduled[1]);
+  const untilNextMs = (scheduled[0] ?? 0) - startedAtMs;
+  assert.ok(Math.abs(untilNextMs - 365 * 86_400_000) < 60_000, String(untilNextMs));
+});

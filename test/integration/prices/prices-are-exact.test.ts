@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Roles } from '../../../src/app/connector.ts';
+import type { PricedItem } from '../../../src/observability/processor-events.ts';
+import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
+import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
+import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
+import { priceViolations } from '../../support/ledgers/price-log.ts';
+import { fencePrices, onceRight, pricesOnTopics, unansweredInputs } from '../../support/ledgers/prices-on-topics.ts';
+import { unservedPrice } from '../../support/network/served-prices.ts';
+
+const INSTRUMENTS = 1_500;
+
+async function begin(t: TestContext, simulatorOptions: Parameters<typeof createSimulator>[0], prices: string) {
+  const stack = await stackOrSkip(t);
+  if (!stack) return undefined;
+  const prefix = uniquePrefix('prices');
+  const simulator = await createSimulator({
+    instruments: INSTRUMENTS,
+    seed: 11,
+    port: 0,
+    keptPrices: 100,
+    ...simulatorOptions,
+  });
+  t.after(() => simulator.close());
+  const kafka = (await kafkaOrSkip(t))?.connect();
+  if (!kafka) return undefined;
+  const more = `
+marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }
+prices: ${prices}`;
+  const start = (roles: Roles = 'both') => startConnector(t, { stack, simulator, prefix, more, roles });
+  return { prefix, simulator, kafka, start };
+}
+
+function batches(connector: RunningConnector) {
+  return connector.seen.filter(({ name }) => name === 'batchPriced').map(({ fields }) => fields);
+}
+
+function isinsOf(simulator: Simulator): Map<string, string> {
+  const texts = [...simulator.ledger.instruments()];
+  return new Map(
+    texts.map(({ id, text }) => {
+      const { identifiers } = JSON.parse(text) as { identifiers: { type: string; value: string }[] };
+      return [id, identifiers.find(({ type }) => type.toLowerCase() === 'isin')?.value ?? ''];
+    }),
+  );
+}
+
+test('failing items, a refused isin, an unknown limit and slow answers leave every other price exact', async (t) => {
+  const begun = await begin(
+    t,
+    { failingPricesShare: 0.01, maxBulkItems: 200 },
+    '{ maxItems: 500, kinds: { overview: { refreshInterval: 5s } } }',
+  );
+  if (!begun) return;
+  const { prefix, simulator, kafka } = begun;
+  const isins = isinsOf(simulator);
+  const [refusedId, refusedIsin = ''] = [...isins].find(([, isin]) => isin !== '') ?? [];
+  simulator.injectFaults([
+    { match: 'bulk', count: 0, fault: { kind: 'bulk', how: 'refuse', isins: [refusedIsin] } },
+    { match: 'bulk', count: 0, fault: { kind: 'delay', ms: 50 } },
+  ]);
+  // Once all instruments are there, the first batches are large.
+  const sources = await begun.start('sources');
+  await sources.event('walkCompleted');
+  await sources.stop();
+  const connector = await begun.start('processor');
+  await connector.event('batchPriced');
+  await onceRight(async () => {
+    const { waiting, all } = await unansweredInputs(kafka, prefix);
+    if (waiting > 0 || all < INSTRUMENTS) return `${waiting} of ${all} records wait`;
+    const refreshed = batches(connector).reduce((sum, { inputs, items }) => sum + (inputs === 0 ? items : 0), 0);
+    return refreshed >= INSTRUMENTS ? null : `${refreshed} refreshes`;
+  });
+  await connector.stop();
+  await fencePrices(kafka, prefix);
+  const log = await pricesOnTopics(kafka, prefix);
+
+  assert.deepEqual(priceViolations(log), []);
+  const priced = new Set(log.prices.map(({ id }) => id));
+  const dead = log.results.filter(({ kind }) => kind === 'deadLetter');
+  const failing = new Set(dead.map(({ id }) => id));
+  assert.deepEqual(
+    [...isins.keys()].filter((id) => !priced.has(id) && !failing.has(id)),
+    [],
+  );
+  assert.ok(failing.has(refusedId ?? ''), 'the refused one is a dead letter');
+  assert.ok(failing.size > 5 && failing.size < INSTRUMENTS * 0.03, `${failing.size} fail`);
+  // Refreshes that fail the same way again are not told again.
+  assert.equal(dead.length, failing.size);
+  for (const { id, price } of log.prices) {
+    assert.equal(price.isin, isins.get(id));
+    assert.equal(unservedPrice(simulator, price), null);
+  }
+  const limits = connector.seen.filter(({ name }) => name === 'batchLimitLearnt').map(({ fields }) => fields.maxItems);
+  assert.ok(limits.length > 0 && limits.every((limit) => limit > 100 && limit <= 200), `learnt ${limits}`);
+  const withBadItem = batches(connector).filter(({ problems, calls }) => problems > 0 && calls > 1);
+  t.diagnostic(
+    `calls for batches with the refused isin: ${withBadItem.map(({ calls, items }) => `${calls}/${items}`)}`,
+  );
+  for (const { calls, items } of withBadItem.slice(1)) assert.ok(calls <= 21 && items <= 500, `${calls} calls`);
+});
+
+test('answers with swapped, missing, added or foreign items are never used, and everybody is priced all the same', async (t) => {
+  const begun = await begin(
+    t,
+    { instruments: 400 },
+    '{ maxBackoff: 1s, kinds: { overview: { refreshInterval: 2s } } }',
+  );
+  if (!begun) return;
+  const { prefix, simulator, kafka } = begun;
+  const isins = isinsOf(simulator);
+  const foreign = '{"responseIdentifier":{"isin":"XS0000000009"},"response":null,"errorResponse":null}';
+  const hows = ['swap', 'drop', 'mismatch', 'null'] as const;
+  simulator.injectFaults([
+    ...hows.map((how) => ({ match: 'bulk' as const, rate: 0.08, fault: { kind: 'bulk' as const, how } })),
+    { match: 'bulk', rate: 0.08, fault: { kind: 'edit', edits: [{ pointer: '/items/1', value: foreign }] } },
+    { match: 'bulk', rate: 0.08, fault: { kind: 'edit', edits: [{ pointer: '/items/7', value: foreign }] } },
+  ]);
+  const connector = await begun.start();
+  await connector.event('batchPriced');
+  await onceRight(() => {
+    const priced = batches(connector).flatMap(({ prices }) => prices.map((item: PricedItem) => item.instrumentId));
+    const missing = isins.size - new Set(priced).size;
+    if (missing > 0) return `${missing} have no price`;
+    return priced.length < isins.size * 3 ? `only ${priced.length} prices` : null;
+  });
+  await connector.stop();
+  await fencePrices(kafka, prefix);
+  const log = await pricesOnTopics(kafka, prefix);
+  assert.deepEqual(priceViolations(log), []);
+  for (const { id, price } of log.prices) {
+    assert.equal(price.isin, isins.get(id));
+    assert.equal(unservedPrice(simulator, price), null);
+  }
+  const bisected = connector.seen.filter(({ name }) => name === 'batchBisected').map(({ fields }) => fields.code);
+  t.diagnostic(`${log.prices.length} prices, ${bisected.length} answers that did not fit`);
+  assert.ok(bisected.length > 5);
+  assert.deepEqual([...new Set(bisected)], ['BULK_MISMATCH']);
+});

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { createRecordReader } from '../../../src/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/avro/schema-files.ts';
+import { readWireValue } from '../../../src/avro/wire-format.ts';
+import type { Fault } from '../../../src/simulator/faults/fault.ts';
+import { followingScene, INSTRUMENTS, PREFIX } from '../../support/connectors/following-scene.ts';
+import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import {
+  notificationsOn,
+  offsetsOn,
+  PARTITIONS,
+  tombstoneIds,
+  universeOnTopics,
+} from '../../support/ledgers/universe-on-topics.ts';
+
+const badAnswers: Record<string, { fault: Fault; discarded?: string; says?: RegExp }> = {
+  'events and a cursor that goes back': { fault: { kind: 'links', how: 'lower' }, discarded: 'lower' },
+  'events and the same cursor again': { fault: { kind: 'links', how: 'same' }, discarded: 'stuck' },
+  'a cursor of another form': { fault: { kind: 'links', how: 'form' }, says: /another form/ },
+  'a number as its link': {
+    fault: { kind: 'links', how: 'number' },
+    says: /a number, a list or an object as links\.next/,
+  },
+  'null as its link': { fault: { kind: 'links', how: 'end' }, says: /null as links\.next/ },
+  'no links': { fault: { kind: 'links', how: 'missing' }, says: /no object "links"/ },
+  'an answer from a cache': { fault: { kind: 'headers', headers: { age: '30' } }, says: /cache/ },
+  'half a body': { fault: { kind: 'cutJson' }, says: /end/ },
+};
+
+for (const [what, { fault, discarded, says }] of Object.entries(badAnswers)) {
+  test(`${what}: nothing of the answer is taken, it is asked for again, and every event comes once`, async (t) => {
+    const { simulator, connector, kafka, change, reached, violations } = await followingScene(t);
+    await reached(change(3));
+    simulator.injectFaults([{ match: 'events', count: 3, fault }]);
+    await reached(change(20));
+    if (discarded) {
+      const told = connector.seen.filter(({ name }) => name === 'answerDiscarded').map(({ fields }) => fields.why);
+      // One of the faults may strike the trial of another offset instead.
+      assert.ok(told.length >= 2, told.join());
+      assert.deepEqual(new Set(told), new Set([discarded]));
+    } else {
+      const failed = connector.seen
+        .filter(({ name }) => name === 'attemptFailed')
+        .map(({ fields }) => fields.err.message);
+      assert.equal(failed.length, 3);
+      for (const message of failed) {
+        assert.match(message, says ?? /never/);
+        assert.match(message, /^GET \/v1\/instruments\/events of referenceData/);
+      }
+    }
+    assert.deepEqual(await violations(), []);
+    assert.deepEqual(
+      (await notificationsOn(kafka, PREFIX)).map(({ kind }) => kind),
+      ['walk-completed'],
+    );
+  });
+}
+
+test('a link to another origin is refused, and nothing is asked there', async (t) => {
+  const elsewhere = createServer((_request, response) => response.end('{}'));
+  let visits = 0;
+  elsewhere.on('connection', () => {
+    visits += 1;
+  });
+  await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => elsewhere.close());
+  const { port } = elsewhere.address() as AddressInfo;
+  const { simulator, connector, change, reached, violations } = await followingScene(t);
+  const url = `http://127.0.0.1:${port}/reference-data/v1/instruments/events?since=9-9`;
+  simulator.injectFaults([{ match: 'events', count: 2, fault: { kind: 'links', how: 'url', url } }]);
+  await reached(change(5));
+  const failed = connector.seen.filter(({ name }) => name === 'attemptFailed');
+  assert.equal(failed.length, 2);
+  for (const { fields } of failed) {
+    assert.equal(fields.err.code, 'PROTOCOL_VIOLATION');
+    assert.match(fields.err.message, /another origin/);
+  }
+  assert.deepEqual(await violations(), []);
+  assert.equal(visits, 0);
+});
+
+for (const casing of ['lower', 'capitalised'] as const) {
+  for (const absent of ['omit', 'null'] as const) {
+    test(`events with ${casing} keys, and ${absent} for what is absent, give the records of the list`, async (t) => {
+      const { simulator, reached, violations } = await followingScene(t, { eventForm: { casing, absent } });
+      simulator.change(60);
+      await reached([...simulator.ledger.events()].at(-1)?.offset ?? null);
+      // What has vanished without an event is the next walk's.
+      const wrong = (await violations()).filter((text) => !text.includes('ghost'));
+      assert.deepEqual(wrong, []);
+    });
+  }
+}
+
+test('an event of an unknown type passes through, and its instrument too', async (t) => {
+  const { simulator, kafka, ids, reached, violations } = await followingScene(t);
+  const [id = ''] = ids;
+  const { text = '' } = [...simulator.ledger.instruments()].find((instrument) => instrument.id === id) ?? {};
+  const instrument = text.replace(/"name":"[^"]*"/, '"name":"as it was when it was delisted"');
+  await reached(simulator.publish({ kind: 'replace', id, instrument, type: 'delisted' }).offset);
+  assert.deepEqual(await violations(), []);
+  const [record] = await readCommitted(kafka, `${PREFIX}.instrument-events`, PARTITIONS);
+  const value = record?.value ?? Buffer.alloc(0);
+  const schemas = new Map([[readWireValue(value).schemaId, readSchemaText('InstrumentEvent')]]);
+  assert.equal(createRecordReader({ schemas }).read(value).type, 'delisted');
+});
+
+test('events without an instrument or without an id become one dead letter each, and the others are taken', async (t) => {
+  const { simulator, kafka, connector, change, reached, deadLetters } = await followingScene(t);
+  change(10);
+  const broken = [
+    { envelope: '{"event":{"type":"datachange"},"instrument":null}', pointer: '/instrument' },
+    { envelope: '{"event":{"type":"datachange"}}', pointer: '/instrument' },
+    { envelope: '{"event":{"type":"datachange"},"instrument":{"name":"no id"}}', pointer: '/instrument/id' },
+    { envelope: '{"event":{"type":"datachange"},"instrument":{"id":"x7","name":"no id"}}', pointer: '/instrument/id' },
+    { envelope: '{"event":null,"instrument":{"id":1.5}}', pointer: '/instrument/id' },
+    { envelope: 'null', pointer: '' },
+    { envelope: '"an event"', pointer: '' },
+  ];
+  for (const { envelope } of broken) simulator.publish({ kind: 'event', envelope });
+  await reached(change(10));
+  await connector.stop();
+  const events = await readCommitted(kafka, `${PREFIX}.instrument-events`, PARTITIONS);
+  assert.equal(events.length, 20);
+  const letters = await deadLetters();
+  assert.deepEqual(
+    letters.map(({ key, value, headers }) => [key, String(value), headers['spc-pointer']]),
+    broken.map(({ envelope, pointer }) => [null, envelope, pointer]),
+  );
+  for (const { headers } of letters) {
+    const reason = headers['__connect.errors.exception.message'] ?? '';
+    assert.ok(reason.length > 5 && !reason.includes('x7'), reason);
+    assert.equal(headers['__connect.errors.topic'], `${PREFIX}.instrument-events`);
+    assert.match(headers['spc-since'] ?? '', /^\d+-\d+$/);
+  }
+});
+
+test('more than 5 % of an answer failing stops the source with nothing of it written', async (t) => {
+  const { simulator, kafka, connector, change, reached, deadLetters } = await followingScene(t);
+  await reached(change(5));
+  const standsAt = (await offsetsOn(kafka, PREFIX)).at(-1)?.offset.since;
+  change(100);
+  for (let count = 0; count < 21; count++)
+    simulator.publish({ kind: 'event', envelope: '{"event":{"type":"datachange"},"instrument":null}' });
+  assert.deepEqual(await connector.ended, ['instruments']);
+  const failure = connector.seen.find(({ name }) => name === 'sourceFailed');
+  assert.equal(failure?.fields.err.code, 'TOO_MANY_DEAD_LETTERS');
+  assert.match(failure.fields.err.message, /21 of 121 rows of \/v1\/instruments\/events\?since=.*at \/instrument/);
+  assert.equal((await readCommitted(kafka, `${PREFIX}.instrument-events`, PARTITIONS)).length, 5);
+  assert.equal((await deadLetters()).length, 0);
+  assert.equal((await offsetsOn(kafka, PREFIX)).at(-1)?.offset.since, standsAt);
+});
+
+test('a live stream that brings a few events at a time stops when too many of the last thousand fail', async (t) => {
+  const { simulator, connector, change, reached, deadLetters } = await followingScene(t, { answerClamp: 2 });
+  await reached(change(5));
+  for (let count = 0; count < 40; count++)
+    simulator.publish({ kind: 'event', envelope: '{"event":{"type":"datachange"},"instrument":null}' });
+  assert.deepEqual(await connector.ended, ['instruments']);
+  const failure = connector.seen.find(({ name }) => name === 'sourceFailed');
+  assert.equal(failure?.fields.err.code, 'TOO_MANY_DEAD_LETTERS');
+  assert.match(failure.fields.err.message, /22 of 27 rows that came last, up to \/v1\/instruments\/events\?since=/);
+  assert.equal((await deadLetters()).length, 20);
+});
+
+test('a row of the list that cannot be mapped is one dead letter for each content, however often it is walked', async (t) => {
+  const { simulator, connector, deadLetters, ids } = await followingScene(
+    t,
+    {},
+    { walkInterval: '2h', pollInterval: '30m' },
+  );
+  const walks = () => connector.seen.filter(({ name }) => name === 'walkCompleted');
+  const poisoned = async (value: string) => {
+    const how = { edit: [{ pointer: '/issuePrice', value }] };
+    simulator.clearFaults();
+    simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'poison', rows: [7], how } }]);
+    // The walk under way may have begun before.
+    const before = walks().length;
+    await connector.until('three more walks', () => walks().length > before + 3);
+  };
+  await poisoned('"a hundred"');
+  assert.equal(walks().at(-1)?.fields.deadLetters, 1, 'the walk says how many rows are dead');
+  assert.deepEqual(
+    (await deadLetters()).map(({ key }) => String(key)),
+    [ids[7]],
+  );
+  await poisoned('"two hundred"');
+  assert.equal((await deadLetters()).length, 2);
+});
+
+test('an event of a type that deletes gives a tombstone, and later events bring the instrument back', async (t) => {
+  const scene = await followingScene(t, {}, { deleteOnEventTypes: '[repayment]' });
+  const { simulator, kafka, connector, ids, reached } = scene;
+  const [repaid = '', returning = '', other = ''] = ids;
+  simulator.publish({ kind: 'repayment', id: repaid });
+  simulator.publish({ kind: 'repayment', id: returning });
+  await reached(simulator.publish({ kind: 'datachange', id: other }).offset);
+  await reached(simulator.publish({ kind: 'datachange', id: returning }).offset);
+  await connector.stop();
+  const log = await universeOnTopics({ kafka, prefix: PREFIX, simulator, first: new Map(), isDue: () => true });
+  assert.deepEqual(tombstoneIds(log).toSorted(), [repaid, returning].toSorted());
+  assert.equal(log.instruments.findLast(({ key }) => key === repaid)?.content, null);
+  assert.equal(log.instruments.findLast(({ key }) => key === returning)?.content, log.universe.get(returning));
+  assert.equal(log.events.length, 4);
+});
+
+test('a provider that gives fewer events at once than asked for is asked for fewer', async (t) => {
+  const { connector, change, reached, violations } = await followingScene(t, { maxMaxEvents: 100 });
+  const offset = change(INSTRUMENTS);
+  await reached(offset);
+  assert.deepEqual(await violations(), []);
+  assert.ok(!connector.seen.some(({ name }) => name === 'sourceFailed'));
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Admin, Kafka } from 'kafkajs';
+import { neighbours } from '../../support/connectors/neighbours.ts';
+import { hookTransactions, kafkaOrSkip, type TransactionHooks } from '../../support/kafka/kafka-real.ts';
+import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+/** Takes some events, and not the hundred of one answer. */
+const SMALL_BATCH_BYTES = '32768';
+const EVENTS_OF_ONE_ANSWER = 100;
+
+test('what Kafka refuses of one source stops that one or nobody, and its neighbours on the same writer go on', {
+  timeout: 600_000,
+}, async (t) => {
+  // Not compressed, so that the size of a batch is that of its events.
+  const beside = await neighbours(t, { count: 4, kafka: ', compression: none' });
+  const admin = (await kafkaOrSkip(t))?.plain().admin();
+  if (!beside || !admin) return;
+  const { simulator, topicOf, writesOn } = beside;
+  const [calm = '', failing = '', small = '', gone = ''] = beside.names;
+  await admin.connect();
+  t.after(() => admin.disconnect());
+  let fails: 'nothing' | 'pages' | 'all' = 'nothing';
+  let alsoFails = failing;
+  const send: TransactionHooks['send'] = (really, _call, topics) => {
+    const isPage = topics.length > 1;
+    const isFailing = [failing, alsoFails].some((name) => topics.includes(topicOf(name)));
+    if (isFailing && (fails === 'all' || (fails === 'pages' && isPage))) {
+      return Promise.reject(new Error('the broker of this topic answers nothing'));
+    }
+    return really();
+  };
+  const trials = new Set<string>();
+  const connector = await beside.start({
+    wrapKafka(kafka) {
+      const hooked = hookTransactions({ send })(kafka);
+      const producer: Kafka['producer'] = (config) => {
+        const id = config?.transactionalId ?? '';
+        if (id.includes('-trial')) trials.add(id);
+        return hooked.producer(config);
+      };
+      return Object.assign(Object.create(hooked), { producer });
+    },
+  });
+  const seen = (name: string) => connector.seen.filter((event) => event.name === name).map(({ fields }) => fields);
+  await connector.event('writerOpened');
+  for (const name of beside.names) await writesOn(name);
+
+  for (const [what, fault] of [
+    ['pages that always fail', 'pages'],
+    ['a topic that takes no record at all', 'all'],
+  ] as const) {
+    await t.test(`${what}: the source is held back, and goes on once it can`, async () => {
+      const lost = seen('writerLost').length;
+      fails = fault;
+      const happen = () => {
+        simulator.change(1);
+        return seen('writerLost').length;
+      };
+      await eventually('the writer is lost', happen, (times) => times > lost);
+      for (let times = 0; times < 3; times++) for (const name of [calm, small, gone]) await writesOn(name);
+      fails = 'nothing';
+      await writesOn(failing);
+      assert.deepEqual(seen('sourceFailed'), []);
+    });
+  }
+
+  await t.test('two such topics at once: the trial of one fences not that of the other', async () => {
+    trials.clear();
+    [fails, alsoFails] = ['all', small];
+    const happen = () => {
+      simulator.change(1);
+      return trials.size;
+    };
+    await eventually('both are tried', happen, (count) => count === 2);
+    [fails, alsoFails] = ['nothing', failing];
+    for (const name of beside.names) await writesOn(name);
+    assert.deepEqual(seen('sourceFailed'), []);
+  });
+
+  await t.test('a topic that takes smaller batches than before: they are cut to what it takes', async () => {
+    await setTopic(admin, topicOf(small), 'max.message.bytes', SMALL_BATCH_BYTES);
+    for (let times = 0; times < 2; times++) {
+      simulator.change(EVENTS_OF_ONE_ANSWER);
+      for (const name of beside.names) await writesOn(name);
+    }
+    assert.deepEqual(seen('sourceFailed'), []);
+  });
+
+  await t.test('a topic that is deleted: its source stops with the reason', async () => {
+    await admin.deleteTopics({ topics: [topicOf(gone)] });
+    const failed = () => {
+      simulator.change(1);
+      return seen('sourceFailed');
+    };
+    await eventually('it has failed', failed, ({ length }) => length > 0);
+    for (const name of [calm, failing, small]) await writesOn(name);
+    const failures = seen('sourceFailed').map(({ source, err }) => [source, err.code]);
+    assert.deepEqual(failures, [[gone, 'TOPIC_REFUSED']]);
+    assert.match(String(seen('sourceFailed')[0]?.err.message), new RegExp(`${topicOf(gone)}.*UNKNOWN_TOPIC`));
+  });
+});
+
+async function setTopic(admin: Admin, name: string, setting: string, value: string): Promise<void> {
+  const { ConfigResourceTypes } = loadRawKafkajs();
+  const configEntries = [{ name: setting, value }];
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: ConfigResourceTypes.TOPIC, name, configEntries }],
+  });
+}

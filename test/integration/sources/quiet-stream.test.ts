@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Fault, FaultRule } from '../../../src/simulator/faults/fault.ts';
+import type { SimulatorOptions } from '../../../src/simulator/options.ts';
+import {
+  createQuietScene,
+  DAY_MS,
+  EMPTY_COMMIT_INTERVAL_MS,
+  HOUR_MS,
+  MINUTE_MS,
+  othersHappen,
+  POLL_INTERVAL_MS,
+  type QuietScene,
+} from '../../support/connectors/quiet-scene.ts';
+
+/** Offsets are committed at most once per interval, but for the first of each life, and never much later. */
+async function assertCommits(
+  scene: QuietScene,
+  lives: readonly { fromMs: number; toMs: number }[],
+  stays: boolean,
+): Promise<number> {
+  const offsets = await scene.offsets();
+  // An offset that stands still changes when a fresh one is held or takes its place, which is committed besides.
+  const placeOf = (at: number) => `${offsets[at]?.offset.since} ${offsets[at]?.offset.heldSince}`;
+  const isRenewal = (at: number) => stays && placeOf(at) !== placeOf(at - 1);
+  const commits = offsets.filter((_, at) => !isRenewal(at)).map(({ atMs }) => atMs);
+  const renewals = offsets.length - commits.length;
+  assert.ok(renewals <= (stays ? 18 * 4 + 1 : 0), `${renewals} fresh offsets within 18 days`);
+  for (const { fromMs, toMs } of lives.slice(1)) {
+    const own = commits.filter((atMs) => atMs >= fromMs && atMs < toMs);
+    const first = offsets.find(({ atMs }) => atMs >= fromMs)?.atMs ?? toMs;
+    assert.ok(first - fromMs < MINUTE_MS, 'a restart after a pause commits at once');
+    for (const [at, atMs] of own.entries()) {
+      const sinceMs = atMs - (own[at - 1] ?? Number.NEGATIVE_INFINITY);
+      if (at > 0) assert.ok(sinceMs >= EMPTY_COMMIT_INTERVAL_MS, `two commits within ${sinceMs} ms`);
+      const untilMs = (own[at + 1] ?? toMs) - atMs;
+      const mostMs = (stays ? 3 : 1) * EMPTY_COMMIT_INTERVAL_MS + POLL_INTERVAL_MS;
+      assert.ok(untilMs <= mostMs, `no commit for ${untilMs} ms`);
+    }
+  }
+  return offsets.length;
+}
+
+/** Of the stream's filter nothing happens, and this provider does not move the offset over what it filters out. */
+const STAYS: FaultRule = { match: 'events', count: 0, fault: { kind: 'links', how: 'same' } };
+
+const streams: Record<string, { everyMs: number; count: number; faults: FaultRule[]; options?: SimulatorOptions }> = {
+  'whose offset moves without events': { everyMs: HOUR_MS, count: 3, faults: [] },
+  'whose offset moves a little per answer': {
+    everyMs: 6 * HOUR_MS,
+    count: 40,
+    faults: [],
+    options: { eventScanLimit: 7 },
+  },
+  'in which nothing happens at all': { everyMs: Number.POSITIVE_INFINITY, count: 0, faults: [] },
+  'whose offset stays, at a provider that answers an expired one with nothing,': {
+    everyMs: HOUR_MS,
+    count: 3,
+    faults: [STAYS],
+    options: { expiredSince: 'emptyNewest' },
+  },
+  'whose offset stays, at a provider that echoes an expired one,': {
+    everyMs: HOUR_MS,
+    count: 3,
+    faults: [STAYS],
+    options: { expiredSince: 'empty' },
+  },
+};
+
+for (const [what, { everyMs, count, faults, options }] of Object.entries(streams)) {
+  test(`a stream ${what} for 30 days, with a pause every 3 days, is never taken for a gap`, async (t) => {
+    const scene = await createQuietScene(t, options);
+    const { time, simulator } = scene;
+    simulator.injectFaults(faults);
+    if (count > 0) othersHappen(scene, everyMs, 30 * DAY_MS, count);
+    const lives: { fromMs: number; toMs: number }[] = [];
+    for (let day = 0; day < 30; day += 5) {
+      const fromMs = time.nowMs();
+      await scene.live(3 * DAY_MS);
+      lives.push({ fromMs, toMs: time.nowMs() });
+      time.pass(2 * DAY_MS);
+    }
+    const commits = await assertCommits(scene, lives, faults.length > 0);
+    simulator.clearFaults();
+    scene.change();
+    await scene.live(HOUR_MS);
+    assert.deepEqual(await scene.outcome(), { violations: [], notified: [], events: 1 });
+    t.diagnostic(`${commits} commits, ${simulator.requests.count('events')} answers`);
+  });
+}
+
+for (const [what, lagMs] of [
+  ['10 minutes', 10 * MINUTE_MS],
+  ['3 hours', 3 * HOUR_MS],
+  ['20 hours', 20 * HOUR_MS],
+] as const) {
+  test(`an event comes though the log lags by ${what} and our offset stood still when it was published`, async (t) => {
+    const options = { eventLagMs: lagMs, startsAhead: true, staysOverFiltered: true };
+    const scene = await createQuietScene(t, options, { pollInterval: '2m' });
+    othersHappen(scene, HOUR_MS, 3 * DAY_MS, 1);
+    // Published before a fresh offset is asked for, and shown long after.
+    scene.time.after(6 * HOUR_MS - MINUTE_MS, scene.change);
+    await scene.live(1.5 * DAY_MS);
+    assert.deepEqual(await scene.outcome(), { violations: [], notified: [], events: 1 });
+    const held = (await scene.offsets()).filter(({ offset: { heldSince } }) => heldSince !== null);
+    assert.ok(held.length > 0, 'a fresh offset was held');
+    assertRising(await scene.offsets());
+  });
+}
+
+test('an offset that stood still until it expired, since no fresh one was to be had, is healed and told', async (t) => {
+  const scene = await createQuietScene(t, { expiredSince: 'emptyNewest' });
+  const { simulator, time } = scene;
+  await scene.live(HOUR_MS);
+  othersHappen(scene, HOUR_MS, 9 * DAY_MS, 1);
+  simulator.injectFaults([STAYS, { match: 'instruments', count: 0, fault: { kind: 'status', status: 403 } }]);
+  // Nobody is told of these: the offset has expired by then.
+  time.after(7.5 * DAY_MS, scene.change);
+  // It never stops for long, and is answered each time.
+  for (let day = 0; day < 8; day++) {
+    time.pass(23 * HOUR_MS);
+    await scene.live(HOUR_MS);
+  }
+  simulator.clearFaults();
+  simulator.injectFaults([STAYS]);
+  await scene.live(HOUR_MS);
+  simulator.clearFaults();
+  scene.change();
+  await scene.live(HOUR_MS);
+  const { violations, notified } = await scene.outcome();
+  assert.deepEqual(notified, ['retention-gap-suspected', 'retention-gap']);
+  // One event is lost, as was told; every instrument is right, and the event of another one after it has come.
+  assert.equal(violations.length, 1);
+  assert.match(violations[0] ?? '', /has 0 events, 1 were due/);
+});
+
+test('many short lives in a row, each shorter than the interval of commits, do not add up to a gap', async (t) => {
+  const scene = await createQuietScene(t, { expiredSince: 'emptyNewest' });
+  scene.simulator.injectFaults([STAYS]);
+  othersHappen(scene, HOUR_MS, 30 * DAY_MS, 1);
+  for (let life = 0; life < 60; life++) {
+    await scene.live(30 * MINUTE_MS);
+    scene.time.pass(12 * HOUR_MS - 30 * MINUTE_MS);
+  }
+  scene.simulator.clearFaults();
+  scene.change();
+  await scene.live(HOUR_MS);
+  assert.deepEqual(await scene.outcome(), { violations: [], notified: [], events: 1 });
+});
+
+const shifts: Record<string, number | null> = {
+  '8 days ahead': 8 * DAY_MS,
+  '8 days behind': -8 * DAY_MS,
+  'unusable, as if it were missing,': null,
+};
+
+for (const [what, shiftMs] of Object.entries(shifts)) {
+  test(`a Date header that is ${what} for an hour, a restart included, loses nothing and repeats nothing`, async (t) => {
+    const scene = await createQuietScene(t);
+    const { time, simulator } = scene;
+    await scene.live(DAY_MS);
+    othersHappen(scene, 20 * MINUTE_MS, 5 * DAY_MS, 1);
+    for (let at = 1; at <= 40; at++) time.after(at * 3 * HOUR_MS, scene.change);
+    // Before it, during it and after it the connector is started anew.
+    for (const [from, isWrong] of [false, true, true, false, false].entries()) {
+      simulator.clearFaults();
+      const date = shiftMs === null ? 'none' : new Date(time.nowMs() + shiftMs).toUTCString();
+      if (isWrong) simulator.injectFaults([{ match: '*', count: 0, fault: { kind: 'headers', headers: { date } } }]);
+      await scene.live(from === 1 ? 30 * MINUTE_MS : 12 * HOUR_MS);
+    }
+    simulator.clearFaults();
+    await scene.live(5 * DAY_MS);
+    const { violations, notified, events } = await scene.outcome();
+    assert.deepEqual(violations, []);
+    assert.equal(events, 40);
+    // A wrong clock may be suspected of a gap, which costs a walk, and nothing more.
+    assert.deepEqual(
+      notified.filter((kind) => kind !== 'retention-gap-suspected'),
+      [],
+    );
+    if (shiftMs === null) assert.deepEqual(notified, []);
+    assertRising(await scene.offsets());
+  });
+}
+
+test('a Date that was 8 days ahead just before an absence of 8 days hides no gap, though the provider echoes ours', async (t) => {
+  const scene = await createQuietScene(t, { expiredSince: 'empty' });
+  const { time, simulator } = scene;
+  await scene.live(HOUR_MS);
+  const date = new Date(time.nowMs() + 8 * DAY_MS).toUTCString();
+  simulator.injectFaults([{ match: '*', count: 0, fault: { kind: 'headers', headers: { date } } }]);
+  // Committed under the wrong date, which is the right one when the connector is back.
+  scene.change();
+  await scene.live(30 * MINUTE_MS);
+  simulator.clearFaults();
+  scene.change();
+  time.pass(8 * DAY_MS);
+  await scene.live(HOUR_MS);
+  scene.change();
+  await scene.live(HOUR_MS);
+  const { violations, notified } = await scene.outcome();
+  assert.deepEqual(notified.slice(-2), ['retention-gap-suspected', 'retention-gap']);
+  assert.equal(violations.length, 1);
+  assert.match(violations[0] ?? '', /has 0 events, 1 were due/);
+});
+
+/** A replica whose stream and list are some events behind, however high the offset that it is asked for. */
+function laggingReplica({ simulator }: QuietScene): FaultRule[] {
+  const behind = [...simulator.ledger.events()].at(-3)?.offset ?? '';
+  const link = JSON.stringify(`${simulator.referenceDataUrl}/v1/instruments/events?since=${behind}`);
+  const edits = [
+    { pointer: '/events', value: '[]' },
+    { pointer: '/nextId', value: JSON.stringify(behind) },
+    { pointer: '/links/next', value: link },
+  ];
+  return [
+    { match: 'events', rate: 0.5, fault: { kind: 'edit', edits } },
+    { match: 'instruments', rate: 0.5, fault: { kind: 'edit', edits: [{ pointer: '/links/events', value: link }] } },
+  ];
+}
+
+const refused = (status: number): Fault => ({ kind: 'status', status });
+const troubles: Record<string, { minutes: number; rules: (scene: QuietScene) => FaultRule[] }> = {
+  // Longer than a proof takes: a fresh start is refused too, which is what tells a deployment from a gap.
+  'a 404 from the events endpoint': {
+    minutes: 20,
+    rules: () => [{ match: 'events', count: 0, fault: refused(404) }],
+  },
+  'a 404 from everything': { minutes: 20, rules: () => [{ match: '*', count: 0, fault: refused(404) }] },
+  'a 404 from one of two replicas': {
+    minutes: 4,
+    rules: () => [{ match: 'events', rate: 0.5, fault: refused(404) }],
+  },
+  'a 410 most of the time': { minutes: 4, rules: () => [{ match: 'events', rate: 0.7, fault: refused(410) }] },
+  'a replica that lags behind': { minutes: 4, rules: laggingReplica },
+};
+
+for (const [what, { minutes, rules }] of Object.entries(troubles)) {
+  test(`${what}, for ${minutes} minutes, makes no gap, loses nothing and repeats nothing`, async (t) => {
+    const scene = await createQuietScene(t, {}, { pollInterval: '20s' });
+    const { time, simulator } = scene;
+    for (let at = 1; at <= 60; at++) time.after(at * MINUTE_MS, scene.change);
+    time.after(30 * MINUTE_MS + 5_000, () => simulator.injectFaults(rules(scene)));
+    time.after((30 + minutes) * MINUTE_MS + 5_000, () => simulator.clearFaults());
+    await scene.live(2 * HOUR_MS);
+    const struck = Object.values(simulator.faultsStruck()).reduce((sum, times) => sum + times, 0);
+    assert.ok(struck >= 3, `the trouble was there ${struck} times`);
+    assert.deepEqual(await scene.outcome(), { violations: [], notified: [], events: 60 });
+    assertRising(await scene.offsets());
+  });
+}
+
+/** The committed offset never goes back, and never jumps over an event that was not taken: the events show that. */
+function assertRising(offsets: Awaited<ReturnType<QuietScene['offsets']>>): void {
+  const sinces = offsets.map(({ offset: { since } }) => String(since).split('-').map(Number));
+  for (const [at, [ms = 0, sequence = 0]] of sinces.entries()) {
+    const [earlierMs = 0, earlierSequence = 0] = sinces[at - 1] ?? [];
+    assert.ok(ms > earlierMs || (ms === earlierMs && sequence >= earlierSequence), `offset ${at} went back`);
+  }
+}

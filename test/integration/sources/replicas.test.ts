@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { type LogLine, logLines, startCommand } from '../../support/connectors/connector-command.ts';
+import {
+  type ConnectorProcess,
+  connectorEnvironment,
+  quickSettings,
+  settingsText,
+  startKillableConnector,
+} from '../../support/connectors/connector-process.ts';
+import { isStopped } from '../../support/connectors/running-process.ts';
+import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
+import type { KillMoment } from '../../support/kafka/killing-kafka.ts';
+import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
+import { universeViolations } from '../../support/ledgers/universe-log.ts';
+import { contents, ledgerEvents, ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+const INSTRUMENTS = 200;
+const CHANGES_PER_SECOND = 20;
+const PATIENCE_MS = 120_000;
+/** What a test of a busy machine may add to the time of a takeover. */
+const SLACK_MS = 15_000;
+const PARTITIONS = [0, 1, 2, 3, 4, 5];
+/** The shortest that the settings take. */
+const TRANSACTION_TIMEOUT_MS = 5_000;
+
+const said = (replica: ConnectorProcess, msg: string) => logLines(replica).filter((line) => line.msg === msg);
+const joined = (replica: ConnectorProcess): readonly number[] | undefined =>
+  said(replica, 'joined the replicas').at(-1)?.partitions;
+const owns = (replica: ConnectorProcess) => (joined(replica)?.length ?? 0) > 0;
+const runs = (replica: ConnectorProcess) => said(replica, 'joined the replicas').at(-1)?.sources;
+/** Among how many processes the replica shares the request limit. */
+const shares = (replica: ConnectorProcess) =>
+  said(replica, 'the share of the request limit has changed')
+    .filter(({ client }) => client === 'referenceData')
+    .at(-1)?.processes;
+const opened = (replicas: readonly ConnectorProcess[]) => replicas.flatMap((replica) => said(replica, 'writer opened'));
+
+async function prepare(t: TestContext) {
+  const stack = await stackOrSkip(t);
+  const kafka = (await kafkaOrSkip(t))?.connect();
+  if (!stack || !kafka) return undefined;
+  const prefix = uniquePrefix('replicas');
+  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 5, port: 0 });
+  t.after(() => simulator.close());
+  const first = await ledgerUniverse(simulator);
+  const read = async (name: string) => contents(await readCommitted(kafka, `${prefix}.${name}`, PARTITIONS));
+  const count = async () => (await read('instrument-events')).length;
+  return {
+    simulator,
+    start: () => startCommand(t, { stack, simulator, prefix }),
+    /** A replica that stops itself at this moment, and goes on when it is told to. */
+    startStalling(moment: Omit<KillMoment, 'signal'>) {
+      const SETTINGS = settingsText(quickSettings(), '', `, transactionTimeout: ${TRANSACTION_TIMEOUT_MS}ms`);
+      const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, SETTINGS });
+      const replica = startKillableConnector({ ...moment, signal: 'SIGSTOP' }, env);
+      t.after(() => replica.child.kill('SIGKILL'));
+      return replica;
+    },
+    /** Waits until more events are on the topic. */
+    async goesOn() {
+      const before = await count();
+      await eventually('events are committed', count, (now) => now > before + 5, PATIENCE_MS);
+    },
+    /** Waits until all that was published has come, and nothing is wrong on the topics. */
+    async endsRight() {
+      const published = (await ledgerEvents(simulator)).map(({ key, event, instrument }) => ({
+        key,
+        event,
+        instrument,
+      }));
+      await eventually('all events have come', count, (now) => now >= published.length, PATIENCE_MS);
+      const versions = new Map([...first].map(([id, content]) => [id, [content]]));
+      for (const { key, instrument } of published) versions.set(key, [...(versions.get(key) ?? []), instrument]);
+      const violations = async () => {
+        const found = universeViolations({
+          versions,
+          universe: await ledgerUniverse(simulator),
+          published: published.map(({ key, event }) => ({ key, content: event })),
+          instruments: await read('instruments'),
+          events: await read('instrument-events'),
+        });
+        // What vanishes from the list has no event; only a walk finds that, and none runs here.
+        return found.filter((violation) => !violation.endsWith('is a ghost'));
+      };
+      // The last transaction becomes visible partition by partition; what came twice or too late stays wrong.
+      await eventually('nothing is wrong', violations, (found) => found.length === 0, PATIENCE_MS);
+    },
+  };
+}
+
+test('of replicas started at random moments one runs the source; killed, another takes over, and nothing comes twice', async (t) => {
+  const parts = await prepare(t);
+  if (!parts) return;
+  const first = await parts.start();
+  await sleep(Math.random() * 500);
+  const second = await parts.start();
+  const replicas = [first, second];
+  await eventually(
+    'both have joined',
+    () => replicas.map(joined),
+    (all) => all.every((p) => p !== undefined),
+    PATIENCE_MS,
+  );
+  await eventually(
+    'one owns the source',
+    () => replicas.filter(owns).length,
+    (count) => count === 1,
+    PATIENCE_MS,
+  );
+  const [owner, other] = owns(first) ? [first, second] : [second, first];
+  assert.deepEqual([runs(owner), runs(other)], [['instruments'], []]);
+  const sharing = () => replicas.map(shares).join();
+  await eventually('the request limit is halved in both', sharing, (processes) => processes === '2,2', PATIENCE_MS);
+  // Every event from here on is one that the stream brings.
+  await owner.line('"msg":"walk completed"');
+  parts.simulator.setChangeRate(CHANGES_PER_SECOND);
+  await parts.goesOn();
+  const openedBefore = opened(replicas).length;
+  await sleep(1_500);
+  assert.equal(opened(replicas).length, openedBefore, 'nobody takes the source from the other');
+
+  owner.child.kill('SIGKILL');
+  const killedMs = performance.now();
+  await eventually('the other owns the source', () => owns(other), Boolean, PATIENCE_MS);
+  await other.line('"msg":"writer opened"');
+  const tookOverMs = performance.now() - killedMs;
+  await eventually(
+    'the request limit is whole again',
+    () => shares(other),
+    (processes) => processes === 1,
+    PATIENCE_MS,
+  );
+  await parts.goesOn();
+  const third = await parts.start();
+  await eventually(
+    'the third has joined',
+    () => joined(third),
+    (held) => held !== undefined,
+    PATIENCE_MS,
+  );
+  assert.deepEqual(joined(third), [], 'who comes back takes nothing');
+  await parts.goesOn();
+
+  other.child.kill('SIGTERM');
+  const stoppedMs = performance.now();
+  await third.line('"msg":"writer opened"');
+  const handedOverMs = performance.now() - stoppedMs;
+  await parts.goesOn();
+  parts.simulator.setChangeRate(0);
+  await parts.endsRight();
+  third.child.kill('SIGTERM');
+  for (const replica of [other, third]) assert.equal((await replica.ended).code, 0);
+  const lost = [other, third].flatMap((replica) => said(replica, 'writer lost, opening again')) as LogLine[];
+  assert.deepEqual(
+    lost.map(({ err }) => err.code),
+    [],
+  );
+  t.diagnostic(`taken over ${Math.round(tookOverMs)} ms after the kill, ${Math.round(handedOverMs)} ms after the stop`);
+  assert.ok(tookOverMs < 10_000 + SLACK_MS);
+  assert.ok(handedOverMs < 2_000 + SLACK_MS);
+});
+
+test('a replica that stood still for longer than its transaction may last is fenced when it goes on: nothing of its old life becomes visible, and nothing comes twice', async (t) => {
+  const parts = await prepare(t);
+  if (!parts) return;
+  const lost = (replica: ConnectorProcess) => said(replica, 'writer lost, opening again').length;
+  /** The owner stops itself in its next transaction, the heir takes over, and the owner goes on when that is too old. */
+  async function stall(owner: ConnectorProcess, heir: ConnectorProcess) {
+    const before = { opened: opened([heir]).length, lost: lost(heir) };
+    owner.child.kill('SIGUSR2');
+    const isStalled = () => isStopped(owner.child.pid ?? 0);
+    await eventually('the owner stands still', isStalled, Boolean, PATIENCE_MS);
+    const stalledMs = performance.now();
+    await eventually(
+      'the other opens its writer',
+      () => opened([heir]).length,
+      (n) => n > before.opened,
+      PATIENCE_MS,
+    );
+    await parts?.goesOn();
+    await sleep(Math.max(0, stalledMs + TRANSACTION_TIMEOUT_MS + 500 - performance.now()));
+    const [openedThen, joins] = [opened([owner]).length, () => said(owner, 'joined the replicas').length];
+    const joinsThen = joins();
+    owner.child.kill('SIGCONT');
+    await eventually('the owner has joined again', joins, (n) => n > joinsThen, PATIENCE_MS);
+    await sleep(1_000);
+    await parts?.goesOn();
+    assert.deepEqual(joined(owner), [], 'who comes back takes nothing');
+    assert.equal(opened([owner]).length, openedThen, 'and opens no writer');
+    assert.equal(lost(heir), before.lost, 'nobody fences the heir');
+  }
+  // All records of the one transaction are with the broker when its process stands still, and the commit is not; of the
+  // other's, its process does not know whether it was committed.
+  const first = parts.startStalling({ transaction: 1, at: 'after the offset record' });
+  await first.line('"msg":"walk completed"');
+  const second = parts.startStalling({ transaction: 1, at: 'commit sent' });
+  await second.line('"msg":"joined the replicas"');
+  parts.simulator.setChangeRate(CHANGES_PER_SECOND);
+  await parts.goesOn();
+  await stall(first, second);
+  await stall(second, first);
+  parts.simulator.setChangeRate(0);
+  await parts.endsRight();
+  for (const replica of [first, second]) {
+    replica.child.kill('SIGTERM');
+    assert.equal((await replica.ended).code, 0);
+  }
+});

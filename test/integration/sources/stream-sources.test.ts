@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import type { SimulatorOptions } from '../../../src/simulator/options.ts';
+import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
+import {
+  expectedChecks,
+  expectedEvents,
+  offsetOf,
+  type StreamAtRest,
+  streamAtRest,
+} from '../../support/connectors/stream-source.ts';
+import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
+import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+const DAY_MS = 86_400_000;
+const PATIENCE_MS = 120_000;
+const STREAMS = {
+  events: { name: 'new-issues', type: 'events', topic: 'new-issues' },
+  checks: { name: 'checks', type: 'pre-trade-checks', topic: 'pre-trade-checks' },
+} as const;
+const QUICK = { pollInterval: '100ms', gapProof: '1s', emptyCommitInterval: '1s' };
+
+interface Scene {
+  readonly simulator: Simulator;
+  start(): Promise<RunningConnector>;
+  /** What stands on Kafka, once the connector has stopped. */
+  atRest(): Promise<StreamAtRest>;
+}
+
+function scene(
+  title: string,
+  stream: keyof typeof STREAMS,
+  options: { readonly simulator?: SimulatorOptions; readonly source?: Record<string, string | number> },
+  body: (t: TestContext, scene: Scene) => Promise<void>,
+): void {
+  test(title, { timeout: 300_000 }, async (t) => {
+    const stack = await stackOrSkip(t);
+    const kafka: KafkaCluster | undefined = (await kafkaOrSkip(t))?.connect();
+    if (!stack || !kafka) return;
+    const prefix = uniquePrefix('stream');
+    const simulator = await createSimulator({ instruments: 60, seed: 5, port: 0, ...options.simulator });
+    t.after(() => simulator.close());
+    const { name, type, topic } = STREAMS[stream];
+    const own = stream === 'events' ? { topics: `{ instrument-events: ${topic} }` } : {};
+    const source = { name, type, ...QUICK, ...own, ...options.source };
+    await body(t, {
+      simulator,
+      start: () => startConnector(t, { stack, simulator, prefix, source }),
+      atRest: () => streamAtRest(kafka, prefix, STREAMS[stream]),
+    });
+  });
+}
+
+function committed(connectors: readonly RunningConnector[]): number {
+  return connectors
+    .flatMap(({ seen }) => seen)
+    .reduce((sum, { fields }) => sum + (fields.events ?? fields.checks ?? 0) + (fields.deadLetters ?? 0), 0);
+}
+
+function valuesOf(records: StreamAtRest['records']): (string | undefined)[][] {
+  return records.map((partition) => partition.map(({ value }) => value?.toString('base64')));
+}
+
+const inBase64 = (values: readonly (readonly Buffer[])[]) =>
+  values.map((partition) => partition.map((value) => value.toString('base64')));
+
+/** No offset is committed that is lower than one before it. */
+function assertRising(offsets: StreamAtRest['offsets']): void {
+  const positions = offsets.map(({ since }) => String(since).split('-').map(Number));
+  for (const [index, [ms = 0, sequence = 0]] of positions.entries()) {
+    const [beforeMs = 0, beforeSequence = 0] = positions[index - 1] ?? [];
+    assert.ok(ms > beforeMs || (ms === beforeMs && sequence >= beforeSequence), JSON.stringify(offsets));
+  }
+}
+
+/** What of the ledger an events source must have written that began with this offset. */
+function eventTexts(simulator: Simulator, first: StreamAtRest['offsets'][number] | undefined, type?: string): string[] {
+  const [ms = 0, sequence = 0] = String(first?.since).split('-').map(Number);
+  return [...simulator.ledger.events()]
+    .filter(({ offset }) => {
+      const [eventMs = 0, eventSequence = 0] = offset.split('-').map(Number);
+      return eventMs > ms || (eventMs === ms && eventSequence > sequence);
+    })
+    .filter((event) => !event.hidden && (type === undefined || event.type === type))
+    .map(({ text }) => text);
+}
+
+scene(
+  'each event of one type stands once and in order on its own topic, from the start of the stream, over a restart',
+  'events',
+  { simulator: { eventScanLimit: 20, linksForgetFilter: true }, source: { eventType: 'newissue', maxEvents: 5 } },
+  async (_t, { simulator, start, atRest }) => {
+    simulator.change(50);
+    const first = await start();
+    await eventually('the start is committed', () => simulator.requests.count('events') > 0, Boolean, PATIENCE_MS);
+    simulator.change(400);
+    await eventually('something is committed', () => committed([first]) > 0, Boolean, PATIENCE_MS);
+    await first.stop();
+    simulator.change(400);
+    const second = await start();
+    const last = [...simulator.ledger.events()].filter(({ hidden }) => !hidden).at(-1)?.offset ?? '';
+    await eventually(
+      'the stream is read',
+      () => simulator.requests.last.at(-1)?.query.includes(last) ?? false,
+      Boolean,
+      PATIENCE_MS,
+    );
+    await second.stop();
+
+    const { records, offsets, deadLetters, notifications } = await atRest();
+    const texts = eventTexts(simulator, offsets[0], 'newissue');
+    assert.ok(texts.length > 20, `${texts.length} events`);
+    assert.deepEqual(valuesOf(records), inBase64(await expectedEvents(texts, records)));
+    assert.deepEqual([deadLetters.length, notifications.length], [0, 0]);
+    assertRising(offsets);
+    const { headers } = records.flat()[0] ?? assert.fail();
+    assert.deepEqual(
+      [headers['spc-source'], headers['spc-endpoint'], 'spc-since' in headers, 'spc-received' in headers],
+      ['new-issues', '/v1/instruments/events', true, true],
+    );
+  },
+);
+
+scene(
+  'each pre-trade check stands once and in order on its topic, those from before the first start too, over a restart',
+  'checks',
+  {},
+  async (_t, { simulator, start, atRest }) => {
+    const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
+    const trigger = (count: number) => {
+      for (let made = 0; made < count; made++) simulator.triggerCheck(ids[made % ids.length] ?? '');
+    };
+    trigger(250);
+    const first = await start();
+    await eventually('250 checks are committed', () => committed([first]) === 250, Boolean, PATIENCE_MS);
+    await first.stop();
+    trigger(60);
+    const second = await start();
+    await eventually('310 checks are committed', () => committed([first, second]) === 310, Boolean, PATIENCE_MS);
+    trigger(1);
+    await eventually('311 checks are committed', () => committed([first, second]) === 311, Boolean, PATIENCE_MS);
+    await second.stop();
+
+    const { records, offsets, notifications } = await atRest();
+    const texts = [...simulator.ledger.checks()].map(({ text }) => text);
+    assert.deepEqual(valuesOf(records), inBase64(await expectedChecks(texts, records)));
+    assert.equal(records.flat().length, 311);
+    assert.equal(notifications.length, 0);
+    assertRising(offsets);
+  },
+);
+
+scene(
+  'pre-trade checks whose link leads back to where they came from are discarded, asked for again, and come once each',
+  'checks',
+  {},
+  async (_t, { simulator, start, atRest }) => {
+    const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
+    const trigger = (count: number) => ids.slice(0, count).map((id) => simulator.triggerCheck(id));
+    const source = await start();
+    trigger(3);
+    await eventually('the first checks are committed', () => committed([source]) === 3, Boolean, PATIENCE_MS);
+    const { since } = source.seen.find(({ name }) => name === 'checksCommitted')?.fields ?? {};
+    trigger(3);
+    await eventually('more checks are committed', () => committed([source]) === 6, Boolean, PATIENCE_MS);
+    const value = JSON.stringify(`${simulator.referenceDataUrl}/v1/pretradechecks?since=${since}`);
+    const edits = [{ pointer: '/links/next', value }];
+    simulator.injectFaults([{ match: 'pre-trade-checks', count: 3, fault: { kind: 'edit', edits } }]);
+    trigger(3);
+    await eventually('all checks are committed', () => committed([source]) >= 9, Boolean, PATIENCE_MS);
+    await source.stop();
+    const discarded = source.seen.filter(({ name }) => name === 'answerDiscarded').map(({ fields }) => fields.why);
+    assert.ok(discarded.length >= 2 && discarded.every((why) => why === 'stuck'), discarded.join());
+    const { records, notifications } = await atRest();
+    const texts = [...simulator.ledger.checks()].map(({ text }) => text);
+    assert.deepEqual(valuesOf(records), inBase64(await expectedChecks(texts, records)));
+    assert.equal(notifications.length, 0);
+  },
+);
+
+// By our own clock no time has passed, so that nothing is certain.
+const TOLD = {
+  410: ['retention-gap-suspected', 'retention-gap'],
+  empty: ['retention-gap-suspected', 'retention-gap'],
+  oldest: ['retention-gap-suspected'],
+} as const;
+
+for (const expiredSince of [410, 'empty', 'oldest'] as const) {
+  scene(
+    `after eight days away (an expired offset gets ${expiredSince}) events go on, and a notification says what is lost`,
+    'events',
+    { simulator: { expiredSince } },
+    async (_t, { simulator, start, atRest }) => {
+      const first = await start();
+      await eventually('the start is committed', () => simulator.requests.count('events') > 0, Boolean, PATIENCE_MS);
+      simulator.change(10);
+      await eventually('something is committed', () => committed([first]) > 0, Boolean, PATIENCE_MS);
+      await pause(300);
+      await first.stop();
+      simulator.change(20);
+      simulator.advanceClock(8 * DAY_MS);
+      const retained = simulator.wallMs();
+      simulator.change(20);
+      const second = await start();
+      const kinds = () => second.seen.flatMap(({ name, fields }) => (name === 'notified' ? [fields.kind] : []));
+      const isHealed = () => kinds().includes(expiredSince === 'oldest' ? 'gapSuspected' : 'gapProven');
+      await eventually('the gap is notified', isHealed, Boolean, PATIENCE_MS);
+      const before = committed([second]);
+      simulator.publish({ kind: 'newissue' });
+      await eventually('an event comes after the gap', () => committed([second]) > before, Boolean, PATIENCE_MS);
+      await second.stop();
+
+      const { notifications, offsets, records } = await atRest();
+      assert.deepEqual(
+        notifications.map(({ kind }) => kind),
+        TOLD[expiredSince],
+      );
+      assert.equal(notifications.at(-1)?.source, 'new-issues');
+      if (expiredSince !== 'oldest') {
+        const { gapSinceFrom, gapSinceTo } = notifications.at(-1) ?? {};
+        assert.ok(offsets.some(({ since }) => since === gapSinceFrom));
+        assert.ok(offsets.some(({ since }) => since === gapSinceTo));
+      }
+      assertRising(offsets);
+      assert.equal(offsetOf(offsets.at(-1), 'events').gapsHealedAtMs.length, expiredSince === 'oldest' ? 0 : 1);
+      const keys = records.flat().map(({ value }) => value?.toString('base64'));
+      assert.equal(new Set(keys).size, keys.length, 'nothing is written twice');
+      const served = [...simulator.ledger.events()].filter((event) => event.publishedAtMs >= retained && !event.hidden);
+      const newest = await expectedEvents([served.at(-1)?.text ?? ''], records);
+      assert.ok(keys.includes(newest.flat()[0]?.toString('base64')));
+    },
+  );
+}

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { ConnectorOptions } from '../../../src/app/connector.ts';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { untilAborted } from '../../../src/support/until-aborted.ts';
+import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
+import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
+import { settingsFile } from '../../support/connectors/settings-file.ts';
+import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
+import { stackOrSkip, type TestStack, uniquePrefix } from '../../support/kafka/stack.ts';
+import { SOURCE_PARTITION } from '../../support/ledgers/at-rest.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+import { type Ran, runWith } from '../../unit/cli/terminal.ts';
+
+const INSTRUMENTS = 60;
+const PARTITIONS = [0, 1, 2, 3, 4, 5];
+const PATIENCE_MS = 60_000;
+/** A walk begins soon after it is asked for although the stream is polled seldom: a wait that is not ended shows. */
+const SOURCE = { pollInterval: '1h', handoffMargin: '50ms', limit: 50 };
+
+interface Scene {
+  readonly stack: TestStack;
+  readonly simulator: Simulator;
+  readonly kafka: KafkaCluster;
+  readonly prefix: string;
+  start(source?: Record<string, string | number>, overrides?: ConnectorOptions['overrides']): Promise<RunningConnector>;
+  /** The command line as an operator uses it beside the connector. */
+  spconnect(args: readonly string[], source?: Record<string, string | number>): Promise<Ran>;
+  /** The ids that the instruments topic holds, as a reader of its newest values sees them. */
+  held(): Promise<string[]>;
+}
+
+function scene(title: string, body: (t: TestContext, scene: Scene) => Promise<void>): void {
+  test(title, { timeout: 300_000 }, async (t) => {
+    const stack = await stackOrSkip(t);
+    const kafka = (await kafkaOrSkip(t))?.connect();
+    if (!stack || !kafka) return;
+    const prefix = uniquePrefix('demand');
+    const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 8, port: 0 });
+    t.after(() => simulator.close());
+    await body(t, {
+      stack,
+      simulator,
+      kafka,
+      prefix,
+      start: (source = {}, overrides = {}) =>
+        startConnector(t, { stack, simulator, prefix, source: { ...SOURCE, ...source }, overrides }),
+      async spconnect(args, source = {}) {
+        const file = await settingsFile(t, settingsText({ ...SOURCE, ...source }));
+        const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix });
+        return runWith([...args, '--config', file], { env });
+      },
+      async held() {
+        const newest = new Map<string, boolean>();
+        for (const { key, value } of await readCommitted(kafka, `${prefix}.instruments`, PARTITIONS)) {
+          newest.set(String(key), value !== null);
+        }
+        return [...newest].filter(([, isThere]) => isThere).map(([id]) => id);
+      },
+    });
+  });
+}
+
+const completed = ({ seen }: RunningConnector) =>
+  seen.filter(({ name }) => name === 'walkCompleted').map(({ fields }) => fields);
+
+/** Waits until so many walks are completed; gives the last. */
+async function walks(connector: RunningConnector, count: number) {
+  const done = await eventually(
+    `${count} walks`,
+    () => completed(connector),
+    (all) => all.length >= count,
+    PATIENCE_MS,
+  );
+  assert.equal(done.length, count);
+  return done.at(-1);
+}
+
+/** Long enough for a walk that nobody asked for to show; each takes a tenth of that here. */
+async function staysAt(connector: RunningConnector, count: number): Promise<void> {
+  await new Promise((next) => setTimeout(next, 1_500));
+  assert.equal(completed(connector).length, count);
+}
+
+/** Whoever follows a topic hears nothing; readings to the end go on. */
+function withoutFollowers(kafka: KafkaCluster): KafkaCluster {
+  const silence = new Promise<never>(() => {});
+  return { ...kafka, logTail: { follow: ({ signal }) => untilAborted(silence, signal) } };
+}
+
+function vanish(simulator: Simulator, count: number): string[] {
+  const ids = [...simulator.ledger.instruments()].slice(0, count).map(({ id }) => String(id));
+  for (const id of ids) simulator.publish({ kind: 'vanish', id });
+  return ids;
+}
+
+scene('a running connector walks again within seconds of being asked, once, also across restarts', async (t, scene) => {
+  const first = await scene.start();
+  await walks(first, 1);
+  const asked = await scene.spconnect(['walk', 'instruments']);
+  assert.equal(asked.code, 0, asked.stderr);
+  const { source, id, allowShrink } = JSON.parse(asked.stdout);
+  assert.deepEqual([source, allowShrink], ['instruments', null]);
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  const askedMs = performance.now();
+  const second = await walks(first, 2);
+  const tookMs = Math.round(performance.now() - askedMs);
+  t.diagnostic(`from the command's end to the walk's: ${tookMs} ms`);
+  assert.ok(tookMs < 30_000, `${tookMs} ms`);
+  assert.deepEqual([second.walk, second.unchanged, second.added], [2, INSTRUMENTS, 0]);
+  assert.equal(
+    first.seen.find(({ name, fields }) => name === 'walkStarted' && fields.walk === 2)?.fields.why,
+    'requested',
+  );
+  await staysAt(first, 2);
+  await first.stop();
+
+  const again = await scene.start();
+  await again.event('writerOpened');
+  await staysAt(again, 0);
+  await scene.spconnect(['walk', 'instruments']);
+  assert.equal((await walks(again, 1)).walk, 3);
+  await again.stop();
+
+  // Two requests that no connector was there to see: one walk, for the newer, and none for any older one.
+  await scene.spconnect(['walk', 'instruments']);
+  await scene.spconnect(['walk', 'instruments']);
+  const last = await scene.start();
+  assert.equal((await walks(last, 1)).walk, 4);
+  await staysAt(last, 1);
+});
+
+scene(
+  'what was asked for while nothing ran is known from the start, however late the topic is followed',
+  async (t, scene) => {
+    const first = await scene.start();
+    await walks(first, 1);
+    await first.stop();
+    await scene.spconnect(['walk', 'instruments']);
+    const own = (await kafkaOrSkip(t))?.connect();
+    const deaf = await scene.start({}, own && { kafka: withoutFollowers(own) });
+    assert.equal((await walks(deaf, 1)).walk, 2);
+  },
+);
+
+scene('a walk that misses 60 % deletes nothing until it is allowed, and then exactly those', async (_t, scene) => {
+  const connector = await scene.start();
+  await walks(connector, 1);
+  const before = await scene.held();
+  assert.equal(before.length, INSTRUMENTS);
+  const gone = vanish(scene.simulator, (INSTRUMENTS * 60) / 100);
+
+  await scene.spconnect(['walk', 'instruments']);
+  assert.equal((await walks(connector, 2)).gone, 0);
+  const notified = connector.seen.filter(({ name }) => name === 'notified').map(({ fields }) => fields.kind);
+  assert.deepEqual(notified, ['shrinkRefused']);
+  assert.equal((await scene.held()).length, INSTRUMENTS);
+
+  await scene.spconnect(['walk', 'instruments', '--allow-shrink', String(gone.length - 1)]);
+  assert.equal((await walks(connector, 3)).gone, 0, 'one less than needed');
+
+  const allowed = await scene.spconnect(['walk', 'instruments', '--allow-shrink', String(gone.length)]);
+  assert.equal(JSON.parse(allowed.stdout).allowShrink, gone.length);
+  assert.equal((await walks(connector, 4)).gone, gone.length);
+  // They are committed at once, and become visible partition by partition.
+  const left = await eventually(
+    'the tombstones are visible',
+    scene.held,
+    (ids) => ids.length <= INSTRUMENTS - gone.length,
+  );
+  assert.deepEqual(left.sort(), before.filter((id) => !gone.includes(id)).sort());
+
+  // What was allowed was allowed once.
+  vanish(scene.simulator, 22);
+  await scene.spconnect(['walk', 'instruments']);
+  assert.equal((await walks(connector, 5)).gone, 0);
+});
+
+scene('after a changed filter, offsets reset lets the source start anew', async (_t, scene) => {
+  const first = await scene.start();
+  await walks(first, 1);
+  await scene.spconnect(['walk', 'instruments', '--allow-shrink', '1000']);
+  await walks(first, 2);
+  await first.stop();
+  const mine = { scope: 'my' };
+  const refused = await scene.start(mine);
+  assert.deepEqual(await refused.ended, ['instruments']);
+  const failed = refused.seen.find(({ name }) => name === 'sourceFailed');
+  assert.equal(failed?.fields.err.code, 'FILTER_CHANGED');
+
+  const list = async () => JSON.parse((await scene.spconnect(['offsets', 'list', '--output', 'json'], mine)).stdout);
+  const [listed] = await list();
+  assert.deepEqual([listed.source, listed.type, listed.partition], ['instruments', 'instruments', SOURCE_PARTITION]);
+  assert.deepEqual([listed.offset.walk, listed.offset.walkPending, listed.problem], [2, false, null]);
+  const text = await scene.spconnect(['offsets', 'list']);
+  assert.match(text.stdout, /^instruments \(instruments, partition \d+\)\n {2}version: 2\n/);
+
+  const dry = await scene.spconnect(['offsets', 'reset', 'instruments', '--output', 'json'], mine);
+  assert.equal(dry.code, 0);
+  assert.match(dry.stderr, /Nothing was changed. With --execute .* stopped first: spconnect stop instruments/);
+  assert.deepEqual(JSON.parse(dry.stdout), listed);
+  assert.deepEqual(await list(), [listed]);
+
+  const early = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute'], mine);
+  assert.equal(early.code, 1);
+  assert.match(early.stderr, /^SOURCE_NOT_STOPPED: /);
+  await scene.spconnect(['stop', 'instruments'], mine);
+  const done = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute'], mine);
+  assert.equal(done.code, 0, done.stderr);
+  assert.match(done.stdout, /filter: /);
+  assert.match(done.stderr, /was deleted/);
+  const deleted = await eventually('the deletion is visible', list, ([{ offset }]) => offset === null);
+  assert.deepEqual(deleted, [{ ...listed, offset: null }]);
+  const twice = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute'], mine);
+  assert.match(twice.stderr, /nothing to reset/);
+  await scene.spconnect(['resume', 'instruments'], mine);
+
+  const anew = await scene.start(mine);
+  const walk = await walks(anew, 1);
+  // The old allowance to delete anything belongs to a walk of the old filter, and is not used again.
+  assert.deepEqual([walk.walk, walk.gone], [1, 0]);
+  await staysAt(anew, 1);
+});
+
+scene(
+  'a source that is stopped, reset and resumed beside a running connector starts from the beginning',
+  async (_t, scene) => {
+    const connector = await scene.start();
+    await walks(connector, 1);
+    await scene.spconnect(['stop', 'instruments']);
+    const reset = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute']);
+    assert.equal(reset.code, 0, reset.stderr);
+    assert.match(reset.stderr, /spconnect resume instruments/);
+    await scene.spconnect(['resume', 'instruments']);
+    await eventually(
+      'the first walk again',
+      () => completed(connector),
+      (all) => all.length >= 2,
+      PATIENCE_MS,
+    );
+    assert.equal(completed(connector).at(-1)?.walk, 1);
+    await staysAt(connector, 2);
+  },
+);
+
+scene('a value of the states topic that cannot be read is passed over and told', async (_t, scene) => {
+  const connector = await scene.start();
+  await walks(connector, 1);
+  const writer = scene.kafka.transactionalWriter(`${scene.prefix}-test`);
+  await writer.open(async () => {}, AbortSignal.timeout(30_000));
+  const key = Buffer.from('instruments');
+  const record = { topic: `${scene.prefix}.states`, partition: 0, key, headers: {} };
+  await writer.commit({ records: [{ ...record, value: Buffer.from('{"state":"asleep"}') }] });
+  const told = await connector.event('stateUnreadable');
+  assert.equal(told.fields.source, 'instruments');
+  assert.match(told.fields.why, /another state than running/);
+  await scene.spconnect(['walk', 'instruments']);
+  assert.equal((await walks(connector, 2)).walk, 2);
+});
+
+scene('nothing is asked of a source that the settings lack, nor where no connector has run', async (_t, scene) => {
+  const never = await scene.spconnect(['walk', 'instruments']);
+  assert.equal(never.code, 1);
+  assert.match(never.stderr, /TOPIC_MISSING: There is no topic .*states: no connector .* Check prefix/);
+  for (const args of [
+    ['walk', 'instrument'],
+    ['offsets', 'reset', 'instrument', '--execute'],
+  ]) {
+    const { code, stdout, stderr } = await scene.spconnect(args);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(
+      stderr,
+      /no such source: "instrument"\. The settings have: instruments\.\n\(Did you mean instruments\?\)/,
+    );
+  }
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { adminWorld } from '../../support/connectors/admin-connector.ts';
+import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
+import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
+import { scraped } from '../../support/ledgers/scraped.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+test('a topic that is wrong at the start stops the source or the prices that need it, until it is mended; the others run', {
+  timeout: 300_000,
+}, async (t) => {
+  const priced = ({ marketDataUrl }: { marketDataUrl: string }) =>
+    `marketData: { url: "${marketDataUrl}", requestsPerSecond: 1000 }`;
+  const world = await adminWorld(t, 20, priced);
+  const admin = (await kafkaOrSkip(t))?.plain().admin();
+  if (!world || !admin) return;
+  await admin.connect();
+  t.after(() => admin.disconnect());
+  const { kafka, simulator, prefix } = world;
+  const plan = topicPlan({ prefix, names: {}, partitions: 6, replicationFactor: 1 });
+  const wrong = `${prefix}.wrong`;
+  const compacted = { ...plan['instrument-events'], name: wrong, settings: { 'cleanup.policy': 'compact' } };
+  await kafka.ensureTopics([compacted, { ...plan.prices, partitions: 2 }], { create: true });
+
+  const source = { name: 'wrong', type: 'events', topics: '{ instrument-events: wrong }', pollInterval: '100ms' };
+  const connector = await world.start({}, [source]);
+  await connector.event('walkCompleted');
+  await connector.states('wrong', 'RUNNING FAILED');
+  await connector.states('prices', 'RUNNING FAILED');
+  await connector.states('instruments', 'RUNNING RUNNING');
+  const failed = connector.seen.filter(({ name }) => name === 'sourceFailed' || name === 'processorFailed');
+  assert.deepEqual(
+    failed.map(({ fields }) => [fields.source, fields.err.code]).sort(),
+    [
+      [undefined, 'TOPIC_MISMATCH'],
+      ['wrong', 'TOPIC_MISMATCH'],
+    ].sort(),
+  );
+  const readiness = await connector.get('/readyz');
+  assert.equal(readiness.status, 503);
+  assert.match(JSON.stringify(readiness.body), /failed: TOPIC_MISMATCH: Topic [^ ]*wrong has cleanup\.policy=compact/);
+  const metrics = scraped(String((await connector.get('/metrics')).body));
+  assert.equal(metrics.get('spconnect_source_status{source="wrong",status="failed"}'), 1);
+
+  const { ConfigResourceTypes } = loadRawKafkajs();
+  const configEntries = [{ name: 'cleanup.policy', value: 'delete' }];
+  const resources = [{ type: ConfigResourceTypes.TOPIC, name: wrong, configEntries }];
+  await admin.alterConfigs({ validateOnly: false, resources });
+  await admin.deleteTopics({ topics: [plan.prices.name] });
+  for (const name of ['wrong', 'prices']) {
+    assert.equal((await connector.change('POST', `/connectors/${name}/restart`)).status, 204);
+    await connector.states(name, 'RUNNING RUNNING');
+  }
+  const written = () => {
+    simulator.change(1);
+    return connector.seen.filter(({ name, fields }) => name === 'eventsCommitted' && fields.source === 'wrong').length;
+  };
+  await eventually('the source writes', written, (count) => count > 0);
+  await connector.event('batchPriced');
+  assert.deepEqual(await connector.stop(), []);
+});

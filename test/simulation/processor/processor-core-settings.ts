@@ -1,0 +1,21 @@
+import type { CoreSettings } from '../../../src/processor/core/core-messages.ts';
+
+export const KINDS = ['overview', 'daily'] as const;
+export const REFRESH_MS = 60_000;
+export const MAX_ITEMS = 3;
+/** How long a record, and the price of an earlier isin, may wait for an answer while nothing is being committed. */
+export const PATIENCE_MS = 30_000;
+
+/** Of the processor in the model. */
+export function coreSettings(told: CoreSettings['told']): CoreSettings {
+  return {
+    kinds: KINDS.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
+    lingerMs: 250,
+    answerWithinMs: PATIENCE_MS,
+    maxItems: () => MAX_ITEMS,
+    maxBackoffMs: 120_000,
+    epochMs: 0,
+    random: () => 0.5,
+    told,
+  };
+}

@@ -1,0 +1,25 @@
+import { type SourceState, stateRecord } from '../../../src/connector/source-state.ts';
+import { createWantedStates } from '../../../src/connector/wanted-states.ts';
+import type { WorkerTargets } from '../../../src/worker/target.ts';
+
+/** An operator whose wishes are known at once: the states topic without Kafka. */
+export function operator(sources: readonly string[]): {
+  readonly targets: WorkerTargets;
+  wants(source: string, wanted: Partial<SourceState>): void;
+  restarts(source: string, which?: { readonly onlyFailed: boolean }): void;
+} {
+  const states = createWantedStates({ sources, onUnreadable: () => {} });
+  let offset = 0n;
+  const newest = new Map<string, SourceState>();
+  const wants = (source: string, wanted: Partial<SourceState>) => {
+    const state = { state: 'running', walk: null, restart: null, ...newest.get(source), ...wanted } as const;
+    newest.set(source, state);
+    states.take({ ...stateRecord('states', source, state), offset: offset++, timestampMs: 0 });
+  };
+  return {
+    targets: states.targets,
+    wants,
+    restarts: (source, { onlyFailed } = { onlyFailed: false }) =>
+      wants(source, { restart: { id: `restart-${offset}`, requestedAt: null, onlyFailed } }),
+  };
+}

@@ -1,0 +1,94 @@
+import type { TestContext } from 'node:test';
+import { type ConnectorOptions, type Roles, runConnector } from '../../../src/app/connector.ts';
+import { loadSettings } from '../../../src/config/load.ts';
+import type { ConnectorEvents } from '../../../src/observability/connector-events.ts';
+import type { ProcessorEvents } from '../../../src/observability/processor-events.ts';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import type { TestStack } from '../kafka/stack.ts';
+import type { RecordedEvent } from '../ledgers/recorded-events.ts';
+import { connectorEnvironment, type OwnSettings, quickSettings, settingsText } from './connector-process.ts';
+
+const PATIENCE_MS = 180_000;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface RunningConnector {
+  readonly seen: readonly RecordedEvent[];
+  /** The first event of this name, past or to come; rejects when the connector ends without it. */
+  event(name: keyof (ConnectorEvents & ProcessorEvents)): Promise<RecordedEvent>;
+  /** The sources that failed; resolves when the connector has ended. */
+  readonly ended: Promise<readonly string[]>;
+  stop(): Promise<readonly string[]>;
+}
+
+/** A connector in this process, stopped when the test ends. */
+export async function startConnector(
+  t: TestContext,
+  options: {
+    readonly stack: TestStack;
+    readonly simulator: Simulator;
+    readonly prefix: string;
+    /** One source unless a list is given. */
+    readonly source?: OwnSettings | readonly OwnSettings[];
+    readonly more?: string;
+    /** Further settings of Kafka, beginning with a comma. */
+    readonly kafka?: string;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly roles?: Roles;
+    readonly overrides?: ConnectorOptions['overrides'];
+  },
+): Promise<RunningConnector> {
+  const { stack, simulator, prefix } = options;
+  const sources = [options.source ?? {}].flat().map((own) => ({ ...quickSettings(own.type), ...own }));
+  const text = settingsText(sources, options.more, options.kafka);
+  const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...options.env });
+  const settings = await loadSettings({ text, env });
+  const seen: RecordedEvent[] = [];
+  const waiting = new Set<() => void>();
+  const events = new Proxy({} as ConnectorEvents & ProcessorEvents, {
+    get: (_, name) => (fields: unknown) => {
+      seen.push({ name: String(name), fields });
+      for (const look of waiting) look();
+    },
+  });
+  const stopping = new AbortController();
+  const ended = runConnector({
+    settings,
+    log: silent,
+    events,
+    processorEvents: events,
+    signal: stopping.signal,
+    ...(options.roles && { roles: options.roles }),
+    ...(options.overrides && { overrides: options.overrides }),
+  });
+  ended.catch(() => {});
+  const stop = () => {
+    stopping.abort(new Error('the test stops it'));
+    return ended;
+  };
+  t.after(() => stop().catch(() => {}));
+  return {
+    seen,
+    ended,
+    stop,
+    event(name) {
+      const found = Promise.withResolvers<RecordedEvent>();
+      const look = () => {
+        const event = seen.find((candidate) => candidate.name === name);
+        if (event) found.resolve(event);
+      };
+      const missing = (why: string) =>
+        found.reject(new Error(`${why} before ${name}; seen: ${seen.map((event) => event.name).join(', ')}`));
+      const patience = setTimeout(() => missing(`${PATIENCE_MS} ms passed`), PATIENCE_MS);
+      ended.then(
+        () => missing('the connector ended'),
+        (error) => missing(`the connector ended (${error})`),
+      );
+      waiting.add(look);
+      look();
+      return found.promise.finally(() => {
+        clearTimeout(patience);
+        waiting.delete(look);
+      });
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/avro/schema-files.ts';
+import type { PriceAnswers, PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
+import { type BulkPricesOptions, createBulkPrices } from '../../../src/processor/prices/bulk-prices.ts';
+import type { AskedSettings } from '../../../src/processor/prices/price-question.ts';
+import type { PriceRequest } from '../../../src/provider/market-data.ts';
+import { skippingClock } from '../runner/manual-clock.ts';
+import { chunked } from './avro-decoding.ts';
+
+export const PRICE_SCHEMA_IDS = { overview: 21, daily: 22, intraday: 23 } as const;
+export const ASKED: readonly AskedSettings[] = [
+  { kind: 'overview', fields: [] },
+  { kind: 'daily', fields: 'Close', lookBackMs: 7 * 86_400_000 },
+  { kind: 'intraday', fields: 'BidAsk', interval: 'Hour_1', lookBackMs: 3_600_000 },
+];
+
+export const priceReader = createRecordReader({
+  schemas: new Map([
+    [PRICE_SCHEMA_IDS.overview, readSchemaText('PriceSnapshot')],
+    [PRICE_SCHEMA_IDS.daily, readSchemaText('DailyPrice')],
+    [PRICE_SCHEMA_IDS.intraday, readSchemaText('IntradayPrice')],
+  ]),
+});
+
+/** Questions about these isins, with the ids 1, 2, 3 … */
+export function questionsFor(isins: readonly string[]): PriceQuestion[] {
+  return isins.map((isin, index) => ({ instrumentId: String(index + 1), isin }));
+}
+
+export interface AskOptions extends Partial<BulkPricesOptions> {
+  readonly kind?: PriceKind;
+  readonly chunkBytes?: number;
+  /** The provider's clock in milliseconds since the epoch; it does not tell when absent. */
+  readonly date?: () => number;
+}
+
+/** Bulk prices whose provider answers every call with this body; `asked` is what it was asked for last. */
+export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, date, ...options }: AskOptions = {}) {
+  const asked: (readonly PriceRequest[])[] = [];
+  const prices = createBulkPrices({
+    marketData: {
+      bulkEndpoint: '/v1/products/bulk',
+      bulk(items, consume) {
+        asked.push(items);
+        const answer = {
+          status: 200,
+          date: date?.() ?? null,
+          contentType: 'application/json',
+          age: null,
+          encoding: null,
+          bytes: () => 0,
+        };
+        return consume({ ...answer, body: chunked(body, chunkBytes) });
+      },
+      single: () => Promise.reject(new Error('only bulk')),
+    },
+    asked: ASKED,
+    schemaId: async (kind) => PRICE_SCHEMA_IDS[kind],
+    maxValueBytes: () => Number.POSITIVE_INFINITY,
+    onMismatch: 'deadLetter',
+    assumedZone: null,
+    clock: skippingClock(),
+    ...options,
+  });
+  return { prices, asked };
+}
+
+/** What this body, given for these isins, becomes. */
+export function answersOf(
+  body: string | Uint8Array,
+  isins: readonly string[],
+  options: AskOptions = {},
+): Promise<PriceAnswers> {
+  const { prices } = bulkPricesFrom(body, options);
+  return prices.ask(options.kind ?? 'overview', questionsFor(isins), new AbortController().signal);
+}
+
+/** The JSON of a bulk answer of these items. */
+export function bulkBody(
+  items: readonly string[],
+  errors = items.some((item) => item.includes('"response":null')),
+): string {
+  return `{"errors":${errors},"items":[${items.join(',')}]}`;
+}
+
+export function pricedItem(isin: string, members: string, type = 'ProductPriceOverviewResponse'): string {
+  const rest = members === '' ? '' : `,${members}`;
+  return `{"responseIdentifier":{"isin":"${isin}"},"response":{"$type":"${type}"${rest}},"errorResponse":null}`;
+}
+
+export function failedItem(isin: string, problem = 'null'): string {
+  return `{"responseIdentifier":{"isin":"${isin}"},"response":null,"errorResponse":${problem}}`;
+}
+
+/** The records of the answer at a position, read back. */
+export function recordsOf({ answers }: PriceAnswers, position = 0): readonly ReadableRecord[] {
+  const answer = answers[position];
+  if (answer?.kind !== 'prices') throw new Error(`Item ${position} is ${JSON.stringify(answer)}.`);
+  return answer.records.map(({ value }) => priceReader.read(value));
+}

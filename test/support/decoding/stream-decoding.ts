@@ -1,0 +1,60 @@
+import { createRecordReader } from '../../../src/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/avro/schema-files.ts';
+import type { CheckDecoderOptions } from '../../../src/decoding/check-decoder.ts';
+import { createCheckDecoder } from '../../../src/decoding/check-decoder.ts';
+import type { DecodedEvent, EventDecoderOptions } from '../../../src/decoding/event-decoder.ts';
+import { createEventDecoder } from '../../../src/decoding/event-decoder.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+import { chunked, SCHEMA_ID } from './avro-decoding.ts';
+
+export const EVENT_SCHEMA_ID = 8;
+export const CHECK_SCHEMA_ID = 9;
+export const NOTIFICATION_SCHEMA_ID = 10;
+
+/** Reads records of every kind. */
+export const reader = createRecordReader({
+  schemas: new Map([
+    [SCHEMA_ID, readSchemaText('Instrument')],
+    [EVENT_SCHEMA_ID, readSchemaText('InstrumentEvent')],
+    [CHECK_SCHEMA_ID, readSchemaText('PreTradeCheck')],
+    [NOTIFICATION_SCHEMA_ID, readSchemaText('Notification')],
+  ]),
+});
+
+export function eventDecoder(options: Partial<EventDecoderOptions> = {}) {
+  return createEventDecoder({
+    eventSchema: readSchemaText('InstrumentEvent'),
+    eventSchemaId: EVENT_SCHEMA_ID,
+    instrumentSchema: readSchemaText('Instrument'),
+    instrumentSchemaId: SCHEMA_ID,
+    onMismatch: 'deadLetter',
+    clock: systemClock,
+    ...options,
+  });
+}
+
+/** What these events, given as JSON texts, become. */
+export async function decodeEvents(
+  events: readonly string[],
+  options: Partial<EventDecoderOptions> = {},
+): Promise<readonly DecodedEvent[]> {
+  const body = `{"nextId":"1-0","events":[${events.join(',')}],"links":{"next":"/e?since=1-0"}}`;
+  return (await eventDecoder(options).decode(chunked(body))).rows;
+}
+
+/** The one event that this text becomes, as a record. */
+export async function decodeEvent(event: string, options: Partial<EventDecoderOptions> = {}) {
+  const [decoded] = await decodeEvents([event], options);
+  if (decoded?.kind !== 'event') throw new Error(`The event failed at ${decoded?.pointer}: ${decoded?.reason}`);
+  return decoded;
+}
+
+export function checkDecoder(options: Partial<CheckDecoderOptions> = {}) {
+  return createCheckDecoder({
+    schema: readSchemaText('PreTradeCheck'),
+    schemaId: CHECK_SCHEMA_ID,
+    onMismatch: 'deadLetter',
+    clock: systemClock,
+    ...options,
+  });
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import type { Kafka, Producer, Transaction } from 'kafkajs';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import { connectKafka, type KafkaOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
+import type { CommittedRecord, OutgoingRecord } from '../../../src/kafka/record.ts';
+import type { TopicSpecification } from '../../../src/kafka/topic.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+import { loadRawKafkajs } from './raw-kafkajs.ts';
+import { stackOrSkip } from './stack.ts';
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** The real broker, as one test sees it. */
+export interface TestKafka {
+  /** Our client; closed when the test ends. */
+  connect(options?: Partial<KafkaOptions>): KafkaCluster;
+  /** A plain kafkajs client (patched), to do what our writer never does; its log lines are dropped. */
+  plain(): Kafka;
+  /** Writes records in a transaction of this id and disconnects without ending it, as a killed process does. */
+  leaveOpen(transactionalId: string, records: readonly OutgoingRecord[]): Promise<void>;
+}
+
+/** A test against the real broker; skipped, with the reason, where none can be started. */
+export function kafkaTest(title: string, body: (t: TestContext, kafka: TestKafka) => Promise<void>): void {
+  test(title, { timeout: 300_000 }, async (t) => {
+    const kafka = await kafkaOrSkip(t);
+    if (kafka) await body(t, kafka);
+  });
+}
+
+export async function kafkaOrSkip(t: TestContext): Promise<TestKafka | undefined> {
+  const stack = await stackOrSkip(t);
+  if (stack === undefined) return undefined;
+  const { brokers } = stack;
+  const plain = () => {
+    const { Kafka, logLevel } = loadRawKafkajs();
+    const retry = { initialRetryTime: 50, retries: 5 };
+    return new Kafka({ brokers, clientId: `test-${randomUUID()}`, logLevel: logLevel.NOTHING, retry });
+  };
+  return {
+    plain,
+    connect(options = {}) {
+      const clientId = `test-${randomUUID()}`;
+      const own = { brokers, clientId, clock: systemClock, random: Math.random, log: silent };
+      const cluster = connectKafka({ ...own, ...options });
+      t.after(() => cluster.close());
+      return cluster;
+    },
+    async leaveOpen(transactionalId, records) {
+      const producer = plain().producer({ transactionalId, maxInFlightRequests: 1 });
+      await producer.connect();
+      const transaction = await producer.transaction();
+      for (const { topic, ...message } of records) await transaction.send({ topic, messages: [message] });
+      await producer.disconnect();
+    },
+  };
+}
+
+export async function createTopic(
+  cluster: KafkaCluster,
+  settings: Record<string, string> = {},
+  partitions = 1,
+): Promise<TopicSpecification> {
+  const specification = {
+    name: `test-${randomUUID()}`,
+    partitions,
+    replicationFactor: 1,
+    settings: { 'cleanup.policy': 'delete', 'message.timestamp.type': 'LogAppendTime', ...settings },
+  };
+  await cluster.ensureTopics([specification], { create: true });
+  return specification;
+}
+
+/** Everything that is committed on partition 0 (or the others asked for), in order. */
+export async function readCommitted(
+  cluster: KafkaCluster,
+  topic: string,
+  partitions: readonly number[] = [0],
+): Promise<CommittedRecord[]> {
+  const records: CommittedRecord[] = [];
+  const signal = AbortSignal.timeout(120_000);
+  await cluster.logReader.readToEnd({ topic, partitions, onRecord: (record) => records.push(record), signal });
+  return records;
+}
+
+/** Hooks around the steps of every transaction of a client; what a hook does not do does not happen. */
+export interface TransactionHooks {
+  readonly send?: (
+    send: () => ReturnType<Transaction['send']>,
+    call: number,
+    topics: readonly string[],
+  ) => ReturnType<Transaction['send']>;
+  readonly commit?: (commit: () => Promise<void>) => Promise<void>;
+}
+
+/** For `KafkaOptions.wrap`: runs the hooks instead of the sends and commits of every producer's transactions. */
+export function hookTransactions(hooks: TransactionHooks): (kafka: Kafka) => Kafka {
+  return (kafka) => {
+    let sends = 0;
+    const hook = (send: () => ReturnType<Transaction['send']>, topics: readonly string[]) =>
+      hooks.send ? hooks.send(send, ++sends, topics) : send();
+    const hooked = (producer: Producer): Producer => ({
+      ...producer,
+      async transaction() {
+        const transaction = await producer.transaction();
+        const { commit } = hooks;
+        return {
+          ...transaction,
+          send: (record) => hook(() => transaction.send(record), [record.topic]),
+          sendBatch: (batch) =>
+            hook(() => transaction.sendBatch(batch), batch.topicMessages?.map(({ topic }) => topic) ?? []),
+          commit: () => (commit ? commit(() => transaction.commit()) : transaction.commit()),
+        };
+      },
+    });
+    return Object.assign(Object.create(kafka), { producer: (config: object) => hooked(kafka.producer(config)) });
+  };
+}

@@ -1,0 +1,25 @@
+import type { TestContext } from 'node:test';
+import type { KafkaCluster } from '../../../src/local-stack/kafka-cluster.ts';
+import { startTcpProxy, type TcpProxy } from '../network/tcp-proxy.ts';
+import { ownKafkaOrSkip } from './stack.ts';
+
+export interface ProxiedBrokers {
+  readonly kafka: KafkaCluster;
+  /** Before each broker; its clients are told to connect here. */
+  readonly proxies: readonly TcpProxy[];
+}
+
+/** A cluster of its own whose brokers each stand behind a proxy; ended with the test. */
+export async function proxiedBrokersOrSkip(t: TestContext, nodes: number): Promise<ProxiedBrokers | undefined> {
+  const proxies: TcpProxy[] = [];
+  t.after(() => Promise.all(proxies.map((proxy) => proxy.close())));
+  const kafka = await ownKafkaOrSkip(t, {
+    nodes,
+    async advertise(listener, nodeId) {
+      const proxy = await startTcpProxy({ broker: listener });
+      proxies[nodeId - 1] = proxy;
+      return proxy.address;
+    },
+  });
+  return kafka && { kafka, proxies };
+}

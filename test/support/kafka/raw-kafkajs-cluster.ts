@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import type { Admin, ISocketFactory, Kafka, KafkaConfig, Producer, ProducerConfig } from 'kafkajs';
+import { startTcpProxy, type TcpProxy } from '../network/tcp-proxy.ts';
+import { type PartitionView, viewPartition } from './kafka-wire-log.ts';
+import { loadRawKafkajs } from './raw-kafkajs.ts';
+import { stackOrSkip } from './stack.ts';
+
+/** What the project's rules prescribe for a producer, with shorter waits; the hazards show with these. */
+const PRODUCER_SETTINGS = {
+  maxInFlightRequests: 1,
+  transactionTimeout: 60_000,
+  retry: { retries: 5, initialRetryTime: 20, maxRetryTime: 400 },
+} as const satisfies ProducerConfig;
+
+export interface RawProducerOptions {
+  readonly through?: TcpProxy;
+  readonly settings?: ProducerConfig;
+  readonly client?: Partial<KafkaConfig>;
+}
+
+/** Raw kafkajs at work in one test: clients straight to the broker and through a proxy, and topics of its own. */
+export interface RawCluster {
+  /** `host:port` of the broker. */
+  readonly broker: string;
+  readonly proxy: TcpProxy;
+  readonly admin: Admin;
+  /** A client; straight to the broker unless it is given the proxy's socket factory. */
+  client(settings?: Partial<KafkaConfig>): Kafka;
+  /** A connected producer with the project's settings; straight to the broker unless `through` is the proxy. */
+  producer(transactionalId: string, options?: RawProducerOptions): Promise<Producer>;
+  createTopic(settings?: { partitions?: number; settings?: Record<string, string> }): Promise<string>;
+  view(topic: string, partition?: number, from?: number): Promise<PartitionView>;
+  /** The values that a read_committed reader must see in the partition, in order. */
+  values(topic: string, partition?: number): Promise<(string | null)[]>;
+}
+
+/** A test on a real broker, with raw kafkajs and a proxy at hand; skipped, with the reason, where there is no broker. */
+export function testOnBroker(title: string, run: (t: TestContext, raw: RawCluster) => Promise<void>): void {
+  test(title, async (t) => {
+    const stack = await stackOrSkip(t);
+    const broker = stack?.brokers[0];
+    if (broker !== undefined) await run(t, await openRawCluster(t, broker));
+  });
+}
+
+/** All that is opened is closed when the test ends. */
+async function openRawCluster(t: TestContext, broker: string): Promise<RawCluster> {
+  const raw = loadRawKafkajs();
+  const proxy = await startTcpProxy({ broker });
+  const client = (settings: Partial<KafkaConfig> = {}) =>
+    new raw.Kafka({
+      brokers: [broker],
+      clientId: 'raw',
+      logLevel: raw.logLevel.NOTHING,
+      connectionTimeout: 10_000,
+      requestTimeout: 10_000,
+      retry: PRODUCER_SETTINGS.retry,
+      ...settings,
+    });
+  const direct = client();
+  // A topic just created is not known at once: the admin client may ask more often than a producer in a test.
+  const admin = direct.admin({ retry: { retries: 8, initialRetryTime: 50, maxRetryTime: 1_000 } });
+  await admin.connect();
+  const topics: string[] = [];
+  t.after(async () => {
+    // Nobody minds a topic that is left: its name is its test's own, and the broker goes with the run.
+    if (topics.length > 0) await admin.deleteTopics({ topics }).catch(() => undefined);
+    await admin.disconnect();
+    await proxy.close();
+  });
+
+  const cluster: RawCluster = {
+    broker,
+    proxy,
+    admin,
+    client,
+    async producer(transactionalId, { through, settings, client: clientSettings } = {}) {
+      const route = through && { socketFactory: through.socketFactory as ISocketFactory };
+      const producer = client({ ...clientSettings, ...route }).producer({
+        createPartitioner: raw.Partitioners.DefaultPartitioner,
+        ...PRODUCER_SETTINGS,
+        transactionalId,
+        ...settings,
+      });
+      await producer.connect();
+      // A producer cut off for ever waits for answers that never come; the proxy's end releases it.
+      t.after(() => void producer.disconnect().catch(() => undefined));
+      return producer;
+    },
+    async createTopic({ partitions = 1, settings = {} } = {}) {
+      const topic = uniqueName('hazard');
+      await admin.createTopics({
+        // kafkajs' own waiting fails now and then with "does not host this topic-partition".
+        waitForLeaders: false,
+        topics: [
+          {
+            topic,
+            numPartitions: partitions,
+            replicationFactor: 1,
+            configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
+          },
+        ],
+      });
+      topics.push(topic);
+      for (let partition = 0; partition < partitions; partition += 1) {
+        // A look asks until the broker hosts the new partition.
+        await viewPartition({ broker, topic, partition });
+      }
+      return topic;
+    },
+    view: (topic, partition = 0, from = 0) => viewPartition({ broker, topic, partition, from }),
+    async values(topic, partition = 0) {
+      return (await cluster.view(topic, partition)).committed.map((record) => record.value);
+    },
+  };
+  return cluster;
+}
+
+export function uniqueName(stem: string): string {
+  return `${stem}-${randomUUID().slice(0, 12)}`;
+}

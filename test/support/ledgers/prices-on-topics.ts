@@ -1,0 +1,104 @@
+import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
+import { readSchemaText, type SchemaName } from '../../../src/avro/schema-files.ts';
+import { readWireValue } from '../../../src/avro/wire-format.ts';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import type { CommittedRecord } from '../../../src/kafka/record.ts';
+import { readCommitted } from '../kafka/kafka-real.ts';
+import { answersOf, type PriceInput, type PriceLog } from './price-log.ts';
+
+const PARTITIONS = [0, 1, 2, 3, 4, 5];
+const PATIENCE_MS = 240_000;
+
+/** Fences every writer of prices, as the next start would: afterwards what a reader sees is final. */
+export async function fencePrices(kafka: KafkaCluster, prefix: string): Promise<void> {
+  await Promise.all(
+    PARTITIONS.map(async (partition) => {
+      const writer = kafka.transactionalWriter(`${prefix}-prices-${prefix}.instruments-${partition}`);
+      await writer.open(async () => {}, AbortSignal.timeout(PATIENCE_MS));
+      await writer.close();
+    }),
+  );
+}
+
+export interface ReadPrice {
+  readonly id: string;
+  readonly price: ReadableRecord;
+}
+
+/** What the topics hold of instruments and prices. */
+export async function pricesOnTopics(
+  kafka: KafkaCluster,
+  prefix: string,
+): Promise<PriceLog & { readonly prices: readonly ReadPrice[] }> {
+  const topic = `${prefix}.instruments`;
+  const instruments = await readCommitted(kafka, topic, PARTITIONS);
+  const prices = await readCommitted(kafka, `${prefix}.prices`, PARTITIONS);
+  const dead = await readCommitted(kafka, `${prefix}.dead-letters`);
+  const readInstrument = readerOf('Instrument', instruments);
+  const readPrice = readerOf('PriceSnapshot', prices);
+  const committed = await committedOffsets(kafka, prefix);
+  const read = prices.flatMap(({ key, value }) =>
+    value === null ? [] : [{ id: String(key), price: readPrice(value) }],
+  );
+  let next = 0;
+  return {
+    inputs: instruments.map(({ partition, offset, key, value }): PriceInput => {
+      const isin = value === null ? null : String(readInstrument(value).isin ?? '') || null;
+      const kind = value === null ? 'gone' : isin === null ? 'noIsin' : 'live';
+      return { partition, offset: Number(offset), id: String(key), kind, isin };
+    }),
+    results: [
+      ...prices.map(({ key, value, headers }) => ({
+        kind: value === null ? ('tombstone' as const) : ('price' as const),
+        id: String(key),
+        isin: value === null ? null : String(read[next++]?.price.isin),
+        answers: answersOf(headers['spc-input']),
+      })),
+      ...dead
+        .filter(({ headers }) => headers['spc-source'] === 'prices')
+        .map(({ key, headers }) => ({
+          kind: 'deadLetter' as const,
+          id: String(key),
+          isin: null,
+          answers: answersOf(headers['spc-input']),
+        })),
+    ],
+    committed,
+    prices: read,
+  };
+}
+
+function readerOf(name: SchemaName, records: readonly CommittedRecord[]): (value: Buffer) => ReadableRecord {
+  const ids = new Set(records.flatMap(({ value }) => (value === null ? [] : [readWireValue(value).schemaId])));
+  const schema = readSchemaText(name);
+  const reader = createRecordReader({ schemas: new Map([...ids].map((id) => [id, schema])) });
+  return (value) => reader.read(value);
+}
+
+/** Records of instruments that are not answered yet, and all of them. */
+export async function unansweredInputs(kafka: KafkaCluster, prefix: string): Promise<{ waiting: number; all: number }> {
+  const instruments = await readCommitted(kafka, `${prefix}.instruments`, PARTITIONS);
+  const committed = await committedOffsets(kafka, prefix);
+  const waiting = instruments.filter(({ partition, offset }) => Number(offset) >= (committed.get(partition) ?? 0));
+  return { waiting: waiting.length, all: instruments.length };
+}
+
+/** Asks until nothing is wrong any more; fails with what still is. */
+export async function onceRight(whatIsWrong: () => Promise<string | null> | string | null): Promise<void> {
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const wrong = await whatIsWrong();
+    if (wrong === null) return;
+    if (performance.now() > deadlineMs) throw new Error(`Still after ${PATIENCE_MS} ms: ${wrong}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+async function committedOffsets(kafka: KafkaCluster, prefix: string): Promise<Map<number, number>> {
+  const [topic, groupId] = [`${prefix}.instruments`, `${prefix}-prices`];
+  const offsets = PARTITIONS.map(async (partition) => {
+    const offset = await kafka.consumerOffset(groupId, { topic, partition }, AbortSignal.timeout(PATIENCE_MS));
+    return [partition, Number(offset ?? 0n)] as const;
+  });
+  return new Map(await Promise.all(offsets));
+}

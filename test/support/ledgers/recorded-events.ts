@@ -1,0 +1,19 @@
+import type { ConnectorEvents } from '../../../src/observability/connector-events.ts';
+import type { ProcessorEvents } from '../../../src/observability/processor-events.ts';
+
+export interface RecordedEvent {
+  readonly name: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at the fields of whichever event they wait for.
+  readonly fields: any;
+}
+
+/** Events that are only remembered, in the order they came. */
+export function recordedEvents(): { events: ConnectorEvents & ProcessorEvents; seen: RecordedEvent[] } {
+  const seen: RecordedEvent[] = [];
+  const events = new Proxy({} as ConnectorEvents & ProcessorEvents, {
+    get: (_, name) => (fields: unknown) => {
+      seen.push({ name: String(name), fields });
+    },
+  });
+  return { events, seen };
+}

@@ -1,0 +1,74 @@
+import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/avro/schema-files.ts';
+import { readWireValue } from '../../../src/avro/wire-format.ts';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import type { SourceOffset } from '../../../src/kafka/offset-store.ts';
+import type { LedgerFilter } from '../../../src/simulator/ledger/ledger.ts';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { readCommitted } from '../kafka/kafka-real.ts';
+import { SOURCE_KEY, SOURCE_PARTITION } from './at-rest.ts';
+import type { UniverseLog } from './universe-log.ts';
+import { contents, type LedgerEvent, ledgerEvents, ledgerUniverse } from './universe-reading.ts';
+
+export const PARTITIONS = [0, 1, 2, 3, 4, 5];
+
+/** What the topics hold, beside what the provider did, for `universeViolations`. */
+export async function universeOnTopics(options: {
+  readonly kafka: KafkaCluster;
+  readonly prefix: string;
+  readonly simulator: Simulator;
+  /** The universe before anything happened in it. */
+  readonly first: ReadonlyMap<string, string>;
+  /** Events that the ledger has forgotten since. */
+  readonly before?: readonly LedgerEvent[];
+  /** Whether an event must be on the topic. */
+  readonly isDue: (event: LedgerEvent) => boolean;
+}): Promise<UniverseLog> {
+  const { kafka, prefix, simulator, first, before = [], isDue } = options;
+  const published = [...before, ...(await ledgerEvents(simulator))];
+  const versions = new Map([...first].map(([id, content]) => [id, [content]]));
+  for (const { key, instrument } of published) versions.set(key, [...(versions.get(key) ?? []), instrument]);
+  return {
+    versions,
+    universe: await ledgerUniverse(simulator),
+    published: published.filter(isDue).map(({ key, event }) => ({ key, content: event })),
+    instruments: contents(await readCommitted(kafka, `${prefix}.instruments`, PARTITIONS)),
+    events: contents(await readCommitted(kafka, `${prefix}.instrument-events`, PARTITIONS)),
+  };
+}
+
+/** A provider whose ledger shows only what is inside a filter. */
+export function filtered(simulator: Simulator, filter: LedgerFilter): Simulator {
+  const { ledger } = simulator;
+  const narrow = {
+    ...ledger,
+    instruments: () => ledger.instruments(filter),
+    events: () => ledger.events(filter),
+  };
+  return { ...simulator, ledger: narrow };
+}
+
+/** The ids of the tombstones, in the order of their partitions. */
+export function tombstoneIds({ instruments }: UniverseLog): string[] {
+  return instruments.flatMap(({ key, content }) => (content === null ? [key] : []));
+}
+
+/** Everything that was notified, oldest first. */
+export async function notificationsOn(kafka: KafkaCluster, prefix: string): Promise<ReadableRecord[]> {
+  const records = await readCommitted(kafka, `${prefix}.notifications`);
+  const values = records.flatMap(({ value }) => value ?? []);
+  const schemas = new Map(values.map((value) => [readWireValue(value).schemaId, readSchemaText('Notification')]));
+  const reader = createRecordReader({ schemas });
+  return values.map((value) => reader.read(value));
+}
+
+/** Every offset that the source committed, and when. */
+export async function offsetsOn(
+  kafka: KafkaCluster,
+  prefix: string,
+): Promise<{ readonly offset: SourceOffset; readonly atMs: number }[]> {
+  const records = await readCommitted(kafka, `${prefix}.offsets`, [SOURCE_PARTITION]);
+  return records
+    .filter(({ key }) => String(key) === SOURCE_KEY)
+    .map(({ value, timestampMs }) => ({ offset: JSON.parse(String(value)), atMs: timestampMs }));
+}

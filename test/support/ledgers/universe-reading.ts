@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { readSchemaText } from '../../../src/avro/schema-files.ts';
+import { WIRE_HEADER_BYTES } from '../../../src/avro/wire-format.ts';
+import type { DecodedEvent } from '../../../src/decoding/event-decoder.ts';
+import { createEventDecoder } from '../../../src/decoding/event-decoder.ts';
+import { createPageDecoder } from '../../../src/decoding/page-decoder.ts';
+import type { CommittedRecord } from '../../../src/kafka/record.ts';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+import type { KeyedContent } from './universe-log.ts';
+
+const schema = readSchemaText('Instrument');
+const common = { schemaId: 1, onMismatch: 'deadLetter', clock: systemClock } as const;
+const pages = createPageDecoder({ ...common, schema, listKey: 'instruments' });
+const events = createEventDecoder({
+  ...common,
+  eventSchema: readSchemaText('InstrumentEvent'),
+  eventSchemaId: 1,
+  instrumentSchema: schema,
+  instrumentSchemaId: 1,
+});
+
+/** A short text that is equal for equal contents, whatever the id of their schema. */
+function contentOf(value: Buffer): string {
+  return createHash('sha1').update(value.subarray(WIRE_HEADER_BYTES)).digest('base64');
+}
+
+/** What is on a topic. */
+export function contents(records: readonly CommittedRecord[]): KeyedContent[] {
+  return records.map(({ key, value }) => ({ key: String(key), content: value === null ? null : contentOf(value) }));
+}
+
+/** The instruments that the provider has now, by its ledger, as records would hold them. */
+export async function ledgerUniverse(simulator: Simulator): Promise<Map<string, string>> {
+  const texts = [...simulator.ledger.instruments()].map(({ text }) => text);
+  const { rows } = await pages.decode(body(`{"instruments":[${texts.join(',')}]}`));
+  return new Map(
+    rows.map((row) => {
+      if (row.kind === 'failure') throw new Error(`A row of the ledger does not map at ${row.pointer}: ${row.reason}`);
+      return [row.key, contentOf(row.value)] as const;
+    }),
+  );
+}
+
+export interface LedgerEvent {
+  readonly offset: string;
+  readonly key: string;
+  readonly event: string;
+  readonly instrument: string;
+}
+
+/** Every event that the provider published and gives out, in order, as records would hold them. */
+export async function ledgerEvents(simulator: Simulator): Promise<LedgerEvent[]> {
+  const published = [...simulator.ledger.events()].filter(({ hidden }) => !hidden);
+  const texts = published.map(({ text }) => text);
+  const { rows } = await events.decode(body(`{"events":[${texts.join(',')}]}`));
+  return rows.map((event: DecodedEvent, index) => {
+    if (event.kind === 'failure') throw new Error(`An event of the ledger does not map at ${event.pointer}`);
+    const offset = published[index]?.offset ?? '';
+    return { offset, key: event.key, event: contentOf(event.eventValue), instrument: contentOf(event.instrumentValue) };
+  });
+}
+
+async function* body(text: string) {
+  yield Buffer.from(text);
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ago, duration } from '../../../../src/admin/status/ages.ts';
+import { html } from '../../../../src/admin/status/html.ts';
+import { ConnectorError } from '../../../../src/errors.ts';
+import { makeReady, startAdminScene } from '../../../support/connectors/admin-scene.ts';
+
+/** With spaces where lines may not end, too. */
+const pageOf = async (answer: Response) => (await answer.text()).replaceAll('\u00a0', ' ');
+const asPage = { headers: { accept: 'text/html,application/xhtml+xml' } };
+
+test('a browser gets a page at the root, which asks for itself again and for nothing else', async (t) => {
+  const scene = await startAdminScene(t);
+  makeReady(scene);
+  const answer = await scene.ask('/', asPage);
+  assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
+  assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[^']+'/);
+  const page = await pageOf(answer);
+  assert.match(page, /<meta http-equiv="refresh" content="5">/);
+  assert.doesNotMatch(page, /<script|\bsrc=|\bon\w+=|https?:/i);
+  assert.match(page, /RUNNING/);
+  assert.match(page, /structured-products-connect 1\.2\.3/);
+});
+
+test('whatever is shown is escaped, and no secret is', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  board.events.sourceFailed({ source: 'checks', err: new Error('<script>alert("1")</script> hunter2 \u001b[2J') });
+  board.events.notified({ source: '<img src=x>', kind: 'gapProven' });
+  board.events.attemptFailed({ source: 'instruments', failures: 2, waitMs: 5_000, err: new Error('<i>no</i>') });
+  const page = await pageOf(await scene.ask('/', asPage));
+  assert.doesNotMatch(page, /<script|<img|<i>|hunter2/);
+  assert.ok(!page.includes('\u001b'));
+  assert.match(page, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt; \[redacted\]/);
+  assert.match(page, /<h1>p&lt;q<\/h1>/);
+  assert.match(page, /2 failed in a row, next try in 5 s\./);
+  assert.match(page, /not ready/);
+});
+
+test('the page tells how far each source is', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  const source = 'instruments';
+  const poll = { source, since: '7-1', secondsToRetentionCliff: 3_600, rows: 0, caughtUp: false, durationMs: 1 };
+  board.events.polled({ ...poll, endpoint: 'events' });
+  board.events.walkStarted({ source, walk: 3, since: '7-1', why: 'due' });
+  board.events.notified({ source, kind: 'shrinkRefused' });
+  scene.now += 65_000;
+  const page = await pageOf(await scene.ask('/', asPage));
+  for (const part of ['behind', '7-1', '1 min 5 s ago', 'kept for 58 min 55 s', 'no. 3 runs', 'shrink refused']) {
+    assert.ok(page.includes(part), `${part} is missing`);
+  }
+  const { sources } = (await (await scene.ask('/status.json')).json()) as { sources: Record<string, unknown>[] };
+  const { secondsToRetentionCliff, caughtUp, lastPollAt } = sources[0] ?? {};
+  assert.deepEqual([secondsToRetentionCliff, caughtUp, lastPollAt], [3_535, false, '2026-03-01T10:00:00.000Z']);
+});
+
+test('a walk goes on counting when its writer is opened again, and shows how much there will be from the last one', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  const source = 'instruments';
+  const walk = () => board.status().sources[0]?.walk;
+  const page = {
+    records: 8,
+    unchanged: 1,
+    deadLetters: 1,
+    repeatedRows: 0,
+    deadLettersTooLarge: 0,
+    deadLettersWithoutKey: 0,
+    drift: 0,
+    roundedNumbers: 0,
+  };
+  const sizes = { duplicateKeys: 0, jsonBytes: 1, avroBytes: 1, fetchMs: 1, commitMs: 1, cursor: null };
+  const commit = (number: number) => board.events.pageCommitted({ source, page: number, rows: 10, ...page, ...sizes });
+  const started = { source, since: '1-1', secondsToRetentionCliff: null };
+  board.events.sourceStarted(started);
+  board.events.walkStarted({ source, walk: 1, since: '1-1', why: 'first' });
+  commit(1);
+  board.events.sourceFailed({ source, err: new Error('x') });
+  assert.equal(walk()?.running, false, 'it stands');
+  assert.match(await pageOf(await scene.ask('/', asPage)), /no\. 1 stands: 10 rows in 1 pages/);
+  board.events.sourceStarted(started);
+  board.events.walkResumed({ source, walk: 1, pages: 1, cursor: '9' });
+  commit(2);
+  assert.deepEqual([walk()?.rows, walk()?.pages, walk()?.running, walk()?.expectedRows], [20, 2, true, null]);
+  const result = { added: 16, corrected: 0, unchanged: 2, reEncoded: 0, gone: 4, deadLetters: 2, durationMs: 5 };
+  board.events.walkCompleted({ source, walk: 1, resumed: true, pages: 2, rows: 20, ...result });
+  assert.deepEqual([walk()?.running, walk()?.gone], [false, 4]);
+  board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due' });
+  assert.deepEqual([walk()?.rows, walk()?.expectedRows], [0, 20]);
+  assert.deepEqual(board.status().sources[0]?.written, { instruments: 16, events: 0, checks: 0, deadLetters: 2 });
+});
+
+test('what needs somebody stands first, and how many do what is told above', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  const cards = async () => {
+    const page = await pageOf(await scene.ask('/', asPage));
+    return {
+      page,
+      names: [...page.matchAll(/<h3>(\S+) <span class="badge ([a-z]*)">([^<]*)/g)].map((match) => match.slice(1)),
+    };
+  };
+  const calm = await cards();
+  assert.deepEqual(calm.names[0], ['instruments', 'good', 'RUNNING']);
+  assert.match(calm.page, /2 sources: 2 running</);
+  board.events.attemptFailed({
+    source: 'instruments',
+    failures: 2,
+    waitMs: 5_000,
+    err: new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.'),
+  });
+  board.events.sourceFailed({ source: 'checks', err: new ConnectorError('OFFSET_UNREADABLE', 'It is no offset.') });
+  const { page, names } = await cards();
+  assert.deepEqual(names.slice(0, 2), [
+    ['checks', 'bad', 'FAILED'],
+    ['instruments', 'wait', 'RUNNING, trying again'],
+  ]);
+  assert.match(page, /2 sources: 1 running, 1 failed</);
+  assert.match(page, /<li><span class="badge bad">no<\/span><span>source checks: failed/);
+  assert.ok(page.indexOf('source checks: failed') < page.indexOf('process: it runs'));
+});
+
+test('a source that another replica runs is told as such, with nothing of what was seen here before', async (t) => {
+  const scene = await startAdminScene(t);
+  const poll = {
+    source: 'instruments',
+    since: '7-1',
+    secondsToRetentionCliff: 9,
+    rows: 0,
+    caughtUp: false,
+    durationMs: 1,
+  };
+  scene.board.events.polled({ ...poll, endpoint: 'events' });
+  scene.board.events.replicaJoined({ partitions: [], sources: [] });
+  const page = await pageOf(await scene.ask('/', asPage));
+  assert.equal(page.match(/Another replica runs it\./g)?.length, 2);
+  assert.doesNotMatch(page, /Last poll/);
+});
+
+test('the processor shows how fresh its prices are', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: [] };
+  const fresh = { ...ages, priced: 1_100, overdue: 3, pulled: 2, failing: { 'status 404': 5, none: 1_000 } };
+  const overview = { ...fresh, kind: 'overview' } as const;
+  const daily = { ...fresh, kind: 'daily', priced: 17, overdue: 1_183, failing: {} } as const;
+  const rest = { instruments: 1_200, unreadable: 42, unansweredInputs: 0, lag: 7 };
+  const freshness = () => ({ ...overview, kinds: [overview, daily], ...rest });
+  board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
+  board.processorEvents.processorJoined({ partitions: 1 });
+  const page = await pageOf(await scene.ask('/', asPage));
+  for (const part of [
+    '1,200, of them priced 1,100',
+    'half below 30 s, 99 % below 1 min 1 s',
+    '7 records',
+    '1,005 (none: 1,000, status 404: 5)',
+    '<span class="badge bad">42</span>',
+    'priced 17, overdue <span class="badge bad">1,183</span>, failing 0; half below 30 s',
+  ]) {
+    assert.ok(page.includes(part), `${part} is missing`);
+  }
+});
+
+test('all that goes to the notifications topic is told: completed walks and failed sources too', async (t) => {
+  const { board } = await startAdminScene(t);
+  const walk = { walk: 1, resumed: false, pages: 1, rows: 2, added: 2, corrected: 0, unchanged: 0, reEncoded: 0 };
+  board.events.walkCompleted({ source: 'instruments', ...walk, gone: 0, deadLetters: 0, durationMs: 5 } as never);
+  board.events.notified({ source: 'instruments', kind: 'shrinkRefused' });
+  board.events.sourceFailed({
+    source: 'instruments',
+    err: new ConnectorError('OFFSET_UNREADABLE', 'It is no offset.'),
+  });
+  assert.deepEqual(
+    board.status().notifications.map(({ kind }) => kind),
+    ['sourceFailed', 'shrinkRefused', 'walkCompleted'],
+  );
+});
+
+test('only the newest notifications are kept', async (t) => {
+  const { board } = await startAdminScene(t);
+  for (let number = 0; number < 50; number++) board.events.notified({ source: String(number), kind: 'gapProven' });
+  const { notifications } = board.status();
+  assert.deepEqual([notifications.length, notifications[0]?.source], [20, '49']);
+});
+
+test('lengths of time are told in their two largest units', () => {
+  const shown = [0, 0.4, 59, 60, 3_599, 3_600, 86_399, 86_400, 604_799, -90].map(duration);
+  assert.deepEqual(shown, [
+    '0 s',
+    '0 s',
+    '59 s',
+    '1 min',
+    '59 min 59 s',
+    '1 h',
+    '23 h 59 min',
+    '1 d',
+    '6 d 23 h',
+    '−1 min 30 s',
+  ]);
+  assert.equal(ago('2026-01-01T00:00:10Z', '2026-01-01T00:00:00Z'), '0 s ago');
+});
+
+test('templates escape what is put in, unless it is a template itself', () => {
+  assert.equal(
+    html`<a title="${'"x"'}">${[html`<b>${1}</b>`, html`&amp;`]}${null}</a>`.html,
+    '<a title="&quot;x&quot;"><b>1</b>&amp;</a>',
+  );
+});

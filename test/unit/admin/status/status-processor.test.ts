@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readinessChecks } from '../../../../src/admin/status/readiness.ts';
+import { createStatusProcessor } from '../../../../src/admin/status/status-processor.ts';
+import { ConnectorError } from '../../../../src/errors.ts';
+
+const topics = { name: 'topics', ok: true, why: 'they are as they should be' };
+
+const PARTITIONS = [0, 1].map((partition) => ({ topic: 'p.instruments', partition }));
+
+test('a price processor is ready while it is a member of its group that holds its partitions, or says why it is not', () => {
+  const { events, status } = createStatusProcessor({
+    name: 'prices',
+    target: () => ({ state: 'running', restartEpoch: 0, failedRestartEpoch: 0, changed: new AbortController().signal }),
+    clock: { wallMs: () => 0 },
+    describe: (error) => (error instanceof Error ? error.message : ''),
+  });
+  const prices = () => {
+    const checks = readinessChecks({ topics, isStopping: false, sources: [], processor: status() });
+    return checks.find(({ name }) => name === 'prices');
+  };
+  const failure = { failures: 1, waitMs: 100, err: new ConnectorError('KAFKA_UNREACHABLE', 'The group is away.') };
+
+  const assigned = { transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 };
+  assert.equal(prices()?.ok, false);
+  events.processorJoined({ partitions: 2 });
+  assert.deepEqual([prices()?.ok, prices()?.why], [false, '0 of its 2 partitions are fenced and read']);
+  for (const partition of PARTITIONS) events.partitionAssigned({ ...partition, ...assigned });
+  assert.equal(prices()?.ok, true);
+  const [first = { topic: '', partition: 0 }] = PARTITIONS;
+  events.partitionWriterLost({ ...first, err: new Error('The writer was cut.') });
+  assert.deepEqual([status().partitions, status().writerTrouble], [PARTITIONS.slice(1), 'The writer was cut.']);
+  assert.deepEqual(
+    [prices()?.ok, prices()?.why],
+    [false, '1 of its 2 partitions are fenced and read: The writer was cut.'],
+  );
+  events.partitionAssigned({ ...first, ...assigned });
+  assert.deepEqual([prices()?.ok, status().writerTrouble], [true, null]);
+  events.processorAttemptFailed({ ...failure, isMember: true });
+  assert.equal(prices()?.ok, true, 'it waits for the registry, and holds its partitions');
+  events.processorAttemptFailed({ ...failure, isMember: false });
+  assert.deepEqual([prices()?.ok, prices()?.why], [false, 'it has not joined its group: The group is away.']);
+  events.processorJoined({ partitions: 2 });
+  assert.equal(prices()?.ok, true);
+});

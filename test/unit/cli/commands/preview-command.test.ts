@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { SimulatorOptions } from '../../../../src/simulator/options.ts';
+import { createSimulator } from '../../../../src/simulator/simulator.ts';
+import { settingsFile } from '../../../support/connectors/settings-file.ts';
+import { runWith } from '../terminal.ts';
+
+async function scene(t: TestContext, options: SimulatorOptions = {}) {
+  const simulator = await createSimulator({ instruments: 30, seed: 3, port: 0, ...options });
+  t.after(() => simulator.close());
+  const { referenceDataUrl: url, tokenUrl, clientId, clientSecret } = simulator;
+  const file = await settingsFile(
+    t,
+    `
+prefix: p
+referenceData: { url: "${url}", auth: { type: oauth2, tokenUrl: "${tokenUrl}", clientId: "${clientId}", clientSecret: "${clientSecret}" } }
+kafka: { brokers: "\${KAFKA_BROKERS}" }
+schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }
+sources: [{ name: all, type: instruments }, { name: checks, type: pre-trade-checks }]`,
+  );
+  return {
+    simulator,
+    async previewed(...args: string[]) {
+      const { code, stdout, stderr } = await runWith(['preview', ...args, '--config', file]);
+      assert.equal(code, 0, stderr);
+      return { stderr, stdout, records: stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)])) };
+    },
+  };
+}
+
+test('the first page is printed as records, and a page from an id on too', async (t) => {
+  const { simulator, previewed } = await scene(t);
+  const ids = [...simulator.ledger.instruments()].map(({ id }) => String(id));
+  const first = await previewed('all', '--limit', '3');
+  assert.deepEqual(
+    first.records.map(({ topic, key, value, deadLetter }) => [topic, key, value.id, deadLetter]),
+    ids.slice(0, 3).map((id) => ['p.instruments', id, id, null]),
+  );
+  const later = await previewed('all', '--limit', '2', '--from', ids[10] ?? '');
+  assert.deepEqual(
+    later.records.map(({ key }) => key),
+    ids.slice(10, 12),
+  );
+});
+
+test('an event is printed as its two records', async (t) => {
+  const { simulator, previewed } = await scene(t);
+  assert.match((await previewed('all', '--from', '0-0')).stderr, /nothing there now/);
+  simulator.change(4);
+  const { records } = await previewed('all', '--from', '0-0', '--limit', '1');
+  assert.deepEqual(
+    records.map(({ topic, value }) => [topic, 'instrument' in value]),
+    [
+      ['p.instrument-events', true],
+      ['p.instruments', false],
+    ],
+  );
+});
+
+test('what would be a dead letter is printed as one, and no control character comes through', async (t) => {
+  const edit = [{ pointer: '/issuePrice', value: '"\\u001b[2J\\u009b\u202e"' }];
+  const { previewed } = await scene(t, {
+    faults: [{ match: 'instruments', fault: { kind: 'poison', rows: [1], how: { edit } } }],
+  });
+  const { records, stdout } = await previewed('all', '--limit', '2');
+  assert.equal(records[1].topic, 'p.dead-letters');
+  assert.deepEqual(records[1].deadLetter.pointer, '/issuePrice');
+  assert.match(records[1].value, /"issuePrice"/);
+  assert.doesNotMatch(stdout, /[^\P{Cc}\n]|\u202e/u);
+});
+
+test('the URL of a check is printed only when asked for', async (t) => {
+  const { simulator, previewed } = await scene(t);
+  const [instrument] = [...simulator.ledger.instruments()];
+  const id = simulator.triggerCheck(instrument?.id ?? '');
+  const hidden = await previewed('checks');
+  assert.equal(hidden.records[0].key, id);
+  const url = /"simulationUrl":"([^"]+)"/.exec([...simulator.ledger.checks()][0]?.text ?? '')?.[1] ?? assert.fail();
+  assert.ok(!hidden.stdout.includes(url));
+  assert.equal((await previewed('checks', '--show-url')).records[0].value.simulationUrl, url);
+});

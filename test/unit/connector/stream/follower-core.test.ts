@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CHECKS, DAY_MS, EVENTS, NOON, offsetAt, POLL_MS, Scene } from '../core/follower-scene.ts';
+
+test('an events source begins at the start that it is given, and commits it before it asks for events', () => {
+  const scene = new Scene(EVENTS, null);
+  assert.deepEqual(scene.next(), { kind: 'start' });
+  const { offset, writes } = scene.answer({ kind: 'start', since: '5-0' });
+  assert.deepEqual([offset?.since, writes], ['5-0', false]);
+  assert.deepEqual(scene.next(), { kind: 'start' }, 'nothing has changed before the commit');
+  scene.take({ kind: 'start', since: '5-0' });
+  assert.deepEqual(scene.next(), { kind: 'stream', since: '5-0' });
+});
+
+test('pre-trade checks begin without an offset, and the first one is committed at once, checks or not', () => {
+  const scene = new Scene(CHECKS, null);
+  assert.deepEqual(scene.next(), { kind: 'stream', since: null });
+  const { offset, writes } = scene.take({ next: 'abc' });
+  assert.deepEqual([offset?.since, writes], ['abc', false]);
+  assert.equal(scene.next().kind, 'wait');
+  scene.pass(POLL_MS);
+  assert.deepEqual(scene.next(), { kind: 'stream', since: 'abc' });
+});
+
+test('the core moves on with the commit and not before', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+  const first = scene.answer({ items: 2, next: '6-0' });
+  assert.deepEqual([first.writes, first.offset?.since], [true, '6-0']);
+  assert.deepEqual(scene.next(), { kind: 'stream', since: '5-0' });
+  first.committed();
+  assert.equal(scene.core.offset?.since, '6-0');
+  assert.throws(() => first.committed(), /committed twice/);
+});
+
+test('it asks again at once while there is more or it cannot tell, and waits when there is not', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+  scene.take({ items: 15, next: '6-0', nextId: '6-0' });
+  assert.equal(scene.core.isCaughtUp, false, 'the newest offset may be that of the answer only');
+  assert.equal(scene.next().kind, 'stream');
+  scene.take({ items: 3, next: '7-0', nextId: '8-0' });
+  assert.equal(scene.next().kind, 'stream');
+  scene.take({ items: 0, next: '8-0', nextId: '8-0' });
+  assert.deepEqual(scene.next(), { kind: 'wait', ms: POLL_MS });
+});
+
+test('empty answers commit only every emptyCommitInterval, the moved cursor with them', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+  assert.equal(scene.take({ next: '6-0' }).offset, null);
+  assert.equal(scene.core.offset?.since, '6-0');
+  scene.pass(30_000);
+  assert.equal(scene.take({ next: '7-0' }).offset, null);
+  scene.pass(30_000);
+  const decision = scene.take({ next: '7-0' });
+  assert.deepEqual([decision.offset?.since, decision.offset?.serverDate.dateMs], ['7-0', scene.dateMs]);
+  assert.equal(decision.writes, false);
+  assert.equal(scene.pass(30_000).take({ next: '7-0' }).offset, null, 'the time counts from the last commit');
+  assert.notEqual(scene.pass(30_000).take({ next: '7-0' }).offset, null);
+});
+
+test('many short lives in a row do not add up to an offset that nobody commits', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 60_000);
+  assert.equal(scene.take({ next: '5-0' }).offset?.serverDate.dateMs, NOON + 60_000);
+});
+
+test('events with the same cursor, and a lower cursor, are discarded and asked again soon', () => {
+  for (const [given, why] of [
+    [{ items: 3, next: '5-0' }, 'stuck'],
+    [{ items: 3, next: '4-9' }, 'lower'],
+  ] as const) {
+    const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+    const decision = scene.take(given);
+    assert.deepEqual([decision.discarded, decision.writes, decision.offset], [why, false, null]);
+    assert.equal(scene.core.offset?.since, '5-0');
+  }
+});
+
+test('cursors of checks are compared for equality only, whatever they look like', () => {
+  const scene = new Scene(CHECKS, offsetAt(CHECKS, '5-0'));
+  const lower = scene.take({ items: 1, next: '4-0', nextId: '9-0' });
+  assert.deepEqual([lower.writes, lower.discarded, lower.offset?.since], [true, null, '4-0']);
+  scene.take({ items: 1, next: 'Zm9v+/==', nextId: '1-0' });
+  assert.equal(scene.core.offset?.since, 'Zm9v+/==');
+  assert.equal(scene.take({ items: 1, next: 'Zm9v+/==' }).discarded, 'stuck');
+});
+
+test('a status that says nothing about an offset, and an answer that nobody asked for, are bugs', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+  assert.throws(() => scene.answer({ kind: 'refused', status: 403 }), /says nothing about an offset/);
+  assert.throws(() => new Scene(EVENTS, null).answer({ next: '5-0' }), /without an offset was given stream/);
+  assert.throws(
+    () => new Scene(CHECKS, null).answer({ kind: 'start', since: 'a' }),
+    /without an offset was given start/,
+  );
+  assert.throws(() => new Scene(CHECKS, offsetAt(CHECKS, null)).answer({ kind: 'refused' }), /says nothing/);
+});
+
+test('the seconds until events are dropped go by the last answer', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+  assert.equal(scene.core.secondsToRetentionCliff(scene.nowMs, NOON + DAY_MS), 6 * 86_400);
+  scene.take({ next: '5-0' });
+  assert.equal(scene.core.secondsToRetentionCliff(scene.nowMs + 1_000, 0), 7 * 86_400 - 1);
+  assert.equal(new Scene(EVENTS, null).core.secondsToRetentionCliff(0, 0), null);
+});

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ConnectorError } from '../../../src/errors.ts';
+import { JsonNumber, JsonReader, type JsonValue } from '../../../src/json/exact-json.ts';
+import { toJsonText } from '../../../src/json/json-text.ts';
+import { StringCache } from '../../../src/json/string-cache.ts';
+
+function parse(text: string | Uint8Array, strings = new StringCache()) {
+  const bytes = Buffer.from(text as string);
+  const reader = new JsonReader(Buffer.concat([bytes], bytes.length + 1), strings);
+  const value = reader.readValue(0);
+  reader.finish();
+  reader.assertUtf8(0);
+  return { value, duplicateKeys: reader.duplicateKeys };
+}
+
+/** The value with floats for numbers, as JSON.parse gives it. */
+function inexact(value: JsonValue): unknown {
+  if (value instanceof JsonNumber) return Number(value.text);
+  if (Array.isArray(value)) return value.map(inexact);
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, member]) => [key, inexact(member)]));
+  return value;
+}
+
+const accepts = (text: string): boolean => {
+  try {
+    parse(text);
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof ConnectorError && error.code === 'BODY_MALFORMED', String(error));
+    return false;
+  }
+};
+
+const nativeAccepts = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test('reads whatever JSON.parse reads, to the same values', () => {
+  const strings = new StringCache();
+  fc.assert(
+    fc.property(fc.json({ stringUnit: 'binary', maxDepth: 6 }), fc.boolean(), (text, pretty) => {
+      const written = pretty ? JSON.stringify(JSON.parse(text), null, '\t') : text;
+      assert.deepEqual(inexact(parse(written, strings).value), JSON.parse(written));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('accepts a damaged text exactly when JSON.parse does', () => {
+  const seeds = [
+    '{"a":[1,-0.5e+3,"x\\u00e9\\n",true,false,null],"b":{}}',
+    ' [ "\\ud83d\\ude00" , 10 , 0 , -1E-7 , [ ] ] ',
+    '{"a":{"a":"\u00e9\u20ac\u{1f600}"}}',
+  ];
+  const damage = fc.record({
+    seed: fc.constantFrom(...seeds),
+    at: fc.nat(80),
+    cut: fc.nat(3),
+    paste: fc.constantFrom(
+      '',
+      '"',
+      '\\',
+      ',',
+      ':',
+      '[',
+      ']',
+      '{',
+      '}',
+      '0',
+      '1',
+      '.',
+      'e',
+      '-',
+      '+',
+      'n',
+      '\u0000',
+      '\u0001',
+      ' ',
+      '\n',
+      '\ufeff',
+      '\\u12',
+      '\\x',
+      'NaN',
+      '/',
+    ),
+  });
+  let [accepted, refused] = [0, 0];
+  fc.assert(
+    fc.property(damage, ({ seed, at, cut, paste }) => {
+      const text = seed.slice(0, at) + paste + seed.slice(at + cut);
+      const expected = nativeAccepts(text);
+      assert.equal(accepts(text), expected, JSON.stringify(text));
+      if (expected) accepted += 1;
+      else refused += 1;
+    }),
+    { numRuns: 5_000 },
+  );
+  assert.ok(accepted > 200 && refused > 200, `${accepted} accepted, ${refused} refused`);
+});
+
+test('numbers stay as they were written', () => {
+  const text = '[1.0,1.00,1e0,9007199254740993,-0,0E-8,1E400,0.1234567890123456789012345678]';
+  assert.equal(toJsonText(parse(text).value), text);
+});
+
+test('a key named __proto__ is a key like any other', () => {
+  const { value } = parse('{"__proto__":{"polluted":true},"constructor":1}');
+  assert.ok(value instanceof Map);
+  assert.deepEqual([...value.keys()], ['__proto__', 'constructor']);
+  assert.equal(({} as { polluted?: boolean }).polluted, undefined);
+});
+
+test('of duplicate keys the last wins, and they are counted at every depth', () => {
+  const { value, duplicateKeys } = parse('{"a":1,"b":{"c":1,"c":2,"c":3},"a":2}');
+  assert.equal(toJsonText(value), '{"a":2,"b":{"c":3}}');
+  assert.equal(duplicateKeys, 3);
+});
+
+test('lone surrogates survive as escapes, pairs become characters', () => {
+  const { value } = parse('["\\ud83d\\ude00","\\ud800","x\\udc00y"]');
+  assert.deepEqual(value, ['\u{1f600}', '\ud800', 'x\udc00y']);
+  assert.equal(toJsonText(value), '["\u{1f600}","\\ud800","x\\udc00y"]');
+});
+
+test('nesting of 64 is read, 65 and 100,000 are refused', () => {
+  assert.ok(accepts('['.repeat(64) + ']'.repeat(64)));
+  for (const depth of [65, 100_000])
+    assert.throws(() => parse('['.repeat(depth)), /byte 64 of .* nesting deeper than 64/);
+});
+
+const REFUSALS: readonly { what: string; bytes: string | Uint8Array; message: RegExp }[] = [
+  { what: 'nothing', bytes: '', message: /byte 0 of 0 stands the end where a value/ },
+  { what: 'HTML', bytes: '<html>', message: /byte 0 of 6 stands "<" where a value/ },
+  { what: 'a byte order mark', bytes: '\ufeff{}', message: /byte 0 of 5 .*byte order mark/ },
+  { what: 'NaN', bytes: '[1,NaN]', message: /byte 3 of 7 stands a letter where a value/ },
+  {
+    what: 'a cut object',
+    bytes: '{"a":1',
+    message: /byte 6 of 6 stands the end where a comma or the end of the object/,
+  },
+  { what: 'a cut string', bytes: '"abc', message: /byte 4 of 4 stands the end where the end of the string/ },
+  { what: 'a cut escape', bytes: '"a\\', message: /byte 3 of 3 stands the end/ },
+  { what: 'garbage behind the text', bytes: '{} x', message: /byte 3 of 4 stands a letter where the end of the text/ },
+  {
+    what: 'a zero byte behind the text',
+    bytes: '{}\u0000',
+    message: /byte 2 of 3 stands byte 0x00 where the end of the text/,
+  },
+  { what: 'a leading zero', bytes: '[01]', message: /byte 2 of 4 stands a digit/ },
+  {
+    what: 'bytes that are not UTF-8',
+    bytes: Uint8Array.of(0x22, 0x61, 0xc3, 0x28, 0x22),
+    message: /byte 2 of 5 stands a byte that is not UTF-8/,
+  },
+  {
+    what: 'an encoded surrogate',
+    bytes: Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22),
+    message: /byte 1 of 5 stands a byte that is not UTF-8/,
+  },
+  {
+    what: 'a cut sequence',
+    bytes: Uint8Array.of(0x22, 0x61, 0xe2, 0x82),
+    message: /byte 4 of 4 stands the end where the end of the string/,
+  },
+];
+
+for (const { what, bytes, message } of REFUSALS) {
+  test(`refuses ${what} and says what stands at which byte`, () => {
+    assert.throws(
+      () => parse(bytes),
+      (error) => {
+        assert.ok(error instanceof ConnectorError);
+        assert.equal(error.code, 'BODY_MALFORMED');
+        assert.match(error.message, message);
+        return true;
+      },
+    );
+  });
+}
+
+test('finds the first byte that is not UTF-8 wherever it stands', () => {
+  const text = Buffer.from(`"${'a\u00e9\u20ac\u{1f600}'.repeat(50)}"`);
+  for (let at = 1; at < text.length - 1; at += 7) {
+    const damaged = Buffer.from(text);
+    damaged[at] = 0xff;
+    const message = /byte (\d+) of/;
+    assert.throws(
+      () => parse(damaged),
+      (error: Error) => {
+        const found = Number(message.exec(error.message)?.[1]);
+        // A sequence that the damage cuts is reported from its start.
+        return found <= at && found > at - 4;
+      },
+    );
+  }
+});
+
+test('strings with the same hash are told apart', () => {
+  const strings = new StringCache();
+  const texts = Array.from({ length: 30_000 }, (_, index) => `key${index}`);
+  const { value } = parse(JSON.stringify([...texts, ...texts]), strings);
+  assert.deepEqual(value, [...texts, ...texts]);
+});

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AssignerProtocol, type Kafka, type PartitionAssigner } from 'kafkajs';
+import { createKafkajsGroupReader } from '../../../../../src/kafka/kafkajs/group/kafkajs-group-reader.ts';
+import { loadKafkajs } from '../../../../../src/kafka/kafkajs/kafkajs-patches.ts';
+import { DEFAULT_TUNING } from '../../../../../src/kafka/kafkajs/tuning.ts';
+import type { OwnershipProof } from '../../../../../src/kafka/ownership-proof.ts';
+import { SteppedClock, settle } from '../../stepped-clock.ts';
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** A member over a fake kafkajs consumer; `tell` raises one of its events. */
+function member({ stopped = new AbortController() } = {}) {
+  const clock = new SteppedClock();
+  const calls: string[] = [];
+  const configs: object[] = [];
+  const listeners: Record<string, (event: { payload: object }) => void> = {};
+  const call =
+    (name: string) =>
+    async (...args: unknown[]) =>
+      void calls.push([name, ...args.map((arg) => JSON.stringify(arg))].join(' '));
+  const consumer = (config: object) => {
+    configs.push(config);
+    return {
+      events: {
+        CRASH: 'crash',
+        END_BATCH_PROCESS: 'end',
+        GROUP_JOIN: 'join',
+        FETCH: 'fetch',
+        REQUEST: 'request',
+        HEARTBEAT: 'heartbeat',
+      },
+      on: (name: string, listener: (event: { payload: object }) => void) =>
+        Object.assign(listeners, { [name]: listener }),
+      connect: call('connect'),
+      subscribe: call('subscribe'),
+      run: async () => {},
+      pause: () => {
+        throw new Error('there is no group');
+      },
+      seek: call('seek'),
+      resume: call('resume'),
+      disconnect: call('disconnect'),
+    };
+  };
+  const kafka = { consumer } as unknown as Kafka;
+  const reader = createKafkajsGroupReader({
+    kafkajs: loadKafkajs(),
+    kafka,
+    tuning: DEFAULT_TUNING,
+    clock,
+    log: silent,
+  });
+  const signals: AbortSignal[] = [];
+  const proofs: OwnershipProof['since'][] = [];
+  const ended = reader.run({
+    groupId: 'g',
+    topics: ['t'],
+    signal: stopped.signal,
+    assignor: { name: 's', describe: (wasForgotten) => (wasForgotten ? 'nothing' : 'held'), assign: () => new Map() },
+    async assigned(_partition, signal, ownershipProof) {
+      signals.push(signal);
+      proofs.push(ownershipProof);
+      return { position: () => 3n, take: async () => {} };
+    },
+  });
+  ended.catch(() => {});
+  const tell = (name: string, payload: object) => listeners[name]?.({ payload });
+  return { calls, configs, clock, ended, signals, proofs, tell, reader };
+}
+
+test('a crashed consumer ends the run, loses every partition, and leaves', async () => {
+  const { calls, ended, signals, tell } = member();
+  tell('join', { memberAssignment: { t: [0] } });
+  await settle();
+  assert.ok(calls.includes('seek {"topic":"t","partition":0,"offset":"3"}'), calls.join('\n'));
+  tell('crash', { error: new Error('INVALID_PRODUCER_EPOCH'), restart: false });
+  await assert.rejects(ended, { code: 'KAFKA_UNREACHABLE', action: 'retry' });
+  assert.equal(signals[0]?.aborted, true);
+  assert.equal(calls.at(-1), 'disconnect');
+});
+
+test('a consumer whose heartbeats get no answers ends the run, whatever else it gets', async () => {
+  const { clock, ended, tell } = member();
+  await settle();
+  await clock.advance(DEFAULT_TUNING.readStallMs - 1);
+  tell('heartbeat', {});
+  await clock.advance(DEFAULT_TUNING.readStallMs - 1);
+  tell('heartbeat', {});
+  await clock.advance(DEFAULT_TUNING.readStallMs - 1);
+  tell('fetch', {});
+  await clock.advance(1);
+  await assert.rejects(ended, { code: 'KAFKA_UNREACHABLE' });
+});
+
+test('a dead member is found out within seconds, and a crashed consumer is never restarted by kafkajs', async () => {
+  const { configs, reader } = member();
+  const [config] = configs as { retry: { restartOnFailure(): Promise<boolean> }; sessionTimeout: number }[];
+  assert.equal(config?.sessionTimeout, 6_000);
+  assert.equal(await config?.retry.restartOnFailure(), false);
+  await reader.close();
+});
+
+/** What the member would tell of itself, were it to join now. */
+function description(config: object | undefined): string {
+  const { partitionAssigners } = config as { partitionAssigners: PartitionAssigner[] };
+  const assigner = partitionAssigners[0]?.({ cluster: {} as never, groupId: 'g', logger: {} as never });
+  const { metadata } = assigner?.protocol({ topics: ['t'] }) ?? { metadata: Buffer.alloc(0) };
+  return String(AssignerProtocol.MemberMetadata.decode(metadata)?.userData);
+}
+
+test('a member from which the group has not heard for its session time-out tells the others that it was forgotten', async () => {
+  const { clock, configs, reader, tell } = member();
+  const beat = (duration: number) => {
+    tell('request', { apiName: 'Heartbeat', duration });
+    tell('heartbeat', {});
+  };
+  await settle();
+  assert.equal(description(configs[0]), 'nothing', 'who never joined holds nothing');
+  tell('join', { memberAssignment: { t: [0] }, duration: 5 });
+  assert.equal(description(configs[0]), 'held');
+  await clock.advance(DEFAULT_TUNING.groupSessionTimeoutMs - 100);
+  beat(5);
+  await clock.advance(DEFAULT_TUNING.groupSessionTimeoutMs - 100);
+  assert.equal(description(configs[0]), 'held');
+  // The answer lay there while the process stood still.
+  beat(DEFAULT_TUNING.groupSessionTimeoutMs);
+  await clock.advance(200);
+  assert.equal(description(configs[0]), 'nothing');
+  await reader.close();
+});
+
+test('a wall clock that is set back while the group is asked makes no proof for times to come', async () => {
+  const { clock, proofs, reader, tell } = member();
+  await settle();
+  tell('join', { memberAssignment: { t: [0] }, duration: -3_600_000 });
+  await settle();
+  tell('request', { apiName: 'Heartbeat', duration: -3_600_000 });
+  tell('heartbeat', {});
+  let isProven = false;
+  const proven = proofs[0]?.(clock.monotonicMs() + 1, new AbortController().signal).then(() => {
+    isProven = true;
+  });
+  await settle();
+  assert.equal(isProven, false);
+  await clock.advance(1_000);
+  tell('request', { apiName: 'Heartbeat', duration: 5 });
+  tell('heartbeat', {});
+  await proven;
+  await reader.close();
+});

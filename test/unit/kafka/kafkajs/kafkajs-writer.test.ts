@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../../src/errors.ts';
+import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
+import { settle } from '../stepped-clock.ts';
+import { fail, never, record, writerOver } from '../writer-over.ts';
+
+const { signal } = new AbortController();
+/** So large that it has a round of its own. */
+const large = (value: string) => ({ ...record('rows', value), key: Buffer.alloc(DEFAULT_TUNING.maxSendBytes) });
+
+test('opening fences with a new producer and only then reads the position', async () => {
+  const { writer, steps, configs } = writerOver([]);
+  const position = await writer.open(async () => {
+    steps.push('position read');
+    return 7;
+  }, signal);
+  assert.equal(position, 7);
+  assert.deepEqual(steps, ['1 connect', '1 transaction', '1 abort', 'position read']);
+  const { createPartitioner: _createPartitioner, ...settings } = configs[0] as Record<string, unknown>;
+  assert.deepEqual(settings, {
+    transactionalId: 'id',
+    maxInFlightRequests: 1,
+    transactionTimeout: 60_000,
+    retry: { retries: 5, initialRetryTime: 50, maxRetryTime: 2_000 },
+    allowAutoTopicCreation: false,
+  });
+});
+
+test('a commit sends to all partitions at once, the source offset at the end, and commits once', async () => {
+  const { writer, steps } = writerOver([]);
+  await writer.open(async () => {}, signal);
+  steps.length = 0;
+  await writer.commit({
+    records: [record('offsets', 'early', 3), record('rows', 'a', 0), record('rows', 'b', 1), record('rows', 'c', 0)],
+    sourceOffset: record('offsets', 'late', 3),
+  });
+  assert.deepEqual(steps, ['1 transaction', '1 send rows a,c | rows b | offsets early,late', '1 commit']);
+});
+
+for (const [what, script] of [
+  ['a send', { send: fail('Closed connection') }],
+  ['the commit', { commit: fail('Broker not connected') }],
+] as const) {
+  test(`after a failure of ${what} the producer is never used again, not even to abort`, async () => {
+    const { writer, steps } = writerOver([script]);
+    await writer.open(async () => {}, signal);
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_CLOSED' });
+    const failedAt = steps.length;
+    await writer.open(async () => {}, signal);
+    await writer.commit({ records: [record('rows', 'a')] });
+    assert.deepEqual(
+      steps.slice(failedAt).filter((step) => step.startsWith('1')),
+      [],
+    );
+    assert.ok(steps.includes('1 disconnect') && steps.includes('2 commit'));
+    assert.equal(steps.filter((step) => step === '1 abort').length, 1, 'only the abort of the opening');
+  });
+}
+
+test('a failed send is followed by no further send and by no commit', async () => {
+  const { writer, steps } = writerOver([{ send: (call) => (call === 2 ? fail('no')() : Promise.resolve()) }]);
+  await writer.open(async () => {}, signal);
+  await assert.rejects(writer.commit({ records: ['a', 'b', 'c'].map((value) => large(value)) }));
+  await settle();
+  assert.deepEqual(steps.slice(4), ['1 send rows a', '1 send rows b', '1 disconnect']);
+});
+
+test('a request without an answer ends the commit at once, and a late answer does not let it go on', async () => {
+  const late = Promise.withResolvers<void>();
+  const { writer, steps, timeOutRequests } = writerOver([{ send: () => late.promise }]);
+  await writer.open(async () => {}, signal);
+  const committing = writer.commit({ records: [large('a'), large('b')] });
+  await settle();
+  timeOutRequests();
+  await assert.rejects(committing, /no answer within 10000 ms/);
+  late.resolve();
+  await settle();
+  assert.deepEqual(steps.slice(4), ['1 send rows a', '1 disconnect']);
+});
+
+test('a commit that hangs is given up at the transaction time-out, and its late answer commits nothing', async () => {
+  const late = Promise.withResolvers<void>();
+  const { writer, clock, steps } = writerOver([{ send: () => late.promise }]);
+  await writer.open(async () => {}, signal);
+  const committing = assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
+  await clock.advance(DEFAULT_TUNING.transactionTimeoutMs);
+  await committing;
+  late.resolve();
+  await settle();
+  assert.ok(!steps.includes('1 commit'));
+  assert.equal(clock.sleeping, 0);
+});
+
+test('opening tries again with a new producer each time until it succeeds', async () => {
+  const { writer, clock, steps } = writerOver([{ connect: fail('ECONNREFUSED') }, { connect: fail('ECONNREFUSED') }]);
+  let reads = 0;
+  const opening = writer.open(async () => {
+    reads += 1;
+    if (reads === 1) throw new ConnectorError('KAFKA_UNREACHABLE', 'no');
+    return reads;
+  }, signal);
+  await clock.advance(10_000);
+  assert.equal(await opening, 2);
+  assert.deepEqual(
+    steps.filter((step) => step.endsWith('connect') && !step.includes('dis')),
+    ['1 connect', '2 connect', '3 connect', '4 connect'],
+  );
+  assert.deepEqual(
+    steps.filter((step) => step.includes('disconnect')),
+    ['1 disconnect', '2 disconnect', '3 disconnect'],
+  );
+});
+
+test('opening fails when it has not succeeded 20 seconds after the transaction time-out, hanging or refused', async () => {
+  for (const connect of [never, fail('ECONNREFUSED')]) {
+    const { writer, clock } = writerOver(Array(100).fill({ connect }));
+    const opening = assert.rejects(
+      writer.open(async () => {}, signal),
+      { code: 'KAFKA_UNREACHABLE' },
+    );
+    await clock.advance(76_000);
+    assert.equal(await Promise.race([opening, settle().then(() => 'still trying')]), 'still trying');
+    await clock.advance(4_000);
+    await opening;
+    assert.equal(clock.sleeping, 0);
+  }
+});
+
+test('opening during a commit makes that commit fail, and it sends nothing more', async () => {
+  const late = Promise.withResolvers<void>();
+  const { writer, steps } = writerOver([{ send: () => late.promise }]);
+  await writer.open(async () => {}, signal);
+  const committing = writer.commit({ records: [large('a'), large('b')] });
+  await settle();
+  await writer.open(async () => {}, signal);
+  late.resolve();
+  await assert.rejects(committing, { code: 'TRANSACTION_FAILED' });
+  assert.deepEqual(
+    steps.filter((step) => step.startsWith('1 send') || step === '1 commit'),
+    ['1 send rows a'],
+  );
+  await writer.commit({ records: [record('rows', 'a')] });
+  assert.ok(steps.includes('2 commit'));
+});
+
+test('of two openings at once the first ends as closed and the second has the writer', async () => {
+  const { writer, steps } = writerOver([]);
+  const first = writer.open(never, signal);
+  await settle();
+  const second = writer.open(async () => 'second', signal);
+  await assert.rejects(first, { code: 'WRITER_CLOSED' });
+  assert.equal(await second, 'second');
+  await writer.commit({ records: [record('rows', 'a')] });
+  assert.ok(steps.includes('1 disconnect') && steps.includes('2 commit'));
+});
+
+test('closing lets the commit under way end, then disconnects', async () => {
+  const slow = Promise.withResolvers<void>();
+  const { writer, steps } = writerOver([{ send: () => slow.promise }]);
+  await writer.open(async () => {}, signal);
+  const committing = writer.commit({ records: [record('rows', 'a')] });
+  await settle();
+  const closing = writer.close();
+  slow.resolve();
+  await Promise.all([committing, closing]);
+  assert.deepEqual(steps.slice(-2), ['1 commit', '1 disconnect']);
+});
+
+test('closing ends an opening under way and disconnects its producer', async () => {
+  const { writer, steps, clock } = writerOver([]);
+  const opening = assert.rejects(writer.open(never, signal), { code: 'WRITER_CLOSED' });
+  await settle();
+  await writer.close();
+  await opening;
+  assert.equal(steps.at(-1), '1 disconnect');
+  assert.equal(clock.sleeping, 0);
+});
+
+test('the error of a failed transaction says why, and never shows a record', async () => {
+  const { writer } = writerOver([{ send: fail('Closed connection') }]);
+  await writer.open(async () => {}, signal);
+  await assert.rejects(writer.commit({ records: [record('rows', 'secret')] }), (error: ConnectorError) => {
+    assert.match(
+      error.message,
+      /The transaction of id failed .*Closed connection.*Whether it was committed is unknown/,
+    );
+    assert.doesNotMatch(JSON.stringify([error.message, error.fields]), /secret/);
+    return true;
+  });
+});

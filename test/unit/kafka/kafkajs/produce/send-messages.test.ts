@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FramedRequest } from '../../../../../src/kafka/kafkajs/produce/request-frame.ts';
+import { sendOnce } from '../../../../../src/kafka/kafkajs/produce/send-messages.ts';
+import { skippingClock } from '../../../../support/runner/manual-clock.ts';
+
+/** Whatever fails is tried again as long as it says that it may, as kafkajs does. */
+async function retrier<Result>(attempt: (bail: (error: unknown) => void) => Promise<Result>): Promise<Result> {
+  for (;;) {
+    let bailed: { readonly error: unknown } | undefined;
+    try {
+      const result = await attempt((error) => {
+        bailed = { error };
+      });
+      if (bailed === undefined) return result;
+    } catch {
+      continue;
+    }
+    throw bailed.error;
+  }
+}
+
+interface Script {
+  readonly transactional?: boolean;
+  /** By call, what adding partitions throws. */
+  readonly add?: readonly (object | undefined)[];
+  /** By node id. */
+  /** By node id and call: the error codes of partitions. */
+  readonly codes?: Readonly<Record<string, Record<number, number>[]>>;
+  readonly produce?: Readonly<Record<string, () => Promise<unknown>>>;
+}
+
+/** Topic `t`: partitions 0 and 2 are led by node 1, partition 1 by node 2; others are not known. */
+function sender(script: Script = {}) {
+  const steps: string[] = [];
+  const sequences: Record<string, number> = {};
+  let adds = 0;
+  const leaders: Record<string, readonly number[]> = { 1: [0, 2], 2: [1] };
+  let late: number | undefined;
+  const led = (nodeId: string) => leaders[nodeId] ?? [];
+  const broker = (nodeId: string) => ({
+    connectionPool: {
+      async send({ request }: { request: { encode: () => Promise<unknown> } }) {
+        assert.ok((await request.encode()) instanceof FramedRequest);
+        steps.push(`produce to ${nodeId}`);
+        await script.produce?.[nodeId]?.();
+        const codes = script.codes?.[nodeId]?.shift() ?? {};
+        const partitions = led(nodeId).map((partition) => ({ partition, errorCode: codes[partition] ?? 0 }));
+        return { topics: [{ topicName: 't', partitions }] };
+      },
+    },
+    async disconnect() {
+      steps.push(`disconnect ${nodeId}`);
+    },
+  });
+  const cluster = {
+    async addMultipleTargetTopics() {},
+    async refreshMetadataIfNecessary() {},
+    async refreshMetadata() {
+      steps.push('metadata');
+    },
+    findLeaderForPartitions(_topic: string, partitions: readonly number[]) {
+      const found = Object.keys(leaders).map((nodeId) => [nodeId, partitions.filter((of) => led(nodeId).includes(of))]);
+      return Object.fromEntries(found.filter(([, of]) => of?.length));
+    },
+    findBroker: async ({ nodeId }: { nodeId: string }) => broker(nodeId),
+  };
+  const eosManager = {
+    isTransactional: () => script.transactional !== false,
+    async addPartitionsToTransaction(topics: readonly { partitions: readonly { partition: number }[] }[]) {
+      steps.push(`add ${topics.map(({ partitions }) => partitions.map(({ partition }) => partition)).join(' ')}`);
+      if (late !== undefined) leaders[2] = [1, late];
+      const error = script.add?.[adds++];
+      if (error) throw error;
+    },
+    getTransactionalId: () => 'id',
+    getProducerId: () => '5',
+    getProducerEpoch: () => 1,
+    getSequence: (_topic: string, partition: number) => sequences[partition] ?? 0,
+    updateSequence(_topic: string, partition: number, increment: number) {
+      sequences[partition] = (sequences[partition] ?? 0) + increment;
+    },
+  };
+  const clock = skippingClock();
+  const parts = { decodeResponse: async () => ({}), errorFromCode: (code: number) => new Error(`code ${code}`) };
+  const send = sendOnce({ clock, ...parts })({ cluster, eosManager, retrier });
+  const messages = (...partitions: number[]) => partitions.map((partition) => ({ key: null, value: null, partition }));
+  return {
+    steps,
+    sequences,
+    clock,
+    /** As soon as partitions are added, this one has a leader. */
+    becomeKnown(partition: number) {
+      late = partition;
+    },
+    send: (...partitions: number[]) => send({ topicMessages: [{ topic: 't', messages: messages(...partitions) }] }),
+  };
+}
+
+test('all partitions are added at once, and each leader gets one request', async () => {
+  const { send, steps, sequences } = sender();
+  const answers = await send(0, 1, 2, 0);
+  assert.deepEqual(steps, ['add 0,2,1', 'produce to 1', 'produce to 2']);
+  assert.deepEqual(sequences, { 0: 2, 1: 1, 2: 1 });
+  assert.equal(answers.length, 3);
+});
+
+test('a partition that comes to be known after the others were added is not sent', async () => {
+  const { send, steps, becomeKnown } = sender({ add: [undefined] });
+  becomeKnown(9);
+  const answers = await send(0, 9);
+  assert.deepEqual(steps, ['add 0', 'produce to 1']);
+  assert.ok(answers.every(({ partition }) => partition !== 9));
+});
+
+test('a record without a partition is refused', async () => {
+  const { send, steps } = sender();
+  await assert.rejects(send(undefined as unknown as number), /topic t.*names no partition/);
+  assert.deepEqual(steps, []);
+});
+
+test('outside a transaction nothing is sent', async () => {
+  const { send, steps } = sender({ transactional: false });
+  await assert.rejects(send(0), /in transactions only/);
+  assert.deepEqual(steps, []);
+});
+
+test('a partition that the cluster does not know is missing in the answer', async () => {
+  const { send, steps } = sender();
+  assert.deepEqual(await send(9), []);
+  assert.deepEqual(steps, []);
+});
+
+const NOT_LEADER = 6;
+const OUT_OF_ORDER = 45;
+
+test('a batch that its broker does not lead is sent again alone, with new metadata and its sequence number', async () => {
+  const { send, steps, sequences, clock } = sender({ codes: { 1: [{ 2: NOT_LEADER }] } });
+  const answers = await send(0, 1, 2);
+  assert.deepEqual(steps, ['add 0,2,1', 'produce to 1', 'produce to 2', 'metadata', 'produce to 1']);
+  assert.deepEqual(sequences, { 0: 1, 1: 1, 2: 1 });
+  assert.deepEqual(clock.sleepsMs, [50]);
+  assert.deepEqual(new Set(answers.map(({ partition }) => partition)), new Set([0, 1, 2]));
+});
+
+test('a leader that is never found ends the sending', async () => {
+  const { send, steps } = sender({ codes: { 2: Array(10).fill({ 1: NOT_LEADER }) } });
+  await assert.rejects(send(1), /code 6/);
+  assert.equal(steps.filter((step) => step === 'produce to 2').length, 6);
+});
+
+test('any other refusal of a partition ends the sending, and names the partition', async () => {
+  const { send, steps } = sender({ codes: { 2: [{ 1: OUT_OF_ORDER }] } });
+  await assert.rejects(send(0, 1), { message: 'code 45', topic: 't', partition: 1 });
+  assert.deepEqual(steps, ['add 0,1', 'produce to 1', 'produce to 2']);
+});
+
+test('a failed request is never sent again, even when its error says that it may be', async () => {
+  const error = Object.assign(new Error('NOT_LEADER_FOR_PARTITION'), { retriable: true });
+  const { send, steps } = sender({ produce: { 2: () => Promise.reject(error) } });
+  await assert.rejects(send(0, 1), error);
+  assert.deepEqual(steps, ['add 0,1', 'produce to 1', 'produce to 2']);
+});
+
+test('a closed connection is left, so that nothing waits behind it', async () => {
+  const error = Object.assign(new Error('closed'), { name: 'KafkaJSConnectionClosedError' });
+  const { send, steps } = sender({ produce: { 1: () => Promise.reject(error) } });
+  await assert.rejects(send(0), error);
+  assert.equal(steps.at(-1), 'disconnect 1');
+});
+
+test('while the transaction before still ends, adding waits some milliseconds and longer each time', async () => {
+  const concurrent = Object.assign(new Error(), { type: 'CONCURRENT_TRANSACTIONS' });
+  const { send, steps, clock } = sender({ add: Array(4).fill(concurrent) });
+  await send(0);
+  assert.deepEqual(clock.sleepsMs, [1, 2, 4, 8]);
+  assert.deepEqual(steps, [...Array(5).fill('add 0'), 'produce to 1']);
+});
+
+test('adding that is refused for ever ends with the refusal', async () => {
+  const concurrent = Object.assign(new Error('still'), { type: 'CONCURRENT_TRANSACTIONS', retriable: false });
+  const { send, clock, steps } = sender({ add: Array(10_000).fill(concurrent) });
+  await assert.rejects(send(0), concurrent);
+  assert.equal(Math.max(...clock.sleepsMs), 20);
+  assert.ok(steps.length < 2_000);
+  assert.ok(!steps.includes('produce to 1'));
+});
+
+test('what was refused before any record was sent is tried again with new metadata, if it may be', async () => {
+  const unknown = Object.assign(new Error('not yet'), { retriable: true });
+  const { send, steps } = sender({ add: [unknown] });
+  await send(0);
+  assert.deepEqual(steps, ['add 0', 'metadata', 'add 0', 'produce to 1']);
+});

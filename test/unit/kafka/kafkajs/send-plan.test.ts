@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { planRounds, recordBytes } from '../../../../src/kafka/kafkajs/send-plan.ts';
+import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
+import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
+
+const record = (topic: string, partition: number, bytes = 1): OutgoingRecord => ({
+  topic,
+  partition,
+  key: null,
+  value: Buffer.alloc(bytes),
+  headers: {},
+});
+const LIMITS = { maxSendBytes: 1_000, maxSendRecords: 100, maxRoundBytes: 3_000 };
+const shape = (
+  records: OutgoingRecord[],
+  { sourceOffset, ...limits }: Partial<typeof LIMITS> & { readonly sourceOffset?: OutgoingRecord } = {},
+) =>
+  planRounds({ records, sourceOffset }, { ...LIMITS, ...limits }).map((round) =>
+    round.map((send) => `${send.topic}/${send.partition}:${send.records.length}`),
+  );
+
+test('without records there is nothing to send', () => {
+  assert.deepEqual(shape([]), []);
+});
+
+test('one round has one send for each partition, the source offset at its end with all records of its partition', () => {
+  const records = [record('o', 1), record('a', 0), record('b', 0), record('a', 0)];
+  assert.deepEqual(shape(records, { sourceOffset: record('o', 1) }), [['a/0:2', 'b/0:1', 'o/1:2']]);
+});
+
+test('a partition is cut into sends by bytes and by number, one in each round', () => {
+  assert.deepEqual(shape(Array(5).fill(record('a', 0, 400))), [['a/0:2'], ['a/0:2'], ['a/0:1']]);
+  assert.deepEqual(shape(Array(5).fill(record('a', 0)), { maxSendRecords: 2 }), [['a/0:2'], ['a/0:2'], ['a/0:1']]);
+});
+
+test('the source offset is sent in the last round, with what is left of the others', () => {
+  const records = [...Array(3).fill(record('a', 0, 400)), record('b', 0)];
+  assert.deepEqual(shape(records, { sourceOffset: record('o', 1) }), [
+    ['a/0:2', 'b/0:1'],
+    ['a/0:1', 'o/1:1'],
+  ]);
+});
+
+test('a round is cut by bytes', () => {
+  const records = ['a', 'b', 'c', 'd'].map((topic) => record(topic, 0, 900));
+  assert.deepEqual(shape(records), [['a/0:1', 'b/0:1', 'c/0:1'], ['d/0:1']]);
+});
+
+test('a record larger than a send, or than a round, goes alone', () => {
+  assert.deepEqual(shape([record('a', 0), record('a', 0, 5_000), record('a', 0)]), [['a/0:1'], ['a/0:1'], ['a/0:1']]);
+  const records = [record('b', 0), record('a', 0, 5_000)];
+  assert.deepEqual(shape(records, { sourceOffset: record('o', 0) }), [['b/0:1'], ['a/0:1'], ['o/0:1']]);
+});
+
+test('key, value and headers all count', () => {
+  const plain = recordBytes(record('a', 0, 10));
+  const key = Buffer.alloc(7);
+  assert.ok(recordBytes({ ...record('a', 0, 10), key, headers: { née: 'é' } }) >= plain + 7 + 4 + 2);
+});
+
+test('every record is sent exactly once, in order within its partition, whatever comes', () => {
+  const anyRecord = fc.record({ topic: fc.constantFrom('a', 'b'), partition: fc.nat(2), bytes: fc.nat(700) });
+  fc.assert(
+    fc.property(fc.array(anyRecord, { maxLength: 40 }), (wanted) => {
+      const records = wanted.map(({ topic, partition, bytes }) => record(topic, partition, bytes));
+      const sourceOffset = records.at(-1);
+      const rounds = planRounds(
+        { records: records.slice(0, -1), sourceOffset },
+        { maxSendBytes: 1_000, maxSendRecords: 5, maxRoundBytes: 2_000 },
+      );
+      const sends = rounds.flat();
+      for (const round of rounds) {
+        const partitions = round.map(({ topic, partition }) => `${topic}/${partition}`);
+        assert.equal(new Set(partitions).size, round.length, 'one batch for each partition');
+        assert.ok(round.length === 1 || round.reduce((sum, { bytes }) => sum + bytes, 0) <= 2_000);
+      }
+      for (const { topic, partition, records: sent, bytes } of sends) {
+        assert.ok(sent.length > 0 && sent.length <= 5);
+        assert.ok(sent.every((r) => r.topic === topic && r.partition === partition));
+        assert.equal(
+          bytes,
+          sent.reduce((sum, r) => sum + recordBytes(r), 0),
+        );
+        assert.ok(sent.length === 1 || bytes <= 1_000);
+      }
+      for (const topic of ['a', 'b']) {
+        for (const partition of [0, 1, 2]) {
+          const here = (r: { topic: string; partition: number }) => r.topic === topic && r.partition === partition;
+          const sent = sends.filter(here).flatMap((send) => send.records);
+          assert.deepEqual(sent, records.filter(here));
+        }
+      }
+      assert.equal(sends.at(-1)?.records.at(-1), records.at(-1));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a batch is cut to what its topic takes, where that is less than the plan', () => {
+  const row = (topic: string) => ({ topic, partition: 0, key: null, value: Buffer.alloc(100), headers: {} });
+  const records = [...Array.from({ length: 6 }, () => row('small')), ...Array.from({ length: 6 }, () => row('wide'))];
+  const maxBatchBytes = (topic: string) => ({ small: 400, wide: 4_000 })[topic];
+  const sends = planRounds({ records }, { ...LIMITS, maxBatchBytes }).flat();
+  const sizes = (name: string) => sends.filter(({ topic }) => topic === name).map((send) => send.records.length);
+  assert.deepEqual([sizes('small'), sizes('wide')], [[2, 2, 2], [6]]);
+});
+
+test('the limits keep a send below what brokers take by default, and the client below what its rules allow', () => {
+  assert.ok(DEFAULT_TUNING.maxSendBytes <= 900_000);
+  assert.ok(DEFAULT_TUNING.openGraceMs >= 20_000);
+  assert.ok(DEFAULT_TUNING.retries > 0);
+  assert.ok(DEFAULT_TUNING.readWaitMs <= 500);
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { kafkaJars, registryFiles, registryFor } from '../../../src/local-stack/java-artifacts.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
+
+test('the registry is the newest that runs on the Java found', () => {
+  const versions = [11, 17, 20, 21, 25].map((java) => registryFor(java)?.version);
+  assert.deepEqual(versions, [undefined, '3.0.9', '3.0.9', '3.3.3', '3.3.3']);
+});
+
+/** A folder to use as cache, and a stand-in for Maven with this shell script. */
+async function stage(t: TestContext, mavenScript: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'artifacts-test-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await mkdir(join(folder, 'bin'));
+  await writeFile(join(folder, 'bin/mvn'), `#!/bin/sh\n${mavenScript}\n`);
+  await chmod(join(folder, 'bin/mvn'), 0o755);
+  const lines: string[] = [];
+  const context = {
+    env: { PATH: `${folder}/bin:/usr/bin:/bin`, XDG_CACHE_HOME: join(folder, 'cache') },
+    clock: systemClock,
+    onProgress: (line: string) => lines.push(line),
+    signal: new AbortController().signal,
+  };
+  return { folder, context, lines, cache: join(folder, 'cache/structured-products-connect') };
+}
+
+/** Writes its arguments into a file in the output folder, which is the last of them. */
+const COPY_ARGUMENTS = 'for last; do :; done; printf "%s\\n" "$@" > "$(echo "$last" | cut -d= -f2)/arguments"';
+
+test('what Maven fetched is kept, and asked for once', async (t) => {
+  const { context, lines, cache } = await stage(t, COPY_ARGUMENTS);
+  const first = await kafkaJars(context);
+  assert.equal(first, join(cache, 'kafka-4.3.1'));
+  assert.match(await readFile(join(first, 'arguments'), 'utf8'), /:copy-dependencies\n-DincludeScope=runtime\n/);
+  assert.deepEqual(lines, ['Downloading Kafka 4.3.1 (44 MB) with Maven, once.']);
+  await rm(join(context.env.PATH.split(':')[0] ?? '', 'mvn'));
+  assert.equal(await kafkaJars(context), first);
+  assert.equal(lines.length, 1);
+});
+
+test('the registry is unpacked from its archive', async (t) => {
+  const { context } = await stage(t, COPY_ARGUMENTS);
+  const release = registryFor(17);
+  assert.ok(release);
+  const files = await registryFiles(context, release);
+  assert.match(
+    await readFile(join(files, 'arguments'), 'utf8'),
+    /:unpack\n-Dartifact=io\.apicurio:apicurio-registry-app:3\.0\.9:tar\.gz:all\n/,
+  );
+});
+
+test('a failed download says why and leaves nothing behind', async (t) => {
+  const { context, cache } = await stage(t, 'echo "[INFO] fine"; echo "[ERROR] Could not transfer artifact"; exit 1');
+  const clock = skippingClock();
+  await assert.rejects(kafkaJars({ ...context, clock }), {
+    code: 'STACK_UNAVAILABLE',
+    message: 'Maven could not get Kafka 4.3.1 (44 MB): Could not transfer artifact',
+  });
+  assert.deepEqual(clock.sleepsMs, [3_000, 6_000]);
+  assert.deepEqual(await readdir(cache), []);
+});
+
+test('a download that fails once is tried again, and told', async (t) => {
+  const failing = 'cd "$(dirname "$0")"; [ -e tried ] || { touch tried; echo "[ERROR] Connection reset"; exit 1; }';
+  const { context, lines } = await stage(t, `( ${failing} ) || exit 1; ${COPY_ARGUMENTS}`);
+  const folder = await kafkaJars({ ...context, clock: skippingClock() });
+  assert.match(await readFile(join(folder, 'arguments'), 'utf8'), /^--batch-mode\n--update-snapshots\n/);
+  assert.deepEqual(lines.slice(1), ['Maven could not get Kafka 4.3.1 (44 MB): Connection reset. It is tried again.']);
+});
+
+test('a missing Maven is named', async (t) => {
+  const { folder, context } = await stage(t, '');
+  const env = { ...context.env, PATH: folder };
+  await assert.rejects(kafkaJars({ ...context, env }), {
+    code: 'STACK_UNAVAILABLE',
+    message: 'Maven (mvn), which fetches Kafka 4.3.1 (44 MB), is not on the path',
+  });
+});
+
+test('an interrupted download ends Maven and leaves nothing behind', async (t) => {
+  const { context, cache } = await stage(t, 'exec sleep 30');
+  const interrupted = new AbortController();
+  const reason = new Error('enough');
+  const onProgress = () => setTimeout(() => interrupted.abort(reason), 50);
+  await assert.rejects(kafkaJars({ ...context, onProgress, signal: interrupted.signal }), reason);
+  assert.deepEqual(await readdir(cache), []);
+});
