@@ -7,6 +7,7 @@ import { toAll } from '../observability/all-events.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type PlannedSources, planSources } from '../setup/planned-sources.ts';
+import { PRICE_PROCESSOR } from '../setup/price-inputs.ts';
 import { createVerifiedTopics, type VerifiedTopics } from '../setup/verified-topics.ts';
 import { type BackOff, backOffMs } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
@@ -19,7 +20,7 @@ import { runPriceProcessor } from './price-processor.ts';
 import { createRequestedStates, type RequestedStates } from './requested-states.ts';
 import { runSourcePartitions } from './source-partitions.ts';
 import { createStopDeadline } from './stop-deadline.ts';
-import { PRICE_PROCESSOR, runProcessorAsWanted } from './wanted-processor.ts';
+import { runProcessorAsWanted } from './wanted-processor.ts';
 
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 

@@ -1,12 +1,10 @@
 import { ConnectorError } from '../errors.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
+import { PRICE_PROCESSOR } from '../setup/price-inputs.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { createRunStates } from '../worker/run-states.ts';
 import type { RequestedStates } from './requested-states.ts';
-
-/** The name of the price processor among the sources: in the states topic, in Kafka Connect's interface, in commands. */
-export const PRICE_PROCESSOR = 'prices';
 
 const CATCH_UP_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 

@@ -145,7 +145,7 @@ test('the layout names every folder of the program and no other, and every folde
 });
 
 test('the hazards of raw kafkajs are those of the tests', () => {
-  const files = globSync('test/integration/kafkajs-hazards-*.test.ts', { cwd: root });
+  const files = globSync('test/integration/hazards/kafkajs-hazards-*.test.ts', { cwd: root });
   const shown = files.flatMap((file) => named(/\b(H\d+): /g, textOf(file)));
   const rows = named(/^\| (H\d+) \|/gm, textOf('test/README.md'));
   assert.deepEqual(rows.toSorted(), [...new Set(shown)].toSorted());

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PRICE_PROCESSOR, runProcessorAsWanted } from '../../../src/app/wanted-processor.ts';
+import { runProcessorAsWanted } from '../../../src/app/wanted-processor.ts';
 import { ConnectorError } from '../../../src/errors.ts';
+import { PRICE_PROCESSOR } from '../../../src/setup/price-inputs.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { operator } from '../../support/connectors/operator.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
