@@ -1,8 +1,8 @@
 import type { ConnectorDescription } from '../admin/connect-shapes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
-import { PRICE_PROCESSOR } from '../setup/price-inputs.ts';
 import { askedKinds, PRICE_TOPICS } from '../setup/price-kinds.ts';
+import { PRICE_PROCESSOR } from '../worker/target.ts';
 
 const CLASSES: Readonly<Record<Settings['sources'][number]['type'] | 'prices', string>> = {
   instruments: 'structured-products-connect.InstrumentsSource',

@@ -7,8 +7,9 @@ import type { Installation } from '../operator/installation.ts';
 import { changeOffset, listOffsets, resetOffset } from '../operator/offsets-operation.ts';
 import { requestRestart, requestState } from '../operator/state-operation.ts';
 import { assertUsable } from '../operator/usable-offset.ts';
-import { PRICE_PROCESSOR, priceInputs } from '../setup/price-inputs.ts';
+import { priceInputs } from '../setup/price-inputs.ts';
 import { keptAnswer } from '../support/kept-answer.ts';
+import { PRICE_PROCESSOR } from '../worker/target.ts';
 
 /** Tools ask every second, some more often: each reading of offsets connects to Kafka, and serves for so long. */
 const OFFSETS_KEPT_MS = 1_000;

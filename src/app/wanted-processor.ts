@@ -1,9 +1,9 @@
 import { ConnectorError } from '../errors.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
-import { PRICE_PROCESSOR } from '../setup/price-inputs.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { createRunStates } from '../worker/run-states.ts';
+import { PRICE_PROCESSOR } from '../worker/target.ts';
 import type { RequestedStates } from './requested-states.ts';
 
 const CATCH_UP_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };

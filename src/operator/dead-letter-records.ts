@@ -7,7 +7,7 @@ import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import { RECORD_ALLOWANCE_BYTES } from '../kafka/topic.ts';
-import { PRICE_PROCESSOR } from '../setup/price-inputs.ts';
+import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { DEAD_LETTER_HEADER } from './dead-letter-order.ts';
 import type { DeadLetter } from './dead-letters-operation.ts';
 import type { Installation } from './installation.ts';

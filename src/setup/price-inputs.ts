@@ -15,6 +15,3 @@ export function priceInputs(settings: Settings): PriceInputs {
   );
   return { groupId: `${prefix}-prices`, topics };
 }
-
-/** The name of the price processor among the sources: in the states topic, in Kafka Connect's interface, in commands. */
-export const PRICE_PROCESSOR = 'prices';

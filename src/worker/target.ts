@@ -33,3 +33,6 @@ export async function untilTarget(
     await untilAborted(change, signal);
   }
 }
+
+/** The name of the price processor among the sources: in the states topic, in Kafka Connect's interface, in commands. */
+export const PRICE_PROCESSOR = 'prices';

@@ -3,7 +3,7 @@ import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import type { Installation } from '../../operator/installation.ts';
 import type * as operation from '../../operator/state-operation.ts';
-import { PRICE_PROCESSOR } from '../../setup/price-inputs.ts';
+import { PRICE_PROCESSOR } from '../../worker/target.ts';
 import type { Terminal } from '../terminal.ts';
 import { knownSource } from './known-source.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runProcessorAsWanted } from '../../../src/app/wanted-processor.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { PRICE_PROCESSOR } from '../../../src/setup/price-inputs.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
+import { PRICE_PROCESSOR } from '../../../src/worker/target.ts';
 import { operator } from '../../support/connectors/operator.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 

@@ -48,7 +48,7 @@ test('a schema that is there already is looked up and verified, and registered o
   assert.deepEqual(await names(), [...lookUp, 'GET /schemas/ids/42']);
   replies.set(`POST ${SUBJECTS}`, { status: 200, body: { id: 41 } });
   replies.set('GET /schemas/ids/41', { status: 200, body: { schema: '"string"' } });
-  const registration = [`POST ${SUBJECTS}/versions`, 'GET /schemas/ids/42'];
+  const registration = [`GET ${CONFIG}`, `POST ${SUBJECTS}/versions`, 'GET /schemas/ids/42'];
   assert.deepEqual(await names(), [...lookUp, 'GET /schemas/ids/41', ...registration]);
 });
 
