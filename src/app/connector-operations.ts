@@ -8,7 +8,7 @@ import { changeOffset, listOffsets, resetOffset } from '../operator/offsets-oper
 import { requestRestart, requestState } from '../operator/state-operation.ts';
 import { assertUsable } from '../operator/usable-offset.ts';
 import { priceInputs } from '../setup/price-inputs.ts';
-import { keptAnswer } from '../support/kept-answer.ts';
+import { keptValue } from '../support/kept-value.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 
 /** Tools ask every second, some more often: each reading of offsets connects to Kafka, and serves for so long. */
@@ -22,8 +22,8 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
   const { sources } = place.settings;
   const kept = { keepMs: OFFSETS_KEPT_MS, clock: place.clock };
   // All connectors' at once: one reading of the topic serves whoever asks for any of them.
-  const ofSources = keptAnswer(() => listOffsets(place), kept);
-  const ofProcessor = keptAnswer(() => consumerOffsets(place), kept);
+  const ofSources = keptValue(() => listOffsets(place), kept);
+  const ofProcessor = keptValue(() => consumerOffsets(place), kept);
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (change: () => Promise<unknown>): Promise<void> => {
     const mine = last.then(change).then(() => {});

@@ -21,7 +21,7 @@ export interface RegistryHttpOptions {
 }
 
 /** What the registry said: a status, and the JSON that came with it. */
-export interface RegistryAnswer {
+export interface RegistryResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -35,9 +35,9 @@ export interface RegistryRequest {
 
 /** Requests to a registry with Confluent's API, each with a deadline. Whatever is no answer is REGISTRY_UNREACHABLE. */
 export interface RegistryHttp {
-  request(request: RegistryRequest, signal: AbortSignal): Promise<RegistryAnswer>;
+  request(request: RegistryRequest, signal: AbortSignal): Promise<RegistryResponse>;
   /** Registers a schema under a subject whose compatibility is FULL_TRANSITIVE already. */
-  register(subject: string, schema: string, signal: AbortSignal): Promise<RegistryAnswer>;
+  register(subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse>;
 }
 
 /**
@@ -82,7 +82,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     }
   }
 
-  async function fetchJson({ method, path, body }: RegistryRequest, signal: AbortSignal): Promise<RegistryAnswer> {
+  async function fetchJson({ method, path, body }: RegistryRequest, signal: AbortSignal): Promise<RegistryResponse> {
     // Credentials go to this origin alone: no redirect is followed.
     const answer = await dispatcher.request({
       origin: base.origin,
@@ -95,7 +95,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     return { status: answer.statusCode, body: asObject(await readText(answer.body)) };
   }
 
-  async function registerByPackage(subject: string, schema: string, signal: AbortSignal): Promise<RegistryAnswer> {
+  async function registerByPackage(subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse> {
     // Loaded only now: it takes longer to load than Kafka's client, and a schema is registered once.
     const { COMPATIBILITY, SchemaRegistry, SchemaType } = await import('@kafkajs/confluent-schema-registry');
     const added = await headers();

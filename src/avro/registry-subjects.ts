@@ -1,5 +1,5 @@
 import { ConnectorError } from '../errors.ts';
-import type { RegistryAnswer, RegistryHttp } from './registry-http.ts';
+import type { RegistryHttp, RegistryResponse } from './registry-http.ts';
 import { isNoneThere, pathHint } from './registry-refusal.ts';
 import { parseSchema } from './schema.ts';
 import { canonicalSchema } from './schema-canonical.ts';
@@ -29,7 +29,7 @@ export interface RegistrySubjects {
 const MOST_VERSIONS = 1_000;
 
 export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
-  async function get(path: string, what: string, signal: AbortSignal): Promise<RegistryAnswer | null> {
+  async function get(path: string, what: string, signal: AbortSignal): Promise<RegistryResponse | null> {
     const answer = await http.request({ method: 'GET', path }, signal);
     if (isNoneThere(answer)) return null;
     if (answer.status !== 200) throw refused(answer, what);
@@ -80,7 +80,7 @@ function isSame(held: string, ours: string): boolean {
   }
 }
 
-function refused(answer: RegistryAnswer, what: string): ConnectorError {
+function refused(answer: RegistryResponse, what: string): ConnectorError {
   const { status } = answer;
   const code = status >= 500 || status === 408 || status === 429 ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
   const text = `The schema registry answered ${status} to ${what}.${pathHint(answer)}`;

@@ -1,7 +1,7 @@
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { createRegistryHttp, type RegistryAnswer, type RegistryHttpOptions } from './registry-http.ts';
+import { createRegistryHttp, type RegistryHttpOptions, type RegistryResponse } from './registry-http.ts';
 import { pathHint } from './registry-refusal.ts';
 import { parseSchema } from './schema.ts';
 import { canonicalSchema } from './schema-canonical.ts';
@@ -61,7 +61,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
     return idOf(answer, `the registration of ${subject}`);
   }
 
-  function lookUp(subject: string, schema: string, signal: AbortSignal): Promise<RegistryAnswer> {
+  function lookUp(subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse> {
     return http.request({ method: 'POST', path: `/subjects/${encodeURIComponent(subject)}`, body: { schema } }, signal);
   }
 
@@ -141,7 +141,7 @@ export function isSchemaNotFound(error: unknown): boolean {
   return error instanceof ConnectorError && error.fields.status === 404 && typeof error.fields.errorCode === 'number';
 }
 
-function levelOf({ status, body }: RegistryAnswer): unknown {
+function levelOf({ status, body }: RegistryResponse): unknown {
   return status === 200 ? body.compatibilityLevel : null;
 }
 
@@ -155,7 +155,7 @@ function isSameSchema(held: string, ours: string): boolean {
   }
 }
 
-function idOf(answer: RegistryAnswer, what: string): number {
+function idOf(answer: RegistryResponse, what: string): number {
   const { id } = answer.body;
   if (answer.status !== 200 || typeof id !== 'number' || !Number.isInteger(id)) throw refused(answer, what);
   return id;
@@ -163,7 +163,7 @@ function idOf(answer: RegistryAnswer, what: string): number {
 
 // An answer that will pass (5xx, 408, 429, and 409 when two set the same at once) is like none; any other needs someone
 // to look at the settings.
-function refused(answer: RegistryAnswer, what: string): ConnectorError {
+function refused(answer: RegistryResponse, what: string): ConnectorError {
   const { status, body } = answer;
   const passes = status >= 500 || [408, 409, 429].includes(status);
   const code: ErrorCode = passes ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';

@@ -7,7 +7,7 @@ import { parseAddress, requestTarget } from './address.ts';
 import type { Authorization, Credentials } from './credentials.ts';
 import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
 import { type Exchange, exchange } from './exchange.ts';
-import type { HttpAnswer } from './http-answer.ts';
+import type { HttpResponse } from './http-response.ts';
 import { observedExchange } from './observed-exchange.ts';
 import type { Endpoint, RequestTurns } from './request-turns.ts';
 
@@ -44,11 +44,11 @@ export interface HttpRequest {
  */
 export interface HttpClient {
   /** @param consume reads the answer; runs within the request's deadline, and may leave the body's rest unread */
-  get<T>(request: HttpRequest, consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+  get<T>(request: HttpRequest, consume: (answer: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
   /** As get, with a JSON text as the body. */
   post<T>(
     request: HttpRequest & { readonly body: string },
-    consume: (answer: HttpAnswer) => Promise<T>,
+    consume: (answer: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
   /** So many processes ask this interface: each gets its share of the rate limit. One by default. */
@@ -81,7 +81,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   async function send<T>(
     method: 'GET' | 'POST',
     request: HttpRequest & { readonly body?: string },
-    consume: (answer: HttpAnswer) => Promise<T>,
+    consume: (answer: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
     const endpoint = request.endpoint ?? request.path;

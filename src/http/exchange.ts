@@ -3,12 +3,12 @@ import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { ACCEPTED_ENCODINGS, type AnswerBody, openAnswerBody } from './answer-body.ts';
-import { NO_PROBLEM, type ProblemText, readProblem, refusedAnswer, unanswered } from './answer-error.ts';
 import { openDeadline } from './deadline.ts';
 import { ageSeconds, headerField, serverDate } from './header-fields.ts';
-import type { HttpAnswer } from './http-answer.ts';
+import type { HttpResponse } from './http-response.ts';
 import { quotedText } from './quoted-text.ts';
+import { ACCEPTED_ENCODINGS, openResponseBody, type ResponseBody } from './response-body.ts';
+import { NO_PROBLEM, type ProblemText, readProblem, refusedResponse, unanswered } from './response-error.ts';
 import { actionOf } from './status-action.ts';
 
 // The refusal of a bulk request can say something of each of its items.
@@ -47,7 +47,7 @@ export type ExchangeOutcome<T> =
 /** One request and its answer under one deadline: connecting, headers, body and `consume` together. */
 export async function exchange<T>(
   request: Exchange,
-  consume: (answer: HttpAnswer) => Promise<T>,
+  consume: (answer: HttpResponse) => Promise<T>,
   signal: AbortSignal,
 ): Promise<ExchangeOutcome<T>> {
   const { clock, log, name, endpoint } = request;
@@ -99,7 +99,7 @@ async function ask(request: Exchange, deadline: AbortSignal): Promise<Dispatcher
 async function handle<T>(
   request: Exchange,
   response: Dispatcher.ResponseData,
-  consume: (answer: HttpAnswer) => Promise<T>,
+  consume: (answer: HttpResponse) => Promise<T>,
   deadline: AbortSignal,
 ): Promise<ExchangeOutcome<T>> {
   const action = actionOf(response.statusCode);
@@ -109,7 +109,7 @@ async function handle<T>(
   const code = action === 'renewAuthorization' ? 'PROVIDER_UNAUTHORIZED' : action;
   const { from, endpoint, name, clock } = request;
   const { statusCode: status, headers } = response;
-  const error = refusedAnswer(code, { from, endpoint, status, headers, problem, wallMs: clock.wallMs(), name });
+  const error = refusedResponse(code, { from, endpoint, status, headers, problem, wallMs: clock.wallMs(), name });
   if (action === 'renewAuthorization') return { accepted: false, error };
   throw error;
 }
@@ -117,7 +117,7 @@ async function handle<T>(
 async function read<T>(
   request: Exchange,
   response: Dispatcher.ResponseData,
-  consume: (answer: HttpAnswer) => Promise<T>,
+  consume: (answer: HttpResponse) => Promise<T>,
   deadline: AbortSignal,
 ): Promise<T> {
   const { headers } = response;
@@ -125,7 +125,7 @@ async function read<T>(
   const age = ageSeconds(headers);
   if (age !== null && age > 0) throw violation(request, `from a cache, ${age} s old; caches must not answer`);
   const body = openBody(request, response, request.maxBodyBytes, deadline);
-  const answer: HttpAnswer = {
+  const answer: HttpResponse = {
     status: response.statusCode,
     date: serverDate(headers),
     contentType,
@@ -184,10 +184,10 @@ function openBody(
   response: Dispatcher.ResponseData,
   maxBodyBytes: number,
   signal: AbortSignal,
-): AnswerBody {
+): ResponseBody {
   const encoding = headerField(response.headers, 'content-encoding');
   const capSetting = `${request.name}.maxBodyBytes`;
-  return openAnswerBody({ stream: response.body, encoding, maxBodyBytes, from: request.from, capSetting, signal });
+  return openResponseBody({ stream: response.body, encoding, maxBodyBytes, from: request.from, capSetting, signal });
 }
 
 function violation(request: Exchange, what: string): ConnectorError {

@@ -2,7 +2,7 @@ import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
 import type { HttpObserver } from '../support/http-observer.ts';
 import type { ExchangeOutcome } from './exchange.ts';
-import type { HttpAnswer } from './http-answer.ts';
+import type { HttpResponse } from './http-response.ts';
 
 /** Tells the observer what came of one exchange; what our own stop has cut is nobody's fault and is not told. */
 export async function observedExchange<T>(
@@ -13,12 +13,12 @@ export async function observedExchange<T>(
     readonly observer: HttpObserver | undefined;
     readonly signal: AbortSignal;
   },
-  consume: (answer: HttpAnswer) => Promise<T>,
-  exchange: (consume: (answer: HttpAnswer) => Promise<T>) => Promise<ExchangeOutcome<T>>,
+  consume: (answer: HttpResponse) => Promise<T>,
+  exchange: (consume: (answer: HttpResponse) => Promise<T>) => Promise<ExchangeOutcome<T>>,
 ): Promise<ExchangeOutcome<T>> {
   const { client, endpoint, clock, observer, signal } = observed;
   const startedAtMs = clock.monotonicMs();
-  let answer: HttpAnswer | null = null;
+  let answer: HttpResponse | null = null;
   const ended = (code: string) =>
     observer?.requested({
       client,
@@ -32,7 +32,7 @@ export async function observedExchange<T>(
       answer = came;
       return consume(came);
     });
-    ended(outcome.accepted ? String((answer as HttpAnswer | null)?.status ?? '') : codeOf(outcome.error));
+    ended(outcome.accepted ? String((answer as HttpResponse | null)?.status ?? '') : codeOf(outcome.error));
     return outcome;
   } catch (error) {
     if (!signal.aborted) ended(codeOf(error));

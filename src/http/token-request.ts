@@ -2,14 +2,14 @@ import * as oauth from 'oauth4webapi';
 import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { openAnswerBody } from './answer-body.ts';
-import { unansweredText } from './answer-error.ts';
 import { collectBytes } from './body-chunks.ts';
 import type { AuthorizationOptions } from './credentials.ts';
 import { openDeadline } from './deadline.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { headerField, retryAfterMs } from './header-fields.ts';
 import { quotedText } from './quoted-text.ts';
+import { openResponseBody } from './response-body.ts';
+import { unansweredText } from './response-error.ts';
 import type { Secret } from './secret.ts';
 import { isSendable, readSecret } from './secret.ts';
 import { actionOf } from './status-action.ts';
@@ -154,7 +154,7 @@ export function createTokenRequest(
     const encoding = headerField(response.headers, 'content-encoding');
     const { statusCode: status } = response;
     try {
-      const body = openAnswerBody({
+      const body = openResponseBody({
         stream: response.body,
         encoding,
         maxBodyBytes: LARGEST_ANSWER_BYTES,

@@ -1,7 +1,7 @@
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import type { Freshness } from '../observability/processor-events.ts';
 import type { Clock } from '../support/clock.ts';
-import { keptAnswer } from '../support/kept-answer.ts';
+import { keptValue } from '../support/kept-value.ts';
 import { type AskedKind, type FreshnessTask, freshnessSteps } from './freshness.ts';
 
 /** An answer serves for so long, however often it is asked for. */
@@ -25,7 +25,7 @@ export function createFreshnessView(
 ): FreshnessView {
   let newest: Freshness | null = null;
   const begin = () => freshnessSteps(tasks(), kinds, clock.monotonicMs());
-  const passes = keptAnswer(
+  const passes = keptValue(
     async () => {
       newest = await inSteps(begin());
     },

@@ -1,5 +1,5 @@
 import type { HttpClient } from '../http/client.ts';
-import type { HttpAnswer } from '../http/http-answer.ts';
+import type { HttpResponse } from '../http/http-response.ts';
 import { type PriceQuery, queryParameters, typedRequest } from './price-query.ts';
 
 const BULK_ENDPOINT = '/v1/products/bulk';
@@ -23,12 +23,12 @@ export interface MarketData {
   /** POST /v1/products/bulk. The body may be as long as marketData.maxBodyBytes: it can hold many series. */
   bulk<T>(
     items: readonly PriceRequest[],
-    consume: (answer: HttpAnswer) => Promise<T>,
+    consume: (answer: HttpResponse) => Promise<T>,
     signal: AbortSignal,
     timeoutMs?: number,
   ): Promise<T>;
   /** GET /v1/products/{isin}/prices/overview, daily or intraday. */
-  single<T>(request: PriceRequest, consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+  single<T>(request: PriceRequest, consume: (answer: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
 export function createMarketData({ http }: { readonly http: Pick<HttpClient, 'get' | 'post'> }): MarketData {

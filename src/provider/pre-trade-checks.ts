@@ -1,5 +1,5 @@
 import type { HttpClient } from '../http/client.ts';
-import type { HttpAnswer } from '../http/http-answer.ts';
+import type { HttpResponse } from '../http/http-response.ts';
 import { CHECK_OFFSET, cursorOf } from './page-link.ts';
 
 const ENDPOINT = '/v1/pretradechecks';
@@ -18,9 +18,9 @@ export interface PreTradeChecks {
    * One answer of GET /v1/pretradechecks: the checks after an offset; null for the first call, which has none.
    * `consume` is given a 2xx answer and must read its body; it runs within the request's deadline.
    */
-  list<T>(since: string | null, consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+  list<T>(since: string | null, consume: (answer: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
   /** GET /v1/pretradechecks/id/{id}. The id appears in no error. */
-  single<T>(id: string, consume: (answer: HttpAnswer) => Promise<T>, signal: AbortSignal): Promise<T>;
+  single<T>(id: string, consume: (answer: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
 export function createPreTradeChecks(options: {

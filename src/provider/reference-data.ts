@@ -1,5 +1,5 @@
 import type { HttpClient } from '../http/client.ts';
-import type { HttpAnswer } from '../http/http-answer.ts';
+import type { HttpResponse } from '../http/http-response.ts';
 
 /**
  * Which instruments a source sees: all of them, or the caller's own (the /my variants of part 4.2 of
@@ -30,7 +30,7 @@ export interface ReferenceData {
    */
   instruments<T>(
     page: { readonly minId: string | null; readonly limit: number },
-    consume: (answer: HttpAnswer) => Promise<T>,
+    consume: (answer: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
   /** The path of the event stream under this filter. */
@@ -38,7 +38,7 @@ export interface ReferenceData {
   /** One answer of GET /v1/instruments/events or /v1/instruments/events/my, after an offset of the stream. */
   events<T>(
     after: { readonly since: string; readonly maxEvents: number },
-    consume: (answer: HttpAnswer) => Promise<T>,
+    consume: (answer: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
 }

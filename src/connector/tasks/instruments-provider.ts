@@ -2,7 +2,7 @@ import type { DecodedList } from '../../decoding/decoded-list.ts';
 import type { DecodedEvent, EventDecoder } from '../../decoding/event-decoder.ts';
 import type { DecodedPage, PageDecoder } from '../../decoding/page-decoder.ts';
 import { ConnectorError } from '../../errors.ts';
-import type { HttpAnswer } from '../../http/http-answer.ts';
+import type { HttpResponse } from '../../http/http-response.ts';
 import {
   eventStreamStart,
   namedMaxEvents,
@@ -76,7 +76,7 @@ export function createInstrumentsProvider(options: {
   const pageShare = new DeadLetterShare(options.maxDeadLetters);
   const eventShare = new DeadLetterShare(options.maxDeadLetters);
 
-  const timeOf = ({ date }: HttpAnswer): AnswerTime => answerTime(date, clock.wallMs());
+  const timeOf = ({ date }: HttpResponse): AnswerTime => answerTime(date, clock.wallMs());
 
   /** `readLink` takes the one link that is wanted; it runs while the request is still known, so that its errors name it. */
   async function fetchList<Link>(
@@ -117,7 +117,7 @@ export function createInstrumentsProvider(options: {
 
   async function askForEvents(since: string, maxEvents: number, signal: AbortSignal): Promise<StreamOutcome> {
     const decoder = (await decoders(signal)).events;
-    const consume = async (answer: HttpAnswer): Promise<InstrumentEvents> => {
+    const consume = async (answer: HttpResponse): Promise<InstrumentEvents> => {
       const decoded = await decoder.decode(answer.body);
       const links = linksOf(decoded.envelope, eventsEndpoint);
       const next = nextEventOffset(links, baseUrl);

@@ -1,5 +1,5 @@
 import type { CheckDecoder, DecodedCheck } from '../../decoding/check-decoder.ts';
-import type { HttpAnswer } from '../../http/http-answer.ts';
+import type { HttpResponse } from '../../http/http-response.ts';
 import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../provider/pre-trade-checks.ts';
 import type { Clock } from '../../support/clock.ts';
 import { answerTime } from '../stream/answer-time.ts';
@@ -23,7 +23,7 @@ export function followPreTradeChecks(options: {
 
   async function ask(since: string | null, signal: AbortSignal): Promise<FollowedAnswer<DecodedCheck>> {
     const decoder = await options.decoder(signal);
-    const consume = async ({ body, date }: HttpAnswer): Promise<FollowedAnswer<DecodedCheck>> => {
+    const consume = async ({ body, date }: HttpResponse): Promise<FollowedAnswer<DecodedCheck>> => {
       const decoded = await decoder.decode(body);
       return {
         decoded,

@@ -2,16 +2,16 @@ import type { BatchRecord } from './produce/record-batch.ts';
 
 /* What the replaced functions use of kafkajs 2.2.4's own parts. None of it is public there. */
 
-export interface PartitionAnswer {
+export interface PartitionResponse {
   readonly topicName: string;
   readonly partition: number;
   readonly errorCode: number;
 }
 
-interface ProduceAnswer {
+interface ProduceResponse {
   readonly topics: readonly {
     readonly topicName: string;
-    readonly partitions: readonly Omit<PartitionAnswer, 'topicName'>[];
+    readonly partitions: readonly Omit<PartitionResponse, 'topicName'>[];
   }[];
 }
 
@@ -23,7 +23,7 @@ export interface Broker {
         readonly decode: (data: unknown) => Promise<unknown>;
         readonly parse: (decoded: unknown) => Promise<unknown>;
       };
-    }): Promise<ProduceAnswer>;
+    }): Promise<ProduceResponse>;
   };
   disconnect(): Promise<void>;
 }
@@ -59,4 +59,4 @@ export type SendMessages = (of: {
     readonly topic: string;
     readonly messages: readonly (BatchRecord & { readonly partition: number })[];
   }[];
-}) => Promise<readonly PartitionAnswer[]>;
+}) => Promise<readonly PartitionResponse[]>;

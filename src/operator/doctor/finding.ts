@@ -1,5 +1,5 @@
 import { ConnectorError } from '../../errors.ts';
-import type { HttpAnswer } from '../../http/http-answer.ts';
+import type { HttpResponse } from '../../http/http-response.ts';
 import type { JsonObject, JsonValue } from '../../json/exact-json.ts';
 import { readWholeJson } from '../../json/json-body.ts';
 
@@ -25,7 +25,7 @@ export type Probed =
   | { readonly kind: 'failed'; readonly why: string; readonly error: ConnectorError };
 
 /** How a request is made: with what reads its answer. */
-type Call<Answer> = (consume: (answer: HttpAnswer) => Promise<Answer>) => Promise<Answer>;
+type Call<Answer> = (consume: (answer: HttpResponse) => Promise<Answer>) => Promise<Answer>;
 
 /** Asks once and reads the answer. */
 export function probe(call: Call<Probed>): Promise<Probed> {

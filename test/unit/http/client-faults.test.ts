@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import type { HttpAnswer } from '../../../src/http/http-answer.ts';
+import type { HttpResponse } from '../../../src/http/http-response.ts';
 import { clientFor, json, keepingLog, never, page, serve, serveRaw, text } from './loopback.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
@@ -149,7 +149,7 @@ test('slow headers, a slow body, and a body without end are cut at the total dea
       const url = await serveRaw(t, talk);
       const startedAt = performance.now();
       let seen: unknown;
-      const consume = (answer: HttpAnswer) =>
+      const consume = (answer: HttpResponse) =>
         text(answer).catch((error) => {
           seen = error;
           throw new Error('the answer makes no sense');
@@ -205,7 +205,7 @@ test('a cut body is noticed by its reader, and by the client when the reader swa
     );
     await assert.rejects(reading, { code: 'BODY_INCOMPLETE', action: 'retry' }, head);
     assert.equal((seen as { code?: string })?.code, 'BODY_INCOMPLETE', head);
-    const wrapping = async (answer: HttpAnswer) => {
+    const wrapping = async (answer: HttpResponse) => {
       await text(answer).catch(() => Promise.reject(new Error('the JSON ends early')));
     };
     await assert.rejects(client.get(page, wrapping, never), { code: 'BODY_INCOMPLETE' }, head);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { ConnectorError } from '../../../src/errors.ts';
-import type { HttpAnswer } from '../../../src/http/http-answer.ts';
+import type { HttpResponse } from '../../../src/http/http-response.ts';
 import { clientFor, freeTurns, json, keepingLog, never, page, serve, serveRaw, text, until } from './loopback.ts';
 
 test('an answer comes with its status, the server clock, its content type and its decoded bytes', async (t) => {
@@ -145,7 +145,7 @@ test('a caller that aborts gets its own reason, before and during the answer', a
     const stopSoon = () => void setTimeout(() => controller.abort(reason), 20);
     askedForHeaders = stopSoon;
     let seen: unknown;
-    const consume = (answer: HttpAnswer) => {
+    const consume = (answer: HttpResponse) => {
       stopSoon();
       return text(answer).catch((error) => {
         seen = error;

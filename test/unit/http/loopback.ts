@@ -7,7 +7,7 @@ import { createAuthorization } from '../../../src/http/authorization.ts';
 import { createHttpClient, type HttpClient, type HttpClientOptions } from '../../../src/http/client.ts';
 import type { Authorization } from '../../../src/http/credentials.ts';
 import { createEndpointGates } from '../../../src/http/endpoint-gates.ts';
-import type { HttpAnswer } from '../../../src/http/http-answer.ts';
+import type { HttpResponse } from '../../../src/http/http-response.ts';
 import { createRequestTurns, type RequestTurns } from '../../../src/http/request-turns.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import type { Log } from '../../../src/support/log.ts';
@@ -103,7 +103,7 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
 }
 
 /** Reads an answer's body to its end. */
-export async function text(answer: HttpAnswer): Promise<string> {
+export async function text(answer: HttpResponse): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer.body) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString('utf8');

@@ -1,6 +1,6 @@
 import { backOffMs } from '../../../support/back-off.ts';
 import type { Clock } from '../../../support/clock.ts';
-import type { Broker, Cluster, EosManager, PartitionAnswer, Retrier, SendMessages } from '../kafkajs-internals.ts';
+import type { Broker, Cluster, EosManager, PartitionResponse, Retrier, SendMessages } from '../kafkajs-internals.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { encodeProduceRequest, type PartitionRecords, type TopicRecords } from './produce-request.ts';
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
@@ -145,15 +145,15 @@ async function prepare(
 
 interface Sending {
   readonly cluster: Cluster;
-  readonly send: (nodeId: string, led: readonly PartitionBatch[]) => Promise<readonly PartitionAnswer[]>;
+  readonly send: (nodeId: string, led: readonly PartitionBatch[]) => Promise<readonly PartitionResponse[]>;
   readonly parts: SendingParts;
 }
 
 async function sendToLeaders(
   batches: readonly PartitionBatch[],
   { cluster, send, parts }: Sending,
-): Promise<PartitionAnswer[]> {
-  const taken: PartitionAnswer[] = [];
+): Promise<PartitionResponse[]> {
+  const taken: PartitionResponse[] = [];
   let waiting = batches;
   for (let tries = 1; ; tries++) {
     const answers = await Promise.all([...byLeader(waiting, cluster)].map(([nodeId, led]) => send(nodeId, led)));
@@ -209,7 +209,7 @@ function withSequences(batches: readonly PartitionBatch[], eosManager: EosManage
   });
 }
 
-async function produce(broker: Broker, encoded: unknown, parts: SendingParts): Promise<readonly PartitionAnswer[]> {
+async function produce(broker: Broker, encoded: unknown, parts: SendingParts): Promise<readonly PartitionResponse[]> {
   const request = { ...PRODUCE, encode: async () => encoded };
   // What the broker says of each partition is looked at by the sender.
   const response = { decode: parts.decodeResponse, parse: async (decoded: unknown) => decoded };

@@ -5,7 +5,7 @@ import { createInstrumentsProvider } from '../../../../src/connector/tasks/instr
 import { createEventDecoder } from '../../../../src/decoding/event-decoder.ts';
 import { createPageDecoder } from '../../../../src/decoding/page-decoder.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
-import type { HttpAnswer } from '../../../../src/http/http-answer.ts';
+import type { HttpResponse } from '../../../../src/http/http-response.ts';
 import type { ReferenceData } from '../../../../src/provider/reference-data.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 import { chunked } from '../../../support/decoding/avro-decoding.ts';
@@ -17,7 +17,7 @@ const EVENTS = '{"nextId":"1-0","events":[],"links":{"next":"/v1/instruments/eve
 /** A provider whose answers are held back until they are released, or fail. */
 function heldBack() {
   const asked: { readonly items: number; readonly answer: PromiseWithResolvers<void> }[] = [];
-  const hold = async <T>(items: number, body: string, consume: (answer: HttpAnswer) => Promise<T>): Promise<T> => {
+  const hold = async <T>(items: number, body: string, consume: (answer: HttpResponse) => Promise<T>): Promise<T> => {
     const answer = Promise.withResolvers<void>();
     asked.push({ items, answer });
     await answer.promise;

@@ -1,8 +1,8 @@
 import { ConnectorError, type ErrorCode } from '../errors.ts';
-import type { AnswerBody } from './answer-body.ts';
 import { collectBytes } from './body-chunks.ts';
 import { type HeaderFields, headerField, retryAfterMs, serverDate } from './header-fields.ts';
 import { quotedText } from './quoted-text.ts';
+import type { ResponseBody } from './response-body.ts';
 
 const LONGEST_QUOTE = 200;
 const MOST_VALIDATION_ERRORS = 5;
@@ -23,7 +23,7 @@ export const NO_PROBLEM: ProblemText = { said: '', validation: [] };
  * The error for an answer whose status is none that we can use (part 7 of src/provider/README.md: problem details, or
  * anything).
  */
-export function refusedAnswer(
+export function refusedResponse(
   code: ErrorCode,
   options: {
     readonly from: string;
@@ -79,7 +79,7 @@ function codeOf(cause: unknown): string {
 }
 
 /** The problem (RFC 9457) that an error's body holds. Throws for bodies that are no JSON, or too long. */
-export async function readProblem(body: AnswerBody, secrets: readonly string[]): Promise<ProblemText> {
+export async function readProblem(body: ResponseBody, secrets: readonly string[]): Promise<ProblemText> {
   const problem: unknown = JSON.parse((await collectBytes(body.chunks)).toString('utf8'));
   if (typeof problem !== 'object' || problem === null) return NO_PROBLEM;
   const { title, detail, errors } = problem as { title?: unknown; detail?: unknown; errors?: unknown };

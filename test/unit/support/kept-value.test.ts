@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keptAnswer } from '../../../src/support/kept-answer.ts';
+import { keptValue } from '../../../src/support/kept-value.ts';
 
 function kept() {
   const searches: PromiseWithResolvers<string>[] = [];
@@ -10,7 +10,7 @@ function kept() {
     searches.push(search);
     return search.promise;
   };
-  return { searches, clock, answer: keptAnswer(find, { keepMs: 1_000, clock }) };
+  return { searches, clock, answer: keptValue(find, { keepMs: 1_000, clock }) };
 }
 
 test('one search serves those who ask meanwhile and for a while after', async () => {

@@ -19,7 +19,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
 export const ACCEPTED_ENCODINGS = [...DECODERS.keys()].join(', ');
 
 /** The body of an answer: decoded, counted, and never longer than its cap. Whoever has the stream destroys it. */
-export interface AnswerBody {
+export interface ResponseBody {
   readonly chunks: BodyChunks;
   /** Decoded bytes so far. */
   bytes(): number;
@@ -35,14 +35,14 @@ export interface AnswerBody {
  * @param options.capSetting the setting to raise when the body is too large
  * @param options.signal the request's deadline: its reason is what a cut because of it rejects with
  */
-export function openAnswerBody(options: {
+export function openResponseBody(options: {
   readonly stream: Readable;
   readonly encoding: string | null;
   readonly maxBodyBytes: number;
   readonly from: string;
   readonly capSetting: string;
   readonly signal: AbortSignal;
-}): AnswerBody {
+}): ResponseBody {
   const { maxBodyBytes, from, capSetting, signal } = options;
   const decoded = decode(options.stream, options.encoding, from);
   // What a decoder gives out lies beside what it still writes.

@@ -1,7 +1,7 @@
 import type { BodyChunks } from './body-chunks.ts';
 
 /** A successful answer (2xx, JSON, not from a cache) while its body is being read. */
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   /** The server's clock in milliseconds since the epoch, from the Date header; null when there is no usable one. */
   readonly date: number | null;

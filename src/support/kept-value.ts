@@ -1,17 +1,17 @@
 import type { Clock } from './clock.ts';
 
 /** What is dear to find out and asked for often. */
-export interface KeptAnswer<Value> {
+export interface KeptValue<Value> {
   /** One search at a time; those who ask meanwhile, and for a while after, get what it finds. Failures are not kept. */
   get(): Promise<Value>;
   /** What is known is out of date, and so is what is being found out. */
   forget(): void;
 }
 
-export function keptAnswer<Value>(
+export function keptValue<Value>(
   find: () => Promise<Value>,
   { keepMs, clock }: { readonly keepMs: number; readonly clock: Pick<Clock, 'monotonicMs'> },
-): KeptAnswer<Value> {
+): KeptValue<Value> {
   let search: { readonly value: Promise<Value>; untilMs: number } | null = null;
   return {
     get() {
