@@ -240,6 +240,6 @@ export function healedOnceMore(healedAtMs: readonly number[], nowDateMs: number)
   throw new ConnectorError(
     'RETENTION_GAPS_REPEAT',
     `The event stream has lost our offset again, after ${HEALED_GAPS_PER_DAY} gaps within a day that were healed by ` +
-      'going on from its newest offset. The committed offset was kept.',
+      'going on from a fresh offset. The committed offset was kept.',
   );
 }

@@ -55,6 +55,14 @@ const ACTIONS: Readonly<Record<ErrorAction, string>> = {
   exit: 'ends, exit code 1',
 };
 
+/** Where the action of a code does not say all. */
+const WRONG_TOPIC = 'ends, exit code 1, where all need the topic; else stops the sources or the prices that need it';
+const OTHERWISE: Readonly<Partial<Record<string, string>>> = {
+  SETTINGS_INVALID: 'does not start, exit code 2',
+  TOPIC_MISSING: WRONG_TOPIC,
+  TOPIC_MISMATCH: WRONG_TOPIC,
+};
+
 const CONTENTS: Readonly<Record<TopicRole, { readonly key: string; readonly value: string }>> = {
   instruments: { key: 'instrument id', value: 'Avro `Instrument`' },
   'instrument-events': { key: 'instrument id', value: 'Avro `InstrumentEvent`' },
@@ -151,7 +159,7 @@ function settingsTable(): string {
 
 function errorCodesTable(): string {
   const rows = Object.entries(ERROR_CODES).map(([name, { action, remedy }]) => {
-    const then = name === 'SETTINGS_INVALID' ? 'does not start, exit code 2' : ACTIONS[action];
+    const then = OTHERWISE[name] ?? ACTIONS[action];
     return [code(name), then, remedy];
   });
   return table(['code', 'what the connector does', 'what you can do'], rows);
