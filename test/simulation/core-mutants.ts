@@ -1,6 +1,6 @@
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { CoreModules } from './model-core.ts';
 
@@ -18,20 +18,22 @@ const SOURCES = resolve(import.meta.dirname, '../../src');
 export async function loadMutant({ mistake, file, right, wrong }: CoreMutant): Promise<CoreModules> {
   const folder = mkdtempSync(join(tmpdir(), 'core-mutant-'));
   try {
-    cpSync(join(SOURCES, 'connector/core'), folder, { recursive: true });
-    for (const name of globSync('*.ts', { cwd: folder })) {
+    for (const room of ['stream', 'walk']) {
+      cpSync(join(SOURCES, 'connector', room), join(folder, room), { recursive: true });
+    }
+    for (const name of globSync('*/*.ts', { cwd: folder })) {
       const text = readFileSync(join(folder, name), 'utf8');
-      const parts = name === file ? text.split(right) : [text];
-      if (name === file && parts.length !== 2) {
+      const parts = basename(name) === file ? text.split(right) : [text];
+      if (basename(name) === file && parts.length !== 2) {
         throw new Error(`The mistake "${mistake}" fits ${parts.length - 1} places of ${file}; it must fit one.`);
       }
       writeFileSync(join(folder, name), parts.join(wrong).replaceAll("'../../", `'${pathToFileURL(SOURCES)}/`));
     }
     const load = (name: string) => import(pathToFileURL(join(folder, name)).href);
-    const { InstrumentsCore } = await load('instruments-core.ts');
-    const { Census, REMEMBERED_MS } = await load('census.ts');
-    const { ToldEvents } = await load('told-events.ts');
-    const { readInstrumentsOffset, writeInstrumentsOffset } = await load('instruments-offset.ts');
+    const { InstrumentsCore } = await load('walk/instruments-core.ts');
+    const { Census, REMEMBERED_MS } = await load('walk/census.ts');
+    const { ToldEvents } = await load('stream/told-events.ts');
+    const { readInstrumentsOffset, writeInstrumentsOffset } = await load('walk/instruments-offset.ts');
     return { InstrumentsCore, Census, ToldEvents, REMEMBERED_MS, readInstrumentsOffset, writeInstrumentsOffset };
   } finally {
     rmSync(folder, { recursive: true });
