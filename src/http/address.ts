@@ -14,20 +14,20 @@ const LONGEST_TARGET = 8_192;
  */
 export function parseAddress(text: string, setting: string, allowHttp: boolean): URL {
   const url = URL.parse(text);
-  if (url === null) throw invalid(`${setting} is no address; write https://host/path.`);
+  if (url === null) throw invalid(`${setting} is not an address; write https://host/path.`);
   if (url.username !== '' || url.password !== '') {
-    throw invalid(`${setting} holds a user or a password; they belong under auth.`);
+    throw invalid(`${setting} holds a user or a password; move them to auth.`);
   }
   if (url.hash !== '') throw invalid(`${setting} holds a fragment (#…), which is never sent; remove it.`);
   if (url.protocol === 'https:') return url;
-  if (url.protocol !== 'http:') throw invalid(`${setting} begins with ${url.protocol}; only https is spoken.`);
+  if (url.protocol !== 'http:') throw invalid(`${setting} begins with ${url.protocol}; use https.`);
   if (allowHttp || isLoopback(url.hostname)) return url;
-  throw invalid(`${setting} is plain http beyond loopback; use https, or set allowHttp: true where nobody listens.`);
+  throw invalid(`${setting} is plain http beyond loopback; use https, or set allowHttp: true on a trusted network.`);
 }
 
 /**
- * The request target (path and query) below a base address. Nothing but a plain path gets through, so that whatever
- * the caller passes can name another resource of the same origin and never another origin.
+ * The request target (path and query) below a base address. Only a plain path is accepted, so that the caller's text
+ * can name another resource of the same origin and never another origin.
  */
 export function requestTarget(
   base: URL,
@@ -38,18 +38,21 @@ export function requestTarget(
   const url = new URL(base.origin);
   const pathname = `${base.pathname.replace(/\/$/, '')}${path}`;
   url.pathname = pathname;
-  // URL resolves "." and ".." segments, "%2e" included: then it differs from what was asked for.
+  // URL resolves "." and ".." segments, "%2e" included: then the path differs from the requested one.
   if (url.pathname !== pathname || url.origin !== base.origin) throw notAPath();
   for (const [name, value] of query) url.searchParams.append(name, value);
   const target = `${url.pathname}${url.search}`;
   if (target.length > LONGEST_TARGET) {
-    throw new ConnectorError('PROTOCOL_VIOLATION', `A request of ${target.length} characters was not sent.`);
+    throw new ConnectorError(
+      'PROTOCOL_VIOLATION',
+      `A request was not sent: its target has ${target.length} characters, at most ${LONGEST_TARGET} are allowed.`,
+    );
   }
   return target;
 }
 
 function notAPath(): ConnectorError {
-  return new ConnectorError('PROTOCOL_VIOLATION', 'A request whose path is no plain absolute path was not sent.');
+  return new ConnectorError('PROTOCOL_VIOLATION', 'A request was not sent: its path is not a plain absolute path.');
 }
 
 function invalid(message: string): ConnectorError {

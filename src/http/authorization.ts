@@ -4,14 +4,14 @@ import type { Authorization, AuthorizationOptions, Credentials } from './credent
 import { readEncodedSecret, readSecret, type Secret } from './secret.ts';
 import type { OAuth2Settings } from './token-request.ts';
 
-// Fields that carry the request itself; a key in one of them would break every request.
+// These fields carry the request itself; a key in one of them would break every request.
 const RESERVED_FIELDS =
   /^(host|connection|content-.*|transfer-encoding|accept|accept-encoding|cache-control|upgrade|te|trailer|expect)$/;
 const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 /**
  * How a request is authorised. The interface names OAuth 2.0 client credentials for market data (part 5 of
- * src/provider/README.md) and nothing for reference data, so the usual other ways are offered too.
+ * src/provider/README.md) and nothing for reference data, so the other usual ways are offered too.
  */
 export type AuthorizationSettings =
   | OAuth2Settings
@@ -49,7 +49,7 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
   }
 }
 
-/** Secrets that somebody else renews: they are read for every request, and a 401 is repeated only with another one. */
+/** Secrets that others renew: they are read for every request, and a 401 is repeated only with a different secret. */
 function rereadEachTime(read: () => Promise<Credentials>): Authorization {
   return {
     headers: () => read(),

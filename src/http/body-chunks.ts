@@ -1,21 +1,21 @@
 import { finished, type Readable } from 'node:stream';
 import { isMarkedAsUntransferable } from 'node:worker_threads';
 
-/** What may wait to be taken before the stream is paused: one read of a socket gives 64 KiB. */
+/** How many chunks may wait before the stream is paused: one read of a socket gives 64 KiB. */
 const MOST_WAITING = 8;
-/** The collector copes with smaller ones. */
+/** Smaller buffers are left to the garbage collector. */
 const LEAST_GIVEN_BACK = 32 * 1024;
 
 /** The chunks of a body. A chunk is valid until the next one is asked for: then its memory is given back. */
 export type BodyChunks = AsyncIterable<Uint8Array>;
 
 /**
- * The chunks of a stream as they came. The stream's own iterator joins all that waits, which copies most of a page once
- * more. Nothing is read before the first is asked for.
+ * The chunks of a stream as they came. The stream's own iterator joins all waiting chunks, which copies most of a page
+ * once more. Nothing is read before the first chunk is asked for.
  *
- * @param givesBack whether the stream's chunks are nobody else's, as those of a socket are. Then the memory of each is
- *   given back when the next one is asked for: a page's worth of it would otherwise cost a full collection every page or two.
- * @returns an iterator that rejects with the stream's error, a premature end among them, after what came before it
+ * @param givesBack whether only this reader holds the stream's chunks, as with a socket. Then the memory of each is
+ *   given back when the next one is asked for: otherwise a page's worth of it costs a full collection every page or two.
+ * @returns an iterator that first gives what came, then rejects with the stream's error (also for a premature end)
  */
 export function chunksOf(
   stream: Readable,
@@ -45,7 +45,7 @@ export function chunksOf(
     const buffer = given?.buffer;
     given = next;
     if (!givesBack || buffer === next?.buffer || !(buffer instanceof ArrayBuffer)) return;
-    // Node marks the pool of which small buffers are parts.
+    // Node marks the pool that small buffers are parts of.
     if (buffer.byteLength >= LEAST_GIVEN_BACK && !isMarkedAsUntransferable(buffer)) buffer.transfer(0);
   }
 

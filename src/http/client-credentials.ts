@@ -8,7 +8,7 @@ import { createTokenRequest } from './token-request.ts';
 
 const LONGEST_MARGIN_MS = 30_000;
 const MARGIN = 0.1;
-// After a failure the token endpoint is left alone for a while, however many callers ask.
+// After a failure no request goes to the token endpoint for a while, however many callers ask.
 const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
 
 /** A token and its times on the monotonic clock, so that a jump of the wall clock neither keeps nor wastes it. */
@@ -26,10 +26,10 @@ interface Refresh {
 
 /**
  * Holds one token for all callers. It is renewed shortly before it expires (30 s, or a tenth of its life where that is
- * less), or once it was refused; there is never more than one request for a token under way. A caller that stops
- * waiting does not disturb the others; when nobody waits any more the request is cut. While the token endpoint fails,
- * a token that has not expired yet is used on, and callers without one get the last error at once until the pause
- * (1 s to 60 s, or longer where the endpoint asks for it) is over.
+ * less), or once it was refused; at most one request for a token is under way. A caller that stops waiting does not
+ * disturb the others; when no caller waits any more the request is cut. While the token endpoint fails, a token that
+ * has not expired stays in use; without one, callers get the last error at once until the pause (1 s to 60 s, or longer
+ * where the endpoint asks for it) is over.
  */
 export function createClientCredentials(settings: OAuth2Settings, options: AuthorizationOptions): Authorization {
   const { name, clock, random, log, observer } = options;
@@ -70,7 +70,7 @@ export function createClientCredentials(settings: OAuth2Settings, options: Autho
     const pauseMs = Math.max(backOffMs(count, PAUSE, random), error.retryAfterMs ?? 0);
     failure = { error, count, untilMs: clock.monotonicMs() + pauseMs };
     observer?.tokenAsked({ client: name, outcome: 'failed' });
-    log.warn({ client: name, failures: count, pauseMs, ...error.fields }, 'no token could be had');
+    log.warn({ client: name, failures: count, pauseMs, ...error.fields }, 'the token request failed');
   }
 
   async function join(signal: AbortSignal): Promise<Token> {
@@ -83,7 +83,7 @@ export function createClientCredentials(settings: OAuth2Settings, options: Autho
       joined.waiting -= 1;
       if (joined.waiting === 0) {
         if (refresh === joined) refresh = undefined;
-        joined.controller.abort(new Error('nobody waits for the token any more'));
+        joined.controller.abort(new Error('no caller waits for the token any more'));
       }
     }
   }

@@ -11,12 +11,12 @@ import type { HttpResponse } from './http-response.ts';
 import { observedExchange } from './observed-exchange.ts';
 import type { Endpoint, RequestTurns } from './request-turns.ts';
 
-// More than the sources and price batches that ask at once, since what waits for a connection has passed its gate
-// already; the rate limit is the real bound.
+// More than the sources and price batches that ask at once, since a request that waits for a connection has passed its
+// gate already; the rate limit is the real bound.
 const CONNECTIONS = 40;
 
 export interface HttpRequest {
-  /** Absolute path below the base address, already percent-encoded. Never taken from an answer. */
+  /** Absolute path below the base address, already percent-encoded. Never taken from a response. */
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
   /** Further header fields; cannot replace ours. */
@@ -30,30 +30,30 @@ export interface HttpRequest {
 }
 
 /**
- * One interface of the provider over HTTP. Every call is one attempt: repeating is the caller's loop. The exception is
- * a 401, after which new credentials are asked for once and the request is repeated once with them. While an endpoint
- * is held back by a refusal, calls of it send nothing and are rejected at once, with PROVIDER_BUSY and the time that
- * is left as `retryAfterMs`.
+ * One interface of the provider over HTTP. Every call is one attempt; the caller's loop repeats. The exception is a 401:
+ * new credentials are requested once, and the request is repeated once with them. While an endpoint is held back by a
+ * refusal, calls of it send nothing and are rejected at once, with PROVIDER_BUSY and the remaining time as
+ * `retryAfterMs`.
  *
  * Rejects with a ConnectorError: PROVIDER_UNREACHABLE, PROVIDER_TIMEOUT (headers and body and `consume` together took
  * longer than the time-out), PROVIDER_BUSY, PROVIDER_UNAUTHORIZED, PROVIDER_REFUSED, PROVIDER_ASKS_FOR_LESS,
  * PROVIDER_REDIRECT, PROTOCOL_VIOLATION, TOKEN_FAILED or a BODY_… code; with the signal's reason when the caller
- * aborts; and with what `consume` throws, where a ConnectorError that names no endpoint is told with the request. Errors
+ * aborts; and with what `consume` throws: a ConnectorError without an endpoint gets that of the request. Errors
  * for a status carry `fields: { status, endpoint }`, and `retryAfterMs` when the server names a time. A 400 is
  * PROVIDER_REFUSED: the caller, who knows whether it can ask for less, looks at `fields.status`.
  */
 export interface HttpClient {
-  /** @param consume reads the answer; runs within the request's deadline, and may leave the body's rest unread */
+  /** @param consume reads the response; runs within the request's deadline, and may leave the body's rest unread */
   get<T>(request: HttpRequest, consume: (answer: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** As get, with a JSON text as the body. */
+  /** As `get`, with a JSON text as the body. */
   post<T>(
     request: HttpRequest & { readonly body: string },
     consume: (answer: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
-  /** So many processes ask this interface: each gets its share of the rate limit. One by default. */
+  /** How many processes ask this interface: each gets its share of the rate limit. One by default. */
   share(processes: number): void;
-  /** Cuts what is under way and lets go of all connections. */
+  /** Cuts what is under way and closes all connections. */
   close(): Promise<void>;
 }
 
@@ -137,7 +137,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** Whether the provider answered with a status that we cannot use; what reads an answer throws none of these. */
+/** Whether the provider answered with a status that we cannot use; code that reads a response never throws such an error. */
 function isRefusal(error: unknown): error is ConnectorError & { readonly fields: { readonly status: number } } {
   return error instanceof ConnectorError && /^PROVIDER_/.test(error.code) && typeof error.fields.status === 'number';
 }

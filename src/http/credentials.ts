@@ -10,11 +10,11 @@ export type Credentials = Readonly<Record<string, string>>;
 
 /** Gives and renews credentials. They are only ever sent to the origin of the client that asks for them. */
 export interface Authorization {
-  /** Rejects with TOKEN_FAILED when there are none to be had, or with the signal's reason. */
+  /** Rejects with TOKEN_FAILED when no credentials can be obtained, or with the signal's reason. */
   headers(signal: AbortSignal): Promise<Credentials>;
   /**
    * Called after a 401. Resolves with credentials worth one more try, or with null when they would be the refused ones
-   * again. A token that somebody else has renewed meanwhile is not renewed once more.
+   * again. A token that another caller has renewed meanwhile is not renewed once more.
    */
   renew(refused: Credentials, signal: AbortSignal): Promise<Credentials | null>;
 }

@@ -2,7 +2,7 @@
 export interface Deadline {
   /** Aborts when the time is over (reason: the given error) or when the caller aborts (reason: the caller's). */
   readonly signal: AbortSignal;
-  /** Must be called when the work is done; lets go of the timer and of the caller's signal. */
+  /** Must be called when the work is done; releases the timer and the caller's signal. */
   end(): void;
 }
 

@@ -27,7 +27,7 @@ export interface NetworkOptions {
 
 /**
  * Connections to one origin. Without a proxy the pool is bound to that origin and can connect to no other.
- * Certificates are always verified; there is no switch. undici's own time-outs are off, because they start anew with
+ * Certificates are always verified; there is no switch. undici's own time-outs are off, because they start again with
  * every chunk: a deadline over the whole request takes their place.
  */
 export function openDispatcher(address: URL, network: NetworkOptions, connections: number): Dispatcher {
@@ -51,7 +51,7 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
     uri: proxyAddress(proxy, network.name),
     requestTls: tls,
     proxyTls: tls,
-    // Asking the proxy for a tunnel is a part of connecting, but no request of ours, so that no deadline ends it.
+    // Asking the proxy for a tunnel is a part of connecting and not a request with a deadline, so it needs its own limit.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: limits.connectTimeout }),
   });
 }
@@ -60,7 +60,7 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
 function proxyAddress(proxy: string, name: string): string {
   const uri = URL.parse(proxy);
   if (uri === null || !['http:', 'https:'].includes(uri.protocol)) {
-    throw new ConnectorError('SETTINGS_INVALID', `${name}.proxy is no http or https address.`);
+    throw new ConnectorError('SETTINGS_INVALID', `${name}.proxy is not an http or https address.`);
   }
   try {
     decodeURIComponent(uri.username + uri.password);

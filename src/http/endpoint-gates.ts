@@ -1,11 +1,11 @@
 import { backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 
-/** What an endpoint is left alone for that answers 429 without saying for how long. */
+/** How long an endpoint is not asked after a 429 without Retry-After. */
 const BACK_OFF = { initialMs: 1_000, maximumMs: 60_000 };
 const TOO_MANY_REQUESTS = 429;
 
-/** A refusal in time: not what was asked for is refused, but that it was asked for now. */
+/** A refusal of the moment: the same request may succeed later. */
 export interface Refusal {
   readonly status: number;
   /** From the Retry-After header; undefined when there was none. */
@@ -13,12 +13,12 @@ export interface Refusal {
 }
 
 /**
- * Which endpoints are not to be asked now. A refusal with `Retry-After`, and any 429, closes the gate of the endpoint
+ * Which endpoints must not be asked now. A refusal with `Retry-After`, and any 429, closes the gate of the endpoint
  * that was refused, for every caller of it in the process and for no other endpoint. Shared by all clients, since two
  * of them may ask the same token endpoint.
  */
 export interface EndpointGates {
-  /** How long an endpoint is to be left alone, and the status that it answered; null when it may be asked. */
+  /** How long an endpoint must not be asked, and the status of its refusal; null when it may be asked. */
   heldBack(endpoint: string): { readonly remainingMs: number; readonly status: number } | null;
   /** @returns for how long the gate is closed by this refusal, in milliseconds; 0 when it stays as it was. */
   refused(endpoint: string, refusal: Refusal): number;
@@ -52,7 +52,7 @@ export function createEndpointGates({
       if (retryAfterMs === undefined && status !== TOO_MANY_REQUESTS) return 0;
       const nowMs = clock.monotonicMs();
       const gate = gates.get(endpoint);
-      // Requests that were in flight together are one failure, however many of them were refused.
+      // Requests in flight together count as one failure, however many of them were refused.
       const isClosed = gate !== undefined && gate.untilMs > nowMs;
       const failures = (gate?.failures ?? 0) + (isClosed ? 0 : 1);
       const holdMs = retryAfterMs ?? (isClosed ? 0 : backOffMs(failures, BACK_OFF, random));
@@ -62,7 +62,7 @@ export function createEndpointGates({
     },
     answered(endpoint) {
       const gate = gates.get(endpoint);
-      // An answer to a request from before the refusal says nothing of it.
+      // A response to a request from before the refusal says nothing about it.
       if (gate !== undefined && gate.untilMs <= clock.monotonicMs()) gates.delete(endpoint);
     },
   };

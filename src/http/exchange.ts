@@ -11,14 +11,14 @@ import { ACCEPTED_ENCODINGS, openResponseBody, type ResponseBody } from './respo
 import { NO_PROBLEM, type ProblemText, readProblem, refusedResponse, unanswered } from './response-error.ts';
 import { actionOf } from './status-action.ts';
 
-// The refusal of a bulk request can say something of each of its items.
+// The refusal of a bulk request can name a problem of each of its items.
 const LARGEST_PROBLEM_BYTES = 65_536;
 const LONGEST_PROBLEM_MS = 2_000;
 const LONGEST_QUOTE = 80;
 const JSON_TYPE = /^(application|text)\/([a-z0-9.!#$&^_-]{1,60}\+)?json$/i;
 const OTHER_CHARSET = /charset\s*=\s*"?(?!utf-8\b|utf8\b|us-ascii\b)/i;
 
-/** One request and what it needs to be told apart in messages. */
+/** One request, and its names in messages. */
 export interface Exchange {
   readonly dispatcher: Dispatcher;
   readonly name: string;
@@ -39,12 +39,12 @@ export interface Exchange {
   readonly log: Log;
 }
 
-/** What came of it. Only a 401 is told rather than thrown, since it alone has a second try. */
+/** The outcome. Only a 401 is returned rather than thrown, since it alone has a second try. */
 export type ExchangeOutcome<T> =
   | { readonly accepted: true; readonly value: T }
   | { readonly accepted: false; readonly error: ConnectorError };
 
-/** One request and its answer under one deadline: connecting, headers, body and `consume` together. */
+/** One request and its response under one deadline: connecting, headers, body and `consume` together. */
 export async function exchange<T>(
   request: Exchange,
   consume: (answer: HttpResponse) => Promise<T>,
@@ -55,7 +55,7 @@ export async function exchange<T>(
   const startedAtMs = clock.monotonicMs();
   try {
     const response = await ask(request, deadline.signal);
-    // Destroying a body early makes it emit an error, which would end the process if nobody listened.
+    // A body that is destroyed early emits an error, which ends the process when it has no listener.
     response.body.on('error', () => {});
     try {
       return await handle(request, response, consume, deadline.signal);
@@ -123,7 +123,7 @@ async function read<T>(
   const { headers } = response;
   const contentType = jsonTypeOf(request, response);
   const age = ageSeconds(headers);
-  if (age !== null && age > 0) throw violation(request, `from a cache, ${age} s old; caches must not answer`);
+  if (age !== null && age > 0) throw violation(request, `from a cache, ${age} s old; configure caches not to answer`);
   const body = openBody(request, response, request.maxBodyBytes, deadline);
   const answer: HttpResponse = {
     status: response.statusCode,
@@ -139,12 +139,12 @@ async function read<T>(
     await untilAborted(body.finish(), deadline);
     return value;
   } catch (error) {
-    // Whoever read a broken body may have called it malformed; why it broke is the better answer.
+    // The reader may have called a broken body malformed; why it broke is the better error.
     throw body.failure() ?? withOrigin(request, error);
   }
 }
 
-/** Whoever reads an answer knows what is wrong with it and not where it came from. */
+/** The reader of a response knows what is wrong with it, but not where it came from. */
 function withOrigin({ from, endpoint }: Exchange, error: unknown): unknown {
   if (!(error instanceof ConnectorError) || 'endpoint' in error.fields) return error;
   const { code, message, cause, retryAfterMs, fields } = error;
@@ -153,10 +153,10 @@ function withOrigin({ from, endpoint }: Exchange, error: unknown): unknown {
 
 function jsonTypeOf(request: Exchange, response: Dispatcher.ResponseData): string {
   const contentType = headerField(response.headers, 'content-type');
-  if (contentType === null) throw violation(request, 'without a content type where JSON is due');
+  if (contentType === null) throw violation(request, 'without a content type; expected JSON');
   const [media = ''] = contentType.split(';', 1);
   if (!JSON_TYPE.test(media.trim()) || OTHER_CHARSET.test(contentType)) {
-    throw violation(request, `with "${quotedText(contentType, LONGEST_QUOTE)}" where JSON in UTF-8 is due`);
+    throw violation(request, `with "${quotedText(contentType, LONGEST_QUOTE)}"; expected JSON in UTF-8`);
   }
   return contentType;
 }
@@ -198,7 +198,7 @@ function violation(request: Exchange, what: string): ConnectorError {
 
 function timedOut(request: Exchange): ConnectorError {
   const advice = request.isOwnTimeout
-    ? 'others were answered sooner, so that it is asked for in parts'
+    ? 'others were answered sooner, so it is repeated in parts'
     : `ask for less, or raise ${request.name}.timeout`;
   return new ConnectorError(
     'PROVIDER_TIMEOUT',

@@ -1,7 +1,7 @@
-/** Header fields of an answer as undici gives them: names in lower case, a repeated field as a list. */
+/** Header fields of a response as undici gives them: names in lower case, a repeated field as a list. */
 export type HeaderFields = Readonly<Record<string, string | string[] | undefined>>;
 
-// IMF-fixdate (RFC 9110, 5.6.7), the one form that servers may send today. The obsolete ones have no zone or no century.
+// IMF-fixdate (RFC 9110, 5.6.7), the one form that servers may send today. The obsolete forms lack the zone or the century.
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
@@ -12,12 +12,12 @@ export function headerField(headers: HeaderFields, name: string): string | null 
   return typeof value === 'string' ? value : value.join(', ');
 }
 
-/** The server's clock in milliseconds since the epoch; null when the answer has no Date or none that is well formed. */
+/** The server's clock in milliseconds since the epoch; null when the Date of the response is missing or malformed. */
 export function serverDate(headers: HeaderFields): number | null {
   return httpDate(headerField(headers, 'date'));
 }
 
-/** Seconds that the answer lay in a cache; null when it did not say. Of several, the greatest. */
+/** Seconds that the response spent in a cache; null without the field. Of several, the greatest. */
 export function ageSeconds(headers: HeaderFields): number | null {
   const ages = (headerField(headers, 'age') ?? '')
     .split(',')
@@ -28,7 +28,7 @@ export function ageSeconds(headers: HeaderFields): number | null {
 
 /**
  * How long the server asks us to wait, in milliseconds, capped at an hour so that a wrong value cannot stop a source.
- * A date is measured by the server's own clock where the answer names it: ours may be wrong by hours.
+ * A date is compared with the server's own clock where the response has it: ours may be wrong by hours.
  */
 export function retryAfterMs(headers: HeaderFields, wallMs: number): number | undefined {
   const text = headerField(headers, 'retry-after')?.trim();

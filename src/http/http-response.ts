@@ -1,19 +1,19 @@
 import type { BodyChunks } from './body-chunks.ts';
 
-/** A successful answer (2xx, JSON, not from a cache) while its body is being read. */
+/** A successful response (2xx, JSON, not from a cache) while its body is being read. */
 export interface HttpResponse {
   readonly status: number;
   /** The server's clock in milliseconds since the epoch, from the Date header; null when there is no usable one. */
   readonly date: number | null;
   readonly contentType: string;
-  /** Seconds in a cache: 0, or null when the answer does not say. Anything above is refused. */
+  /** Seconds in a cache: 0, or null when the response does not say. Anything above is refused. */
   readonly age: number | null;
-  /** How the body came: gzip, br; null when it came as it is. */
+  /** How the body was compressed: gzip, br; null when it was not. */
   readonly encoding: string | null;
   /**
    * The decoded body, to be read once. Throws BODY_INCOMPLETE when it was cut, BODY_TOO_LARGE, BODY_MALFORMED when it
-   * cannot be decompressed, PROVIDER_TIMEOUT at the deadline, and the caller's reason when the caller aborts. A body
-   * whose end only the closing (or the reset) of the connection marks may be cut unnoticed: the JSON decoder sees that.
+   * cannot be decompressed, PROVIDER_TIMEOUT at the deadline, and the caller's reason when the caller aborts. When only
+   * the closing (or the reset) of the connection marks the end, a cut goes unnoticed here: the JSON decoder finds it.
    */
   readonly body: BodyChunks;
   /** Decoded bytes so far. */

@@ -4,7 +4,7 @@ import type { HttpObserver } from '../support/http-observer.ts';
 import type { ExchangeOutcome } from './exchange.ts';
 import type { HttpResponse } from './http-response.ts';
 
-/** Tells the observer what came of one exchange; what our own stop has cut is nobody's fault and is not told. */
+/** Reports the outcome of one exchange to the observer; an exchange that our own stop has cut is not reported. */
 export async function observedExchange<T>(
   observed: {
     readonly client: string;
@@ -40,7 +40,7 @@ export async function observedExchange<T>(
   }
 }
 
-/** The status that was answered where that is what is wrong, else the error's code. */
+/** The status of the response where the status is the failure, else the error's code. */
 function codeOf(error: unknown): string {
   if (!(error instanceof ConnectorError)) return 'OTHER';
   const { status } = error.fields;

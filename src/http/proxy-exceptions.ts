@@ -23,7 +23,7 @@ function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, '');
 }
 
-/** What is no range of addresses has nothing in it. */
+/** A text that is not a range of addresses contains no address. */
 function isInRange(host: string, range: string): boolean {
   const [, network = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(range) ?? [];
   const version = isIP(network);

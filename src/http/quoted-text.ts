@@ -1,9 +1,9 @@
-// Control and format characters (terminal escapes, marks that turn the direction of text) and separators of lines.
+// Control and format characters (terminal escapes, marks that change the direction of text) and line separators.
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"']+/gi;
 
 /**
- * Text of the other side made fit for a message: secrets that it echoes and addresses taken out, control characters
+ * Text of the other side made safe for a message: echoed secrets and addresses taken out, control characters
  * escaped, and cut at `longest` characters.
  *
  * @param secrets what was sent with the request and must not come back in a log
@@ -18,5 +18,5 @@ export function quotedText(text: string, longest: number, secrets: readonly stri
   return cut.replace(UNSAFE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-// Shorter values would be found by accident and tear ordinary words apart.
+// A shorter value would also match parts of ordinary words.
 const SHORTEST_SECRET = 4;

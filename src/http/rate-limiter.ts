@@ -1,20 +1,20 @@
 import type { Clock } from '../support/clock.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
-// Timers cannot wait for less: slots this near are used at once, and what came late by less is made up for.
+// Timers cannot wait for less: a slot this near is used at once, and a request this late loses no time.
 const SHORTEST_SLEEP_MS = 1;
 
 export interface RateLimiter {
   /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
   take(signal: AbortSignal): Promise<void>;
-  /** Another limit, from the next request on; one that has its time already keeps it. */
+  /** Another limit, from the next request on; a request that has its slot already keeps it. */
   setLimit(requestsPerSecond: number): void;
 }
 
 /**
  * A token bucket that holds one token: requests are spaced evenly, first come, first served, and time that passed
- * unused is not saved up, so that no second ever sees more than the limit, not even the one after a pause. Nor does a
- * process that stood still: whoever waits behind another has its slot only once that one has gone.
+ * unused is not saved up, so that no second ever sees more than the limit, not even the one after a pause. The same
+ * holds after the process stood still: a waiting request gets its slot only after the one before it was sent.
  */
 export function createRateLimiter(requestsPerSecond: number, clock: Clock): RateLimiter {
   let intervalMs = 1_000 / requestsPerSecond;
@@ -37,7 +37,7 @@ export function createRateLimiter(requestsPerSecond: number, clock: Clock): Rate
         const wokenMs = clock.monotonicMs();
         nextFreeMs = (wokenMs - slotMs < SHORTEST_SLEEP_MS ? slotMs : wokenMs) + intervalMs;
       } finally {
-        // Whoever gives up takes no slot, and leaves no gap in the queue either.
+        // A caller that gives up takes no slot, and leaves no gap in the queue.
         void before.then(gone.resolve);
       }
     },

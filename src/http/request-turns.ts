@@ -26,10 +26,10 @@ export interface RequestTurns {
    * @throws ConnectorError PROVIDER_BUSY with `retryAfterMs` while the endpoint is held back: nothing is sent then.
    */
   take(endpoint: Endpoint, signal: AbortSignal): Promise<void>;
-  /** An answer came, with a status that asks for patience or not. */
+  /** A response came; its status may ask for patience. */
   refused(endpoint: Endpoint, refusal: Refusal): void;
   answered(endpoint: Endpoint): void;
-  /** So many processes ask this interface: each gets its share of the rate limit. One by default. */
+  /** How many processes ask this interface: each gets its share of the rate limit. One by default. */
   share(processes: number): void;
 }
 
@@ -51,7 +51,7 @@ export function createRequestTurns(options: {
     const held = gates.heldBack(key);
     if (held === null) return;
     const { remainingMs, status } = held;
-    const message = `${from} is not sent: the endpoint answered ${status} and is left alone for ${Math.ceil(remainingMs / 1_000)} s more.`;
+    const message = `${from} is not sent: the endpoint answered ${status} and is not asked for ${Math.ceil(remainingMs / 1_000)} s more.`;
     throw new ConnectorError('PROVIDER_BUSY', message, {
       retryAfterMs: remainingMs,
       fields: { endpoint: path, heldBackBy: status },
@@ -64,14 +64,14 @@ export function createRequestTurns(options: {
       const askedAtMs = clock.monotonicMs();
       await limiter.take(signal);
       observer?.heldBack({ client: name, waitMs: clock.monotonicMs() - askedAtMs });
-      // Somebody else may have been refused meanwhile.
+      // Another request may have been refused meanwhile.
       pass(endpoint);
     },
     refused({ key, path }, refusal) {
       const holdMs = gates.refused(key, refusal);
       if (holdMs === 0) return;
       const fields = { client: name, endpoint: path, status: refusal.status, holdMs };
-      log.warn(fields, 'the provider asks for patience; this endpoint is left alone until then');
+      log.warn(fields, 'the provider asks for patience; this endpoint is not asked until then');
     },
     answered: ({ key }) => gates.answered(key),
     share(processes) {

@@ -5,35 +5,35 @@ import { type BodyChunks, chunksOf } from './body-chunks.ts';
 import { quotedText } from './quoted-text.ts';
 
 const CHUNK_BYTES = 65_536;
-// What may be left unread after the caller has all it needs, so that the connection can be used again.
+// The rest of a body that is read after the caller is done, so that the connection can be used again.
 const LONGEST_REST_BYTES = 65_536;
 
-// "deflate" is not offered, since servers disagree whether it has the zlib wrapper; nor zstd, which Node calls
+// "deflate" is not offered, since servers disagree on whether it has the zlib wrapper; nor is zstd, which Node calls
 // experimental and whose frames may claim 128 MiB for their window.
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ['gzip', () => createGunzip({ chunkSize: CHUNK_BYTES })],
   ['br', () => createBrotliDecompress({ chunkSize: CHUNK_BYTES })],
 ]);
 
-/** The value of accept-encoding for what can be decoded here. */
+/** The value of accept-encoding: what can be decoded here. */
 export const ACCEPTED_ENCODINGS = [...DECODERS.keys()].join(', ');
 
-/** The body of an answer: decoded, counted, and never longer than its cap. Whoever has the stream destroys it. */
+/** The body of a response: decoded, counted, and never longer than its cap. The owner of the stream destroys it. */
 export interface ResponseBody {
   readonly chunks: BodyChunks;
   /** Decoded bytes so far. */
   bytes(): number;
-  /** Why the body broke, also when whoever read it kept that to themselves. */
+  /** Why the body broke, also when its reader did not report that. */
   failure(): ConnectorError | undefined;
   /** Reads a short rest, so that a cut is noticed and the connection stays usable; rejects when the body is cut. */
   finish(): Promise<void>;
 }
 
 /**
- * @param options.encoding the content-encoding field; one encoding or none, chains are refused
+ * @param options.encoding the content-encoding field; at most one encoding, chains are refused
  * @param options.from what answered, for messages, such as `GET /v1/instruments of referenceData`
  * @param options.capSetting the setting to raise when the body is too large
- * @param options.signal the request's deadline: its reason is what a cut because of it rejects with
+ * @param options.signal the request's deadline: a body cut by it rejects with its reason
  */
 export function openResponseBody(options: {
   readonly stream: Readable;
@@ -83,7 +83,7 @@ export function openResponseBody(options: {
         cause,
       });
     }
-    return new ConnectorError('BODY_INCOMPLETE', `${from}: the answer was cut after ${bytes} bytes.`, { cause });
+    return new ConnectorError('BODY_INCOMPLETE', `${from}: the response was cut after ${bytes} bytes.`, { cause });
   }
 
   return {
@@ -105,14 +105,14 @@ function decode(stream: Readable, encoding: string | null, from: string): Readab
   if (decoder === undefined) {
     throw new ConnectorError(
       'PROTOCOL_VIOLATION',
-      `${from} was answered with content-encoding "${quotedText(name, 80)}"; one of ${ACCEPTED_ENCODINGS} was asked for.`,
+      `${from} was answered with content-encoding "${quotedText(name, 80)}"; expected one of ${ACCEPTED_ENCODINGS}.`,
     );
   }
   // The callback is required; errors reach the reader through the decoder, which pipeline() destroys with them.
   return pipeline(stream, decoder, () => {});
 }
 
-// zlib reports what is not compressed data at all with other codes than an unexpected end (Z_BUF_ERROR).
+// zlib has one code for an unexpected end (Z_BUF_ERROR), and others for data that is not compressed.
 function isDataError(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return code !== 'Z_BUF_ERROR' && /^(Z_|ERR_)/.test(code) && !code.startsWith('ERR_STREAM');

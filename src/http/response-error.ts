@@ -9,7 +9,7 @@ const MOST_VALIDATION_ERRORS = 5;
 const CERTIFICATE_CODE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/;
 const PROTOCOL_CODE = /^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)/;
 
-/** What the body of an error says (parts 2.1 and 7 of src/provider/README.md), made fit for a message. */
+/** What the body of an error says (parts 2.1 and 7 of src/provider/README.md), made safe for a message. */
 export interface ProblemText {
   /** Title and detail; empty when it says nothing. */
   readonly said: string;
@@ -20,8 +20,8 @@ export interface ProblemText {
 export const NO_PROBLEM: ProblemText = { said: '', validation: [] };
 
 /**
- * The error for an answer whose status is none that we can use (part 7 of src/provider/README.md: problem details, or
- * anything).
+ * The error for a response whose status we cannot use (part 7 of src/provider/README.md: problem details, or anything
+ * else in its body).
  */
 export function refusedResponse(
   code: ErrorCode,
@@ -41,7 +41,7 @@ export function refusedResponse(
   const validation = problem.validation.length === 0 ? {} : { validation: problem.validation };
   return new ConnectorError(code, `${from} was answered with ${status}${said}${advice(code, headers, name)}.`, {
     retryAfterMs: retryAfterMs(headers, wallMs),
-    // The date as well: a refusal tells the provider's time like any other answer.
+    // The date as well: a refusal shows the provider's time as any other response does.
     fields: { status, endpoint, dateMs: serverDate(headers), ...validation },
   });
 }
@@ -49,13 +49,13 @@ export function refusedResponse(
 function advice(code: ErrorCode, headers: HeaderFields, name: string): string {
   if (code === 'PROVIDER_UNAUTHORIZED') return `; check ${name}.auth and the account's permissions`;
   if (code !== 'PROVIDER_REDIRECT') return '';
-  // Only the origin is told: the path and query of a redirect may carry a session or a token.
+  // Only the origin is shown: the path and query of a redirect may carry a session or a token.
   const location = URL.parse(headerField(headers, 'location') ?? '');
   const where = location === null ? '' : ` to ${quotedText(location.host, LONGEST_QUOTE)}`;
   return `, a redirect${where}, which is never followed; set ${name}.url to the final address`;
 }
 
-/** The error for a request that got no answer, or none that is HTTP. */
+/** The error for a request that got no response, or one that is not HTTP. */
 export function unanswered(cause: unknown, from: string, name: string): ConnectorError {
   const code = PROTOCOL_CODE.test(codeOf(cause)) ? 'PROTOCOL_VIOLATION' : 'PROVIDER_UNREACHABLE';
   return new ConnectorError(code, unansweredText(cause, from, name, `; check ${name}.url, DNS, proxy and firewall`), {
@@ -63,14 +63,14 @@ export function unanswered(cause: unknown, from: string, name: string): Connecto
   });
 }
 
-/** Why a request got no answer; `advice` for one that reached nobody. */
+/** Why a request got no response; `advice` for one that reached no server. */
 export function unansweredText(cause: unknown, from: string, name: string, advice = ''): string {
   const code = codeOf(cause);
   if (CERTIFICATE_CODE.test(code)) {
-    return `${from}: the server's certificate is not accepted (${code}); set ${name}.ca to the file of your own authority, or mend the certificate.`;
+    return `${from}: the server's certificate is not accepted (${code}); set ${name}.ca to the file of your own authority, or replace the certificate.`;
   }
   if (PROTOCOL_CODE.test(code)) return `${from} was answered with something that is not HTTP (${code}).`;
-  return `${from} got no answer (${code})${advice}.`;
+  return `${from} got no response (${code})${advice}.`;
 }
 
 function codeOf(cause: unknown): string {
@@ -78,7 +78,7 @@ function codeOf(cause: unknown): string {
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
 }
 
-/** The problem (RFC 9457) that an error's body holds. Throws for bodies that are no JSON, or too long. */
+/** The problem (RFC 9457) in an error's body. Throws for a body that is not JSON, or too long. */
 export async function readProblem(body: ResponseBody, secrets: readonly string[]): Promise<ProblemText> {
   const problem: unknown = JSON.parse((await collectBytes(body.chunks)).toString('utf8'));
   if (typeof problem !== 'object' || problem === null) return NO_PROBLEM;

@@ -1,21 +1,24 @@
 import { ConnectorError } from '../errors.ts';
 
-/** Gives a secret's present value; asked for whenever it is used, so that a rotated file counts without a restart. */
+/** Gives a secret's present value; read at each use, so that a rotated file counts without a restart. */
 export type Secret = () => Promise<string>;
 
-// What a header field can carry without being changed on the way.
+// Text that a header field carries unchanged.
 const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;
 
 /**
- * The secret's present value. TOKEN_FAILED, which is tried again, when it cannot be read or sent: a file may be caught
- * in the middle of its rotation.
+ * The secret's present value. TOKEN_FAILED, which is tried again, when it cannot be read or sent: the file may be in
+ * the middle of its rotation.
  *
  * @param setting what messages call it, such as `referenceData.auth.token`
  */
 export async function readSecret(secret: Secret, setting: string): Promise<string> {
   const value = await readEncodedSecret(secret, setting);
   if (!isSendable(value)) {
-    throw new ConnectorError('TOKEN_FAILED', `${setting} holds characters that no header can carry.`);
+    throw new ConnectorError(
+      'TOKEN_FAILED',
+      `${setting} holds characters that no header can carry; use visible ASCII.`,
+    );
   }
   return value;
 }

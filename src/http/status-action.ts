@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 
-/** What an answer's status means for us: its body is used, the token is renewed once, or an error of this code. */
+/** What a response's status means for us: its body is used, the token is renewed once, or an error of this code. */
 export type StatusAction = 'consume' | 'renewAuthorization' | ErrorCode;
 
 interface StatusRow {
@@ -30,7 +30,7 @@ export const STATUS_ACTIONS: readonly StatusRow[] = [
   { first: 500, last: 599, action: 'PROVIDER_BUSY', because: 'the server failed; it may recover' },
 ];
 
-/** The action for a status; one outside the table (1xx as a final answer, 600 and more) breaks the protocol. */
+/** The action for a status; one outside the table (1xx as a final response, 600 and more) breaks the protocol. */
 export function actionOf(status: number): StatusAction {
   const row = STATUS_ACTIONS.find(({ first, last }) => first <= status && status <= last);
   return row?.action ?? 'PROTOCOL_VIOLATION';

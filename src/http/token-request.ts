@@ -14,17 +14,17 @@ import type { Secret } from './secret.ts';
 import { isSendable, readSecret } from './secret.ts';
 import { actionOf } from './status-action.ts';
 
-const LARGEST_ANSWER_BYTES = 65_536;
+const LARGEST_RESPONSE_BYTES = 65_536;
 const LONGEST_QUOTE = 200;
 const LONGEST_LIFETIME_MS = 24 * 3_600_000;
 /**
- * The life of a token that does not tell: `expires_in` absent, null, 0, negative or no number. Short enough to notice
+ * The life of a token that does not state it: `expires_in` absent, null, 0, negative or no number. Short enough to notice
  * a withdrawn account, long enough not to ask for a token with every request; a 401 renews it earlier.
  */
 export const DEFAULT_LIFETIME_MS = 5 * 60_000;
 
-// Of an answer only these reach the library. Above all no id_token: with scope openid a server may send one, which
-// nobody asked for and whose issuer cannot be checked, since only the token address is known.
+// Only these members of a response reach the library. Above all no id_token: with scope openid a server may send one,
+// which was not requested and whose issuer cannot be checked, since only the token address is known.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
 export interface FetchedToken {
@@ -36,8 +36,8 @@ type ClientAuthentication = 'client_secret_basic' | 'client_secret_post';
 
 /**
  * Makes the function that asks for one token (client credentials grant). The client authenticates with basic; where
- * that is refused as invalid_client, with the secret in the form, and so from then on. Rejects with TOKEN_FAILED, whose
- * message and fields name the OAuth error, and never with an error of the library, since those hold the whole answer.
+ * that is refused as invalid_client, with the secret in the form, from then on. Rejects with TOKEN_FAILED, whose
+ * message and fields name the OAuth error, and never with an error of the library, since those hold the whole response.
  */
 export function createTokenRequest(
   settings: OAuth2Settings,
@@ -100,7 +100,7 @@ export function createTokenRequest(
         client,
         response,
       );
-      if (type !== 'bearer') throw failed('issued a token that is no bearer token');
+      if (type !== 'bearer') throw failed('issued a token that is not a bearer token');
       if (!isSendable(value)) throw failed('issued a token that no header can carry');
       return { value, lifetimeMs };
     } catch (error) {
@@ -139,7 +139,7 @@ export function createTokenRequest(
     return { status, fields: await readFields(response, signal) };
   }
 
-  /** Tokens count in the rate of their interface. While the endpoint is held back there is no token to be had. */
+  /** Token requests count in the rate of their interface. While the endpoint is held back no token can be obtained. */
   async function takeTurn(signal: AbortSignal): Promise<void> {
     try {
       await turns.take(endpoint, signal);
@@ -157,7 +157,7 @@ export function createTokenRequest(
       const body = openResponseBody({
         stream: response.body,
         encoding,
-        maxBodyBytes: LARGEST_ANSWER_BYTES,
+        maxBodyBytes: LARGEST_RESPONSE_BYTES,
         from,
         capSetting: 'nothing',
         signal,
@@ -166,11 +166,11 @@ export function createTokenRequest(
       if (typeof answer === 'object' && answer !== null) return answer as Record<string, unknown>;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      // The body of an answer may hold a token, so neither it nor the parser's message goes into the error.
+      // The body of a response may hold a token, so neither it nor the parser's message goes into the error.
       const code = error instanceof ConnectorError ? error.code : 'no JSON';
       throw failed(`answered ${status} with a body that cannot be read (${code})`, { status });
     }
-    throw failed(`answered ${status} with JSON that is no object`, { status });
+    throw failed(`answered ${status} with JSON that is not an object`, { status });
   }
 
   function refused(error: oauth.ResponseBodyError, status: number, secrets: readonly string[]): ConnectorError {
@@ -186,7 +186,7 @@ export function createTokenRequest(
   }
 
   return async (signal) => {
-    // Outside of the deadline: our own rate limit is no failure of the token endpoint.
+    // Outside the deadline: waiting for our own rate limit is not a failure of the token endpoint.
     await takeTurn(signal);
     const deadline = openDeadline(timeoutMs, signal, () => failed(`took longer than ${timeoutMs} ms`));
     // Tokens are rare: a connection of its own per request leaves nothing open between them.

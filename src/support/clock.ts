@@ -28,7 +28,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Does something after `ms` milliseconds, unless the process has ended by then: it is not kept alive for it. */
+/** Does something after `ms` milliseconds. The timer does not keep the process alive. */
 export function afterwards(ms: number, action: () => void): void {
   setTimeout(action, ms).unref();
 }

@@ -1,10 +1,10 @@
 import type { Clock } from './clock.ts';
 
-/** What is dear to find out and asked for often. */
+/** A value that is expensive to find out and asked for often. */
 export interface KeptValue<Value> {
-  /** One search at a time; those who ask meanwhile, and for a while after, get what it finds. Failures are not kept. */
+  /** One search at a time; callers meanwhile, and for a while after it, get its result. Failures are not kept. */
   get(): Promise<Value>;
-  /** What is known is out of date, and so is what is being found out. */
+  /** The kept value is out of date, and so is the result of a running search. */
   forget(): void;
 }
 

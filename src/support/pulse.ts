@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** Lets loops wait until something has moved. A pulse that comes between looking and waiting is not lost, as both run at once. */
+/** Lets loops wait for a change. None is lost between looking and waiting, since nothing else runs between them. */
 export class Pulse {
   #next = Promise.withResolvers<void>();
 
@@ -15,7 +15,7 @@ export class Pulse {
     return untilAborted(this.#next.promise, signal);
   }
 
-  /** As `next`, but after `ms` milliseconds at the latest; these may be infinitely many. */
+  /** As `next`, but after `ms` milliseconds at the latest; `ms` may be infinite. */
   async within(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
     if (ms === Number.POSITIVE_INFINITY) return this.next(signal);
     const over = new AbortController();
@@ -29,5 +29,5 @@ export class Pulse {
   }
 }
 
-/** Timers know no longer waits; whoever waits looks again. */
+/** Timers have no longer waits; the caller looks again afterwards. */
 const LONGEST_SLEEP_MS = 2 ** 30;

@@ -1,6 +1,6 @@
 /**
- * The outcome of some work, or a rejection with the signal's reason as soon as the signal aborts. The work itself goes
- * on in the latter case: for work that cannot be interrupted, only left behind.
+ * The outcome of the work, or a rejection with the signal's reason as soon as the signal aborts. The work itself goes
+ * on in that case: use it for work that cannot be interrupted.
  */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();

@@ -61,7 +61,7 @@ test('settings that cannot work are refused at once, by name and without their v
   const secret = async () => 'x';
   for (const [settings, message] of [
     [oauth2('http://idp.example/token'), /marketData\.auth\.tokenUrl is plain http beyond loopback/],
-    [oauth2('canary'), /marketData\.auth\.tokenUrl is no address/],
+    [oauth2('canary'), /marketData\.auth\.tokenUrl is not an address/],
     [oauth2('https://user:canary@idp.example/'), /holds a user or a password/],
     [{ type: 'basic', user: 'a:canary', password: secret }, /marketData\.auth\.user holds a colon/],
     [{ type: 'apiKey', header: 'Host', value: secret }, /marketData\.auth\.header/],

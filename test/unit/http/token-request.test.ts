@@ -68,10 +68,10 @@ test('token answers that hang, never end, redirect, or are no token fail with TO
     ],
     ['redirect', (_, response) => void response.writeHead(307, { location: `${other.url}/token` }).end(), /a redirect/],
     ['html', (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<canary>'), /no JSON/],
-    ['no object', (_, response) => void response.writeHead(200, json).end('null'), /no object/],
+    ['no object', (_, response) => void response.writeHead(200, json).end('null'), /not an object/],
     ['no token', { token_type: 'bearer', access_token: 7 }, /something other than a token/],
     ['other type', { token_type: 'mac', access_token: 'canary' }, /something other than a token/],
-    ['dpop', { token_type: 'dpop', access_token: 'canary' }, /no bearer token/],
+    ['dpop', { token_type: 'dpop', access_token: 'canary' }, /not a bearer token/],
     ['header splitting', { token_type: 'bearer', access_token: 'canary\r\nx: y' }, /no header can carry/],
     ['html 404', (_, response) => void response.writeHead(404).end('<html>'), /404 .*no JSON/],
   ];
@@ -101,7 +101,7 @@ test('a token that failed names its endpoint and not its query, and says once wh
   const { url } = await tokenEndpoint(t, [{ error: 'invalid_scope' }]);
   for (const [tokenUrl, what] of [
     [`${url}?tenant=canary`, /answered 400 \(invalid_scope\)\.\n/],
-    ['http://127.0.0.1:1/token?tenant=canary', /got no answer \(ECONNREFUSED\)\.\n/],
+    ['http://127.0.0.1:1/token?tenant=canary', /got no response \(ECONNREFUSED\)\.\n/],
   ] as const) {
     const error = await value(createAuthorization(oauth2(tokenUrl), options())).catch((caught) => caught);
     const text = describeError(error, { redact: (shown) => shown });
