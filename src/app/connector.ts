@@ -10,6 +10,7 @@ import { type PlannedSources, planSources } from '../setup/planned-sources.ts';
 import { createVerifiedTopics, type VerifiedTopics } from '../setup/verified-topics.ts';
 import { type BackOff, backOffMs } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { openDeadline } from '../support/deadline.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { projectVersion } from '../support/version.ts';
@@ -19,9 +20,10 @@ import { type Context, type ContextOverrides, createContext } from './context.ts
 import { runPriceProcessor } from './price-processor.ts';
 import { createRequestedStates, type RequestedStates } from './requested-states.ts';
 import { runSourcePartitions } from './source-partitions.ts';
-import { createStopDeadline } from './stop-deadline.ts';
 import { runProcessorAsWanted } from './wanted-processor.ts';
 
+/** How long a stop may take. An orchestrator kills after 10 s as a rule, and the process itself needs a moment too. */
+const STOP_DEADLINE_MS = 7_000;
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
 /** Sources read the provider's reference data; the processor prices the instruments that are on Kafka. */
@@ -68,7 +70,8 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   const events = toAll([board.events, metrics.events, given.events]);
   const processorEvents = toAll([board.processorEvents, metrics.processorEvents, given.processorEvents]);
   const options = { ...given, events, processorEvents };
-  const deadline = createStopDeadline(signal, clock);
+  const late = () => new Error(`the stop took longer than ${STOP_DEADLINE_MS} ms`);
+  const deadline = openDeadline(STOP_DEADLINE_MS, clock, late, { from: signal });
   const usedAtStart = process.cpuUsage();
   let reason = 'nothing is left that can go on';
   let admin: AdminServer | null = null;

@@ -2,6 +2,8 @@ import { Agent } from 'node:https';
 import { ConnectorError } from '../errors.ts';
 import { openDispatcher, secureContextOf } from '../http/dispatcher.ts';
 import type { Clock } from '../support/clock.ts';
+import { openDeadline } from '../support/deadline.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
 const CONNECTIONS = 2;
@@ -60,25 +62,17 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     return authorization === undefined ? {} : { authorization: await authorization() };
   }
 
-  async function withinDeadline<T>(
-    what: string,
-    stop: AbortSignal,
-    call: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const ended = new AbortController();
-    const deadline = clock.sleep(timeoutMs, AbortSignal.any([stop, ended.signal])).then(() => {
-      throw unreachable(`did not answer ${what} within ${timeoutMs} ms`, undefined);
-    });
+  async function answered<T>(what: string, stop: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const late = () => unreachable(`did not answer ${what} within ${timeoutMs} ms`, undefined);
+    const deadline = openDeadline(timeoutMs, clock, late, { outer: stop });
     try {
-      return await Promise.race([call(AbortSignal.any([stop, ended.signal])), deadline]);
+      return await untilAborted(call(deadline.signal), deadline.signal);
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof ConnectorError) throw error;
       throw unreachable(`did not answer ${what}${codeOf(error)}`, error);
     } finally {
-      // Ends the sleep, or the request that has outlived it.
-      ended.abort();
-      deadline.catch(() => {});
+      deadline.end();
     }
   }
 
@@ -120,9 +114,9 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
 
   return {
     request: (request, stop) =>
-      withinDeadline(`${request.method} ${request.path}`, stop, (signal) => fetchJson(request, signal)),
+      answered(`${request.method} ${request.path}`, stop, (signal) => fetchJson(request, signal)),
     register: (subject, schema, stop) =>
-      withinDeadline(`the registration of ${subject}`, stop, (signal) => registerByPackage(subject, schema, signal)),
+      answered(`the registration of ${subject}`, stop, (signal) => registerByPackage(subject, schema, signal)),
   };
 
   function unreachable(what: string, cause: unknown): ConnectorError {

@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
-import type { Clock } from '../support/clock.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
+import { openDeadline } from '../support/deadline.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { openDeadline } from './deadline.ts';
 import { ageSeconds, headerField, serverDate } from './header-fields.ts';
 import type { HttpResponse } from './http-response.ts';
 import { quotedText } from './quoted-text.ts';
@@ -51,7 +51,8 @@ export async function exchange<T>(
   signal: AbortSignal,
 ): Promise<ExchangeOutcome<T>> {
   const { clock, log, name, endpoint } = request;
-  const deadline = openDeadline(request.timeoutMs, signal, () => timedOut(request));
+  // The network takes real time, also where a test moves the clock.
+  const deadline = openDeadline(request.timeoutMs, systemClock, () => timedOut(request), { outer: signal });
   const startedAtMs = clock.monotonicMs();
   try {
     const response = await ask(request, deadline.signal);
@@ -167,7 +168,7 @@ async function problemOf(
   response: Dispatcher.ResponseData,
   outer: AbortSignal,
 ): Promise<ProblemText> {
-  const deadline = openDeadline(LONGEST_PROBLEM_MS, outer, () => timedOut(request));
+  const deadline = openDeadline(LONGEST_PROBLEM_MS, systemClock, () => timedOut(request), { outer });
   const secrets = Object.values(request.credentials).flatMap((value) => [value, ...value.split(' ')]);
   try {
     const body = openBody(request, response, LARGEST_PROBLEM_BYTES, deadline.signal);

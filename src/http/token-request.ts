@@ -1,10 +1,11 @@
 import * as oauth from 'oauth4webapi';
 import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
+import { systemClock } from '../support/clock.ts';
+import { openDeadline } from '../support/deadline.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { collectBytes } from './body-chunks.ts';
 import type { AuthorizationOptions } from './credentials.ts';
-import { openDeadline } from './deadline.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { headerField, retryAfterMs } from './header-fields.ts';
 import { quotedText } from './quoted-text.ts';
@@ -188,7 +189,9 @@ export function createTokenRequest(
   return async (signal) => {
     // Outside the deadline: waiting for our own rate limit is not a failure of the token endpoint.
     await takeTurn(signal);
-    const deadline = openDeadline(timeoutMs, signal, () => failed(`took longer than ${timeoutMs} ms`));
+    const deadline = openDeadline(timeoutMs, systemClock, () => failed(`took longer than ${timeoutMs} ms`), {
+      outer: signal,
+    });
     // Tokens are rare: a connection of its own per request leaves nothing open between them.
     const dispatcher = openDispatcher(address, options, 1);
     try {

@@ -1,7 +1,7 @@
 import type { Clock } from '../support/clock.ts';
+import { within } from '../support/deadline.ts';
 import type { Assignor } from './assignor.ts';
 import type { TopicPartition } from './topic.ts';
-import { within } from './within.ts';
 
 /*
  * A broker lets the first member of a group wait for others, 3 s by default (group.initial.rebalance.delay.ms): most of

@@ -1,7 +1,8 @@
 import type { ContainerRuntimeClient } from 'testcontainers';
 import { ConnectorError } from '../errors.ts';
+import { within } from '../support/deadline.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import type { StackContext } from './stack-context.ts';
-import { withinLimit } from './time-limit.ts';
 
 /** From the request until the image's registry has answered: a pull that has not begun by then seldom does. */
 const FIRST_ANSWER_LIMIT_MS = 6_000;
@@ -41,13 +42,16 @@ async function isThere(docker: Dockerode, image: string): Promise<boolean> {
 }
 
 async function pull(docker: Dockerode, image: string, context: StackContext, abortSignal: AbortSignal): Promise<void> {
-  const { clock, signal } = context;
+  const inTime = <T>(work: Promise<T>, what: string, limitMs: number) => {
+    const late = () => new Error(`${what} took longer than ${limitMs / 1000} s`);
+    return within(untilAborted(work, context.signal), limitMs, context.clock, late);
+  };
   const request: Promise<NodeJS.ReadableStream> = docker.pull(image, { abortSignal });
-  const stream = await withinLimit(request, 'the first answer', FIRST_ANSWER_LIMIT_MS, clock, signal);
+  const stream = await inTime(request, 'the first answer', FIRST_ANSWER_LIMIT_MS);
   const chunks = stream[Symbol.asyncIterator]();
   let text = '';
   for (let limitMs = FIRST_ANSWER_LIMIT_MS; ; limitMs = STALL_LIMIT_MS) {
-    const chunk = await withinLimit(Promise.resolve(chunks.next()), 'the next part', limitMs, clock, signal);
+    const chunk = await inTime(Promise.resolve(chunks.next()), 'the next part', limitMs);
     if (chunk.done) return;
     const lines = `${text}${chunk.value}`.split('\n');
     text = lines.pop() ?? '';

@@ -1,5 +1,7 @@
 import type { ContainerRuntimeClient } from 'testcontainers';
 import { ConnectorError } from '../errors.ts';
+import { within } from '../support/deadline.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { asEnvironment, brokerSettings } from './broker-settings.ts';
 import { type ContainerOptions, startContainer } from './docker-container.ts';
 import { type Dockerode, ensureImage } from './docker-images.ts';
@@ -10,7 +12,6 @@ import { untilReady } from './ready.ts';
 import { CONFLUENT_API_PATH } from './registry.ts';
 import type { LocalStack, StackOptions } from './stack-context.ts';
 import { startTogether } from './start-together.ts';
-import { withinLimit } from './time-limit.ts';
 
 export const KAFKA_IMAGE = 'apache/kafka:4.3.1';
 export const REGISTRY_IMAGE = 'apicurio/apicurio-registry:3.3.3';
@@ -68,7 +69,8 @@ export async function startDockerStack(options: StackOptions): Promise<LocalStac
 }
 
 async function daemon({ clock, signal }: StackOptions): Promise<{ docker: Dockerode; host: string }> {
-  const client = await withinLimit(runtimeClient(), 'the Docker daemon', DAEMON_LIMIT_MS, clock, signal);
+  const late = () => new Error(`the Docker daemon took longer than ${DAEMON_LIMIT_MS / 1000} s`);
+  const client = await within(untilAborted(runtimeClient(), signal), DAEMON_LIMIT_MS, clock, late);
   const host = client.info.containerRuntime.host;
   // The port is published on IPv4 alone, and "localhost" may mean IPv6.
   return { docker: client.container.dockerode, host: host === 'localhost' ? '127.0.0.1' : host };

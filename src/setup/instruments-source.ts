@@ -22,11 +22,11 @@ import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import { offsetKey, parseReset } from '../kafka/offset-store.ts';
 import { RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../kafka/topic.ts';
-import { within } from '../kafka/within.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { within } from '../support/deadline.ts';
 import { registeredOnce } from './registered-once.ts';
 
 /** A walk waits no longer for what is on the topic of dead letters already. */

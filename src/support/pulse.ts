@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { within } from './deadline.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** Lets loops wait for a change. None is lost between looking and waiting, since nothing else runs between them. */
@@ -18,16 +19,12 @@ export class Pulse {
   /** As `next`, but after `ms` milliseconds at the latest; `ms` may be infinite. */
   async within(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
     if (ms === Number.POSITIVE_INFINITY) return this.next(signal);
-    const over = new AbortController();
-    const slept = clock.sleep(Math.min(ms, LONGEST_SLEEP_MS), AbortSignal.any([signal, over.signal]));
-    slept.catch(() => {});
-    try {
-      await Promise.race([this.next(signal), slept]);
-    } finally {
-      over.abort();
-    }
+    await within(this.next(signal), Math.min(ms, LONGEST_SLEEP_MS), clock, () => OVER).catch((error: unknown) => {
+      if (error !== OVER) throw error;
+    });
   }
 }
 
+const OVER = new Error('The time is over.');
 /** Timers have no longer waits; the caller looks again afterwards. */
 const LONGEST_SLEEP_MS = 2 ** 30;

@@ -1,8 +1,8 @@
 import type { Kafka, KafkaMessage } from 'kafkajs';
 import type { Clock } from '../../support/clock.ts';
+import { within } from '../../support/deadline.ts';
 import type { Log } from '../../support/log.ts';
 import type { Bounds, FetchedPart, LogClient, OpenLogClient } from '../log-client.ts';
-import { within } from '../within.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { type RawMessage, withoutAborted } from './kafkajs-patches.ts';
 import { committedRecord } from './kafkajs-record.ts';

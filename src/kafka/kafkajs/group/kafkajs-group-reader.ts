@@ -1,6 +1,7 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import { ConnectorError } from '../../../errors.ts';
 import type { Clock } from '../../../support/clock.ts';
+import { within } from '../../../support/deadline.ts';
 import type { Log } from '../../../support/log.ts';
 import { untilAborted } from '../../../support/until-aborted.ts';
 import type { Assignor } from '../../assignor.ts';
@@ -9,7 +10,6 @@ import { assignmentOfOne, type GroupQuestions, headStart } from '../../head-star
 import { createOwnershipProof } from '../../ownership-proof.ts';
 import { StallWatch } from '../../stall-watch.ts';
 import type { TopicPartition } from '../../topic.ts';
-import { within } from '../../within.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import { committedRecord } from '../kafkajs-record.ts';
 import { type KafkaTuning, kafkajsRetry } from '../tuning.ts';

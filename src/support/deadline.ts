@@ -1,0 +1,56 @@
+import type { Clock } from './clock.ts';
+import { untilAborted } from './until-aborted.ts';
+
+/** A time limit for one piece of work. */
+export interface Deadline {
+  /** Aborts when the time is over, with the error that `late` makes, or with the caller's reason when the caller aborts. */
+  readonly signal: AbortSignal;
+  /** Must be called when the work is done: ends the timer and lets go of the signals. */
+  end(): void;
+}
+
+interface DeadlineSignals {
+  /** The deadline is over as soon as this one aborts. */
+  readonly outer?: AbortSignal;
+  /** The time counts from the moment when this one aborts; from now, unless given. */
+  readonly from?: AbortSignal;
+}
+
+export function openDeadline(
+  ms: number,
+  clock: Clock,
+  late: () => Error,
+  { outer, from }: DeadlineSignals = {},
+): Deadline {
+  const over = new AbortController();
+  const ended = new AbortController();
+  const onOuter = () => over.abort(outer?.reason);
+  const start = () => {
+    clock.sleep(ms, ended.signal).then(
+      () => over.abort(late()),
+      () => {},
+    );
+  };
+  outer?.addEventListener('abort', onOuter, { once: true });
+  if (outer?.aborted) onOuter();
+  else if (from === undefined || from.aborted) start();
+  else from.addEventListener('abort', start, { once: true });
+  return {
+    signal: over.signal,
+    end() {
+      outer?.removeEventListener('abort', onOuter);
+      from?.removeEventListener('abort', start);
+      ended.abort();
+    },
+  };
+}
+
+/** The outcome of some work, or the error that `late` makes after `ms` milliseconds. The work goes on in that case. */
+export async function within<T>(work: Promise<T>, ms: number, clock: Clock, late: () => Error): Promise<T> {
+  const deadline = openDeadline(ms, clock, late);
+  try {
+    return await untilAborted(work, deadline.signal);
+  } finally {
+    deadline.end();
+  }
+}
