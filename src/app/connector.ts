@@ -8,10 +8,11 @@ import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type PlannedSources, planSources } from '../setup/planned-sources.ts';
 import { createVerifiedTopics, type VerifiedTopics } from '../setup/verified-topics.ts';
-import { type BackOff, backOffMs } from '../support/back-off.ts';
+import type { BackOff } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { openDeadline } from '../support/deadline.ts';
 import type { Log } from '../support/log.ts';
+import { type FailedAttempt, retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
@@ -215,17 +216,9 @@ async function ensureTopicsInTime(
     for (const topic of created) events.topicCreated({ topic });
     for (const drift of warnings) events.topicDrift({ drift });
   };
-  for (let failures = 1; ; failures++) {
-    try {
-      const report = await untilAborted(kafka.ensureTopics(topics, { create, mayBeRefused }), signal);
-      onReport(report);
-      return createVerifiedTopics(report, { kafka, create, onReport });
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;
-      const waitMs = backOffMs(failures, START_BACK_OFF, random);
-      events.attemptFailed({ source: 'topics', failures, waitMs, err: error });
-      await clock.sleep(waitMs, signal);
-    }
-  }
+  const ensure = () => untilAborted(kafka.ensureTopics(topics, { create, mayBeRefused }), signal);
+  const attemptFailed = (failed: FailedAttempt) => events.attemptFailed({ source: 'topics', ...failed });
+  const report = await retry(ensure, { backOff: START_BACK_OFF, attemptFailed, clock, random, signal });
+  onReport(report);
+  return createVerifiedTopics(report, { kafka, create, onReport });
 }

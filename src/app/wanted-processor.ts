@@ -1,7 +1,7 @@
-import { ConnectorError } from '../errors.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
-import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { BackOff, Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { type FailedAttempt, retry } from '../support/retry.ts';
 import { createRunStates } from '../worker/run-states.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 import type { RequestedStates } from './requested-states.ts';
@@ -53,16 +53,7 @@ export async function runProcessorAsWanted(options: WantedProcessor): Promise<re
 }
 
 /** What was wanted before this process began must be known before it does anything. */
-async function catchUp({ states, events, clock, random, signal }: WantedProcessor): Promise<void> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await states.catchUp(signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof ConnectorError) || error.action !== 'retry') throw error;
-      const waitMs = backOffMs(failures, CATCH_UP_BACK_OFF, random);
-      events.processorAttemptFailed({ failures, waitMs, err: error, isMember: false });
-      await clock.sleep(waitMs, signal);
-    }
-  }
+function catchUp({ states, events, clock, random, signal }: WantedProcessor): Promise<void> {
+  const attemptFailed = (failed: FailedAttempt) => events.processorAttemptFailed({ ...failed, isMember: false });
+  return retry(() => states.catchUp(signal), { backOff: CATCH_UP_BACK_OFF, attemptFailed, clock, random, signal });
 }

@@ -3,6 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConnectorError } from '../errors.ts';
+import type { BackOff } from '../support/back-off.ts';
+import { retry } from '../support/retry.ts';
 import { cachedFolder, cacheRoot } from './cached-folder.ts';
 import type { StackContext } from './stack-context.ts';
 
@@ -20,7 +22,7 @@ const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.9.
 /** For one artifact, all tries together. */
 const DOWNLOAD_TIMEOUT_MS = 1_200_000;
 const DOWNLOAD_TRIES = 3;
-const PAUSE_MS = 3_000;
+const PAUSE: BackOff = { initialMs: 3_000, maximumMs: 6_000 };
 
 /** The newest registry that runs on this Java; undefined below Java 17. */
 export function registryFor(javaVersion: number): RegistryRelease | undefined {
@@ -66,20 +68,21 @@ async function runMaven(context: StackContext, folder: string, goal: readonly st
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]);
   // Without the second flag Maven remembers what it could not get, and does not ask again for a day.
   const flags = ['--batch-mode', '--update-snapshots', '--quiet'];
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await promisify(execFile)('mvn', [...flags, ...goal], { cwd: folder, env: context.env, signal });
-      return;
-    } catch (error) {
-      context.signal.throwIfAborted();
-      const failure = mavenFailure(error, what);
-      const isFinal = signal.aborted || (error as { code?: unknown }).code === 'ENOENT';
-      if (isFinal || tries === DOWNLOAD_TRIES) {
-        throw new ConnectorError('STACK_UNAVAILABLE', failure, { cause: error });
-      }
-      context.onProgress(`${failure}. It is tried again.`);
-      await context.clock.sleep(PAUSE_MS * tries, context.signal);
-    }
+  const run = async () => {
+    await promisify(execFile)('mvn', [...flags, ...goal], { cwd: folder, env: context.env, signal });
+  };
+  try {
+    await retry(run, {
+      ...context,
+      backOff: PAUSE,
+      attempts: DOWNLOAD_TRIES,
+      mayRetry: (error) => !signal.aborted && (error as { code?: unknown }).code !== 'ENOENT',
+      attemptFailed: ({ err }) => context.onProgress(`${mavenFailure(err, what)}. It is tried again.`),
+      random: () => 1,
+    });
+  } catch (cause) {
+    context.signal.throwIfAborted();
+    throw new ConnectorError('STACK_UNAVAILABLE', mavenFailure(cause, what), { cause });
   }
 }
 

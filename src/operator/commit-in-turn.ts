@@ -1,6 +1,6 @@
 import { ConnectorError } from '../errors.ts';
 import type { WriterOptions, WriterTransaction } from '../kafka/transactional-writer.ts';
-import { backOffMs } from '../support/back-off.ts';
+import { retry } from '../support/retry.ts';
 import { systemRandom } from '../support/system-random.ts';
 import type { Installation } from './installation.ts';
 
@@ -30,17 +30,16 @@ export async function commitInTurn<Found>(
   transactionalId: string,
   turn: Turn<Found>,
 ): Promise<Found> {
-  for (let turns = 1; ; turns++) {
+  const takeTurn = async () => {
     const writer = kafka.transactionalWriter(transactionalId, turn.abortHanging && { abortHanging: turn.abortHanging });
     try {
       const found = await writer.open(turn.read, signal);
       await writer.commit(turn.writes(found));
       return found;
-    } catch (error) {
-      if (!(error instanceof ConnectorError) || error.action !== 'reopenWriter' || turns === MOST_TURNS) throw error;
     } finally {
       await writer.close();
     }
-    await clock.sleep(backOffMs(turns, BACK_OFF, systemRandom), signal);
-  }
+  };
+  const mayRetry = (error: unknown) => error instanceof ConnectorError && error.action === 'reopenWriter';
+  return retry(takeTurn, { backOff: BACK_OFF, attempts: MOST_TURNS, mayRetry, clock, random: systemRandom, signal });
 }

@@ -1,6 +1,7 @@
 import { ConnectorError } from '../errors.ts';
-import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { BackOff, Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { retry } from '../support/retry.ts';
 
 const BACK_OFF: BackOff = { initialMs: 500, maximumMs: 10_000 };
 const MOST_ATTEMPTS = 6;
@@ -12,7 +13,7 @@ const LONGEST_WAIT_MS = 60_000;
  *
  * @throws ConnectorError of the last attempt.
  */
-export async function patiently<Answer>(
+export function patiently<Answer>(
   ask: () => Promise<Answer>,
   parts: {
     readonly clock: Clock;
@@ -20,16 +21,10 @@ export async function patiently<Answer>(
     readonly signal: AbortSignal;
   },
 ): Promise<Answer> {
-  const { clock, random, signal } = parts;
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await ask();
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof ConnectorError) || attempts === MOST_ATTEMPTS) throw error;
-      if (error.action !== 'retry' && error.action !== 'askForLess') throw error;
-      if ((error.retryAfterMs ?? 0) > LONGEST_WAIT_MS) throw error;
-      await clock.sleep(Math.max(error.retryAfterMs ?? 0, backOffMs(attempts, BACK_OFF, random)), signal);
-    }
-  }
+  return retry(ask, { ...parts, backOff: BACK_OFF, attempts: MOST_ATTEMPTS, mayRetry: isWorthWaiting });
+}
+
+function isWorthWaiting(error: unknown): boolean {
+  if (!(error instanceof ConnectorError) || (error.retryAfterMs ?? 0) > LONGEST_WAIT_MS) return false;
+  return error.action === 'retry' || error.action === 'askForLess';
 }

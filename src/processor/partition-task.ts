@@ -7,9 +7,10 @@ import type { CommittedRecord } from '../kafka/record.ts';
 import type { TopicPartition } from '../kafka/topic.ts';
 import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
-import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { BackOff, Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { Pulse } from '../support/pulse.ts';
+import { type FailedAttempt, retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import type { WorkerTask } from '../worker/membership.ts';
 import { runWriterSessions, type WriterSession } from '../worker/writer-sessions.ts';
@@ -254,18 +255,13 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   /** A schema that is not known yet is asked for until the registry answers: without it, nobody knows what was read. */
   async #read(record: CommittedRecord) {
     const { isins, clock, random, events, signal } = this.#options;
-    for (let failures = 1; ; failures++) {
+    const attemptFailed = (failed: FailedAttempt) => events.processorAttemptFailed({ ...failed, isMember: true });
+    const mayRetry = (error: unknown) => error instanceof ConnectorError && error.action !== 'stopSource';
+    for (;;) {
       const read = readInstrument(record, isins);
       if (!('unknownSchemaId' in read)) return read;
-      try {
-        await untilAborted(isins.load(read.unknownSchemaId, signal), signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof ConnectorError) || error.action === 'stopSource') throw error;
-        const waitMs = backOffMs(failures, REGISTRY_BACK_OFF, random);
-        events.processorAttemptFailed({ failures, waitMs, err: error, isMember: true });
-        await clock.sleep(waitMs, signal);
-      }
+      const load = () => untilAborted(isins.load(read.unknownSchemaId, signal), signal);
+      await retry(load, { backOff: REGISTRY_BACK_OFF, mayRetry, attemptFailed, clock, random, signal });
     }
   }
 }

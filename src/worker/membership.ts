@@ -2,8 +2,9 @@ import { ConnectorError } from '../errors.ts';
 import type { GroupReader, GroupReaderOptions, PartitionReader } from '../kafka/group-reader.ts';
 import type { OwnershipProof } from '../kafka/ownership-proof.ts';
 import type { TopicPartition } from '../kafka/topic.ts';
-import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { BackOff, Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { type FailedAttempt, retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 const JOIN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 10_000 };
@@ -36,11 +37,7 @@ export interface MembershipOptions
   /** Verifies what no partition can do without: until it resolves the partitions are left to other members. */
   readonly verifyStart?: (signal: AbortSignal) => Promise<void>;
   readonly createTask: (owned: OwnedPartition) => WorkerTask;
-  readonly attemptFailed: (attempt: {
-    readonly failures: number;
-    readonly waitMs: number;
-    readonly err: ConnectorError;
-  }) => void;
+  readonly attemptFailed: (failed: FailedAttempt) => void;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -54,26 +51,23 @@ export interface MembershipOptions
  * @returns never: rejects with the signal's reason, or with an error that no repetition mends.
  */
 export async function runMember(options: MembershipOptions): Promise<never> {
-  const { verifyStart, clock, random, signal } = options;
+  const { verifyStart, signal } = options;
   const endings = new Map<string, Promise<void>>();
   try {
-    for (let failures = 1; ; failures++) {
-      const startedMs = clock.monotonicMs();
-      try {
+    return await retry(
+      async () => {
         await verifyStart?.(signal);
-        await runMembership(options, endings);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof ConnectorError) || !['retry', 'retrySlowly'].includes(error.action)) throw error;
-        if (clock.monotonicMs() - startedMs > GOOD_MEMBERSHIP_MS) failures = 1;
-        const waitMs = backOffMs(failures, JOIN_BACK_OFF, random);
-        options.attemptFailed({ failures, waitMs, err: error });
-        await clock.sleep(waitMs, signal);
-      }
-    }
+        return await runMembership(options, endings);
+      },
+      { ...options, backOff: JOIN_BACK_OFF, mayRetry: isPassing, forgetAfterMs: GOOD_MEMBERSHIP_MS },
+    );
   } finally {
     await Promise.all(endings.values());
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof ConnectorError && ['retry', 'retrySlowly'].includes(error.action);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kafkajs';
-import { backOffMs, type Random } from '../../support/back-off.ts';
+import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
+import { retry } from '../../support/retry.ts';
 import type { ConsumerOffset } from '../transactional-writer.ts';
 import { isConcurrent } from './kafkajs-errors.ts';
 import type { KafkaTuning } from './tuning.ts';
@@ -21,13 +22,9 @@ export async function sendConsumerOffset(
 ): Promise<void> {
   const topics = [{ topic, partitions: [{ partition, offset: String(offset) }] }];
   const backOff = { initialMs: tuning.initialRetryMs, maximumMs: tuning.maxRetryMs };
-  for (let failures = 1; ; failures++) {
+  const send = async () => {
     mayWrite();
-    try {
-      return await transaction.sendOffsets({ consumerGroupId: groupId, topics });
-    } catch (error) {
-      if (!isConcurrent(error) || failures > tuning.retries) throw error;
-      await clock.sleep(backOffMs(failures, backOff, random));
-    }
-  }
+    await transaction.sendOffsets({ consumerGroupId: groupId, topics });
+  };
+  return retry(send, { backOff, attempts: tuning.retries + 1, mayRetry: isConcurrent, clock, random });
 }

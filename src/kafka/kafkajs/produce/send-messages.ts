@@ -1,5 +1,6 @@
 import { backOffMs } from '../../../support/back-off.ts';
 import type { Clock } from '../../../support/clock.ts';
+import { retry } from '../../../support/retry.ts';
 import type { Broker, Cluster, EosManager, PartitionResponse, Retrier, SendMessages } from '../kafkajs-internals.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { encodeProduceRequest, type PartitionRecords, type TopicRecords } from './produce-request.ts';
@@ -130,17 +131,12 @@ async function prepare(
   const known = [...byLeader(batches, cluster).values()].flat();
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
-  for (let waitMs = CONCURRENT_WAIT.initialMs; ; waitMs = Math.min(waitMs * 2, CONCURRENT_WAIT.maximumMs)) {
-    try {
-      await eosManager.addPartitionsToTransaction(byTopic(known));
-      return known;
-    } catch (error) {
-      const { type } = error as { type?: string };
-      const waitedMs = clock.monotonicMs() - beganAtMs;
-      if (type !== 'CONCURRENT_TRANSACTIONS' || waitedMs > CONCURRENT_WAIT.limitMs) throw error;
-      await clock.sleep(waitMs);
-    }
-  }
+  const mayRetry = (error: unknown) =>
+    (error as { type?: string }).type === 'CONCURRENT_TRANSACTIONS' &&
+    clock.monotonicMs() - beganAtMs <= CONCURRENT_WAIT.limitMs;
+  const add = () => eosManager.addPartitionsToTransaction(byTopic(known));
+  await retry(add, { backOff: CONCURRENT_WAIT, mayRetry, clock, random: () => 1 });
+  return known;
 }
 
 interface Sending {

@@ -1,0 +1,53 @@
+import { ConnectorError } from '../errors.ts';
+import { type BackOff, backOffMs, type Random } from './back-off.ts';
+import type { Clock } from './clock.ts';
+
+export interface FailedAttempt {
+  /** In a row, this one included. */
+  readonly failures: number;
+  readonly waitMs: number;
+  readonly err: Error;
+}
+
+export interface RetryOptions {
+  readonly backOff: BackOff;
+  /** How often at most; until the signal aborts unless given. */
+  readonly attempts?: number;
+  /** Whether a repetition can help; errors whose action is `retry` unless given. */
+  readonly mayRetry?: (error: unknown) => boolean;
+  /** Called before each wait. */
+  readonly attemptFailed?: (failed: FailedAttempt) => void;
+  /** The failure of an attempt that lasted longer counts as the first one again. */
+  readonly forgetAfterMs?: number;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
+  readonly random: Random;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Tries until an attempt succeeds. An error that asks for a longer wait (`retryAfterMs`) gets it.
+ *
+ * @throws the error of the last attempt; the signal's reason when that aborts.
+ */
+export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { backOff, attempts = Number.POSITIVE_INFINITY, mayRetry = isPassing, clock, random, signal } = options;
+  const { forgetAfterMs = Number.POSITIVE_INFINITY } = options;
+  for (let failures = 1; ; failures++) {
+    const startedMs = clock.monotonicMs();
+    try {
+      return await attempt();
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (failures >= attempts || !mayRetry(error)) throw error;
+      if (clock.monotonicMs() - startedMs > forgetAfterMs) failures = 1;
+      const askedMs = error instanceof ConnectorError ? (error.retryAfterMs ?? 0) : 0;
+      const waitMs = Math.max(askedMs, backOffMs(failures, backOff, random));
+      options.attemptFailed?.({ failures, waitMs, err: error as Error });
+      await clock.sleep(waitMs, signal);
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof ConnectorError && error.action === 'retry';
+}
