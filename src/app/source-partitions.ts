@@ -1,12 +1,14 @@
 import type { Settings } from '../config/settings.ts';
 import { runOffsetPartition, type Source } from '../connector/offset-partition.ts';
 import { runOwnedSources } from '../connector/owned-sources.ts';
+import { ConnectorError } from '../errors.ts';
 import { readOffsets } from '../kafka/offset-store.ts';
 import { OperatorMarks } from '../kafka/operator-marks.ts';
 import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { VerifiedTopics } from '../setup/verified-topics.ts';
+import { createRunStates } from '../worker/run-states.ts';
 import type { Context } from './context.ts';
 import { createFailureNotices } from './failure-notices.ts';
 import type { RequestedStates } from './requested-states.ts';
@@ -24,12 +26,13 @@ export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'regi
 }
 
 /**
- * Runs the sources that are this replica's, through one writer for each partition of the offsets topic.
+ * Runs the sources that are this replica's, through one writer for each partition of the offsets topic. Where the group
+ * of the replicas may not be joined, all of them have failed, until an operator lets one start again.
  *
  * @returns the names of the sources, when all of them have failed here; rejects with the signal's reason.
  */
 export async function runSourcePartitions(parts: SourcePartitions): Promise<readonly string[]> {
-  const { settings, kafka, clock, random, sources, states, topics, verified, signal } = parts;
+  const { settings, sources, topics, signal } = parts;
   const notices = createFailureNotices({ ...parts, prefix: settings.prefix, topic: topics.notifications });
   const events: ConnectorEvents = {
     ...parts.events,
@@ -38,6 +41,33 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
       notices.tell(failure);
     },
   };
+  const runStates = createRunStates<Source>({
+    units: sources,
+    targets: parts.states.targets,
+    restsWhen: ['stopped'],
+    onRest: () => {},
+    onFailed: ({ name }, err) => events.sourceFailed({ source: name, err }),
+  });
+  try {
+    for (;;) {
+      try {
+        return await runAsMember({ ...parts, events });
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof ConnectorError) || error.action !== 'stopSource') throw error;
+        for (const source of sources) if (runStates.isDue(source)) runStates.failed(source, error);
+        if (!settings.admin.enabled) return sources.map(({ name }) => name);
+        await runStates.untilAnyIsDue(signal);
+      }
+    }
+  } finally {
+    await notices.settled();
+  }
+}
+
+/** From one membership of the replicas' group to its end. */
+function runAsMember(parts: SourcePartitions): Promise<readonly string[]> {
+  const { settings, kafka, clock, random, sources, states, topics, verified, events, signal } = parts;
   return runOwnedSources({
     sources,
     groupReader: kafka.groupReader,
@@ -93,5 +123,5 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     random,
     events,
     signal,
-  }).finally(() => notices.settled());
+  });
 }

@@ -64,7 +64,8 @@ export interface GroupReader {
    * Joins and reads until the signal aborts; leaves the group before it ends.
    *
    * @returns never: rejects with the signal's reason, with what `assigned` or `take` threw, or with ConnectorError
-   *   KAFKA_UNREACHABLE when the member could not go on and another run is worth trying.
+   *   KAFKA_UNREACHABLE when the member could not go on and another run is worth trying, WRITER_REFUSED or TOPIC_REFUSED
+   *   when it may not be a member of the group, or not read.
    */
   run(options: GroupReaderOptions): Promise<never>;
 }

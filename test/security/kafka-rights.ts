@@ -35,6 +35,7 @@ export async function checkRights(t: TestContext, { kafka, simulator }: SecuredS
     };
     return {
       seen,
+      ended: connector.ended,
       async goesOn(name: string) {
         const before = committed(name);
         const more = () => whileThingsHappen(() => committed(name));
@@ -106,5 +107,23 @@ export async function checkRights(t: TestContext, { kafka, simulator }: SecuredS
     await goesOn(kept);
     await goesOn(kept);
     assert.equal(seen('sourceFailed').length, 1);
+  });
+
+  await t.test('a group of replicas that is refused stops every source once, and the text has the rule', async (t) => {
+    const prefix = uniquePrefix('tls');
+    await allow(kafka, PRINCIPAL, prefix);
+    const group = `${prefix}-sources`;
+    await deny(kafka, PRINCIPAL, group, DENIED.join);
+    const names = ['one', 'two'];
+    const { seen, ended } = await start(t, prefix, names);
+    // Not tried again: with nothing left to run, and no operator who could help, it ends.
+    assert.deepEqual((await ended).toSorted(), names);
+    const failed = seen('sourceFailed');
+    assert.deepEqual(failed.map(({ source }) => source).toSorted(), names);
+    for (const { err } of failed) {
+      assert.equal(err.code, 'WRITER_REFUSED');
+      assert.match(err.message, /GROUP_AUTHORIZATION_FAILED/);
+      assert.ok(err.message.includes(`--operation Read --group ${group}`), err.message);
+    }
   });
 }

@@ -8,14 +8,15 @@ import { eventually } from './runner/eventually.ts';
 const ANY = { resourceType: 1, resourcePatternType: 1, operation: 1, permissionType: 1 };
 
 const { Kafka, logLevel, ...types } = loadKafkajs();
-const { TOPIC, TRANSACTIONAL_ID } = types.AclResourceTypes;
-const { WRITE, CREATE, DESCRIBE_CONFIGS } = types.AclOperationTypes;
+const { GROUP, TOPIC, TRANSACTIONAL_ID } = types.AclResourceTypes;
+const { READ, WRITE, CREATE, DESCRIBE_CONFIGS } = types.AclOperationTypes;
 
 /** What may be denied. */
 export const DENIED = {
   writeTo: { resourceType: TOPIC, operation: WRITE },
   create: { resourceType: TOPIC, operation: CREATE },
   describeConfigs: { resourceType: TOPIC, operation: DESCRIBE_CONFIGS },
+  join: { resourceType: GROUP, operation: READ },
   writeAs: { resourceType: TRANSACTIONAL_ID, operation: WRITE },
 } as const;
 
@@ -24,7 +25,7 @@ export async function allow(kafka: SecuredKafka, principal: string, prefix: stri
   await addRules(kafka, readmeAcls(principal, prefix), principal, prefix);
 }
 
-/** Takes a right for one name, of a topic or transactional id; resolves when the broker knows. */
+/** Takes a right for one name, of a topic, group or transactional id; resolves when the broker knows. */
 export async function deny(
   kafka: SecuredKafka,
   principal: string,

@@ -13,6 +13,7 @@ import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import { committedRecord } from '../kafkajs-record.ts';
 import { type KafkaTuning, kafkajsRetry } from '../tuning.ts';
+import { memberRefused } from '../writer-refusal.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { kafkajsAssignor } from './kafkajs-assignor.ts';
 import { tellMemberCount } from './kafkajs-member-count.ts';
@@ -51,7 +52,7 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
         member.end(signal.aborted ? signal.reason : cause);
         signal.throwIfAborted();
         if (cause instanceof OwnerFailed) throw cause.cause;
-        throw unreachable(request.groupId, cause);
+        throw memberRefused(cause, request) ?? unreachable(request.groupId, cause);
       } finally {
         stalled.end();
         const left = member.leave();
