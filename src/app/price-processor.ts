@@ -18,6 +18,7 @@ import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceMember } from '../processor/price-member.ts';
 import { createBulkPrices } from '../processor/prices/bulk-prices.ts';
 import { oldestWindowMs } from '../processor/prices/price-question.ts';
+import { createToldFailuresReader } from '../processor/read-told-failures.ts';
 import { readWindows } from '../processor/read-windows.ts';
 import type { WindowDigests } from '../processor/window-digests.ts';
 import { createMarketData } from '../provider/market-data.ts';
@@ -109,6 +110,8 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     ...partitionsOf(topics['dead-letters']),
   ];
 
+  const readToldFailures = createToldFailuresReader({ told: core.told, targets, reader, clock });
+
   /** What the topics of series hold for the instruments of a partition. */
   async function windowsOf(partition: number, opening: AbortSignal) {
     const windows = new Map<PriceKind, WindowDigests>();
@@ -152,7 +155,10 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
         reader,
         isins,
-        readWindows: (opening) => windowsOf(partition.partition, opening),
+        readWindows: async (opening) => {
+          await readToldFailures(opening);
+          return windowsOf(partition.partition, opening);
+        },
         caller,
         core,
         targets,

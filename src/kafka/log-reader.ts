@@ -9,6 +9,8 @@ export interface ReadToEnd {
    * when left out.
    */
   readonly sinceMs?: number;
+  /** Passes over all but so many offsets at the end of each partition; over none when left out. */
+  readonly newest?: number;
   /** Called in offset order within each partition, each offset once. What it throws ends the reading and is thrown on. */
   readonly onRecord: (record: CommittedRecord) => void;
   /**

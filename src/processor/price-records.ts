@@ -9,7 +9,9 @@ import type { CommittedPart, CoreResult } from './core/core-messages.ts';
 import type { WindowDigests } from './window-digests.ts';
 
 /** The name of the processor in headers of records. */
-const NAME = 'prices';
+export const NAME = 'prices';
+/** The header with what stands in the way of a price, of dead letters and tombstones. */
+export const PROBLEM = 'spc-problem';
 
 export interface PriceTargets {
   /** The topic of each kind that is asked for. */
@@ -61,6 +63,7 @@ export function priceRecords(
     offsets: readonly bigint[],
     rejected: Parameters<typeof deadLetterRecord>[0]['input'],
     targetTopic: string,
+    problem: Readonly<Record<string, string>> = {},
   ) =>
     records.push(
       deadLetterRecord({
@@ -68,7 +71,7 @@ export function priceRecords(
         source: NAME,
         targetTopic,
         input: rejected,
-        provenance: headersFor(offsets),
+        provenance: { ...headersFor(offsets), ...problem },
       }),
     );
 
@@ -92,14 +95,16 @@ export function priceRecords(
       }
       case 'failure': {
         const { instrument, withdrawal, problem } = result;
-        if (result.isDeadLetter) deadLetter(result.offsets, rejectedAnswer(result), target.name);
+        if (result.isDeadLetter) {
+          deadLetter(result.offsets, rejectedAnswer(result), target.name, { [PROBLEM]: problem });
+        }
         // The dead letter beside it is what answers the record.
-        if (withdrawal !== null) tombstone(instrument.id, withdrawal, { ...provenance, 'spc-problem': problem });
+        if (withdrawal !== null) tombstone(instrument.id, withdrawal, { ...provenance, [PROBLEM]: problem });
         break;
       }
       case 'postponed': {
         const { instrument, withdrawal, offsets } = result;
-        const headers = { ...headersFor(offsets), 'spc-problem': 'unanswered' };
+        const headers = { ...headersFor(offsets), [PROBLEM]: 'unanswered' };
         if (withdrawal !== null) tombstone(instrument.id, withdrawal, headers);
         break;
       }

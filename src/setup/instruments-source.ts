@@ -17,7 +17,6 @@ import { readInstrumentsOffset } from '../connector/walk/instruments-offset.ts';
 import type { WalkRequests } from '../connector/walk-requests.ts';
 import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
-import { ConnectorError } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import { offsetKey, parseReset } from '../kafka/offset-store.ts';
@@ -26,11 +25,7 @@ import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
-import { within } from '../support/deadline.ts';
 import { registeredOnce } from './registered-once.ts';
-
-/** A walk waits no longer for what is on the topic of dead letters already. */
-const DEAD_LETTERS_PATIENCE_MS = 60_000;
 
 export interface SourceTopics {
   readonly instruments: TopicSpecification;
@@ -78,17 +73,12 @@ export function createInstrumentsSource(options: SourceOptions): Source {
   });
   const deadRows = new KnownDeadRows();
   let knowsDeadRows = false;
-  /** Once in the life of the process, before its first walk. Those that cannot be read, or not soon, are written again. */
+  /** Once in the life of the process, before its first walk. */
   async function readDeadRows(signal: AbortSignal): Promise<void> {
     if (knowsDeadRows) return;
-    const { deadLetters, instruments } = topics;
-    const what = { reader: options.logReader, deadLetters, source: source.name, targetTopic: instruments.name };
-    try {
-      const late = () => new ConnectorError('KAFKA_UNREACHABLE', `${deadLetters.name} was not read in time.`);
-      await within(readKnownDeadRows(deadRows, { ...what, signal }), DEAD_LETTERS_PATIENCE_MS, clock, late);
-    } catch (error) {
-      if (signal.aborted) throw error;
-    }
+    const { deadLetters: topic, instruments } = topics;
+    const tail = { reader: options.logReader, topic, source: source.name, clock, signal };
+    await readKnownDeadRows(deadRows, { ...tail, targetTopic: instruments.name });
     knowsDeadRows = true;
   }
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DecodedFailure } from '../../decoding/decoded-list.ts';
-import type { LogReader } from '../../kafka/log-reader.ts';
-import type { TargetTopic } from '../../kafka/target-topic.ts';
+import { type DeadLetterTail, readDeadLetterTail } from '../../kafka/dead-letter-tail.ts';
 
 /** More dead rows than this are dead letters again at the next walk. */
 const MOST_KNOWN = 65_536;
@@ -33,33 +32,22 @@ export class KnownDeadRows {
   }
 }
 
-interface DeadLettersOptions {
-  readonly reader: LogReader;
-  readonly deadLetters: TargetTopic;
-  readonly source: string;
-  /** The topic that the rows were to become records of: dead letters of events are others. */
-  readonly targetTopic: string;
-  readonly signal: AbortSignal;
-}
-
 /**
- * Remembers what is on the topic of dead letters already, so that a restart writes none of it again. What another
- * writer's open transaction hides for the moment is a dead letter twice, which loses nothing.
+ * Remembers the newest dead letters that are on their topic already, so that a restart writes none of them again.
+ * `targetTopic`: the topic that the rows were to become records of; dead letters of events are others.
  *
- * @throws what the reader throws.
+ * @throws the signal's reason, and nothing else.
  */
-export async function readKnownDeadRows(known: KnownDeadRows, options: DeadLettersOptions): Promise<void> {
-  const { reader, deadLetters, source, targetTopic, signal } = options;
-  await reader.readToEnd({
-    topic: deadLetters.name,
-    partitions: Array.from({ length: deadLetters.partitions }, (_, partition) => partition),
-    onRecord({ key, headers }) {
+export async function readKnownDeadRows(
+  known: KnownDeadRows,
+  { targetTopic, ...tail }: Omit<DeadLetterTail, 'onLetter'> & { readonly targetTopic: string },
+): Promise<void> {
+  await readDeadLetterTail({
+    ...tail,
+    onLetter({ key, headers }) {
       const sha256 = headers['spc-sha256'];
-      if (sha256 === undefined || headers['spc-source'] !== source) return;
-      if (headers['__connect.errors.topic'] !== targetTopic) return;
-      known.add(key === null ? null : key.toString('utf8'), sha256);
+      if (sha256 !== undefined && headers['__connect.errors.topic'] === targetTopic) known.add(key, sha256);
     },
-    signal,
   });
 }
 

@@ -103,13 +103,16 @@ class Reading {
   }
 
   async #begin(client: LogClient): Promise<void> {
-    const { partitions, sinceMs } = this.#request;
+    const { partitions, sinceMs, newest } = this.#request;
     await client.connect();
     const bounds = await client.bounds(partitions, sinceMs);
     this.#stalled.moved();
     if (this.#ends !== undefined) return keepWithin(this.#positions, bounds);
     this.#ends = bounds;
-    for (const [partition, { low, high }] of bounds) if (low < high) this.#positions.set(partition, low);
+    for (const [partition, { low, high }] of bounds) {
+      const tail = newest === undefined ? low : high - BigInt(newest);
+      if (low < high) this.#positions.set(partition, tail > low ? tail : low);
+    }
   }
 
   async #readOn(client: LogClient): Promise<void> {

@@ -6,7 +6,8 @@ const MAXIMUM_TOLD = 200_000;
 
 /**
  * Which failures of instruments are dead letters already. An instrument that fails for days would otherwise fill the
- * dead letters with one record per refresh. Lives as long as the process.
+ * dead letters with one record per refresh. One that went
+ * from one problem to another is a dead letter for each, once.
  */
 export class ToldFailures {
   readonly #told = new Set<string>();

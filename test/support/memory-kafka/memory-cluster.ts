@@ -44,11 +44,12 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
       }
     },
     logReader: {
-      async readToEnd({ topic, partitions, sinceMs = 0, onRecord, room, signal }) {
+      async readToEnd({ topic, partitions, sinceMs = 0, newest, onRecord, room, signal }) {
         signal.throwIfAborted();
         const records = partitions.map((partition) => {
           try {
-            return broker.readCommitted(topic, partition).filter(({ timestampMs }) => timestampMs >= sinceMs);
+            const wanted = broker.readCommitted(topic, partition).filter(({ timestampMs }) => timestampMs >= sinceMs);
+            return newest === undefined ? wanted : wanted.slice(-newest);
           } catch (cause) {
             throw new ConnectorError('KAFKA_UNREACHABLE', `Topic ${topic} could not be read to its end.`, { cause });
           }

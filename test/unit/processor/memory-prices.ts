@@ -6,6 +6,7 @@ import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
 import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
 import { PartitionTask } from '../../../src/processor/partition-task.ts';
 import { runPriceMember } from '../../../src/processor/price-member.ts';
+import { createToldFailuresReader } from '../../../src/processor/read-told-failures.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import { answersOf, type PriceInput, type PriceLog, priceViolations } from '../../support/ledgers/price-log.ts';
 import { recordedEvents } from '../../support/ledgers/recorded-events.ts';
@@ -77,6 +78,12 @@ export function memberOf(options: {
     random,
     told: new ToldFailures(),
   };
+  const targets = {
+    prices: new Map([['overview' as const, TOPICS.prices]]),
+    deadLetters: TOPICS.deadLetters,
+    endpoint: '/bulk',
+  };
+  const readToldFailures = createToldFailuresReader({ told: core.told, targets, reader: cluster.logReader, clock });
   const ended = runPriceMember({
     groupReader: cluster.groupReader,
     groupId: GROUP,
@@ -96,10 +103,13 @@ export function memberOf(options: {
         committedOffset: (opening) => cluster.consumerOffset(GROUP, partition, opening),
         reader: options.reader ?? cluster.logReader,
         isins: options.isins ?? TEXT_ISINS,
-        readWindows: async () => new Map(),
+        async readWindows(opening) {
+          await readToldFailures(opening);
+          return new Map();
+        },
         caller,
         core,
-        targets: { prices: new Map([['overview', TOPICS.prices]]), deadLetters: TOPICS.deadLetters, endpoint: '/bulk' },
+        targets,
         maxUnanswered: 20,
         clock,
         random,

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { KnownDeadRows, readKnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
 import { deadLetterRecord } from '../../../../src/kafka/dead-letter.ts';
 import type { LogReader } from '../../../../src/kafka/log-reader.ts';
+import { skippingClock } from '../../../support/runner/manual-clock.ts';
 
 const row = (key: string | null, text: string) => ({ key, raw: Buffer.from(text) });
 
@@ -40,8 +41,8 @@ test('what is on the topic of dead letters already is known after a restart: row
     letter('other', 'p.instruments', row('9', 'a')),
   ];
   const reader: LogReader = {
-    async readToEnd({ partitions, onRecord }) {
-      assert.deepEqual(partitions, [0, 1]);
+    async readToEnd({ partitions, newest, onRecord }) {
+      assert.deepEqual([partitions, newest], [[0, 1], 25_000], 'the topic may hold a month: its end is read');
       for (const [at, { key, value, headers, partition }] of letters.entries()) {
         onRecord({ topic: topic.name, partition, offset: BigInt(at), timestampMs: 0, key, value, headers });
       }
@@ -49,7 +50,8 @@ test('what is on the topic of dead letters already is known after a restart: row
   };
   const known = new KnownDeadRows();
   const { signal } = new AbortController();
-  await readKnownDeadRows(known, { reader, deadLetters: topic, source: 'one', targetTopic: 'p.instruments', signal });
+  const clock = skippingClock();
+  await readKnownDeadRows(known, { reader, topic, source: 'one', targetTopic: 'p.instruments', clock, signal });
   const isKnown = (key: string | null, text: string) => known.isKnown(row(key, text));
   assert.deepEqual([isKnown('7', 'a'), isKnown(null, long)], [true, true]);
   assert.deepEqual([isKnown('7', 'b'), isKnown('8', 'a'), isKnown('9', 'a')], [false, false, false]);

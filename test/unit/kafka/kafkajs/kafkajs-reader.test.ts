@@ -10,7 +10,11 @@ const signal = new AbortController().signal;
 /** A reading of partition 0, unless others are named, through connections that do what the scripts say. */
 function readingOver(
   scripts: readonly ClientScript[],
-  request: { readonly partitions?: readonly number[]; readonly room?: () => Promise<void> } = {},
+  request: {
+    readonly partitions?: readonly number[];
+    readonly newest?: number;
+    readonly room?: () => Promise<void>;
+  } = {},
 ) {
   const clock = new SteppedClock();
   const { openClient, steps } = fakeLogClients(scripts);
@@ -29,6 +33,17 @@ test('a partition whose lowest offset is its end is empty, and nothing is fetche
   const { reading, seen, steps } = readingOver([{ bounds: bounds(5, 5) }]);
   await reading;
   assert.deepEqual([seen, steps], [[], ['1 connect', '1 close']]);
+});
+
+test('of a long partition the newest offsets are read, and of a short one all', async () => {
+  const read = async (low: number, high: number) => {
+    const fetch = async (_: number, from: ReadonlyMap<number, bigint>) => part([Number(from.get(0)), high - 1]);
+    const { reading, steps } = readingOver([{ bounds: bounds(low, high), fetch }], { newest: 10 });
+    await reading;
+    return steps.filter((step) => step.includes('fetch'));
+  };
+  assert.deepEqual(await read(0, 100), ['1 fetch 0@90']);
+  assert.deepEqual(await read(95, 100), ['1 fetch 0@95']);
 });
 
 test('a leader that moves is waited for', async () => {
