@@ -5,27 +5,27 @@
 export type ErrorAction =
   /** Try the same thing again after a back-off (or after `retryAfterMs`). */
   | 'retry'
-  /** The other side refuses for a reason that time alone seldom mends: try again, but seldom. */
+  /** The other side refuses for a reason that time alone seldom removes: retry, but seldom. */
   | 'retrySlowly'
   /** Ask again for fewer items. */
   | 'askForLess'
   /** The transactional writer is dead for ever: open a new one, which re-reads every position. */
   | 'reopenWriter'
-  /** This source cannot go on without an operator; the others can. */
+  /** This source cannot continue without an operator; the others can. */
   | 'stopSource'
   /** The process cannot start or go on. */
   | 'exit';
 
 /** The closed list of error codes: what the caller does, and what an operator can do about it. */
 export const ERROR_CODES = {
-  SETTINGS_INVALID: { action: 'exit', remedy: 'Mend the settings that the message names.' },
+  SETTINGS_INVALID: { action: 'exit', remedy: 'Correct the settings that the message names.' },
   ADMIN_PORT_TAKEN: {
     action: 'exit',
     remedy: 'Set admin.port (ADMIN_PORT) to a free port of this machine, or admin.enabled: false.',
   },
   ADMIN_UNREACHABLE: {
     action: 'exit',
-    remedy: 'Start the connector, or say where its admin server is: --url, or ADMIN_HOST and ADMIN_PORT.',
+    remedy: 'Start the connector, or name its admin server: --url, or ADMIN_HOST and ADMIN_PORT.',
   },
   STACK_UNAVAILABLE: {
     action: 'exit',
@@ -39,7 +39,7 @@ export const ERROR_CODES = {
     action: 'askForLess',
     remedy: 'Raise the timeout of referenceData or marketData, or ask for less.',
   },
-  PROVIDER_BUSY: { action: 'retry', remedy: 'None: the provider asks for patience (408, 425, 429, 5xx).' },
+  PROVIDER_BUSY: { action: 'retry', remedy: 'None: the provider is busy (408, 425, 429, 5xx).' },
   PROVIDER_UNAUTHORIZED: {
     action: 'retrySlowly',
     remedy: 'Check the credentials in the auth of referenceData or marketData.',
@@ -57,12 +57,12 @@ export const ERROR_CODES = {
     action: 'askForLess',
     remedy: 'Raise maxBodyBytes of referenceData or marketData, or ask for less.',
   },
-  BODY_INCOMPLETE: { action: 'retry', remedy: 'None: the answer was cut and is asked for again.' },
-  BODY_MALFORMED: { action: 'retry', remedy: 'Report the answer to the provider when it persists.' },
-  PROTOCOL_VIOLATION: { action: 'retry', remedy: 'Report the answer to the provider when it persists.' },
+  BODY_INCOMPLETE: { action: 'retry', remedy: 'None: the response was incomplete; the request is repeated.' },
+  BODY_MALFORMED: { action: 'retry', remedy: 'Report the response to the provider when the error persists.' },
+  PROTOCOL_VIOLATION: { action: 'retry', remedy: 'Report the response to the provider when the error persists.' },
   BULK_MISMATCH: {
     action: 'askForLess',
-    remedy: 'Report it to the provider when it persists: nothing of such an answer is used.',
+    remedy: 'Report it to the provider when it persists: nothing of such a response is used.',
   },
   TOKEN_FAILED: {
     action: 'retry',
@@ -71,7 +71,7 @@ export const ERROR_CODES = {
   },
   WALK_CURSOR_REPEATED: {
     action: 'stopSource',
-    remedy: 'Report the cursor to the provider; restart the source when it is mended.',
+    remedy: 'Report the cursor to the provider; restart the source when it is corrected.',
   },
   RETENTION_GAPS_REPEAT: {
     action: 'stopSource',
@@ -91,15 +91,15 @@ export const ERROR_CODES = {
   },
   SOURCE_NOT_STOPPED: {
     action: 'exit',
-    remedy: 'Stop the source first (spconnect stop), and let it run after (resume).',
+    remedy: 'Stop the source first (spconnect stop), and resume it afterwards (spconnect resume).',
   },
   OFFSET_NOT_FOUND: {
     action: 'exit',
-    remedy: 'Look at spconnect offsets list, and name another time or offset.',
+    remedy: 'See spconnect offsets list, and give another time or offset.',
   },
   REGISTRY_UNREACHABLE: {
     action: 'retry',
-    remedy: 'Start the registry, or mend schemaRegistry.url or the network between.',
+    remedy: 'Start the registry, or correct schemaRegistry.url or the network between.',
   },
   REGISTRY_REFUSED: {
     action: 'retrySlowly',
@@ -113,30 +113,33 @@ export const ERROR_CODES = {
   SCHEMA_NOT_REGISTERED: { action: 'stopSource', remedy: 'Register the schema, or set schemaRegistry.register: true.' },
   RECORD_UNREADABLE: {
     action: 'stopSource',
-    remedy: 'The value is no Avro of a known schema: look for another producer on the topic.',
+    remedy: 'The value is not Avro of a known schema: look for another producer on the topic.',
   },
   TABLE_INCOMPLETE: {
     action: 'reopenWriter',
-    remedy: 'None: a schema that the registry lacked is there, and the table of instruments is read again with it.',
+    remedy: 'None: the registry now has a schema that it lacked, and the table of instruments is read again.',
   },
   TOO_MANY_DIFFERENCES: {
     action: 'exit',
     remedy: 'Wait for the first walk to end, or check prefix, referenceData.url and the filter of the source.',
   },
-  DEAD_LETTER_UNKNOWN: { action: 'exit', remedy: 'Look at spconnect dead-letters list; they are kept for 30 days.' },
+  DEAD_LETTER_UNKNOWN: {
+    action: 'exit',
+    remedy: 'See spconnect dead-letters list for the ids; dead letters are kept for 30 days.',
+  },
   KAFKA_UNREACHABLE: {
     action: 'retry',
-    remedy: 'Start the brokers, or mend kafka.brokers, kafka.ssl, kafka.sasl or the network between.',
+    remedy: 'Start the brokers, or correct kafka.brokers, kafka.ssl, kafka.sasl or the network between.',
   },
   TOPIC_MISSING: { action: 'exit', remedy: 'Create the topic (spconnect topics create), or set topics.create: true.' },
-  TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or name another.' },
+  TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or use another topic.' },
   TOPIC_REFUSED: {
     action: 'stopSource',
-    remedy: 'Mend what the message names (topic, rights, max.message.bytes), then start the source again.',
+    remedy: 'Correct what the message names (topic, rights, max.message.bytes), then restart the source.',
   },
   WRITER_REFUSED: {
     action: 'stopSource',
-    remedy: 'Give the account the right that the message names, or mend the setting; then start the source again.',
+    remedy: 'Give the account the right that the message names, or correct the setting; then restart the source.',
   },
   TRANSACTION_FAILED: {
     action: 'reopenWriter',
@@ -144,11 +147,11 @@ export const ERROR_CODES = {
   },
   WRITER_FENCED: {
     action: 'reopenWriter',
-    remedy: 'When it repeats: another process uses the same topic prefix; give it its own.',
+    remedy: 'When it repeats, another process uses the same topic prefix: give it its own.',
   },
   WRITER_IDS_SHARED: {
     action: 'stopSource',
-    remedy: 'Another process uses the same topic prefix: give each its own, then start the source again.',
+    remedy: 'Another process uses the same topic prefix: give each its own, then restart the source.',
   },
   WRITER_CLOSED: { action: 'reopenWriter', remedy: 'None: open the writer before writing.' },
 } as const satisfies Record<string, { action: ErrorAction; remedy: string }>;

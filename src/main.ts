@@ -3,29 +3,29 @@ import { fileURLToPath } from 'node:url';
 
 const END_GRACE_MS = 1_000;
 
-// What is compiled is kept for the next start, which loads all in half the time. Beside the packages, where only those
-// can write who could change the code itself; where nobody can, as in the image, nothing is kept.
+// What is compiled is kept for the next start, which loads all in half the time. Beside the packages, where only
+// users can write who could change the code itself; where none can, as in the image, nothing is kept.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/spconnect', import.meta.url)));
 
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
-    // A second signal means that waiting for the open transaction takes too long for whoever asks.
+    // A second signal means that waiting for the open transaction takes too long for the user.
     if (stop.signal.aborted) process.exit(130);
     stop.abort(new Error(`stopped by ${name}`, { cause: name }));
   });
 }
 
-// Whoever reads our data may have enough, as `head` has: that is an end like any other. What cannot be written for
-// another reason, as on a full disk, is a failure.
+// A reader of the output may close it early, as `head` does: that is a normal end. What cannot be written for another
+// reason, as on a full disk, is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') {
-    process.stderr.write(`Data could not be written to stdout: ${error.message}.\n`);
+    process.stderr.write(`The data could not be written to stdout: ${error.message}.\n`);
     process.exit(1);
   }
-  if (!stop.signal.aborted) stop.abort(new Error('nobody reads the output any more'));
+  if (!stop.signal.aborted) stop.abort(new Error('the reader of the output has closed it'));
 });
-// Talk that nobody listens to changes nothing.
+// Messages without a reader change nothing.
 process.stderr.on('error', () => {});
 
 // Loaded only now: loading takes a while, and a signal during it must end the process in good order too.
@@ -37,7 +37,7 @@ process.exitCode = await runCommandLine({
   stderr: process.stderr,
   signal: stop.signal,
 });
-// Whoever reads our data may be slow: all of it is theirs, unless the end was asked for.
+// A reader of the output may be slow: it gets all of it, unless the process was asked to stop.
 if (!stop.signal.aborted) {
   await Promise.race([
     new Promise<void>((resolve) => process.stdout.write('', () => resolve())),

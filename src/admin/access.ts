@@ -5,11 +5,11 @@ import { RestError } from './rest-error.ts';
 
 const READING = ['GET', 'HEAD', 'OPTIONS'];
 const CHANGES_ARE_OFF =
-  'Changes are off: no admin.token (ADMIN_TOKEN) is set. Reading needs none. From a shell with access to Kafka, ' +
-  'spconnect pause, resume, stop and restart do the same.';
+  'Changes are off, because admin.token (ADMIN_TOKEN) is not set. Reading needs no token. From a shell with access to ' +
+  'Kafka, spconnect pause, resume, stop and restart do the same.';
 const UNKNOWN_NAME =
-  'The Host of this request is no name of this server. It is asked by address, as localhost, or by a name that ' +
-  'admin.allowedHosts (ADMIN_ALLOWED_HOSTS) lists.';
+  'The Host of this request is not a name of this server. Use its address, localhost, or a name in ' +
+  'admin.allowedHosts (ADMIN_ALLOWED_HOSTS).';
 
 export interface AccessOptions {
   /** Where the server listens. */
@@ -21,15 +21,16 @@ export interface AccessOptions {
 }
 
 /**
- * Who may do what. Reading is free to whoever reaches the port. A change needs the token, as a bearer token or as the
+ * Who may do what. Every client that reaches the port may read. A change needs the token, as a bearer token or as the
  * password of basic authentication with any user: that is what Kafka Connect's tools can send. No page of another site
- * may use a browser that stands nearer to us: not by a name of its own that leads here, nor with a remembered password.
+ * may use the browser of a user to reach this server: not by a name of its own that leads here, nor with a remembered
+ * password.
  */
 export function createAccess({ host, allowedHosts, token }: AccessOptions) {
   return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (!isOwnName(request.headers.host, { host, allowedHosts })) throw new RestError(403, UNKNOWN_NAME);
     if (READING.includes(request.method)) return;
-    if (isFromAnotherSite(request)) throw new RestError(403, 'Changes are not taken from pages of other sites.');
+    if (isFromAnotherSite(request)) throw new RestError(403, 'Changes from pages of other sites are refused.');
     if (token === null) throw new RestError(403, CHANGES_ARE_OFF);
     const given = credentialOf(request.headers.authorization);
     if (given !== null && isSame(given, await token())) return;

@@ -43,7 +43,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
     bodyLimit: MAXIMUM_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
-    // Of addresses that are none, too.
+    // Malformed addresses too.
     frameworkErrors: sendError,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
   });
@@ -54,7 +54,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
     try {
       done(null, JSON.parse(String(body)));
     } catch {
-      done(Object.assign(new Error('The body is no JSON.'), { statusCode: 400 }));
+      done(Object.assign(new Error('The body is not JSON.'), { statusCode: 400 }));
     }
   });
   app.setErrorHandler(sendError);

@@ -19,8 +19,8 @@ interface Restart extends Named {
 }
 
 /**
- * The part of Kafka Connect's interface that lets connectors run, pause, stop and start again. It answers when that is
- * written to the states topic; whoever runs the connector does it within milliseconds. A connector is its task here, so
+ * The part of Kafka Connect's interface that lets connectors run, pause, stop and start again. The response comes when that is
+ * written to the states topic; the replica that runs the connector does it within milliseconds. A connector is its task here, so
  * that restarting the one restarts the other.
  */
 export function addConnectChanges(app: FastifyInstance, reads: ConnectReads, operations: ConnectorOperations): void {
@@ -47,7 +47,7 @@ export function addConnectChanges(app: FastifyInstance, reads: ConnectReads, ope
   app.post<Restart>('/connectors/:name/restart', async ({ params, query }, reply) => {
     const connector = findToRestart(params.name);
     const [includeTasks, onlyFailed] = [isTrue(query.includeTasks), isTrue(query.onlyFailed)];
-    // Whether it has failed only that replica knows which runs it, and it may be another one.
+    // Only the replica that runs it knows whether it has failed, and that may be another one.
     await operations.restart(connector.name, { onlyFailed });
     if (!onlyFailed && !includeTasks) return reply.code(204).send();
     const shape = statusShape(connector, status(), workerId());
@@ -69,7 +69,7 @@ export function addConnectChanges(app: FastifyInstance, reads: ConnectReads, ope
   const refuse = (status: number) => {
     throw new RestError(status, IS_A_FILE);
   };
-  // With the status of a configuration that is not right: of such an answer tools show the text, of a 405 they do not.
+  // With the status of a configuration that is not right: tools show the text of such a response, but not that of a 405.
   app.post('/connectors', () => refuse(400));
   app.put<Named>('/connectors/:name/config', () => refuse(400));
   app.patch<Named>('/connectors/:name/config', ({ params }) => find(params.name) && refuse(400));

@@ -17,7 +17,7 @@ export function addConnectOffsets(app: FastifyInstance, reads: ConnectReads, ope
   const stoppedSource = (name: string) => {
     const { type } = find(name);
     if (type !== 'source')
-      throw new RestError(400, 'The offsets of a consumer group are altered with the tools of Kafka.');
+      throw new RestError(400, 'The offsets of a consumer group are changed with the tools of Kafka.');
     if (reads.status().sources.some((source) => source.name === name && source.wanted === 'stopped')) return name;
     throw new RestError(
       400,
@@ -54,7 +54,7 @@ function offsetsIn(body: unknown): readonly unknown[] {
 function theOffset([only, ...more]: readonly unknown[], wanted: ConnectorOffset['partition']): SourceOffset | null {
   const partition = JSON.stringify(wanted);
   if (!isObject(only) || more.length > 0 || JSON.stringify(only.partition) !== partition) {
-    throw new RestError(400, `Exactly one offset is wanted, with the partition ${partition}`);
+    throw new RestError(400, `Expected exactly one offset, with the partition ${partition}`);
   }
   const { offset } = only;
   if (offset === null) return null;

@@ -56,7 +56,7 @@ export function statusShape(connector: ConnectorDescription, status: Status, wor
   return { name, connector: { state, worker_id: workerId, version }, tasks, type };
 }
 
-/** What a restart is answered with; a connector that has not failed is left alone where only failed ones are wanted. */
+/** The response to a restart; a connector that has not failed is left alone where only failed ones are wanted. */
 export function restartingShape(shape: StatusShape, onlyFailed: boolean): StatusShape {
   const state = 'RESTARTING';
   const connector = onlyFailed ? shape.connector : ({ ...shape.connector, state } as const);

@@ -43,7 +43,7 @@ export function addConnectWorker(app: FastifyInstance, worker: ConnectWorker): v
   });
 }
 
-/** `GET /` for whoever does not ask for a page. */
+/** `GET /` for a client that does not accept HTML. */
 export function workerInfo({ version, kafkaClusterId }: Status) {
   return {
     version: CONNECT_VERSION,
@@ -52,7 +52,7 @@ export function workerInfo({ version, kafkaClusterId }: Status) {
   };
 }
 
-/** A configuration is never right here, and this is how Kafka Connect says why. */
+/** A configuration is never accepted here; this is the form in which Kafka Connect says why. */
 function refusal(plugin: string) {
   const definition = {
     name: 'connector.class',

@@ -16,7 +16,7 @@ export function addHealthRoutes(app: FastifyInstance, { status, metrics }: Healt
   app.get<{ Querystring: { verbose?: string } }>('/readyz', ({ query }, reply) => {
     const { ready, checks } = status();
     const lines = checks.map(({ name, ok, why }) => `[${ok ? '+' : '-'}] ${name}: ${oneLine(why)}`);
-    // Whoever is not ready says why unasked.
+    // A process that is not ready always says why.
     const shown = query.verbose !== undefined || !ready ? lines : [];
     const text = [...shown, ready ? 'ready' : 'not ready'].join('\n');
     return reply

@@ -2,10 +2,11 @@ import { isIP } from 'node:net';
 
 /**
  * Whether a request's `Host` is a name that this server goes by: an address, `localhost`, the name that it listens on,
- * or one of `admin.allowedHosts`, where `.example` stands for what is below it and `*` for every name.
+ * or one of `admin.allowedHosts`, where `.example` means every name below it and `*` every name.
  *
- * A browser sends the name that it was given. A page of another site can let its own name lead to us and then read
- * what we answer, as that is the same site to the browser; to an address it cannot. Without `Host` it is no browser.
+ * A browser sends the name that it was given. A page of another site can let its own name lead to this server and then
+ * read its responses, as that is the same site to the browser; it cannot do so with an address. Without `Host` the
+ * client is no browser.
  */
 export function isOwnName(
   given: string | undefined,

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ConnectorError } from '../errors.ts';
 
-/** A refusal with its HTTP status. The message goes to whoever asked, as Kafka Connect words it where it has the same one. */
+/** A refusal with its HTTP status. The message goes to the client, in Kafka Connect's words where it has the same one. */
 export class RestError extends Error {
   readonly status: number;
 
@@ -15,7 +15,7 @@ export class RestError extends Error {
 /** Every error in the form of Kafka Connect's: `{"error_code":404,"message":"…"}`. */
 export function sendError(error: FastifyError | Error, _request: FastifyRequest, reply: FastifyReply): void {
   const status = statusOf(error);
-  // What nobody expected may quote anything.
+  // An unexpected error may quote anything.
   const message = status === 500 && !(error instanceof ConnectorError) ? 'Internal Server Error' : textOf(error);
   reply.code(status).send({ error_code: status, message });
 }

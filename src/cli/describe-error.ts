@@ -1,14 +1,14 @@
 import { ConnectorError, ERROR_CODES } from '../errors.ts';
 import type { Redaction } from '../observability/redaction.ts';
 
-/** Whatever could lead a terminal, but for the line breaks between our own sentences and commands. */
+/** Whatever could control a terminal, but for the line breaks between our own sentences and commands. */
 const CONTROL = /[^\P{Cc}\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 const WHERE_SETTINGS_ARE =
-  'Nothing was started. config/connector.yaml has every setting, config/README.md how to give it.';
+  'Nothing was started. config/connector.yaml lists every setting, config/README.md explains how to set them.';
 
 /**
- * An error for people, ending with a line break: what is wrong, and what to do; for what nobody expected, where. What the
+ * An error for people, ending with a line break: what is wrong, and what to do; for an unexpected error, where. What the
  * system refuses, as a folder or a port, it says in one sentence itself.
  */
 export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>): string {

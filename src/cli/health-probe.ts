@@ -24,7 +24,7 @@ export async function livenessUrl({ env, read }: ProbedProcess): Promise<string 
   const { enabled = true, host = '127.0.0.1', port = 8083 } = admin ?? {};
   // The system gives a port 0 a number that nothing here knows.
   if (String(enabled) === 'false' || Number(port) === 0) return null;
-  // Whoever listens on every network also listens on this machine.
+  // A server that listens on every network also listens on this machine.
   const near = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : String(host);
   return `http://${near.includes(':') ? `[${near}]` : near}:${port}/livez`;
 }
@@ -41,9 +41,9 @@ function settingsFileOf(words: readonly string[]): string {
 /** Whether it is answered with success within 3 s. Never rejects. */
 export async function answersWell(url: string): Promise<boolean> {
   try {
-    const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
-    await answer.body?.cancel();
-    return answer.ok;
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    await response.body?.cancel();
+    return response.ok;
   } catch {
     return false;
   }

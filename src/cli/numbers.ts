@@ -7,14 +7,14 @@ const HIGHEST_RATE = 10_000;
 export function wholeNumber(text: string): number {
   const value = Number(text);
   if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
-    throw new InvalidArgumentError('A whole number is needed.');
+    throw new InvalidArgumentError('Expected a whole number.');
   return value;
 }
 
-/** Reads an option that is a TCP port; 0 stands for any free one. */
+/** Reads an option that is a TCP port; 0 means any free one. */
 export function portNumber(text: string): number {
   const value = wholeNumber(text);
-  if (value > HIGHEST_PORT) throw new InvalidArgumentError(`A port from 0 to ${HIGHEST_PORT} is needed.`);
+  if (value > HIGHEST_PORT) throw new InvalidArgumentError(`Expected a port from 0 to ${HIGHEST_PORT}.`);
   return value;
 }
 
@@ -22,7 +22,7 @@ export function portNumber(text: string): number {
 export function ratePerSecond(text: string): number {
   const value = Number(text);
   if (!/^[0-9]/.test(text) || !(value <= HIGHEST_RATE)) {
-    throw new InvalidArgumentError(`A number from 0 to ${HIGHEST_RATE} is needed.`);
+    throw new InvalidArgumentError(`Expected a number from 0 to ${HIGHEST_RATE}.`);
   }
   return value;
 }

@@ -5,11 +5,11 @@ import { Option } from 'commander';
 /** How a command prints its data. */
 export type Output = 'text' | 'json';
 
-/** Control characters, and what turns the direction of writing: none of them may reach a terminal. */
+/** Control characters, and those that change the direction of writing: none of them may reach a terminal. */
 const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 export function outputOption(): Option {
-  return new Option('--output <form>', 'the form of what goes to stdout').choices(['text', 'json']).default('text');
+  return new Option('--output <form>', 'the format of stdout').choices(['text', 'json']).default('text');
 }
 
 /** JSON for people and programs, fit for a terminal too; ends with a line break. */
@@ -28,17 +28,17 @@ export function jsonLine(value: unknown): string {
   return `${escaped(JSON.stringify(value), '')}\n`;
 }
 
-/** Writes a part of what may be more than memory holds: resolves once there is room for the next, or nobody waits for it. */
+/** Writes a part of what may be more than memory holds: resolves once there is room for the next, or once the command is aborted. */
 export async function writeAll(stdout: Writable, text: string, signal: AbortSignal): Promise<void> {
   if (!stdout.write(text)) await once(stdout, 'drain', { signal }).catch(() => {});
 }
 
-/** Text from elsewhere as it is, but for what could lead a terminal, which is escaped; line breaks too. */
+/** Text from elsewhere as it is, but for what could control a terminal, which is escaped; line breaks too. */
 export function printable(text: string): string {
   return escaped(text, '');
 }
 
-/** Rows as columns of one width each; the last column is as long as it is. Whatever could lead a terminal is blank. */
+/** Rows as columns of one width each; the last column is as long as it is. Whatever could control a terminal becomes a blank. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replace(CONTROL, ' ')));
   const widths = cells.reduce<number[]>(

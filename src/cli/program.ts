@@ -49,11 +49,11 @@ Examples:
   spconnect status
   spconnect tail notifications --from-beginning
 
-Each command has --help with examples. Data goes to stdout, talk to stderr; exit code 0: done, 1: something is wrong,
-2: the arguments or the settings are.
+Each command has --help with examples. Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 failed
+or found a problem, 2 wrong arguments or settings.
 `;
 
-/** Every command with its arguments, options and help; `exitWith` is told the exit code of one that did not succeed. */
+/** Every command with its arguments, options and help; `exitWith` receives the exit code of one that did not succeed. */
 export function createProgram({
   terminal,
   exitWith,
@@ -68,7 +68,7 @@ export function createProgram({
     .version(projectVersion(), '--version')
     .addHelpText('after', EXAMPLES)
     .exitOverride()
-    .showHelpAfterError('(--help tells what there is)')
+    .showHelpAfterError('(see --help)')
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
@@ -99,7 +99,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     if (terminal.signal.aborted && error === terminal.signal.reason) {
       // A reader that has enough is no interruption.
       if (isEndless || !(error instanceof Error) || error.cause === undefined) return EXIT_CODES.ok;
-      terminal.stderr.write(`${error.cause} ended this before it was done: what it was to find out is not known.\n`);
+      terminal.stderr.write(`${error.cause} ended the command before it was done: its result is not known.\n`);
       return EXIT_CODES.interrupted;
     }
     terminal.stderr.write(describeError(error, redaction));

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** What a command sees of the process that it runs in. Data goes to stdout, talk to stderr. */
+/** What a command sees of the process that it runs in. Data goes to stdout, messages to stderr. */
 export interface Terminal {
   readonly arguments: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -15,8 +15,8 @@ export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as co
 
 /** What each exit code says. */
 export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
-  ok: 'Done; or, where it goes on until it is stopped (run, tail, demo, simulate), stopped as asked.',
-  failed: 'It could not go on, or found something wrong; the last lines on stderr say what, and what to do.',
+  ok: 'Done. For run, tail, demo and simulate, which run until they are stopped: stopped as requested.',
+  failed: 'The command failed or found a problem; the last lines on stderr say what, and what to do.',
   usage: 'The arguments or the settings are wrong; nothing was started.',
-  interrupted: 'SIGINT or SIGTERM ended it before it was done: what it was to find out is not known.',
+  interrupted: 'SIGINT or SIGTERM ended the command before it was done: its result is not known.',
 };

@@ -47,7 +47,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
 
   const onProgress = (text: string) => {
     line.show(text);
-    // Each stays: one of them may say why a way is closed, or where a log was kept.
+    // Each line stays: one of them may say why a way is not available, or where a log was kept.
     line.end();
   };
   const stack = await startLocalStack({ env, clock, signal: options.signal, onProgress });
@@ -73,7 +73,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       AUTH_TOKEN_URL: simulator.tokenUrl,
       CLIENT_ID: simulator.clientId,
       CLIENT_SECRET: simulator.clientSecret,
-      // That of a real provider is neither wanted nor sent.
+      // That of a real provider is not needed and must not be sent.
       CLIENT_SECRET_FILE: undefined,
     },
     onSecret: redaction.register,
@@ -92,7 +92,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       adminListening({ url }) {
         statusPage = url;
       },
-      walkStarted: () => line.show('The event stream is read up to date before the first page …'),
+      walkStarted: () => line.show('Reading the event stream up to date before the first page …'),
       pageCommitted: progress.pageCommitted,
       walkCompleted: completed.resolve,
       eventsCommitted(event) {
@@ -126,9 +126,9 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       random: systemRandom,
       signal,
     });
-    if (once) done.abort(new Error('the walk is done'));
+    if (once) done.abort(new Error('the walk is complete'));
     else {
-      stdout.write('\nThe provider goes on, until Ctrl-C. What happens there, as it is committed here:\n');
+      stdout.write('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:\n');
       simulator.setChangeRate(CHANGES_PER_SECOND);
       await Promise.race([showPrices(() => ['', ...board.table(names), board.freshnessLine()]), connector]);
     }

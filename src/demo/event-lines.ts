@@ -2,7 +2,7 @@ import type { EventItem, EventsCommitted } from '../observability/connector-even
 
 const LONGEST_NAME = 60;
 /** What a reader of the demo wants to see; data changes are many and say little. */
-const TOLD: Readonly<Record<string, string>> = {
+const SHOWN: Readonly<Record<string, string>> = {
   newissue: 'new issue',
   barriercross: 'barrier breach',
   repayment: 'repayment',
@@ -12,7 +12,7 @@ const TOLD: Readonly<Record<string, string>> = {
 /** One line for each event of note: what happened, to which product. */
 export function eventLines({ items }: Pick<EventsCommitted, 'items'>): string[] {
   return items.flatMap((item) => {
-    const what = TOLD[item.type ?? ''];
+    const what = SHOWN[item.type ?? ''];
     return what === undefined ? [] : [`  ${what.padEnd(14)} ${(item.isin ?? '(no isin)').padEnd(12)} ${nameOf(item)}`];
   });
 }

@@ -7,7 +7,7 @@ export interface LiveBlock {
   show(lines: readonly string[]): void;
 }
 
-/** On a terminal: some lines at the bottom that are rewritten in place, while others scroll by above. Elsewhere all just follow. */
+/** On a terminal: some lines at the bottom that are rewritten in place, while others scroll by above. Elsewhere they are appended. */
 export function createLiveBlock(stream: Writable & { readonly isTTY?: boolean; readonly columns?: number }): LiveBlock {
   let shown: readonly string[] = [];
   const isTerminal = stream.isTTY === true;

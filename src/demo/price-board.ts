@@ -60,7 +60,7 @@ export function createPriceBoard(clock: Clock): PriceBoard {
     },
     freshnessLine() {
       const now = freshness?.();
-      return now === undefined ? 'Prices: not yet' : `${freshnessText(now)} · ${rate.text()}`;
+      return now === undefined ? 'Prices: none yet' : `${freshnessText(now)} · ${rate.text()}`;
     },
   };
 }
@@ -86,14 +86,14 @@ function decode(value: Buffer): ReadableRecord {
   return createRecordReader({ schemas: new Map([[schemaId, readSchemaText('PriceSnapshot')]]) }).read(value);
 }
 
-/** Decimals one below the other, digit by digit: nothing is rounded for the show. */
+/** Decimals one below the other, digit by digit: nothing is rounded. */
 function atTheirPoint(decimals: readonly string[]): string[] {
   const fractionOf = (decimal: string) => decimal.length - (`${decimal}.`.indexOf('.') + 1);
   const longest = Math.max(0, ...decimals.map(fractionOf));
   return decimals.map((decimal) => decimal + ' '.repeat(longest - fractionOf(decimal)));
 }
 
-/** The first two columns are texts and stand to the left, the others to the right. */
+/** The first two columns are texts and aligned to the left, the others to the right. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

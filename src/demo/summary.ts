@@ -71,23 +71,23 @@ export async function printSummary(options: SummaryOptions): Promise<ReadonlyMap
     }
     const [instruments] = found;
     if (instruments?.last?.value) {
-      print(`\nOne record of ${instruments.name}, key ${String(instruments.last.key)}, decoded and shortened`);
+      print(`\nOne record of ${instruments.name}, key ${String(instruments.last.key)}, decoded and shortened:`);
       print(indent(JSON.stringify(shorten(decode(instruments.last.value)), null, 2)));
     }
-    print(`\nWalk ${walk.walk} is done: ${progress.text()}.`);
+    print(`\nWalk ${walk.walk} is complete: ${progress.text()}.`);
     print(`The provider has ${simulator.size.toLocaleString('en')} instruments.\n`);
-    print('Topics (records that a read_committed reader sees)');
+    print('Topics, with the number of committed records:');
     const width = Math.max(...found.map(({ name }) => name.length));
     for (const { name, count } of found) print(`  ${name.padEnd(width)} ${count.toLocaleString('en').padStart(9)}`);
-    print('\nThe newest prices of some products');
+    print('\nThe newest prices of some products:');
     for (const row of board.table(productNames)) print(`  ${row}`);
     print(`\n${board.freshnessLine()}`);
-    print('\nWhere to look');
+    print('\nAddresses:');
     if (options.statusPage !== null) print(`  Status page        ${options.statusPage}`);
     print(`  Kafka              ${stack.brokers.join(',')}`);
     print(`  Schema registry    ${stack.registryUrl}`);
     print(`  Simulated provider ${simulator.referenceDataUrl}`);
-    print(`  What it served     ${simulator.controlUrl}ledger/instruments`);
+    print(`  Its ledger         ${simulator.controlUrl}ledger/instruments`);
     if (options.goesOn) for (const line of shellLines(options)) print(line);
     return productNames;
   } finally {
@@ -95,12 +95,12 @@ export async function printSummary(options: SummaryOptions): Promise<ReadonlyMap
   }
 }
 
-/** How a shell finds what runs here; the simulator's secret is none. */
+/** The environment for spconnect in another shell; the simulator's secret is not secret. */
 function shellLines({ settings, stack, simulator, statusPage }: SummaryOptions): string[] {
   const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
   const port = statusPage === null ? '' : ` ADMIN_PORT=${new URL(statusPage).port}`;
   return [
-    '\nIn another shell, for spconnect',
+    '\nTo use spconnect in another shell:',
     `  export KAFKA_BROKERS=${stack.brokers.join(',')} SCHEMA_REGISTRY_URL=${stack.registryUrl}`,
     `  export TOPIC_PREFIX=${settings.prefix}${port} REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}`,
     `  export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}`,

@@ -34,7 +34,7 @@ export interface AuditReport {
   /** Of them, those that do not map: they are dead letters and have no place on the topic. */
   readonly unmapped: number;
   readonly differences: readonly AuditDifference[];
-  /** Those that changed each time they were looked at: of them nothing can be said. */
+  /** Those that changed each time they were compared: the audit has no result for them. */
   readonly unsettled: readonly string[];
 }
 
@@ -55,9 +55,9 @@ const NEIGHBOURS = 2;
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
- * Walks the provider's list and compares it with what the topic holds. What differs is looked at again once the
- * connector had time to write it, since the provider goes on meanwhile; only what then still differs, while the provider
- * says the same as before, is a difference. Writes nothing.
+ * Walks the provider's list and compares it with what the topic holds. What differs is compared again after the
+ * connector had time to write it, since the provider changes meanwhile; only what still differs then, while the provider
+ * gives the same as before, is a difference. Writes nothing.
  *
  * @throws ConnectorError TOO_MANY_DIFFERENCES, and as the provider's client, the registry and Kafka do.
  */
@@ -92,7 +92,7 @@ async function audit(at: Installation, request: AuditRequest, http: HttpClient):
   const differences: AuditDifference[] = [];
   let suspects: Suspects = walked.suspects;
   for (let round = 1; round <= ROUNDS && suspects.size > 0; round++) {
-    onProgress(`${suspects.size} are looked at again in ${Math.ceil(settleMs / 1_000)} s`);
+    onProgress(`${suspects.size} are compared again in ${Math.ceil(settleMs / 1_000)} s`);
     await clock.sleep(settleMs, signal);
     const held = await newestValues(at, topic, suspects);
     const unsettled: Suspects = new Map();
@@ -177,7 +177,7 @@ async function walk(
     onProgress(`${rows} of about ${census.size} rows compared`);
     cursor = page.next;
     if (cursor !== null && asked !== null && BigInt(cursor) <= BigInt(asked)) {
-      const text = `The list's cursor goes from ${asked} to ${cursor}, so that it never ends.`;
+      const text = `The cursor of the list goes from ${asked} to ${cursor}, expected a greater one: the list would never end.`;
       throw new ConnectorError('WALK_CURSOR_REPEATED', text);
     }
   } while (cursor !== null);
@@ -190,8 +190,8 @@ function suspect(suspects: Suspects, id: bigint, value: Buffer | null): void {
   if (suspects.size >= MOST_SUSPECTS) {
     throw new ConnectorError(
       'TOO_MANY_DIFFERENCES',
-      `More than ${MOST_SUSPECTS} instruments of the list are not on the topic as they are: no walk has been completed, ` +
-        'or it is another list. Nothing was compared any further.',
+      `More than ${MOST_SUSPECTS} instruments of the list differ from the topic: no walk has been completed, ` +
+        'or it is another list. The audit stopped here.',
     );
   }
   suspects.set(id, value);

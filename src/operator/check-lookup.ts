@@ -17,7 +17,7 @@ const NO_SUCH_CHECK = 404;
  * Asks the provider for one pre-trade check; the record is as it would be written to its topic.
  *
  * @returns null when the provider knows no check with this id.
- * @throws ConnectorError of the provider's client, and BODY_MALFORMED for an answer that is no check of this id. No
+ * @throws ConnectorError of the provider's client, and BODY_MALFORMED for a response that is no check of this id. No
  *   message quotes anything of the check.
  */
 export async function lookUpCheck(
@@ -33,9 +33,16 @@ export async function lookUpCheck(
     const checks = createPreTradeChecks({ http, baseUrl: settings.url });
     const check = await checks.single(id, ({ body }) => decoder.decodeSingle(body), signal);
     if (check.kind === 'failure') {
-      throw new ConnectorError('BODY_MALFORMED', `The check does not map at ${check.pointer || '/'}: ${check.reason}.`);
+      throw new ConnectorError(
+        'BODY_MALFORMED',
+        `The check cannot be mapped at ${check.pointer || '/'}: ${check.reason}.`,
+      );
     }
-    if (check.key !== id) throw new ConnectorError('BODY_MALFORMED', 'The provider answered with another check.');
+    if (check.key !== id)
+      throw new ConnectorError(
+        'BODY_MALFORMED',
+        'The response of the provider holds another check than the requested one.',
+      );
     return createRecordReader({ schemas: new Map([[NO_SCHEMA_ID, schema]]) }).read(check.value);
   } catch (error) {
     // The token endpoint can answer with 404 too, which is another matter.

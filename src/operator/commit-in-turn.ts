@@ -11,16 +11,16 @@ const BACK_OFF = { initialMs: 200, maximumMs: 5_000 };
 interface Turn<Found> {
   /** Where opening aborts what hangs; see `WriterOptions.abortHanging`. */
   readonly abortHanging?: WriterOptions['abortHanging'];
-  /** Reads what is committed; runs after everybody else with this transactional id was fenced. */
+  /** Reads what is committed; runs after every other writer with this transactional id was fenced. */
   read(signal: AbortSignal): Promise<Found>;
   /** What follows from it; nothing ends the turn without a transaction. */
   writes(found: Found): WriterTransaction;
 }
 
 /**
- * Reads and writes in one step, as far as those go who use the same transactional id: whoever opens it fences the one
- * before, and who was fenced, or whose commit was not answered, begins again from what is committed then. So none of
- * several processes undoes, or repeats, what another one has written.
+ * Reads and writes in one step, for all that use the same transactional id: each writer that opens fences the one
+ * before, and a writer that was fenced, or whose commit was not answered, begins again from what is committed then. So
+ * no process undoes, or repeats, what another one has written.
  *
  * @returns what was found in the turn that counted.
  * @throws ConnectorError as the transactional writer does, after 8 turns at the latest.

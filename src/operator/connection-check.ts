@@ -60,11 +60,11 @@ async function checkProvider({ settings, signal }: CheckOptions): Promise<readon
     await http.close();
   }
   const accepted = checks.some(({ state }) => state === 'ok');
-  const says = accepted ? `accepted (${referenceData.auth.type})` : 'no page was given, so nothing is known of them';
+  const says = accepted ? `accepted (${referenceData.auth.type})` : 'unknown, because no page was read';
   return [{ what: token, state: accepted ? 'ok' : 'skipped', says, toDo: '' }, ...checks];
 }
 
-/** What the first answer of a source is; it is read as the source would read it, so that another service is noticed. */
+/** What the first response to a source is; it is read as the source would read it, so that another service is noticed. */
 async function firstPage(
   settings: Settings,
   http: HttpClient,
@@ -73,14 +73,14 @@ async function firstPage(
 ): Promise<string> {
   if (source.type === 'pre-trade-checks') {
     await unregisteredChecks({ settings, http }).stream.start(signal);
-    return 'it is one of pre-trade checks';
+    return 'a page of pre-trade checks';
   }
   const { provider } = unregisteredInstruments({ settings, http }, source, 1);
   await provider.page(null, signal);
-  return 'it is one of instruments';
+  return 'a page of instruments';
 }
 
-/** Market data has nothing that could be asked for without knowing a product; one that nobody has will do. */
+/** A request for market data must name a product; one that does not exist is enough. */
 async function checkMarketData({
   settings: { marketData },
   signal,
@@ -89,7 +89,7 @@ async function checkMarketData({
   const request = { isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } };
   const { check } = await attempt('prices of marketData', signal, async () => {
     const prices = await lookUpPrices(marketData, request, { log: quiet, signal });
-    return prices === null ? 'it answers that it has no such product, as it should' : 'it answers';
+    return prices === null ? 'it responds, without the unknown test product, as expected' : 'it responds';
   });
   return [check];
 }
@@ -104,10 +104,10 @@ async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly 
       if (state === 'missing' && settings.topics.create)
         return { what, state: 'ok', says: 'will be created', toDo: '' };
       const isFine = state === 'ok' || state === 'differs';
-      const says = problems.join(' ') || 'as it should be';
+      const says = problems.join(' ') || 'as expected';
       return { what, state: isFine ? 'ok' : 'failed', says, toDo: isFine ? '' : ERROR_CODES.TOPIC_MISMATCH.remedy };
     });
-    return [{ what: brokers, state: 'ok', says: 'they answer', toDo: '' }, ...checks];
+    return [{ what: brokers, state: 'ok', says: 'they respond', toDo: '' }, ...checks];
   } catch (error) {
     return [failure(brokers, error, signal).check, notTried('topics')];
   } finally {
@@ -128,27 +128,27 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
       if (!schemaRegistry.register) {
         throw new ConnectorError(
           'SCHEMA_NOT_REGISTERED',
-          'Our schema is not there, and schemaRegistry.register is false.',
+          'Our schema is not registered, and schemaRegistry.register is false.',
         );
       }
       if (versions.length > 0 && !(await subjects.isCompatible(subject, schema, signal))) {
         throw new ConnectorError(
           'SCHEMA_INCOMPATIBLE',
-          `Our schema is not compatible with its ${versions.length} versions.`,
+          `Our schema is not compatible with the ${versions.length} registered versions.`,
         );
       }
       return 'will be registered';
     });
-    // The others would not answer either.
+    // The other requests would fail too.
     if (code === 'REGISTRY_UNREACHABLE') return [{ ...check, what: 'schema registry' }, notTried('subjects')];
     if (code === 'REGISTRY_REFUSED') refused ??= check;
     checks.push(check);
   }
-  // One that refuses all that it is asked may be no registry.
+  // A server that refuses every request may be no registry.
   if (refused !== null && checks.every(({ toDo }) => toDo === refused.toDo)) {
     return [{ ...refused, what: 'schema registry' }, notTried('subjects')];
   }
-  return [{ what: 'schema registry', state: 'ok', says: 'it answers', toDo: '' }, ...checks];
+  return [{ what: 'schema registry', state: 'ok', says: 'it responds', toDo: '' }, ...checks];
 }
 
 interface Attempt {

@@ -25,14 +25,14 @@ export interface StatePlace {
 
 /**
  * Whether a state on the instruments topic is newer than that of a dead letter of the same instrument. Three things
- * tell, in this order:
+ * decide, in this order:
  *
  * 1. A record that was a dead letter itself is as old as that letter, whenever it was retried.
- * 2. What was committed more than a minute apart stands in the order of the brokers' clocks.
- * 3. Otherwise the provider's order: the stream's offset at which the source stood, and, of one response, what the
- *    letter says of the events behind it. A page stands before the events that were asked for from the same offset.
+ * 2. Records that were committed more than a minute apart are in the order of the brokers' clocks.
+ * 3. Otherwise the provider's order: the source's offset in the stream, and, of one response, what the letter says of
+ *    the events behind it. A page comes before the events that were requested from the same offset.
  *
- * What cannot be told is newer: a state that is not written is written by the next walk.
+ * A record of unknown order counts as newer: a state that is not written now is written by the next walk.
  */
 export function isNewerState(record: StatePlace, letter: LetterPlace): boolean {
   const retried = record.headers[DEAD_LETTER_HEADER];

@@ -6,10 +6,10 @@ import type { DeadLetter } from './dead-letters-operation.ts';
 /** So long the instruments topic knows at least that an instrument was deleted (`delete.retention.ms`). */
 const DELETIONS_KNOWN_MS = 7 * 86_400_000;
 
-const NEWER_STATE = 'the instruments topic has something newer of this instrument';
+const NEWER_STATE = 'the instruments topic has a newer state of this instrument';
 const NEWER_LETTER = 'a newer dead letter of this instrument takes its place';
 const MAYBE_DELETED =
-  'the instruments topic has nothing of this instrument, which may have been deleted since; the next walk writes it if not';
+  'the instruments topic has no state of this instrument, which may have been deleted; if not, the next walk writes it';
 
 /** What becomes of one dead letter. */
 export interface RetriedLetter {
@@ -58,7 +58,7 @@ export function planRetry(
     if (now.kind === 'impossible') {
       planned.set(id, { id, outcome: 'impossible', topics: [], says: now.why });
     } else if (now.records.some(({ topic }) => held.letters.has(`${topic} ${id}`))) {
-      planned.set(id, { id, outcome: 'superseded', topics: [], says: 'it was written already' });
+      planned.set(id, { id, outcome: 'superseded', topics: [], says: 'it has been written already' });
     } else {
       const reasons = now.records.map((record) =>
         at.instrumentTopics.includes(record.topic) ? againstState(record, letter, held, decided, at.nowMs) : null,

@@ -22,7 +22,7 @@ const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-
 type WholeSource = Exclude<SourceSettings, { readonly type: 'pre-trade-checks' }>;
 
 /**
- * Reads the input of a dead letter as its source would now, with the schemas and settings of now.
+ * Reads the input of a dead letter as its source would, with the current schemas and settings.
  *
  * @throws ConnectorError as registry and Kafka do.
  */
@@ -33,15 +33,15 @@ export async function rereadLetter(
 ): Promise<RereadLetter> {
   const { settings } = at;
   const source = settings.sources.find(({ name }) => name === letter.source);
-  if (letter.source === PRICE_PROCESSOR) return impossible('it is of a price, which is asked for again without it');
+  if (letter.source === PRICE_PROCESSOR) return impossible('it belongs to a price, which is requested again anyway');
   if (source === undefined) return impossible(`the settings have no source ${JSON.stringify(letter.source)}`);
-  if (letter.value === null || source.type === 'pre-trade-checks') return impossible('it carries no input');
+  if (letter.value === null || source.type === 'pre-trade-checks') return impossible('it has no input');
   if (Number(letter.headers['spc-length']) !== letter.value.length) return impossible('its input was cut');
   const decoding = await decodingOf(at, registry, source);
   const { instruments, instrumentEvents } = decoding.targets;
   if (source.type === 'instruments' && letter.topic === instruments.name) return asRow(decoding, letter, letter.value);
   if (letter.topic === instrumentEvents.name) return asEvent(decoding, source, letter, letter.value);
-  return impossible('it was meant for a topic that its source does not write');
+  return impossible('its topic is not one that its source writes');
 }
 
 type Decoding = Awaited<ReturnType<typeof decodingOf>>;
@@ -116,7 +116,7 @@ async function decodingOf(at: Installation, registry: SchemaRegistry, source: Wh
   };
 }
 
-/** The input as the only element of an answer. */
+/** The input as the only element of a response. */
 async function* listOf(listKey: string, input: Buffer): AsyncGenerator<Uint8Array> {
   yield Buffer.from(`{"${listKey}":[`);
   yield input;
@@ -131,7 +131,7 @@ interface Failure {
 
 function unmapped(rows: readonly Failure[]): RereadLetter | null {
   const failure = rows.find(({ kind }) => kind === 'failure');
-  return failure ? impossible(`it does not map at ${failure.pointer || '/'}: ${failure.reason}`) : null;
+  return failure ? impossible(`it cannot be mapped at ${failure.pointer || '/'}: ${failure.reason}`) : null;
 }
 
 function impossible(why: string): RereadLetter {

@@ -11,11 +11,11 @@ import { operatorId, readWanted, restartRecord } from './state-operation.ts';
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
- * Reads the inputs of dead letters again, with the schemas and settings of now, and writes what they become in one
- * transaction, when `execute` says so; otherwise the outcome tells what would be written. An instrument is only written
- * where neither the topic nor another of these letters has a newer state of it; should a connector write it in the same
- * moment, the next walk mends it. For that it must know of what was written here: the same transaction asks the source
- * to start again, which reads the topic anew.
+ * Reads the inputs of dead letters again, with the current schemas and settings, and writes their records in one
+ * transaction, when `execute` is set; otherwise the outcome shows what would be written. An instrument is only written
+ * when neither the topic nor another of these letters has a newer state of it; if a connector writes it in the same
+ * moment, the next walk corrects it. For that the source must know what was written here: the same transaction asks
+ * the source to restart, which reads the topic again.
  *
  * @throws ConnectorError DEAD_LETTER_UNKNOWN, and as registry and Kafka do.
  */

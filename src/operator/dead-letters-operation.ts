@@ -2,7 +2,7 @@ import { ConnectorError } from '../errors.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { Installation } from './installation.ts';
 
-/** An input that could not become a record, as it stands on the dead letters topic. */
+/** An input that could not become a record, as it is on the dead letters topic. */
 export interface DeadLetter {
   /** Its Kafka offset there, in decimal: the topic has one partition. */
   readonly id: string;
@@ -12,7 +12,7 @@ export interface DeadLetter {
   /** The topic that the record was meant for. */
   readonly topic: string;
   readonly key: string | null;
-  /** Where in the input the trouble is. */
+  /** Where in the input the problem is. */
   readonly pointer: string;
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;

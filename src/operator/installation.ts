@@ -27,7 +27,7 @@ export interface InstallationOptions {
   readonly overrides?: Partial<Pick<Installation, 'kafka' | 'clock'>>;
 }
 
-// Kafka's retries are nobody's news here: what fails in the end comes as an error.
+// Kafka's retries are not reported here: a final failure comes as an error.
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**

@@ -13,7 +13,7 @@ export type StreamPlace = { readonly since: string } | { readonly atMs: number }
 /** A place in the stream, and when the provider was asked there. */
 export interface FoundPlace {
   readonly since: string;
-  /** By the provider's clock, ISO 8601; null when no record of the topic tells. */
+  /** By the provider's clock, ISO 8601; null when no record of the topic has it. */
   readonly received: string | null;
   /** Whether the topic has nothing of the source from before the time that was asked for. */
   readonly isOldest: boolean;
@@ -27,13 +27,13 @@ export interface OffsetSet {
 }
 
 /**
- * Lets the stream of a source go on at another place. The place of a time is that of the first record that the source
+ * Lets the stream of a source continue at another place. The place of a time is that of the first record that the source
  * wrote at that time or later: the provider was asked for what came after it, so nothing from then on is left out, and a
  * little from before comes again. Instruments that are read again may bring back what is gone without an event, and what
  * is passed over leaves them as they were: so a source of instruments walks again when it runs.
  *
  * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND when nothing is committed, the form of the offset is wrong,
- *   or no record tells the place of that time; and as `changeOffset` does.
+ *   or no record has the place of that time; and as `changeOffset` does.
  */
 export async function setOffset(
   at: Installation,
@@ -57,8 +57,8 @@ export async function setOffset(
 }
 
 /**
- * The date says how old the place is, for the provider forgets events after seven days. Where nothing tells, it is as
- * old as can be: the source then suspects a gap, says so, and walks.
+ * The date says how old the place is, for the provider forgets events after seven days. Where no record has it, it is
+ * as old as possible: the source then reports a suspected gap and walks.
  */
 function movedTo(offset: SourceOffset, { since, received }: FoundPlace): SourceOffset {
   const date = received ?? new Date(0).toISOString();
@@ -90,7 +90,7 @@ async function findPlace(at: Installation, source: SourceSettings, to: StreamPla
   if ('since' in to) return { since: to.since, received: null, isOldest: false };
   const time = new Date(to.atMs).toISOString();
   throw notFound(
-    `Source ${source.name} has written nothing to ${topic} since ${time}, so nothing tells its place then.`,
+    `Source ${source.name} has written nothing to ${topic} since ${time}, so its place at that time is unknown.`,
   );
 }
 
@@ -98,7 +98,7 @@ function foundPlace({ since, received }: Pick<FoundPlace, 'since' | 'received'>,
   return { since, received, isOldest };
 }
 
-/** Where the records of the stream stand, each with the offset after which it came. */
+/** Where the records of the stream are, each with the offset after which it came. */
 function streamTopic(source: Settings['sources'][number]): string {
   return source.type === 'pre-trade-checks' ? source.topics['pre-trade-checks'] : source.topics['instrument-events'];
 }

@@ -14,7 +14,7 @@ import { readSettledWanted, readWanted } from './state-operation.ts';
 
 /** The offset of one source, configured or not. */
 export interface ListedOffset {
-  /** The name of the source; the whole key where that is none of ours. */
+  /** The name of the source; the whole key if another program wrote it. */
   readonly source: string;
   readonly type: string | null;
   /** Whether the settings have this source. */
@@ -42,7 +42,7 @@ export async function listOffsets({ settings, kafka, topics, signal }: Installat
 export interface OffsetChange {
   /** What is, or was, committed. */
   readonly before: ListedOffset;
-  /** The other sources whose offsets stand on the same partition: their writer is the same one. */
+  /** The other sources whose offsets are on the same partition: their writer is the same one. */
   readonly besides: readonly string[];
   /** Whether the source is stopped, as it must be for a change. */
   readonly isStopped: boolean;
@@ -52,7 +52,7 @@ export interface OffsetChange {
 
 export interface OffsetRequest {
   readonly source: SourceName;
-  /** Without it nothing is written, and nobody fenced. */
+  /** Without it nothing is written, and no writer fenced. */
   readonly execute: boolean;
 }
 
@@ -67,8 +67,8 @@ export function resetOffset(at: Installation, request: OffsetRequest): Promise<O
 
 /**
  * Changes the committed offset of a source that is stopped. It is written through the partition's own transactional id,
- * so a running connector is fenced, even one that has not heard of the stop yet: it opens its writer anew, and starts the
- * other sources on the partition from where they are. The transaction says that it was an operator's. When the connector
+ * so a running connector is fenced, even one that has not heard of the stop yet: it opens its writer again, and starts the
+ * other sources on the partition from where they are. The transaction is marked as an operator's. When the connector
  * takes the writer back before the change is written, or Kafka does not answer, the change is decided again from what is
  * committed then.
  *
@@ -97,7 +97,7 @@ export async function changeOffset(
   let before: StoredOffset | undefined;
   let fencings = 0;
   const changing = commitInTurn(at, `${settings.prefix}-sources-${partition}`, {
-    // Of what hangs where, only this partition matters here: the connector's own opening ends the rest.
+    // Of the hanging transactions only those of this partition matter here: the connector's own opening aborts the rest.
     abortHanging: () => [{ topic, partition }],
     read,
     writes(found) {
@@ -114,7 +114,7 @@ export async function changeOffset(
     throw new ConnectorError(
       error.code,
       `Whether the offset of source ${source.name} was changed is unknown: its writer was taken by another process ` +
-        `${fencings} times, or Kafka did not answer. Look at \`spconnect offsets list\`, and ask again where it was not.`,
+        `${fencings} times, or Kafka did not answer. Check it with \`spconnect offsets list\`, and repeat the command if it was not changed.`,
       { cause: error },
     );
   });
@@ -124,8 +124,8 @@ export async function changeOffset(
 function notStopped(source: string): ConnectorError {
   return new ConnectorError(
     'SOURCE_NOT_STOPPED',
-    `The offset of source ${source} was not changed: the source is not stopped, and might go on from the old one. ` +
-      `Stop it with \`spconnect stop ${source}\`, change the offset, and let it run again with \`spconnect resume ${source}\`.`,
+    `The offset of source ${source} was not changed: the source is not stopped, and could continue from the old one. ` +
+      `Stop it with \`spconnect stop ${source}\`, change the offset, and resume it with \`spconnect resume ${source}\`.`,
   );
 }
 

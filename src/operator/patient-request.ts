@@ -9,7 +9,7 @@ const MOST_ATTEMPTS = 6;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Makes a request that someone waits for: what passes, or asks for less, is tried again a few times.
+ * Makes a request for which a user waits: a transient failure, or one that asks for less, is retried a few times.
  *
  * @throws ConnectorError of the last attempt.
  */

@@ -13,7 +13,7 @@ export interface PreviewedRecord {
   readonly key: string | null;
   /** For a dead letter, the input's text; null where it would have none. */
   readonly value: ReadableValue;
-  /** Why the input would be a dead letter, and where in it the trouble is; null for a record. */
+  /** Why the input would be a dead letter, and where in it the problem is; null for a record. */
   readonly deadLetter: { readonly pointer: string; readonly reason: string } | null;
 }
 
@@ -76,7 +76,10 @@ async function previewEvents(
   const since = from ?? (await provider.streamStart(signal)).since;
   const outcome = await provider.events(since, signal);
   if (outcome.kind === 'refused') {
-    throw new ConnectorError('PROVIDER_REFUSED', `The provider refuses the offset of the stream (${outcome.status}).`);
+    throw new ConnectorError(
+      'PROVIDER_REFUSED',
+      `The provider refused the offset of the stream (status ${outcome.status}).`,
+    );
   }
   const [events, instruments] = [unregisteredReader('InstrumentEvent'), unregisteredReader('Instrument')];
   const eventsTopic = topicOf(settings, source.topics['instrument-events']);
@@ -98,7 +101,10 @@ async function previewChecks(
 ): Promise<readonly PreviewedRecord[]> {
   const outcome = await unregisteredChecks({ settings, http }).stream.after(from, signal);
   if (outcome.kind === 'refused') {
-    throw new ConnectorError('PROVIDER_REFUSED', `The provider refuses the offset of the checks (${outcome.status}).`);
+    throw new ConnectorError(
+      'PROVIDER_REFUSED',
+      `The provider refused the offset of the checks (status ${outcome.status}).`,
+    );
   }
   const reader = unregisteredReader('PreTradeCheck');
   const topic = topicOf(settings, source.topics['pre-trade-checks']);

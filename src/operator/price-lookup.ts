@@ -12,10 +12,10 @@ import { systemRandom } from '../support/system-random.ts';
 const NO_SUCH_PRODUCT = 404;
 
 /**
- * Asks the provider for the prices of one product; the answer as it was sent, numbers verbatim.
+ * Asks the provider for the prices of one product; the response as it was sent, numbers verbatim.
  *
  * @returns null when the provider knows no product with this isin.
- * @throws ConnectorError of the provider's client, and BODY_MALFORMED for an answer of another $type.
+ * @throws ConnectorError of the provider's client, and BODY_MALFORMED for a response of another $type.
  */
 export async function lookUpPrices(
   settings: NonNullable<MarketDataSettings>,
@@ -24,10 +24,10 @@ export async function lookUpPrices(
 ): Promise<JsonObject | null> {
   const http = await createMarketDataHttp(settings, { clock: systemClock, random: systemRandom, log });
   try {
-    const answer = await createMarketData({ http }).single(request, ({ body }) => readWholeJson(body), signal);
+    const response = await createMarketData({ http }).single(request, ({ body }) => readWholeJson(body), signal);
     const { kind } = request.query;
-    if (answer instanceof Map && isResponseType(answer.get('$type'), kind)) return answer;
-    const what = `The answer is no ${responseType(kind)}: its $type is missing or another one.`;
+    if (response instanceof Map && isResponseType(response.get('$type'), kind)) return response;
+    const what = `Expected a response of $type ${responseType(kind)}, but its $type is missing or another one.`;
     throw new ConnectorError('BODY_MALFORMED', what);
   } catch (error) {
     // The token endpoint can answer with 404 too, which is another matter.

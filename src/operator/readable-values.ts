@@ -27,8 +27,8 @@ const AVRO_BEGINS = 0;
 
 /**
  * @param schemaText gives the schema of an id, from the registry
- * @param texts topics whose values are text as it is: parsing it could change its numbers. What lies there in another
- *   form, as dead letters may, is given in Latin-1.
+ * @param texts topics whose values are text as it is: parsing it could change its numbers. Values there in another
+ *   form, as dead letters may be, are given in Latin-1.
  */
 export function createReadableRecords(
   schemaText: (id: number) => Promise<string>,

@@ -58,7 +58,7 @@ export async function checkSchemas({ settings, signal }: SchemasAt): Promise<rea
 }
 
 /**
- * Registers every schema as the connector does at its start, whatever schemaRegistry.register says: that is for those
+ * Registers every schema as the connector does at its start, whatever schemaRegistry.register says: it is for users
  * who start the connector without the right to register.
  *
  * @returns the id of each.
@@ -77,7 +77,7 @@ export async function registerSchemas({
   return registered;
 }
 
-/** Writes every schema into a folder, each a file that stands by itself. Gives the paths. */
+/** Writes every schema into a folder, each as a self-contained file. Gives the paths. */
 export async function exportSchemas(folder: string): Promise<readonly string[]> {
   await mkdir(folder, { recursive: true });
   const paths = [];

@@ -33,7 +33,7 @@ export async function requestWalk(
   return walk;
 }
 
-/** Says that a source, or the processor, shall run, pause or stop, until somebody says otherwise. Throws as requestWalk. */
+/** Requests that a source, or the processor, runs, pauses or stops, until the next request. Throws as requestWalk. */
 export async function requestState(place: StatesPlace, source: string, state: TargetState): Promise<void> {
   await changeState(place, source, (wanted) => ({ ...wanted, state }));
 }

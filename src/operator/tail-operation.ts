@@ -66,7 +66,7 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   }
 }
 
-/** Prices lie on the partition of their instrument, whose id their key begins with. */
+/** Prices are on the partition of their instrument, whose id their key begins with. */
 function placingPart({ topics }: Installation, { name }: TopicSpecification, key: string): string {
   const ofPrices = Object.values(PRICE_TOPICS).some((role) => topics[role].name === name);
   return ofPrices ? (key.split('/')[0] ?? key) : key;

@@ -4,12 +4,12 @@ import type { KafkaCluster } from '../kafka/cluster.ts';
 import { planSources } from '../setup/planned-sources.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
-/** How one topic of the settings stands on the brokers. */
+/** The state of one topic of the settings on the brokers. */
 export interface TopicFinding {
   readonly topic: string;
   /** `wrong`: the connector would not start; `differs`: it would, with a warning. */
   readonly state: 'ok' | 'created' | 'missing' | 'wrong' | 'differs';
-  /** Each difference as a sentence with what mends it; empty when there is none. */
+  /** Each difference as a sentence with its correction; empty when there is none. */
   readonly problems: readonly string[];
 }
 
@@ -20,7 +20,7 @@ interface TopicsAt {
 }
 
 /**
- * Compares every topic of the settings with the brokers, one by one, so that all differences are told at once.
+ * Compares every topic of the settings with the brokers, one by one, so that all differences are reported at once.
  *
  * @throws ConnectorError KAFKA_UNREACHABLE, or the signal's reason.
  */

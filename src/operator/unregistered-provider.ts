@@ -18,7 +18,7 @@ import { type Clock, systemClock } from '../support/clock.ts';
  * rows do not map, they are given.
  */
 
-// Stands where the id of a registered schema would stand.
+// In the place of the id of a registered schema.
 const NO_SCHEMA_ID = 0;
 const ALL_MAY_FAIL = 1;
 

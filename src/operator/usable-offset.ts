@@ -15,7 +15,7 @@ const FORMS: Readonly<Record<SourceSettings['type'], string>> = {
 };
 
 /**
- * Refuses an offset that its source could not go on from.
+ * Refuses an offset from which its source could not continue.
  *
  * @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED, as the source would at its start; OFFSET_NOT_FOUND for an
  *   offset in the stream that has another form than the provider's.
@@ -31,7 +31,7 @@ export function assertForm({ type }: Pick<SourceSettings, 'type'>, since: string
   if (form.test(since)) return;
   throw new ConnectorError(
     'OFFSET_NOT_FOUND',
-    `The offset has another form than those that the provider gives: ${FORMS[type]}.`,
+    `The offset has another form than those of the provider; expected ${FORMS[type]}.`,
   );
 }
 

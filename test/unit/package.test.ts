@@ -89,7 +89,10 @@ for (const [version, isEnough] of [
     assert.equal(status, isEnough ? 0 : 1);
     if (isEnough) assert.equal(stderr, '');
     else
-      assert.match(stderr, /^Node\.js 22\.22 or later is needed, and \S+ is v[\d.]+\. Put a newer one on the path\.$/m);
+      assert.match(
+        stderr,
+        /^Node\.js 22\.22 or later is required, but \S+ is v[\d.]+\. Put a newer Node\.js on the PATH\.$/m,
+      );
   });
 }
 
@@ -97,7 +100,7 @@ test('the command says on an old Node.js what it needs, in one sentence', () => 
   assert.equal(described.bin.spconnect, 'src/bin/spconnect.js');
   const { status, stdout, stderr } = runAs('20.20.2', [described.bin.spconnect, '--version']);
   assert.deepEqual([status, stdout, stderr.trimEnd().split('\n').length], [1, '', 1]);
-  assert.match(stderr, /^Node\.js 22\.22 or later is needed/);
+  assert.match(stderr, /^Node\.js 22\.22 or later is required/);
 });
 
 /** Runs a program of the project as if Node.js were of this version. */

@@ -8,12 +8,12 @@ interface Known {
 }
 
 /**
- * Whether this process does all that is wanted of it. Ready is who has proven fences, offsets, schemas and topics; that
- * the provider answers is no part of it. What operators have stopped or paused is as it should be.
+ * Whether this process does all that is wanted of it. It is ready when fences, offsets, schemas and topics are
+ * proven; whether the provider responds is no part of it. A source that an operator stopped or paused counts as ready.
  */
 export function readinessChecks({ topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
   return [
-    check('process', !isStopping, isStopping ? 'it is stopping' : 'it runs'),
+    check('process', !isStopping, isStopping ? 'stopping' : 'running'),
     topics,
     ...sources.map(sourceCheck),
     ...(processor === null ? [] : [processorCheck(processor)]),
@@ -31,11 +31,11 @@ function sourceCheck({
 }: SourceStatus): ReadinessCheck {
   const isReady = (ok: boolean, why: string) => check(`source ${name}`, ok, why);
   if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
-  if (wanted === 'stopped') return isReady(true, 'stopped as asked');
-  if (owned === false) return isReady(true, 'joined the other replicas, one of which runs it');
-  if (writerTrouble !== null) return isReady(false, `its writer is opened again: ${firstLine(writerTrouble)}`);
-  if (task === 'unassigned') return isReady(false, 'not fenced yet, and its offset not read');
-  if (task === 'paused') return isReady(true, 'paused as asked');
+  if (wanted === 'stopped') return isReady(true, 'stopped as requested');
+  if (owned === false) return isReady(true, 'another replica runs it');
+  if (writerTrouble !== null) return isReady(false, `its writer is being opened again: ${firstLine(writerTrouble)}`);
+  if (task === 'unassigned') return isReady(false, 'not fenced yet, and its offset not read yet');
+  if (task === 'paused') return isReady(true, 'paused as requested');
   if (!schemasRegistered) return isReady(false, 'its schemas are not registered yet');
   return isReady(true, 'fenced, offset read, schemas registered');
 }
@@ -44,16 +44,16 @@ function processorCheck(processor: ProcessorStatus): ReadinessCheck {
   const { name, wanted, task, trace, trouble, partitions, assigned, writerTrouble } = processor;
   const isReady = (ok: boolean, why: string) => check(name, ok, why);
   if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
-  if (wanted !== 'running') return isReady(true, `${wanted} as asked`);
+  if (wanted !== 'running') return isReady(true, `${wanted} as requested`);
   if (task !== 'running') {
     const why = trouble === null ? ' yet' : `: ${firstLine(trouble.message)}`;
-    return isReady(false, `it has not joined its group${why}`);
+    return isReady(false, `not joined its group${why}`);
   }
   if (partitions.length < assigned) {
     const why = writerTrouble === null ? '' : `: ${firstLine(writerTrouble)}`;
-    return isReady(false, `${partitions.length} of its ${assigned} partitions are fenced and read${why}`);
+    return isReady(false, `${partitions.length} of its ${assigned} assigned partitions are fenced and read${why}`);
   }
-  return isReady(true, `it has joined its group; its partitions, ${assigned}, are fenced and read`);
+  return isReady(true, `joined its group; all ${assigned} assigned partitions are fenced and read`);
 }
 
 function check(name: string, ok: boolean, why: string): ReadinessCheck {

@@ -15,7 +15,7 @@ const MAXIMUM_NOTIFICATIONS = 20;
 export interface StatusBoard {
   readonly events: ConnectorEvents;
   readonly processorEvents: ProcessorEvents;
-  /** The topics are there and as they must be, in this cluster, but for these, each of which stops only who needs it. */
+  /** The topics are there and as they must be, in this cluster, but for these, each of which stops only the sources that need it. */
   topicsProven(kafkaClusterId: string | null, refused?: readonly string[]): void;
   /** Resolves when what the status and the metrics say of the prices is at most a second old. */
   refreshed(): Promise<void>;
@@ -76,7 +76,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
     },
     topicsProven(clusterId, refused = []) {
       const why =
-        refused.length === 0 ? 'all are there and verified' : `verified at the start, but for ${refused.join(', ')}`;
+        refused.length === 0 ? 'all exist and are verified' : `verified at the start, except ${refused.join(', ')}`;
       topics = { name: 'topics', ok: true, why };
       kafkaClusterId = clusterId;
     },

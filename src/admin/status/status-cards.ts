@@ -2,9 +2,9 @@ import { ago, duration } from './ages.ts';
 import { type Html, html } from './html.ts';
 import type { ProcessorStatus, SourceStatus, TaskState, Trouble, WalkStatus } from './status.ts';
 
-/** Below this there is little time left to mend what keeps us from reading: a day. */
+/** Below this there is little time left to correct what keeps the source from reading: a day. */
 const CLIFF_IS_NEAR_SECONDS = 86_400;
-/** Problems of prices that are told one by one. */
+/** Problems of prices that are shown one by one. */
 const MOST_PROBLEMS = 5;
 
 type ShownState = TaskState | 'stopped';
@@ -17,12 +17,12 @@ const BADGES: Readonly<Record<ShownState, string>> = {
   unassigned: '',
 };
 
-/** What a source or the processor is to people: stopped as asked is no lack of a task. */
+/** The state of a source or the processor for people: stopped on request is not a missing task. */
 export function shownState({ wanted, task }: Pick<SourceStatus, 'wanted' | 'task'>): ShownState {
   return task !== 'failed' && wanted === 'stopped' ? 'stopped' : task;
 }
 
-/** Whether it needs somebody: 0 for what has failed, 1 for what is tried again, 2 for the others. */
+/** Whether it needs an operator: 0 for what has failed, 1 for what is retried, 2 for the others. */
 export function urgency({ task, trouble }: Pick<SourceStatus, 'task' | 'trouble'>): number {
   if (task === 'failed') return 0;
   return trouble === null ? 2 : 1;
@@ -35,7 +35,7 @@ export function sourceCard(source: SourceStatus, now: string): Html {
     ...(type === 'instruments' ? [`${number(written.instruments)} instruments`] : []),
     ...(type === 'pre-trade-checks' ? [`${number(written.checks)} checks`] : [`${number(written.events)} events`]),
   ];
-  // Of what never ran here there is nothing to tell, and what was seen before another one took it over is past.
+  // A source that never ran here has no facts, and those from before another replica took it over are outdated.
   const isKnown = owned !== false && (task !== 'unassigned' || lastPollAt !== null);
   const facts = html`<dl>
 ${fact('Stream', caughtUp(source))}
@@ -68,7 +68,7 @@ ${deadLetters(written.deadLetters)}
 
 function freshnessFacts(freshness: NonNullable<ProcessorStatus['freshness']>): Html {
   const { instruments, priced, kinds, unreadable, pulled, lag } = freshness;
-  return html`${fact('Instruments', html`${number(instruments)}, of them priced ${number(priced)}`)}
+  return html`${fact('Instruments', html`${number(instruments)}, ${number(priced)} priced`)}
 ${unreadable > 0 ? fact('Unreadable', alarming(unreadable)) : null}
 ${fact('Age', agesText(freshness))}
 ${fact('Overdue', alarming(freshness.overdue))}
@@ -83,7 +83,7 @@ type ShownKind = NonNullable<ProcessorStatus['freshness']>['kinds'][number];
 /** A kind beside the first one. */
 function otherKind(kind: ShownKind): Html {
   const { priced, overdue, failing } = kind;
-  const counts = html`priced ${number(priced)}, overdue ${alarming(overdue)}, failing ${failingText(failing)}`;
+  const counts = html`${number(priced)} priced, ${alarming(overdue)} overdue, failing: ${failingText(failing)}`;
   return fact(`Prices ${kind.kind}`, html`${counts}; ${agesText(kind)}`);
 }
 
@@ -98,15 +98,15 @@ function alarming(count: number): Html {
 function failingText(failing: Readonly<Record<string, number>>): Html {
   const problems = Object.entries(failing).sort(([, a], [, b]) => b - a);
   const count = problems.reduce((sum, [, instruments]) => sum + instruments, 0);
-  const told = problems.slice(0, MOST_PROBLEMS).map(([problem, instruments]) => `${problem}: ${number(instruments)}`);
-  return html`${number(count)}${told.length > 0 ? ` (${told.join(', ')})` : ''}`;
+  const shown = problems.slice(0, MOST_PROBLEMS).map(([problem, instruments]) => `${problem}: ${number(instruments)}`);
+  return html`${number(count)}${shown.length > 0 ? ` (${shown.join(', ')})` : ''}`;
 }
 
 function stateBadge(shown: Pick<SourceStatus, 'wanted' | 'task' | 'changedAt' | 'trouble'>, now: string): Html {
   const state = shownState(shown);
   const isTrying = state === 'running' && shown.trouble !== null;
   const seconds = (Date.parse(now) - Date.parse(shown.changedAt)) / 1_000;
-  return html`<span class="badge ${isTrying ? 'wait' : BADGES[state]}">${state.toUpperCase()}${isTrying ? ', trying again' : ''}</span><span class="soft">for ${length(seconds)}</span>`;
+  return html`<span class="badge ${isTrying ? 'wait' : BADGES[state]}">${state.toUpperCase()}${isTrying ? ', retrying' : ''}</span><span class="soft">for ${length(seconds)}</span>`;
 }
 
 function whenOf(instant: string | null, now: string): Html {
@@ -119,7 +119,7 @@ function deadLetters(count: number): Html {
 }
 
 function caughtUp({ caughtUp: is }: SourceStatus): Html {
-  if (is === null) return html`not asked yet`;
+  if (is === null) return html`not polled yet`;
   return is ? html`caught up` : html`<span class="badge wait">behind</span>`;
 }
 
@@ -137,7 +137,7 @@ function walkText(walk: WalkStatus, now: string): Html {
     return html`no. ${count}: ${number(rows)} rows in ${number(pages)} pages${goneText}, completed ${unbroken(ago(completedAt, now))}`;
   }
   const bar = expectedRows === null || expectedRows === 0 ? null : progress(rows, expectedRows);
-  return html`no. ${count} ${running ? 'runs' : 'stands'}: ${number(rows)} rows in ${number(pages)} pages, begun ${unbroken(ago(startedAt, now))}${bar}`;
+  return html`no. ${count} ${running ? 'running' : 'not running'}: ${number(rows)} rows in ${number(pages)} pages, started ${unbroken(ago(startedAt, now))}${bar}`;
 }
 
 function progress(rows: number, expected: number): Html {
@@ -152,11 +152,11 @@ function troubleNote(trouble: Trouble | null, now: string): Html | null {
   if (trouble === null) return null;
   const { failures, message, nextTryAt } = trouble;
   const inSeconds = Math.max(0, (Date.parse(nextTryAt) - Date.parse(now)) / 1_000);
-  return note('wait', `${failures} failed in a row, next try in ${length(inSeconds)}.\n${message}`);
+  return note('wait', `${failures} failures in a row, next try in ${length(inSeconds)}.\n${message}`);
 }
 
 function writerNote(trouble: string | null): Html | null {
-  return trouble === null ? null : note('wait', `The writer is opened again: ${trouble}`);
+  return trouble === null ? null : note('wait', `The writer is being opened again: ${trouble}`);
 }
 
 function note(kind: 'bad' | 'wait' | '', text: string): Html {
@@ -175,7 +175,7 @@ function length(seconds: number): string {
   return unbroken(duration(seconds));
 }
 
-/** A length of time is read as one, so that no line ends within it. */
+/** A duration is one unit to the reader, so that no line breaks within it. */
 function unbroken(text: string): string {
   return text.replaceAll(' ', '\u00a0');
 }

@@ -2,7 +2,7 @@ import { ago } from './ages.ts';
 import { type Html, html } from './html.ts';
 import type { Notified } from './status.ts';
 
-/** How each kind is told to people, and how it looks. */
+/** The text of each kind for people, and its look. */
 const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, look: 'good' | 'wait' | 'bad']>> = {
   walkCompleted: ['walk completed', 'good'],
   gapSuspected: ['retention gap suspected', 'wait'],
@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, look: 'go
   offsetReset: ['offset reset', 'wait'],
   shrinkRefused: ['shrink refused', 'bad'],
   deletionSkipped: ['deletion skipped', 'wait'],
-  deletionsStandStill: ['deletions stand still', 'bad'],
+  deletionsStandStill: ['deletions suspended', 'bad'],
   walkGivenUp: ['walk given up', 'wait'],
   listLags: ['list lags the stream', 'bad'],
   sourceFailed: ['source failed', 'bad'],

@@ -39,7 +39,7 @@ ${ready ? null : checks(status)}
 ${notifications(status)}
 ${ready ? checks(status) : null}
 <footer>structured-products-connect ${version}, Kafka cluster ${kafkaClusterId ?? 'not reached yet'}.
-Counts are of this process, since its start. The same as <a href="/status.json">JSON</a>; <a href="/readyz?verbose">readiness</a>; <a href="/metrics">metrics</a>.</footer>
+Counts are since the start of this process. This page as <a href="/status.json">JSON</a>; <a href="/readyz?verbose">readiness</a>; <a href="/metrics">metrics</a>.</footer>
 </main>
 </body>
 </html>
@@ -50,11 +50,11 @@ Counts are of this process, since its start. The same as <a href="/status.json">
 function summary({ sources }: Status): string {
   const counts = new Map<string, number>();
   for (const source of sources) counts.set(shownState(source), (counts.get(shownState(source)) ?? 0) + 1);
-  const told = [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
-  return `${sources.length} ${sources.length === 1 ? 'source' : 'sources'}: ${told || 'none runs in this process'}`;
+  const states = [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
+  return `${sources.length} ${sources.length === 1 ? 'source' : 'sources'}: ${states || 'none runs in this process'}`;
 }
 
-/** What needs somebody comes first; the others stand as in the settings. */
+/** What needs an operator comes first; the others are in the order of the settings. */
 function urgentFirst(sources: Status['sources']): Status['sources'] {
   return [...sources].sort((a, b) => urgency(a) - urgency(b));
 }
@@ -73,7 +73,7 @@ function notifications({ notifications: newest, at }: Status): Html {
   const items = newest.map((one) => newsItem(one, at));
   const shown =
     items.length > 0 ? html`<ul class="news">${items}</ul>` : html`<span class="soft">None since the start.</span>`;
-  return html`<section><h2>Notifications<span class="soft">the newest from here; the topic says more of each</span></h2><div class="card">${shown}</div></section>`;
+  return html`<section><h2>Notifications<span class="soft">the newest of this process; the topic has the details</span></h2><div class="card">${shown}</div></section>`;
 }
 
 function clockTime(instant: string): string {

@@ -102,7 +102,7 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
   };
 }
 
-/** Unless it runs it has left its group, whatever it was doing last. */
+/** A processor that does not run has left its group, whatever it did last. */
 function taskOf(wanted: TargetState, task: TaskState): TaskState {
   if (wanted === 'running' || task === 'failed') return task;
   return wanted === 'paused' ? 'paused' : 'unassigned';

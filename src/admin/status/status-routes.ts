@@ -3,7 +3,7 @@ import { workerInfo } from '../connect-worker.ts';
 import type { Status } from './status.ts';
 import { statusPage, statusPagePolicy } from './status-page.ts';
 
-/** The status page for people, the same as JSON, and at the root, for tools, what Kafka Connect says of itself. */
+/** The status page for people, the same as JSON, and at the root, for tools, the description that Kafka Connect gives of itself. */
 export function addStatusRoutes(app: FastifyInstance, { status }: { readonly status: () => Status }): void {
   const policy = statusPagePolicy();
   app.get('/status.json', () => status());

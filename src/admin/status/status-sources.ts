@@ -91,7 +91,7 @@ export function createStatusSources(options: StatusSourcesOptions): {
         update(poll.source, (known) => {
           Object.assign(known, { caughtUp: poll.caughtUp, lastPollAt: isoNow() });
           if (known.heldEndpoint === null || known.heldEndpoint === poll.endpoint) known.trouble = null;
-          // The next try has been, and did not fail: otherwise it would be told.
+          // The next try has been made and did not fail: otherwise an event would have reported it.
           else if (known.trouble !== null && known.trouble.nextTryAt <= isoNow()) known.trouble = null;
         });
       },
@@ -129,7 +129,7 @@ export function createStatusSources(options: StatusSourcesOptions): {
     status: () =>
       all.map(({ cliffMs, rowsOfLastWalk: _, heldEndpoint: __, walk, ...known }) => ({
         ...known,
-        // A source that has failed, or was stopped, takes its walk up again when it starts.
+        // A source that has failed, or was stopped, resumes its walk when it starts.
         walk: walk && { ...walk, running: walk.running && ['running', 'paused'].includes(known.task) },
         wanted: targets.of(known.name).state,
         secondsToRetentionCliff: cliffMs === null ? null : Math.round((cliffMs - clock.monotonicMs()) / 1_000),

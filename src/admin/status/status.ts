@@ -55,7 +55,7 @@ export interface SourceStatus {
   readonly writerTrouble: string | null;
   /** Our offset in the provider's stream. */
   readonly since: string | null;
-  /** Whether the stream had no more for us when it was last asked; null before the first answer. */
+  /** Whether the stream had no more for us when it was last asked; null before the first response. */
   readonly caughtUp: boolean | null;
   /** Until the provider drops events that we have not read, were no poll answered any more; null without an offset. */
   readonly secondsToRetentionCliff: number | null;
@@ -77,7 +77,7 @@ export interface Trouble {
 
 export interface WalkStatus {
   readonly number: number;
-  /** False also for one that stands since its source has failed or was stopped. */
+  /** False also for one that is interrupted since its source has failed or was stopped. */
   readonly running: boolean;
   readonly startedAt: string;
   readonly completedAt: string | null;

@@ -31,14 +31,18 @@ export function auditCommand(
   const command = program
     .command('audit')
     .description("Compare the instruments topic with the provider's list, field by field; changes nothing.")
-    .argument('[source]', 'the name of a source of instruments; all of them when absent')
-    .option('--settle <duration>', 'how long a change may take to the topic, like 30s; by default as polled', duration)
+    .argument('[source]', 'the name of an instruments source; without it, all of them')
+    .option(
+      '--settle <duration>',
+      'how long a change may take to reach the topic, like 30s; by default from the settings',
+      duration,
+    )
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nWhat differs is looked at again after a moment, since the provider goes on meanwhile. Exit code 1 when the\n' +
-        'topic differs: a walk mends it.\n\nExample:\n  spconnect audit instruments\n',
+      '\nRows that differ are compared again after --settle, since the provider changes meanwhile. The exit code is 1 when\n' +
+        'the topic differs: a walk corrects it.\n\nExample:\n  spconnect audit instruments\n',
     )
     .action(async (name: string | undefined, { config, output, settle }: AuditOptions) => {
       const { auditSource } = await import('../../operator/audit-operation.ts');
@@ -66,7 +70,7 @@ export function auditCommand(
       const differing = reports.filter(({ differences }) => differences.length > 0);
       if (differing.length === 0) return;
       const walks = differing.map(({ source }) => `spconnect walk ${source}`).join(', ');
-      stderr.write(`A walk mends what differs, unless it is on the dead letters: ${walks}.\n`);
+      stderr.write(`A walk corrects what differs, except rows that are dead letters: ${walks}.\n`);
       exitWith(EXIT_CODES.failed);
     });
 }
@@ -90,8 +94,9 @@ function short(value: unknown): string {
 }
 
 function summaryOf({ source, topic, rows, unmapped, differences, unsettled }: AuditReport): string {
-  const dead = unmapped === 0 ? '' : ` ${unmapped} rows do not map and were not compared.`;
-  const moving = unsettled.length === 0 ? '' : ` ${unsettled.length} changed all the time: nothing is said of them.`;
-  const found = differences.length === 0 ? 'nothing differs' : `${differences.length} instruments differ`;
-  return `${topic} and the list of source ${source}, ${rows} rows: ${found}.${dead}${moving}\n`;
+  const dead = unmapped === 0 ? '' : ` ${unmapped} rows could not be mapped and were not compared.`;
+  const moving =
+    unsettled.length === 0 ? '' : ` ${unsettled.length} changed during the audit and could not be compared.`;
+  const found = differences.length === 0 ? 'no differences' : `${differences.length} instruments differ`;
+  return `Compared ${topic} with the list of source ${source} (${rows} rows): ${found}.${dead}${moving}\n`;
 }

@@ -1,12 +1,12 @@
 import type { ReadableRecord, ReadableValue } from '../../avro/record-reader.ts';
 
-/** Stands where the URL of a check stood: whoever has it can trade. */
+/** Replaces the URL of a check, which allows trading. */
 export const HIDDEN_URL = '[hidden; --show-url shows it]';
 const URL_FIELD = /(^|\/)simulation[-_]?url$/i;
-/** Control characters, and what turns the direction of writing. */
+/** Control characters, and those that change the direction of writing. */
 const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** The check without its URL, wherever that stands in it. */
+/** The check without its URL, wherever it is in it. */
 export function withoutUrl(check: ReadableRecord): ReadableRecord {
   const url = typeof check.simulationUrl === 'string' && check.simulationUrl !== '' ? check.simulationUrl : null;
   const hide = (value: ReadableValue): ReadableValue => {
@@ -23,7 +23,7 @@ export function withoutUrl(check: ReadableRecord): ReadableRecord {
   return hide(check) as ReadableRecord;
 }
 
-/** The same for what holds a check in its value; anything else is as it was. */
+/** The same for a holder with a check in its value; anything else is unchanged. */
 export function withoutUrlIn<Holder extends { readonly value: ReadableValue }>(holder: Holder): Holder {
   const { value } = holder;
   return isRecord(value) ? { ...holder, value: withoutUrl(value) } : holder;

@@ -13,14 +13,12 @@ export function configCommand(
 ): void {
   program
     .command('config')
-    .description('Look at the settings.')
+    .description('Show the settings.')
     .addHelpText('after', '\nExample:\n  spconnect config print\n')
     .command('print')
-    .description('Print the settings as they are used: with defaults and environment, durations in ms, no secrets.')
-    .addOption(
-      new Option('--output <form>', 'the form of what goes to stdout').choices(['yaml', 'json']).default('yaml'),
-    )
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .description('Print the effective settings: with defaults and environment, durations in ms, no secrets.')
+    .addOption(new Option('--output <form>', 'the format of stdout').choices(['yaml', 'json']).default('yaml'))
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect config print --output json\n')
     .action(async ({ output, config }: { output: 'yaml' | 'json'; config: string }) => {
       const { printSettings } = await import('../../config/print.ts');

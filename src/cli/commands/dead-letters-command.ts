@@ -40,23 +40,23 @@ export function deadLettersCommand(
 ): void {
   const group = program
     .command('dead-letters')
-    .description('Look at inputs that could not become records, or retry them.')
+    .description('Show or retry inputs that could not become records.')
     .addHelpText('after', '\nExample:\n  spconnect dead-letters list --since 1d\n');
   const load = (file: string) => loadSettings({ file, env, onSecret: redaction.register });
 
   group
     .command('list')
-    .description('Show the dead letters: id, time, source, key, where the trouble is, and what.')
+    .description('List the dead letters: id, time, source, key, place of the problem, reason.')
     .option('--source <source>', 'only those of this source')
-    .option('--reason <text>', 'only those with this in their reason')
+    .option('--reason <text>', 'only those with this text in their reason')
     .option(
       '--since <time>',
-      'only those since a time like 2026-03-31T12:00:00Z, or since so long ago, like 6h',
+      'only those since a time, like 2026-03-31T12:00:00Z, or of the last duration, like 6h',
       pastTimeMs,
     )
-    .option('--limit <count>', 'the newest so many', wholeNumber, 50)
+    .option('--limit <count>', 'the newest, at most this many', wholeNumber, 50)
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect dead-letters list --source instruments --since 7d\n')
     .action(async ({ config, output, since, ...filter }: ListOptions) => {
       const { listDeadLetters } = await import('../../operator/dead-letters-operation.ts');
@@ -66,7 +66,7 @@ export function deadLettersCommand(
         listDeadLetters(at, { ...filter, sinceMs: since }),
       );
       stdout.write(output === 'json' ? jsonText(letters.map(withoutValue)) : textTable(letters.map(rowOf)));
-      if (count === 0) stderr.write('There is no such dead letter.\n');
+      if (count === 0) stderr.write('No dead letter matches.\n');
       else if (count > letters.length) {
         stderr.write(`The newest ${letters.length} of ${count}; --limit shows more.\n`);
       }
@@ -74,13 +74,13 @@ export function deadLettersCommand(
 
   group
     .command('show')
-    .description('Print one dead letter: its headers and the input as it came.')
-    .argument('<id>', 'as the list shows it')
+    .description('Print one dead letter: its headers and the input as it was received.')
+    .argument('<id>', 'an id of dead-letters list')
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nThose of pre-trade checks have no input: whoever has a check can trade.\n\nExample:\n  spconnect dead-letters show 0\n',
+      '\nA dead letter of a pre-trade check has no input, because a check allows trading.\n\nExample:\n  spconnect dead-letters show 0\n',
     )
     .action(async (id: string, { config, output }: OneOptions) => {
       const { deadLetters } = await import('../../operator/dead-letters-operation.ts');
@@ -97,15 +97,15 @@ export function deadLettersCommand(
 
   group
     .command('retry')
-    .description('Read dead letters again, with the schemas and settings of now, and write what they become.')
-    .argument('<id...>', 'as the list shows them')
-    .option('--execute', 'do it; without this, only tell what would be done', false)
+    .description('Decode dead letters again with the current schemas and settings, and write their records.')
+    .argument('<id...>', 'ids of dead-letters list')
+    .option('--execute', 'make the change; without this option, only show it', false)
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nAll of them in one transaction, each once. An instrument is only written where the topic has nothing newer of\n' +
-        'it; its source then starts again, to know of it. An event comes behind those that were written meanwhile.\n' +
+      '\nAll of them are written in one transaction, each once. An instrument is written only if the topic has no newer\n' +
+        'state of it; its source then restarts, to read it. An event comes after those that were written meanwhile.\n' +
         '\nExample:\n  spconnect dead-letters retry 0\n',
     )
     .action(async (ids: string[], { config, output, execute }: OneOptions) => {

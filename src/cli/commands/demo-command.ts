@@ -6,7 +6,7 @@ import { EXIT_CODES, type Terminal } from '../terminal.ts';
 export function demoCommand(program: Command, terminal: Terminal, exitWith: (code: number) => void): void {
   program
     .command('demo')
-    .description('Start Kafka, a schema registry and a simulated provider, and walk its instruments onto Kafka.')
+    .description('Start Kafka, a schema registry and a simulated provider, and run the connector with them.')
     .option('--once', 'end when the walk is done and all is priced', false)
     .option('--instruments <count>', 'instruments that the provider has', wholeNumber, 5_000)
     .addHelpText('after', '\nExample:\n  spconnect demo --instruments 20000\n')

@@ -14,12 +14,14 @@ export function doctorCommand(
 ): void {
   program
     .command('doctor')
-    .description('Find out how the provider behaves where its interface is silent, beside what we assume.')
+    .description(
+      'Check how the provider behaves where its documentation says nothing, and compare with what we assume.',
+    )
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nReads only: fewer than 40 requests, within requestsPerSecond. Exit code 1 when something differs.\n' +
+      '\nIt only reads: fewer than 40 requests, within requestsPerSecond. The exit code is 1 when something differs.\n' +
         '\nExample:\n  spconnect doctor\n',
     )
     .action(async ({ config, output }: { config: string; output: Output }) => {
@@ -32,7 +34,7 @@ export function doctorCommand(
       const rows = findings.map(({ what, found, assumed, state }) => [state, what, found, assumed]);
       stdout.write(output === 'json' ? jsonText(findings) : textTable([['', 'finding', 'found', 'assumed'], ...rows]));
       if (findings.every(({ state }) => state !== 'differs')) return;
-      stderr.write('The provider differs from what is assumed: see part 10 of src/provider/README.md.\n');
+      stderr.write('The provider differs from what the connector assumes: see part 10 of src/provider/README.md.\n');
       exitWith(EXIT_CODES.failed);
     });
 }

@@ -13,8 +13,8 @@ export function knownSource<Source extends { readonly name: string }>(
   const names = sources.map((source) => source.name);
   const nearest = nearestName(name, names);
   const meant = nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`;
-  const there = names.length === 0 ? 'There is none here' : `The settings have: ${names.join(', ')}`;
-  return command.error(`error: there is no such source: ${JSON.stringify(name)}. ${there}.${meant}`, {
+  const there = names.length === 0 ? 'The settings have none' : `The settings have: ${names.join(', ')}`;
+  return command.error(`error: unknown source ${JSON.stringify(name)}. ${there}.${meant}`, {
     exitCode: EXIT_CODES.usage,
   });
 }

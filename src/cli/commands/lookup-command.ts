@@ -27,16 +27,16 @@ export function lookupCommand(
   const { env, stdout, stderr, signal } = terminal;
   const lookup = program
     .command('lookup')
-    .description('Ask the provider for one thing and print it.')
+    .description('Print one price or one pre-trade check from the provider.')
     .addHelpText('after', '\nExample:\n  spconnect lookup price CH0012032048\n');
   priceCommand(lookup, terminal, exitWith, redaction);
   lookup
     .command('check')
-    .description('Print one pre-trade check. Its URL lets whoever has it trade: it is shown only when asked for.')
+    .description('Print one pre-trade check. Its URL allows trading: it is printed only with --show-url.')
     .argument('<id>', 'the id of the check, as the platform shows it', checkId)
     .option('--show-url', 'print the simulation URL too', false)
-    .addOption(new Option('--output <form>', 'how it is printed').choices(['json', 'table']).default('table'))
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .addOption(new Option('--output <form>', 'the format of stdout').choices(['json', 'table']).default('table'))
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect lookup check PTC-0123456789 --output json\n')
     .action(async (id: string, { config, showUrl, output }: CheckOptions) => {
       const { lookUpCheck } = await import('../../operator/check-lookup.ts');
@@ -55,7 +55,7 @@ export function lookupCommand(
 function checkId(text: string): string {
   // A dot or two would be another path.
   if (text === '' || text.length > LONGEST_ID || /^\.{1,2}$/.test(text)) {
-    throw new InvalidArgumentError('The id of a pre-trade check is needed.');
+    throw new InvalidArgumentError('Expected the id of a pre-trade check.');
   }
   return text;
 }

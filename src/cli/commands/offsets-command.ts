@@ -9,7 +9,7 @@ import type { Terminal } from '../terminal.ts';
 import { knownSource } from './known-source.ts';
 import { offsetsSetCommand } from './offsets-set-command.ts';
 
-/** `offsets`: how far each source has come, and how to make one start anew. Offsets go to stdout, talk to stderr. */
+/** `offsets`: how far each source has come, and how to make one start again. Offsets go to stdout, messages to stderr. */
 export function offsetsCommand(
   program: Command,
   terminal: Terminal,
@@ -19,7 +19,7 @@ export function offsetsCommand(
   const { env, stdout, stderr, signal } = terminal;
   const offsets = program
     .command('offsets')
-    .description('Show, set or reset how far each source has come.')
+    .description('List, set or reset the committed offsets of the sources.')
     .addHelpText('after', '\nExample:\n  spconnect offsets list\n');
   const load = (file: string): Promise<Settings> => loadSettings({ file, env, onSecret: redaction.register });
   const needs = ['offsets', 'states'] as const;
@@ -28,7 +28,7 @@ export function offsetsCommand(
     .command('list')
     .description('Show the committed offset of every source.')
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect offsets list --output json\n')
     .action(async ({ output, config }: { output: Output; config: string }) => {
       const { listOffsets } = await import('../../operator/offsets-operation.ts');
@@ -42,13 +42,13 @@ export function offsetsCommand(
     .command('reset')
     .description('Delete the committed offset of a source, so that it starts from the beginning.')
     .argument('<source>', 'the name of a source')
-    .option('--execute', 'do it; without this, only tell what would be done', false)
+    .option('--execute', 'make the change; without this option, only show it', false)
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nThe source has to be stopped first, and runs again with resume. What is, or was, committed goes to stdout: ' +
-        'keep it.\n\nExample:\n  spconnect offsets reset instruments\n',
+      '\nStop the source first (spconnect stop), and resume it afterwards. The committed offset goes to stdout: keep ' +
+        'it.\n\nExample:\n  spconnect offsets reset instruments\n',
     )
     .action(async (name: string, { execute, output, config }: { execute: boolean; output: Output; config: string }) => {
       const { resetOffset } = await import('../../operator/offsets-operation.ts');
@@ -79,18 +79,18 @@ function resetText({ before, besides, isStopped, done }: OffsetChange, execute: 
   if (offset === null && problem === null)
     return `Source ${source} has no committed offset: there is nothing to reset.\n`;
   const others =
-    besides.length === 0 ? '' : ` The other sources on partition ${partition} go on: ${besides.join(', ')}.`;
+    besides.length === 0 ? '' : ` The other sources on partition ${partition} continue: ${besides.join(', ')}.`;
   if (done) {
     return (
-      `The offset of source ${source} was deleted: it starts from the beginning once it runs again ` +
+      `The offset of source ${source} was deleted. The source starts from the beginning when it is resumed ` +
       `(spconnect resume ${source}).${others}\n`
     );
   }
   if (execute) throw new Error(`The offset of source ${source} was not deleted.`);
-  const first = isStopped ? '' : ` The source has to be stopped first: spconnect stop ${source}.`;
+  const first = isStopped ? '' : ` Stop the source first: spconnect stop ${source}.`;
   return (
-    `Nothing was changed. With --execute the offset of source ${source} is deleted: it then starts from the beginning, ` +
-    'with the stream as it is then and a complete reading. Events that it had not read yet are lost; records in the ' +
+    `Nothing was changed. With --execute, the offset of source ${source} is deleted. The source then starts from the beginning: ` +
+    'with a complete walk, and with the stream as it is then. Events that it has not read yet are lost; records in the ' +
     `topics stay.${first}${others}\n`
   );
 }

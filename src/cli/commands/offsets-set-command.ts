@@ -24,7 +24,7 @@ export function offsetsSetCommand(
 ): void {
   const command = offsets
     .command('set')
-    .description('Let the stream of a source go on at another offset, or where it was at a time.')
+    .description('Set the stream of a source to another offset, or to its position at a given time.')
     .argument('<source>', 'the name of a source')
     .option('--since <offset>', 'an offset of the provider')
     .addOption(
@@ -32,21 +32,21 @@ export function offsetsSetCommand(
         .argParser(pastTimeMs)
         .conflicts('since'),
     )
-    .option('--execute', 'do it; without this, only tell what would be done', false)
+    .option('--execute', 'make the change; without this option, only show it', false)
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nEvents that were written already come again on the events topic, and their instruments are as they were then until\n' +
-        'the stream is read up to date again; events that are passed over are lost to it. Walks follow, which mend\n' +
-        'the instruments. The source has to be stopped first, and runs again with resume.\n\n' +
+      '\nEvents that were already written are written again to the events topic, and their instruments have the older state\n' +
+        'until the stream is read up to date. Events that are skipped are missing on the events topic. Walks follow and\n' +
+        'correct the instruments. Stop the source first (spconnect stop), and resume it afterwards.\n\n' +
         'Example:\n  spconnect offsets set instruments --to 6h\n',
     )
     .action(async (name: string, { since, to, execute, output, config }: SetOptions) => {
       const { setOffset } = await import('../../operator/offset-set-operation.ts');
       const { atInstallation } = await import('../../operator/installation.ts');
       const place =
-        placeOf(since, to) ?? command.error('error: --since or --to is needed', { exitCode: EXIT_CODES.usage });
+        placeOf(since, to) ?? command.error('error: expected --since or --to', { exitCode: EXIT_CODES.usage });
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const source = knownSource(command, name, settings.sources);
       const found = await atInstallation({ settings, signal, needs: ['offsets', 'states'] }, (installation) =>
@@ -71,14 +71,14 @@ function asText({ change: { before }, after }: OffsetSet): string {
 
 function saidOf({ place, change: { before, besides, isStopped, done } }: OffsetSet, source: string): string {
   const others =
-    besides.length === 0 ? '' : ` The other sources on partition ${before.partition} go on: ${besides.join(', ')}.`;
+    besides.length === 0 ? '' : ` The other sources on partition ${before.partition} continue: ${besides.join(', ')}.`;
   const age =
     place.received === null
-      ? ' No record tells when the provider gave this offset: the source will suspect a gap, say so, and walk.'
+      ? ' No record says when the provider gave this offset: the source will report a suspected gap and walk.'
       : ` The provider was asked there at ${place.received}.`;
-  const oldest = place.isOldest ? ' The topic has nothing of the source from before the time that was asked for.' : '';
-  const next = ` It goes on from there once it runs again (spconnect resume ${source}).`;
+  const oldest = place.isOldest ? ' The topic has no record of the source from before the requested time.' : '';
+  const next = ` The source continues from there when it is resumed (spconnect resume ${source}).`;
   if (done) return withoutControls(`The offset of source ${source} was changed.${age}${oldest}${next}${others}\n`);
-  const first = isStopped ? '' : ` The source has to be stopped first: spconnect stop ${source}.`;
-  return withoutControls(`Nothing was changed; --execute does it.${age}${oldest}${first}${others}\n`);
+  const first = isStopped ? '' : ` Stop the source first: spconnect stop ${source}.`;
+  return withoutControls(`Nothing was changed; --execute makes the change.${age}${oldest}${first}${others}\n`);
 }

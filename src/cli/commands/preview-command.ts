@@ -24,12 +24,12 @@ export function previewCommand(
 ): void {
   const command = program
     .command('preview')
-    .description('Print the records that a page of the provider would become, as lines of JSON; needs no Kafka.')
+    .description('Read one page from the provider and print its records as lines of JSON; needs no Kafka.')
     .argument('<source>', 'the name of a source')
     .option('--from <cursor>', 'an id of the list, or an offset of the stream; without it, the first page')
-    .option('--limit <count>', 'so many rows, events or checks', wholeNumber, 10)
+    .option('--limit <count>', 'rows, events or checks at most', wholeNumber, 10)
     .option('--show-url', 'print the simulation URLs of pre-trade checks, which let their holder trade', false)
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
       '\nWhat would be a dead letter is printed as one, with its reason.\n' +
@@ -41,6 +41,6 @@ export function previewCommand(
       const source = knownSource(command, name, settings.sources);
       const records = await preview({ settings, source, from: from ?? null, limit: Math.max(limit, 1), signal });
       for (const record of records) stdout.write(jsonLine(showUrl ? record : withoutUrlIn(record)));
-      if (records.length === 0) stderr.write('The provider has nothing there now.\n');
+      if (records.length === 0) stderr.write('The provider has no rows, events or checks there now.\n');
     });
 }

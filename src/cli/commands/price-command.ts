@@ -53,14 +53,14 @@ export function priceCommand(
     .addOption(
       new Option('--kind <kind>', 'which prices').choices(['overview', 'daily', 'intraday']).default('overview'),
     )
-    .option('--fields <names>', 'only these, as the interface names them; several, of an overview, with commas')
+    .option('--fields <names>', 'only these fields, as the interface names them; for an overview several, with commas')
     .option('--from <when>', 'the first day, or the first instant with its zone')
     .option('--to <when>', 'the last day or instant')
     .option('--count <number>', 'days at most', wholeNumber)
     .option('--ascending', 'the oldest day first')
-    .option('--interval <length>', 'of a window within a day: Minute_5 or Hour_1')
-    .addOption(new Option('--output <form>', 'how it is printed').choices(['json', 'table']).default('table'))
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--interval <length>', 'the length of a window: Minute_5 or Hour_1')
+    .addOption(new Option('--output <form>', 'the format of stdout').choices(['json', 'table']).default('table'))
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
       '\nExamples:\n  spconnect lookup price CH0012032048\n  spconnect lookup price CH0012032048 --kind daily --fields OHLC --from 2026-01-01 --output json\n',
@@ -72,17 +72,17 @@ export function priceCommand(
       const usual = { ...env, REFERENCE_DATA_URL: env.REFERENCE_DATA_URL || 'https://localhost' };
       const settings = await loadWithoutKafka(options.config, usual, redaction);
       if (settings.marketData === null) {
-        throw new ConnectorError('SETTINGS_INVALID', 'There is no marketData.url; set it, or MARKET_DATA_URL.');
+        throw new ConnectorError('SETTINGS_INVALID', 'marketData.url is not set: set it, or MARKET_DATA_URL.');
       }
       if (!isIsin(isin))
-        stderr.write('This is no ISIN by its form or its check digit; it is asked for all the same.\n');
-      const answer = await lookUpPrices(settings.marketData, { isin, query }, { log: SILENT, signal });
-      if (answer === null) {
+        stderr.write('This is not a valid ISIN (form or check digit); it is requested all the same.\n');
+      const response = await lookUpPrices(settings.marketData, { isin, query }, { log: SILENT, signal });
+      if (response === null) {
         stderr.write('The provider has no product with this isin.\n');
         exitWith(EXIT_CODES.failed);
         return;
       }
-      stdout.write(options.output === 'json' ? writtenJson(toIndentedJson(answer)) : pricesAsTable(answer));
+      stdout.write(options.output === 'json' ? writtenJson(toIndentedJson(response)) : pricesAsTable(response));
     });
 }
 
@@ -90,12 +90,12 @@ function queryOf(options: PriceOptions, refuse: (text: string) => never): PriceQ
   const { kind, fields = null, from: dateFrom = null, to: dateTo = null, interval = null, count = null } = options;
   const all = Object.keys({ ...OPTIONS_OF.daily, ...OPTIONS_OF.intraday }) as QueryOption[];
   const refused = all.find((name) => options[name] !== undefined && !OPTIONS_OF[kind][name]);
-  if (refused !== undefined) refuse(`--${refused} is not for prices of the kind ${kind}.`);
+  if (refused !== undefined) refuse(`--${refused} cannot be used with --kind ${kind}.`);
   if (kind === 'overview') return { kind, fields: fields?.split(',') ?? [] };
   for (const when of [dateFrom, dateTo]) {
     if (when === null) continue;
-    if (kind === 'daily' && epochDays(when) === null) refuse('--from and --to are days, like 2026-01-31.');
-    if (kind === 'intraday' && !isInstant(when)) refuse('--from and --to are instants, like 2026-01-31T09:00:00Z.');
+    if (kind === 'daily' && epochDays(when) === null) refuse('--from and --to must be days, like 2026-01-31.');
+    if (kind === 'intraday' && !isInstant(when)) refuse('--from and --to must be instants, like 2026-01-31T09:00:00Z.');
   }
   if (kind === 'intraday') return { kind, interval, dateFrom, dateTo, fields };
   return { kind, dateFrom, dateTo, fields, orderByAscending: options.ascending ?? null, count };

@@ -8,7 +8,7 @@ import { EXIT_CODES, type Terminal } from '../terminal.ts';
 
 const ROLES: readonly Roles[] = ['sources', 'processor', 'both'];
 
-/** `run`: the connector, until it is stopped. Its log is its output; why it could not go on stands on stderr too. */
+/** `run`: the connector, until it is stopped. Its log is its output; why it failed is on stderr too. */
 export function runCommand(
   program: Command,
   terminal: Terminal,
@@ -18,7 +18,7 @@ export function runCommand(
   program
     .command('run')
     .description('Run the sources and the price processor of the settings until SIGTERM or SIGINT.')
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addOption(new Option('--roles <roles>', 'what this process does').choices(ROLES).default('both'))
     .addHelpText('after', '\nExample:\n  spconnect run --config config/connector.yaml\n')
     .action(async ({ config, roles }: { config: string; roles: Roles }) => {

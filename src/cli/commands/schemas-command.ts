@@ -19,7 +19,7 @@ export function schemasCommand(
 ): void {
   const schemas = program
     .command('schemas')
-    .description('Look at the schemas in the registry, or give them out.')
+    .description('List, check, register or export the schemas.')
     .addHelpText('after', '\nExample:\n  spconnect schemas list\n');
   const at = async ({ config }: SchemasOptions) => {
     return { settings: await loadSettings({ file: config, env, onSecret: redaction.register }), signal };
@@ -31,12 +31,12 @@ export function schemasCommand(
       .command(name)
       .description(description)
       .addOption(outputOption())
-      .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+      .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
       .addHelpText('after', `\nExample:\n  spconnect ${example}\n`);
 
   add(
     'list',
-    'Show the subjects of the settings: their versions and ids in the registry, and which is ours.',
+    'List the subjects of the settings: their versions and ids in the registry, and which one is ours.',
     'schemas list',
   ).action(async (options: SchemasOptions) => {
     const { listSubjects } = await import('../../operator/schemas-operation.ts');
@@ -46,7 +46,7 @@ export function schemasCommand(
 
   add(
     'check',
-    'Ask the registry whether it has, or would take, our schemas. Registers nothing.',
+    'Check whether the registry has, or would accept, our schemas; registers nothing.',
     'schemas check',
   ).action(async (options: SchemasOptions) => {
     const { checkSchemas } = await import('../../operator/schemas-operation.ts');
@@ -58,7 +58,7 @@ export function schemasCommand(
     );
     if (found.every(({ state }) => state !== 'incompatible')) return;
     stderr.write(
-      'The registry would refuse the incompatible ones: register a compatible schema, or use other topics.\n',
+      'The registry would refuse the incompatible schemas: register a compatible schema, or use other topics.\n',
     );
     exitWith(EXIT_CODES.failed);
   });
@@ -77,8 +77,8 @@ export function schemasCommand(
 
   schemas
     .command('export')
-    .description('Write our schemas as files that stand by themselves, for code generators.')
-    .argument('<folder>', 'where they go; made when it is missing, files of the same name are replaced')
+    .description('Write our schemas as self-contained files, for code generators.')
+    .argument('<folder>', 'the folder to write to; created when missing, files of the same name are replaced')
     .addHelpText('after', '\nExample:\n  spconnect schemas export build/schemas\n')
     .action(async (folder: string) => {
       const { exportSchemas } = await import('../../operator/schemas-operation.ts');
@@ -88,5 +88,5 @@ export function schemasCommand(
 
 function asRow({ subject, schema, versions, compatibility }: ListedSubject): string[] {
   const shown = versions.map(({ version, id, isOurs }) => `${version} (id ${id}${isOurs ? ', ours' : ''})`);
-  return [subject, schema, compatibility ?? 'no compatibility of its own', shown.join(', ') || 'not registered'];
+  return [subject, schema, compatibility ?? 'no compatibility set', shown.join(', ') || 'not registered'];
 }

@@ -9,7 +9,7 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
     .command('simulate')
     .description('Serve a simulated provider: both interfaces, a token endpoint and a control path.')
     .option('--host <address>', 'address to listen on; 0.0.0.0 for every network', '127.0.0.1')
-    .option('--port <number>', 'port there; 0 for a free one', portNumber, 8090)
+    .option('--port <number>', 'port to listen on; 0 for a free one', portNumber, 8090)
     .option('--instruments <count>', 'instruments in the universe', wholeNumber, 5_000)
     .option('--seed <number>', 'the same seed gives the same universe', wholeNumber, 1)
     .option('--changes <rate>', 'changes of the universe per second', ratePerSecond, 0)
@@ -24,7 +24,7 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
         `${JSON.stringify({ referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret })}\n`,
       );
       terminal.stderr.write(
-        'For a connector beside it; none of this is secret:\n' +
+        'To run a connector with it (none of this is secret):\n' +
           `  export REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}\n` +
           `  export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}\n`,
       );
@@ -35,7 +35,7 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
 
 function refuseTakenPort(error: unknown, host: string, port: number, command: Command): Promise<Simulator> {
   if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
-  const text = `error: port ${port} is taken on ${host}; name another with --port, or 0 for a free one.`;
+  const text = `error: port ${port} of ${host} is in use; choose another with --port, or 0 for a free one.`;
   return command.error(text, { exitCode: EXIT_CODES.usage });
 }
 

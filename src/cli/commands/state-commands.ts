@@ -17,26 +17,26 @@ interface StateCommand {
 const COMMANDS: readonly StateCommand[] = [
   {
     name: 'pause',
-    description: 'Let a source stand still: it keeps its place and asks the provider for nothing.',
-    help: 'Its walk and its place in the stream are kept. The provider keeps events for seven days.',
+    description: 'Pause a source: it keeps its position and sends no requests to the provider.',
+    help: 'Its walk and its position in the stream are kept. The provider keeps events for seven days only.',
     ask: (how, installation, source) => how.requestState(installation, source, 'paused'),
   },
   {
     name: 'resume',
-    description: 'Let a paused or stopped source run again.',
-    help: 'A paused source goes on where it is, a stopped one from its committed offset.',
+    description: 'Resume a paused or stopped source.',
+    help: 'A paused source continues where it is, a stopped one from its committed offset.',
     ask: (how, installation, source) => how.requestState(installation, source, 'running'),
   },
   {
     name: 'stop',
-    description: 'Let a source give up its task; its offset may be altered then.',
-    help: 'The connector goes on with the other sources. resume starts this one from its committed offset.',
+    description: 'Stop the task of a source; its offset can be changed after that.',
+    help: 'The other sources continue. resume starts this one from its committed offset.',
     ask: (how, installation, source) => how.requestState(installation, source, 'stopped'),
   },
   {
     name: 'restart',
-    description: 'Let a failed or running source start again from its committed offset.',
-    help: 'Nothing is lost or repeated by it. A source that is stopped stays so: resume starts it.',
+    description: 'Restart a failed or running source from its committed offset.',
+    help: 'Nothing is lost or written twice. A stopped source stays stopped: resume starts it.',
     ask: (how, installation, source) => how.requestRestart(installation, source),
   },
 ];
@@ -53,10 +53,10 @@ export function stateCommands(
       .command(name)
       .description(description)
       .argument('<source>', `the name of a source, or ${PRICE_PROCESSOR} for the price processor`)
-      .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+      .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
       .addHelpText(
         'after',
-        `\n${help}\nIt holds until something else is asked for, restarts included; without a running connector too.\n` +
+        `\n${help}\nThe request is kept until another one replaces it, also across restarts. No connector has to run.\n` +
           `\nExample:\n  spconnect ${name} instruments\n`,
       )
       .action(async (given: string, { config }: { config: string }) => {

@@ -14,7 +14,7 @@ interface StatusOptions {
   readonly url?: string;
 }
 
-/** `status`: how a running connector is, from its admin server. The exit code tells whether it is ready. */
+/** `status`: how a running connector is, from its admin server. The exit code says whether it is ready. */
 export function statusCommand(
   program: Command,
   { env, stdout, stderr, signal }: Terminal,
@@ -23,17 +23,13 @@ export function statusCommand(
 ): void {
   program
     .command('status')
-    .description('Show how a running connector is: its sources, how far they are, and what is wrong.')
-    .option(
-      '--url <url>',
-      'the base address of its admin server, for which no settings are needed; without it, where they place it',
-      baseAddress,
-    )
+    .description('Show the state of a running connector: its sources, their progress, its problems.')
+    .option('--url <url>', 'the base URL of its admin server; without it, from the settings file', baseAddress)
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      `\nThe exit code is 0 when it is ready, and 1 when it is not or cannot be asked.\n\nExample:\n  spconnect status --url http://127.0.0.1:8083\n`,
+      `\nThe exit code is 0 when it is ready, and 1 when it is not ready or cannot be reached.\n\nExample:\n  spconnect status --url http://127.0.0.1:8083\n`,
     )
     .action(async ({ config, output, url }: StatusOptions) => {
       const base = url ?? adminAddress((await loadWithoutProvider(config, env, redaction)).admin);
@@ -47,29 +43,29 @@ export function statusCommand(
 
 function baseAddress(text: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
-    throw new InvalidArgumentError('An address like http://127.0.0.1:8083 is needed.');
+    throw new InvalidArgumentError('Expected a URL like http://127.0.0.1:8083.');
   }
   return text.replace(/\/+$/, '');
 }
 
 function tableOf({ sources, processor, at }: Status): string[][] {
   const rows = [...sources.map((source) => sourceRow(source, at)), ...(processor ? [processorRow(processor, at)] : [])];
-  return [['name', 'state', 'last answer', 'how far'], ...rows];
+  return [['name', 'state', 'last response', 'progress'], ...rows];
 }
 
-/** What is tried again and again does not end a task, but somebody may have to know. */
+/** What is retried does not end a task, but an operator may have to know. */
 function troubles({ sources, processor, at }: Status): string[] {
   return [...sources, ...(processor ? [processor] : [])].flatMap(({ name, trouble }) => {
     if (trouble === null) return [];
     const { failures, message, nextTryAt } = trouble;
     const wait = duration(Math.max(0, (Date.parse(nextTryAt) - Date.parse(at)) / 1_000));
-    return [`Trying again: ${name}: ${failures} failed in a row, next try in ${wait}: ${message.replace(/\s+/g, ' ')}`];
+    return [`Retrying: ${name}: ${failures} failures in a row, next try in ${wait}: ${message.replace(/\s+/g, ' ')}`];
   });
 }
 
 function sourceRow(source: SourceStatus, now: string): string[] {
   const { name, owned, lastPollAt, caughtUp, secondsToRetentionCliff: seconds, walk } = source;
-  // What was seen before another one took it over says nothing of where it is now.
+  // What was seen before another replica took it over says nothing of where it is now.
   if (owned === false) return [name, stateOf(source), '', 'another replica runs it'];
   const far = [
     ...(caughtUp === null ? [] : [caughtUp ? 'caught up' : 'behind']),
@@ -87,7 +83,7 @@ function processorRow(processor: ProcessorStatus, now: string): string[] {
   return [name, stateOf(processor), lastBatchAt === null ? 'none yet' : ago(lastBatchAt, now), far];
 }
 
-/** The first kind stands for what is priced; another one says its name. */
+/** The first kind needs no name; each other one has its name before it. */
 function freshnessText({ instruments, unreadable, kinds }: NonNullable<ProcessorStatus['freshness']>): string {
   const texts = kinds.map(({ kind, priced, overdue }, at) => {
     const text = `${priced} of ${instruments} priced, ${overdue} overdue`;

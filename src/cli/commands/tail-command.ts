@@ -26,17 +26,17 @@ export function tailCommand(
 ): void {
   program
     .command('tail')
-    .description('Print the committed records of a topic as lines of JSON, and each new one as it is committed.')
+    .description('Print the records of a topic as lines of JSON, each as it is committed.')
     .argument('<topic>', 'a topic of the settings, with or without the prefix, like instruments')
-    .option('--from-beginning', 'also what is there already', false)
-    .option('--until-end', 'all that is there, and no more', false)
-    .option('--key <key>', 'only records of this key')
-    .option('--limit <count>', 'end after so many records', wholeNumber)
+    .option('--from-beginning', 'also print the existing records', false)
+    .option('--until-end', 'print the existing records, then end', false)
+    .option('--key <key>', 'only records with this key')
+    .option('--limit <count>', 'end after this many records', wholeNumber)
     .option('--show-url', 'print the simulation URLs of pre-trade checks, which let their holder trade', false)
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nDecimals and 64-bit integers are printed as text, exactly. What is compacted away is not there any more.\n' +
+      '\nDecimals and 64-bit integers are printed as text, exactly. Records that were compacted away are not printed.\n' +
         '\nExamples:\n  spconnect tail instruments --from-beginning --limit 3\n' +
         '  spconnect tail notifications --until-end\n',
     )

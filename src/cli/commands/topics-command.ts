@@ -40,17 +40,17 @@ export function topicsCommand(
 
   topics
     .command('verify')
-    .description('Compare the topics with what the connector needs; differences come with what mends them.')
+    .description('Compare the topics with what the connector needs, and say how to correct what differs.')
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
-    .addHelpText('after', '\nA topic that differs without harm is no error.\n\nExample:\n  spconnect topics verify\n')
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
+    .addHelpText('after', '\nA harmless difference is not an error.\n\nExample:\n  spconnect topics verify\n')
     .action((options: TopicsOptions) => run(options, 'verifyTopics'));
 
   topics
     .command('create')
-    .description('Create the topics that are missing; what is there is compared and never altered.')
+    .description('Create the missing topics; existing ones are compared and never changed.')
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect topics create --output json\n')
     .action((options: TopicsOptions) => run(options, 'createTopics'));
 }

@@ -23,9 +23,9 @@ export function validateCommand(
   program
     .command('validate')
     .description('Check the settings; with --connect, also the provider, Kafka, its topics and the registry.')
-    .option('--connect', 'try what the settings name; changes nothing there', false)
+    .option('--connect', 'also connect to what the settings name; changes nothing', false)
     .addOption(outputOption())
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExamples:\n  spconnect validate\n  spconnect validate --connect --output json\n')
     .action(async ({ config, connect, output }: ValidateOptions) => {
       const loaded = await loadSettings({ file: config, env, onSecret: redaction.register }).catch(problemsOf);
@@ -52,7 +52,7 @@ export function validateCommand(
       if (output === 'json') stdout.write(jsonText({ ok, problems: [], checks: clean }));
       else stdout.write(textTable(clean.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`])));
       if (ok) return;
-      stderr.write('Not everything that the settings name can be used as it is.\n');
+      stderr.write('Some checks failed: the lines above say what was found, and what to do.\n');
       exitWith(EXIT_CODES.failed);
     });
 

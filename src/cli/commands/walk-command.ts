@@ -14,14 +14,14 @@ export function walkCommand(
 ): void {
   const command = program
     .command('walk')
-    .description('Ask a source to read its whole list again, now, and to write what differs.')
-    .argument('<source>', 'the name of a source of instruments')
-    .option('--allow-shrink <count>', 'let this walk delete up to so many instruments', wholeNumber)
-    .option('--config <file>', 'the settings', DEFAULT_SETTINGS_FILE)
+    .description('Request a walk: the source reads its complete list now and writes what differs.')
+    .argument('<source>', 'the name of an instruments source')
+    .option('--allow-shrink <count>', 'allow this walk to delete up to this many instruments', wholeNumber)
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',
-      '\nA walk that would delete too much deletes nothing and says so in the notifications topic, with the number.\n' +
-        'Ask the provider whether the list is right; then allow that number, for this walk alone.\n\n' +
+      '\nA walk that would delete too many instruments deletes none, and writes a notification with the number.\n' +
+        'Ask the provider whether its list is right; then allow that number, for this walk only.\n\n' +
         'Example:\n  spconnect walk instruments --allow-shrink 1200\n',
     )
     .action(async (name: string, { allowShrink, config }: { allowShrink?: number; config: string }) => {
@@ -35,7 +35,7 @@ export function walkCommand(
       );
       stdout.write(`${JSON.stringify({ source, ...walk })}\n`);
       stderr.write(
-        `Source ${source} was asked for a walk. A running connector begins it at once, or after the walk under way; ` +
+        `A walk of source ${source} was requested. A running connector starts it now, or after the walk that is running; ` +
           'a stopped one when it starts.\n',
       );
     });

@@ -3,7 +3,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The usual settings file asks for these too; whoever only looks at what is on Kafka may have none of them. */
+/** The usual settings file needs these too; a user who only looks at what is on Kafka may have none of them. */
 const NOT_NEEDED = {
   REFERENCE_DATA_URL: 'https://localhost',
   AUTH_TOKEN_URL: 'https://localhost',

@@ -44,7 +44,7 @@ export async function examineProvider(settings: Settings, signal: AbortSignal): 
       findings.push(await probeChecks(http, settings.referenceData.url, signal));
       findings.push(...(await priceFindings(settings, source, signal)));
     }
-    const version = 'the interface does not tell';
+    const version = 'not given by the interface';
     return [...findings, finding('version', version, `${INTERFACE_VERSION} of market data`, null)];
   } finally {
     await http.close();

@@ -12,7 +12,7 @@ export interface Finding {
   readonly state: 'ok' | 'differs' | 'unknown';
 }
 
-/** An answer, or the status that refused; nothing else is told of a refusal. */
+/** A response, or the status of a refusal; a refusal has no other details. */
 export type Probed =
   | {
       readonly kind: 'answer';
@@ -24,21 +24,21 @@ export type Probed =
   | { readonly kind: 'refused'; readonly status: number; readonly error: ConnectorError }
   | { readonly kind: 'failed'; readonly why: string; readonly error: ConnectorError };
 
-/** How a request is made: with what reads its answer. */
+/** How a request is made: with the function that reads its response. */
 type Call<Answer> = (consume: (answer: HttpResponse) => Promise<Answer>) => Promise<Answer>;
 
-/** Asks once and reads the answer. */
+/** Sends one request and reads the response. */
 export function probe(call: Call<Probed>): Promise<Probed> {
   return outcomeOf(
     call(async ({ body, date, age, encoding }): Promise<Probed> => {
       const value = await readWholeJson(body);
-      if (!(value instanceof Map)) throw new ConnectorError('BODY_MALFORMED', 'The answer is no JSON object.');
+      if (!(value instanceof Map)) throw new ConnectorError('BODY_MALFORMED', 'The response is not a JSON object.');
       return { kind: 'answer', body: value, date, age, encoding };
     }),
   );
 }
 
-/** Asks once for the status alone: the body is left unread, so that a large one costs little. */
+/** Sends one request for the status alone: the body is left unread, so that a large one costs little. */
 export function probeStatus(call: Call<Probed>): Promise<Probed> {
   return outcomeOf(call(async ({ date, age, encoding }) => ({ kind: 'answer', body: new Map(), date, age, encoding })));
 }
@@ -60,7 +60,7 @@ export function finding(what: string, found: string, assumed: string, isAsAssume
   return { what, found, assumed, state };
 }
 
-/** What came instead of an answer, for people. */
+/** What came instead of a response, for people. */
 export function missing(probed: Exclude<Probed, { readonly kind: 'answer' }>): string {
   return probed.kind === 'refused' ? `status ${probed.status}` : probed.why;
 }

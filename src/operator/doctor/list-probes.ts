@@ -17,7 +17,7 @@ import {
 /** What the other probes go on from. */
 export interface ListProbed {
   readonly findings: readonly Finding[];
-  /** Where the event stream starts now; null when the list does not tell. */
+  /** Where the event stream starts now; null when the list does not say. */
   readonly streamStart: string | null;
   /** Of the first rows. */
   readonly ids: readonly string[];
@@ -30,7 +30,7 @@ const LARGEST_SKEW_MS = 60_000;
 const FIRST_ROWS = 3;
 
 /**
- * The instrument list: at most 7 requests, of which one has a large answer that is left unread.
+ * The instrument list: at most 7 requests, of which one has a large response that is left unread.
  *
  * @throws ConnectorError of the first request.
  */
@@ -49,7 +49,7 @@ export async function probeList(
   const ids = rows.flatMap((row) => digitsOf(row, 'id') ?? []);
   const start = read(first.body, (links) => eventStreamStart(links, referenceData.baseUrl));
   const findings: Finding[] = [
-    finding('credentials', 'accepted', 'they are taken in the header of the request', true),
+    finding('credentials', 'accepted', 'accepted in the header of the request', true),
     ...transportFindings(first, wallMs),
     finding(
       'keys of instruments',
@@ -86,21 +86,16 @@ function transportFindings({ date, encoding, age }: Extract<Probed, { kind: 'ans
   const apart = `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'}`;
   const skew = skewMs === null ? 'unknown' : `the provider is ${apart} this machine`;
   return [
-    finding(
-      'Date',
-      date === null ? 'missing' : new Date(date).toISOString(),
-      'each answer names its time',
-      date !== null,
-    ),
+    finding('Date', date === null ? 'missing' : new Date(date).toISOString(), 'each response has it', date !== null),
     finding('clocks', skew, 'within a minute', skewMs === null ? null : Math.abs(skewMs) < LARGEST_SKEW_MS),
-    // An answer from a cache is refused before it comes here.
-    finding('Age', age === null ? 'none' : `${age} s`, 'no answer comes from a cache', true),
+    // A response from a cache is refused before it comes here.
+    finding('Age', age === null ? 'none' : `${age} s`, 'no response comes from a cache', true),
     finding('compression', encoding ?? 'none', 'gzip, br or none', true),
   ];
 }
 
 async function cursorFinding(ids: readonly string[], page: (minId: string, rows: number) => Promise<Probed>) {
-  const assumed = 'either: rows that come twice at a border are harmless';
+  const assumed = 'either: a row that comes on two pages is harmless';
   const [, second, third] = ids;
   if (second === undefined || third === undefined) return finding('minId', 'too few instruments', assumed, null);
   const probed = await page(second, 1);
@@ -113,7 +108,7 @@ async function cursorFinding(ids: readonly string[], page: (minId: string, rows:
 }
 
 function endFinding(baseUrl: string, probed: Probed): Finding {
-  const assumed = 'behind the last row: no rows, and links.next null or empty';
+  const assumed = 'after the last row: no rows, and links.next null or empty';
   if (probed.kind !== 'answer') return finding('end of the list', missing(probed), assumed, false);
   const count = rowsOf(probed.body, 'instruments')?.length ?? 0;
   const next = read(probed.body, (links) => nextInstrumentCursor(links, baseUrl) ?? 'null');
@@ -126,11 +121,11 @@ export function sizeFinding(
   { taken, refused }: { readonly taken: number | null; readonly refused: string },
   configured: number,
 ): Finding {
-  const found = `${taken ?? 'nothing'} is taken${refused === '' ? '' : `; refused ${refused}`}`;
+  const found = `${taken ?? 'nothing'} is accepted${refused === '' ? '' : `; refused ${refused}`}`;
   return finding(`largest ${what}`, found, `${configured}, as in the settings`, taken !== null && taken >= configured);
 }
 
-/** What the links of an answer say, or what is wrong with them. */
+/** What the links of a response say, or what is wrong with them. */
 function read(body: JsonObject, take: (links: JsonObject) => string): { found: string; value: string | null } {
   const links = body.get('links');
   if (!(links instanceof Map)) return { found: 'no links', value: null };

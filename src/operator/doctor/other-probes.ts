@@ -18,7 +18,7 @@ export async function probeChecks(http: HttpClient, baseUrl: string, signal: Abo
   const count = rowsOf(probed.body, 'preTradeChecks')?.length ?? 0;
   try {
     nextCheckOffset(links instanceof Map ? links : new Map(), baseUrl);
-    return finding(what, `${count} checks, with a place to go on`, assumed, newestCheckOffset(probed.body) !== null);
+    return finding(what, `${count} checks, with a usable links.next`, assumed, newestCheckOffset(probed.body) !== null);
   } catch {
     return finding(what, `${count} checks, without a usable links.next`, assumed, false);
   }
@@ -34,7 +34,7 @@ export async function probeMarketData(
   const marketData = createMarketData({ http });
   const [isin] = isins;
   if (isin === undefined) return [finding('market data', 'no instrument with an isin', 'prices by isin', null)];
-  const due = responseType('overview');
+  const expected = responseType('overview');
   const single = await probe((consume) => marketData.single({ isin, query: OVERVIEW }, consume, signal));
   const type = single.kind === 'answer' ? String(single.body.get('$type')) : missing(single);
   const items = isins.slice(0, 2).map((each) => ({ isin: each, query: OVERVIEW }));
@@ -48,8 +48,8 @@ export async function probeMarketData(
     probeStatus((consume) => marketData.bulk(sized(size), consume, signal)),
   );
   return [
-    finding('$type of an overview', type, due, type === due),
-    finding('order of a bulk answer', answered ?? 'no items', asked, answered === asked),
+    finding('$type of an overview', type, expected, type === expected),
+    finding('order of a bulk response', answered ?? 'no items', asked, answered === asked),
     sizeFinding('bulk request', largest, maxItems),
   ];
 }

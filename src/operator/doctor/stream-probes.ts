@@ -19,7 +19,7 @@ interface StreamProbe {
 const LARGER_ANSWERS = [10_000, 1_000];
 const OLDEST_OFFSET = '0-0';
 const NO_OFFSET = 'no-offset';
-/** How often the list is looked at until it has what an event told. */
+/** How often the list is read until it has the state of an event. */
 const LAG_LOOKS = 10;
 const LAG_PAUSE_MS = 1_000;
 
@@ -40,7 +40,8 @@ export async function probeStream(options: StreamProbe, start: string): Promise<
 }
 
 function upToDateFinding(baseUrl: string, probed: Probed): Finding {
-  const assumed = 'nextId is the newest offset of the log, or of the answer: then one more request shows the end';
+  const assumed =
+    'nextId is the newest offset of the log, or of the response; with the latter, one more request shows the end';
   const what = 'end of the stream';
   if (probed.kind !== 'answer') return finding(what, missing(probed), assumed, false);
   const links = probed.body.get('links');
@@ -68,11 +69,11 @@ function expiredFinding(probed: Probed): Finding {
 
 function malformedFinding(probed: Probed): Finding {
   const assumed = 'a status from 400 on';
-  const found = probed.kind === 'answer' ? 'an answer like any other' : missing(probed);
+  const found = probed.kind === 'answer' ? 'a normal response' : missing(probed);
   return finding('a malformed offset gets', found, assumed, probed.kind === 'refused' && probed.status < 500);
 }
 
-/** How long the list needs for what an event tells; only where one came since `start`. */
+/** How long the list needs for the state of an event; only where one came since `start`. */
 export async function probeLag(options: StreamProbe, start: string, handoffMarginMs: number): Promise<Finding> {
   const { provider, clock, signal } = options;
   const what = 'the list lags the events';
@@ -93,7 +94,7 @@ export async function probeLag(options: StreamProbe, start: string, handoffMargi
       }
       await clock.sleep(LAG_PAUSE_MS, signal);
     }
-    return finding(what, 'it had something else, or had changed again', assumed, null);
+    return finding(what, 'the list had another state, or had changed again', assumed, null);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ConnectorError)) throw error;

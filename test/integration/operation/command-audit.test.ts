@@ -20,7 +20,7 @@ test('a topic that is what the provider has passes, also while the provider goes
   await connector.event('walkCompleted');
   const still = await scene.spconnect('audit instruments --settle 1s');
   assert.equal(still.code, 0, `${still.stdout}${still.stderr}`);
-  assert.match(still.stderr, /300 rows: nothing differs\. \d+ rows do not map and were not compared\.\n$/);
+  assert.match(still.stderr, /300 rows\): no differences\. \d+ rows could not be mapped and were not compared\.\n$/);
 
   // With each request something changes: the list is never what the topic held when it was read.
   const changed = [...simulator.ledger.instruments()].map(({ id }) => String(id));
@@ -75,5 +75,5 @@ test('what is missing, too many or different is told field by field, and nothing
   assert.equal(again.code, 1, 'it wrote nothing, so it finds the same');
   assert.match(again.stdout, new RegExp(`^instruments +${third?.id} +different +/name: the provider has "Other `, 'm'));
   assert.doesNotMatch(again.stdout, /[^\P{Cc}\n]/u);
-  assert.match(again.stderr, /3 instruments differ\.\nA walk mends what differs, .*\n$/);
+  assert.match(again.stderr, /3 instruments differ\.\nA walk corrects what differs, .*\n$/);
 });

@@ -50,7 +50,7 @@ test('dead letters are listed, shown and written once they map, each only once, 
   assert.match(text.stdout, new RegExp(`^${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`));
   assert.match(text.stderr, /^The newest 1 of 3; --limit shows more\.\n$/);
   const none = await scene.spconnect('dead-letters list --reason nonsense');
-  assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'There is no such dead letter.\n']);
+  assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No dead letter matches.\n']);
   assert.equal((await scene.spconnect('dead-letters list --source other')).stdout, '');
 
   const shown = await scene.spconnect(`dead-letters show ${ids[0]}`);

@@ -31,11 +31,11 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
   const dry = await scene.spconnect(`offsets set instruments --to ${time}`);
   assert.equal(dry.code, 0, dry.stderr);
   assert.doesNotMatch(dry.stderr, /from before/);
-  assert.match(dry.stderr, /^Nothing was changed; --execute does it\. The provider was asked there at /);
+  assert.match(dry.stderr, /^Nothing was changed; --execute makes the change\. The provider was asked there at /);
   const [listed] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
 
   const early = await scene.spconnect('offsets set instruments --to 1h');
-  assert.match(early.stderr, /The topic has nothing of the source from before the time that was asked for/);
+  assert.match(early.stderr, /The topic has no record of the source from before the requested time/);
 
   const set = await scene.spconnect(`offsets set instruments --to ${time} --execute --output json`);
   assert.equal(set.code, 0, set.stderr);
@@ -77,7 +77,7 @@ test('an offset is set as it is given, in its form only', { timeout: 300_000 }, 
   await scene.spconnect('stop instruments');
   const set = await scene.spconnect('offsets set instruments --since 17-0 --execute --output json');
   assert.equal(set.code, 0, set.stderr);
-  assert.match(set.stderr, /was changed\. No record tells when/);
+  assert.match(set.stderr, /was changed\. No record says when/);
   await fenceSource(scene.kafka, scene.prefix);
   const [{ offset }] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
   assert.deepEqual([offset.since, offset.serverDate], ['17-0', '1970-01-01T00:00:00.000Z']);
@@ -85,10 +85,10 @@ test('an offset is set as it is given, in its form only', { timeout: 300_000 }, 
   for (const [args, code, says] of [
     ['--since x', 1, /^OFFSET_NOT_FOUND: .*another form/],
     ['--to 1s', 1, /^OFFSET_NOT_FOUND: .*has written nothing/],
-    ['--to 2026-01-01', 2, /A time with its zone is needed/],
-    ['--to 2999-01-01T00:00:00Z', 2, /A time in the past is needed/],
+    ['--to 2026-01-01', 2, /Expected a time with its zone/],
+    ['--to 2999-01-01T00:00:00Z', 2, /Expected a time in the past/],
     ['--to 1h --since 1-0', 2, /cannot be used with option/],
-    ['', 2, /--since or --to is needed/],
+    ['', 2, /expected --since or --to/],
   ] as const) {
     const refused = await scene.spconnect(`offsets set instruments ${args}`.trim());
     assert.equal(refused.code, code, args);

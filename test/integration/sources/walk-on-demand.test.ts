@@ -198,7 +198,7 @@ scene('after a changed filter, offsets reset lets the source start anew', async 
 
   const dry = await scene.spconnect(['offsets', 'reset', 'instruments', '--output', 'json'], mine);
   assert.equal(dry.code, 0);
-  assert.match(dry.stderr, /Nothing was changed. With --execute .* stopped first: spconnect stop instruments/);
+  assert.match(dry.stderr, /Nothing was changed. With --execute, .* Stop the source first: spconnect stop instruments/);
   assert.deepEqual(JSON.parse(dry.stdout), listed);
   assert.deepEqual(await list(), [listed]);
 
@@ -271,7 +271,7 @@ scene('nothing is asked of a source that the settings lack, nor where no connect
     assert.deepEqual([code, stdout], [2, '']);
     assert.match(
       stderr,
-      /no such source: "instrument"\. The settings have: instruments\.\n\(Did you mean instruments\?\)/,
+      /unknown source "instrument"\. The settings have: instruments\.\n\(Did you mean instruments\?\)/,
     );
   }
 });

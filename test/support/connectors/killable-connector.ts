@@ -27,7 +27,7 @@ await runConnector({
     ...events,
     walkCompleted(event) {
       events.walkCompleted(event);
-      if (endsWithWalk && !event.resumed) stop.abort(new Error('the walk is done'));
+      if (endsWithWalk && !event.resumed) stop.abort(new Error('the walk is complete'));
     },
   },
   processorEvents: logProcessorEvents(log),

@@ -129,5 +129,5 @@ test('bodies that are too large or no JSON are refused', async (t) => {
   const headers = { authorization: 'Bearer a-token-for-tests', 'content-type': 'application/json' };
   const cut = await scene.ask('/connectors/instruments/offsets', { method: 'PATCH', headers, body: '{"offsets":' });
   assert.equal(cut.status, 400);
-  assert.deepEqual(await cut.json(), { error_code: 400, message: 'The body is no JSON.' });
+  assert.deepEqual(await cut.json(), { error_code: 400, message: 'The body is not JSON.' });
 });

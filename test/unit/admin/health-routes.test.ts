@@ -18,11 +18,11 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
     await ready(scene),
     [
       '503',
-      '[+] process: it runs',
+      '[+] process: running',
       '[-] topics: not verified yet',
       '[-] source instruments: not fenced yet, and its offset not read',
       '[-] source checks: not fenced yet, and its offset not read',
-      '[-] prices: it has not joined its group yet',
+      '[-] prices: not joined its group yet',
       'not ready\n',
     ].join('\n'),
   );
@@ -66,7 +66,7 @@ test('what an operator has paused or stopped is as it should be', async (t) => {
   scene.operator.wants('prices', { state: 'stopped' });
   assert.match(
     await ready(scene),
-    /^200[\s\S]*instruments: paused as asked[\s\S]*checks: stopped as asked[\s\S]*prices: stopped/,
+    /^200[\s\S]*instruments: paused as requested[\s\S]*checks: stopped as requested[\s\S]*prices: stopped/,
   );
 });
 

@@ -20,7 +20,7 @@ test('data that cannot be written is a failure', { skip: !existsSync('/dev/full'
   closeSync(full);
   const [said, [code]] = await Promise.all([child.stderr ? text(child.stderr) : '', once(child, 'close')]);
   assert.equal(code, 1);
-  assert.match(said, /^Data could not be written to stdout: ENOSPC[^\n]*\.\n$/);
+  assert.match(said, /^The data could not be written to stdout: ENOSPC[^\n]*\.\n$/);
 });
 
 test('a reader that has enough ends a command in good order', async (t) => {

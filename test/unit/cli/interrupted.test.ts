@@ -6,7 +6,7 @@ import { MAIN, settingsFile } from '../../support/connectors/settings-file.ts';
 import { switchablePort } from '../../support/network/switchable-port.ts';
 import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
 
-const INTERRUPTED = 'SIGINT ended this before it was done: what it was to find out is not known.';
+const INTERRUPTED = 'SIGINT ended the command before it was done: its result is not known.';
 
 for (const [command, hanging, code, said] of [
   ['tail instruments', 'Kafka', 0, []],

@@ -48,22 +48,22 @@ test('--version is the one of the package', async () => {
 
 const wrong: Record<string, { args: string[]; says: RegExp }> = {
   'no command': { args: [], says: /^Usage: spconnect/ },
-  'an unknown command': { args: ['rn'], says: /unknown command 'rn'\n\(Did you mean run\?\)\n\(--help/ },
+  'an unknown command': { args: ['rn'], says: /unknown command 'rn'\n\(Did you mean run\?\)\n\(see --help/ },
   'an unknown option': { args: ['run', '--confg', 'x'], says: /unknown option '--confg'\n\(Did you mean --config\?\)/ },
   'an option without its value': { args: ['run', '--config'], says: /'--config <file>' argument missing/ },
   'one argument too many': { args: ['run', 'twice'], says: /too many arguments for 'run'/ },
   'a count that is none': {
     args: ['demo', '--instruments', '1e3'],
-    says: /'1e3' is invalid. A whole number is needed/,
+    says: /'1e3' is invalid. Expected a whole number/,
   },
   'a count below zero': { args: ['demo', '--instruments', '-5'], says: /'-5' is invalid/ },
-  'a port beyond the last': { args: ['simulate', '--port', '65536'], says: /A port from 0 to 65535 is needed/ },
-  'a rate that is no number': { args: ['simulate', '--changes', 'fast'], says: /A number from 0 to 10000 is needed/ },
-  'a rate without end': { args: ['simulate', '--changes', 'Infinity'], says: /A number from 0 to 10000 is needed/ },
+  'a port beyond the last': { args: ['simulate', '--port', '65536'], says: /Expected a port from 0 to 65535/ },
+  'a rate that is no number': { args: ['simulate', '--changes', 'fast'], says: /Expected a number from 0 to 10000/ },
+  'a rate without end': { args: ['simulate', '--changes', 'Infinity'], says: /Expected a number from 0 to 10000/ },
   'a walk of nothing': { args: ['walk'], says: /missing required argument 'source'/ },
   'an allowance that is no count': {
     args: ['walk', 'instruments', '--allow-shrink', 'all'],
-    says: /'all' is invalid. A whole number is needed/,
+    says: /'all' is invalid. Expected a whole number/,
   },
   'offsets without what to do': { args: ['offsets'], says: /^Usage: spconnect offsets/ },
   'a reset of nothing': { args: ['offsets', 'reset', '--execute'], says: /missing required argument 'source'/ },
@@ -102,5 +102,5 @@ test('simulate on a port that is taken says so, and how to take another', async 
   const port = typeof address === 'object' ? String(address?.port) : '';
   const { code, stderr } = await runWith(['simulate', '--port', port, '--instruments', '1']);
   assert.equal(code, 2);
-  assert.match(stderr, new RegExp(`port ${port} is taken .*--port`));
+  assert.match(stderr, new RegExp(`port ${port} of .* is in use.*--port`));
 });

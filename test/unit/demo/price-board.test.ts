@@ -65,7 +65,7 @@ test('a product that is shown keeps its row and takes its newest price', async (
 test('the line of freshness tells ages, what is overdue, the rates and what fails', async () => {
   const clock = skippingClock();
   const board = createPriceBoard(clock);
-  assert.equal(board.freshnessLine(), 'Prices: not yet');
+  assert.equal(board.freshnessLine(), 'Prices: none yet');
   const none = {
     kind: 'overview',
     kinds: [],

@@ -34,7 +34,7 @@ test('whatever is shown is escaped, and no secret is', async (t) => {
   assert.ok(!page.includes('\u001b'));
   assert.match(page, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt; \[redacted\]/);
   assert.match(page, /<h1>p&lt;q<\/h1>/);
-  assert.match(page, /2 failed in a row, next try in 5 s\./);
+  assert.match(page, /2 failures in a row, next try in 5 s\./);
   assert.match(page, /not ready/);
 });
 
@@ -49,7 +49,7 @@ test('the page tells how far each source is', async (t) => {
   board.events.notified({ source, kind: 'shrinkRefused' });
   scene.now += 65_000;
   const page = await pageOf(await scene.ask('/', asPage));
-  for (const part of ['behind', '7-1', '1 min 5 s ago', 'kept for 58 min 55 s', 'no. 3 runs', 'shrink refused']) {
+  for (const part of ['behind', '7-1', '1 min 5 s ago', 'kept for 58 min 55 s', 'no. 3 running', 'shrink refused']) {
     assert.ok(page.includes(part), `${part} is missing`);
   }
   const { sources } = (await (await scene.ask('/status.json')).json()) as { sources: Record<string, unknown>[] };
@@ -80,7 +80,7 @@ test('a walk goes on counting when its writer is opened again, and shows how muc
   commit(1);
   board.events.sourceFailed({ source, err: new Error('x') });
   assert.equal(walk()?.running, false, 'it stands');
-  assert.match(await pageOf(await scene.ask('/', asPage)), /no\. 1 stands: 10 rows in 1 pages/);
+  assert.match(await pageOf(await scene.ask('/', asPage)), /no\. 1 not running: 10 rows in 1 pages/);
   board.events.sourceStarted(started);
   board.events.walkResumed({ source, walk: 1, pages: 1, cursor: '9' });
   commit(2);
@@ -117,11 +117,11 @@ test('what needs somebody stands first, and how many do what is told above', asy
   const { page, names } = await cards();
   assert.deepEqual(names.slice(0, 2), [
     ['checks', 'bad', 'FAILED'],
-    ['instruments', 'wait', 'RUNNING, trying again'],
+    ['instruments', 'wait', 'RUNNING, retrying'],
   ]);
   assert.match(page, /2 sources: 1 running, 1 failed</);
   assert.match(page, /<li><span class="badge bad">no<\/span><span>source checks: failed/);
-  assert.ok(page.indexOf('source checks: failed') < page.indexOf('process: it runs'));
+  assert.ok(page.indexOf('source checks: failed') < page.indexOf('process: running'));
 });
 
 test('a source that another replica runs is told as such, with nothing of what was seen here before', async (t) => {
@@ -154,12 +154,12 @@ test('the processor shows how fresh its prices are', async (t) => {
   board.processorEvents.processorJoined({ partitions: 1 });
   const page = await pageOf(await scene.ask('/', asPage));
   for (const part of [
-    '1,200, of them priced 1,100',
+    '1,200, 1,100 priced',
     'half below 30 s, 99 % below 1 min 1 s',
     '7 records',
     '1,005 (none: 1,000, status 404: 5)',
     '<span class="badge bad">42</span>',
-    'priced 17, overdue <span class="badge bad">1,183</span>, failing 0; half below 30 s',
+    '17 priced, <span class="badge bad">1,183</span> overdue, failing: 0; half below 30 s',
   ]) {
     assert.ok(page.includes(part), `${part} is missing`);
   }

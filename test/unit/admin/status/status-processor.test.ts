@@ -24,7 +24,7 @@ test('a price processor is ready while it is a member of its group that holds it
   const assigned = { transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 };
   assert.equal(prices()?.ok, false);
   events.processorJoined({ partitions: 2 });
-  assert.deepEqual([prices()?.ok, prices()?.why], [false, '0 of its 2 partitions are fenced and read']);
+  assert.deepEqual([prices()?.ok, prices()?.why], [false, '0 of its 2 assigned partitions are fenced and read']);
   for (const partition of PARTITIONS) events.partitionAssigned({ ...partition, ...assigned });
   assert.equal(prices()?.ok, true);
   const [first = { topic: '', partition: 0 }] = PARTITIONS;
@@ -32,14 +32,14 @@ test('a price processor is ready while it is a member of its group that holds it
   assert.deepEqual([status().partitions, status().writerTrouble], [PARTITIONS.slice(1), 'The writer was cut.']);
   assert.deepEqual(
     [prices()?.ok, prices()?.why],
-    [false, '1 of its 2 partitions are fenced and read: The writer was cut.'],
+    [false, '1 of its 2 assigned partitions are fenced and read: The writer was cut.'],
   );
   events.partitionAssigned({ ...first, ...assigned });
   assert.deepEqual([prices()?.ok, status().writerTrouble], [true, null]);
   events.processorAttemptFailed({ ...failure, isMember: true });
   assert.equal(prices()?.ok, true, 'it waits for the registry, and holds its partitions');
   events.processorAttemptFailed({ ...failure, isMember: false });
-  assert.deepEqual([prices()?.ok, prices()?.why], [false, 'it has not joined its group: The group is away.']);
+  assert.deepEqual([prices()?.ok, prices()?.why], [false, 'not joined its group: The group is away.']);
   events.processorJoined({ partitions: 2 });
   assert.equal(prices()?.ok, true);
 });

@@ -45,7 +45,7 @@ test('the first page is printed as records, and a page from an id on too', async
 
 test('an event is printed as its two records', async (t) => {
   const { simulator, previewed } = await scene(t);
-  assert.match((await previewed('all', '--from', '0-0')).stderr, /nothing there now/);
+  assert.match((await previewed('all', '--from', '0-0')).stderr, /no rows, events or checks there now/);
   simulator.change(4);
   const { records } = await previewed('all', '--from', '0-0', '--limit', '1');
   assert.deepEqual(

@@ -100,7 +100,7 @@ test('an isin with a wrong check digit is warned of and asked for all the same',
   const { look } = await scene(t);
   const { code, stdout, stderr } = await look('CH0012032049');
   assert.deepEqual([code, stdout], [1, '']);
-  assert.match(stderr, /no ISIN by its form or its check digit/);
+  assert.match(stderr, /not a valid ISIN \(form or check digit\)/);
   assert.match(stderr, /has no product with this isin/);
 });
 

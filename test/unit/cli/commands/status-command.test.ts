@@ -34,7 +34,7 @@ test('status shows each source as a row, or all as JSON, and says by its exit co
   assert.equal(trying.code, 0, 'it is ready all the same');
   assert.match(
     trying.stderr,
-    /^Trying again: instruments: 4 failed in a row, next try in 30 s: PROVIDER_BUSY: The provider answered with 503\./m,
+    /^Retrying: instruments: 4 failures in a row, next try in 30 s: PROVIDER_BUSY: The provider answered with 503\./m,
   );
   scene.board.events.replicaJoined({ partitions: [], sources: [] });
   assert.match((await status()).stdout, /^checks +unassigned +another replica runs it$/m);
@@ -43,12 +43,12 @@ test('status shows each source as a row, or all as JSON, and says by its exit co
   assert.deepEqual([remote.code, remote.stdout.split('\n').length], [0, 5], remote.stderr);
   const noAddress = await runWith(['status', '--url', 'connector:8083']);
   assert.equal(noAddress.code, 2);
-  assert.match(noAddress.stderr, /An address like http:/);
+  assert.match(noAddress.stderr, /Expected a URL like http:/);
   await scene.server.close();
   const gone = await status();
   assert.equal(gone.code, 1);
   assert.match(
     gone.stderr,
-    /^ADMIN_UNREACHABLE: There is no admin server at http:\/\/127\.0\.0\.1:\d+ \(.*\)\.\nStart/,
+    /^ADMIN_UNREACHABLE: No admin server responded at http:\/\/127\.0\.0\.1:\d+ \(.*\)\.\nStart/,
   );
 });
