@@ -1,12 +1,13 @@
-// Reads the body of an answer with a list in *units*: the opening brace, a member beside the list, one row. A unit that the
+// Reads the body of a response with a list in *units*: the opening brace, a member beside the list, one row. A unit that the
 // end of the input cuts is read again from its start when what waits has doubled, so that no byte is read many times
 // however small the chunks are. A row that is too long or nested too deep is not read but *skimmed*: only its end is
 // looked for, over as many chunks as it takes. It costs its row alone, and so does a byte that is not UTF-8.
 import { isUtf8 } from 'node:buffer';
 import type { JsonValue } from '../json/exact-json.ts';
+import { DEEPEST_NESTING } from '../json/exact-json.ts';
 import { malformed } from '../json/json-body.ts';
 import { BYTES, firstInvalidUtf8 } from '../json/json-bytes.ts';
-import { CUT, DEEPEST_NESTING, type JsonScanner, malformedAt, TOO_DEEP } from '../json/json-scanner.ts';
+import { CUT, type JsonScanner, malformedAt, TOO_DEEP } from '../json/json-scanner.ts';
 import { describeJson } from '../json/json-text.ts';
 import { ValueSkimmer } from '../json/value-skip.ts';
 import type { DecodedFailure, DecodedList } from './decoded-list.ts';
@@ -48,7 +49,7 @@ export class BodyDecoder<Row, Context> {
   #duplicateKeys = 0;
   #bodyBytes = 0;
   #state = START;
-  // Where the next unit starts in the reader's bytes, and how many must be there before it is tried again.
+  // Where the next unit starts in the reader's bytes, and how many bytes must be there before it is tried again.
   #position = 1;
   #enough = 0;
   #skimmedTo = 0;
@@ -78,7 +79,7 @@ export class BodyDecoder<Row, Context> {
     this.#enough = 0;
   }
 
-  /** Whether a long row was read: `goOn` in another turn makes its record. */
+  /** Whether a long row was read: `goOn` makes its record in another turn. */
   get isPaused(): boolean {
     return this.#state === READ_ROW;
   }
@@ -86,7 +87,7 @@ export class BodyDecoder<Row, Context> {
   /** Takes the next bytes of the body, and reads what is complete. */
   push(piece: Uint8Array): void {
     const { json } = this.#reader;
-    // What was noted of a row does not move with its bytes.
+    // The notes of a row do not move with its bytes.
     while (this.isPaused) this.goOn();
     const moved = json.append(piece, this.#position);
     this.#position -= moved;
@@ -95,7 +96,7 @@ export class BodyDecoder<Row, Context> {
     if (json.end - this.#position >= this.#enough) this.goOn();
   }
 
-  /** Those of the new rows that were not read: their keys are to be found. */
+  /** The new rows that were not read: their keys must still be found. */
   takeSkimmed(): readonly SkimmedRow[] {
     if (this.#skimmed.length === 0) return this.#skimmed;
     const taken = this.#skimmed;
@@ -103,7 +104,7 @@ export class BodyDecoder<Row, Context> {
     return taken;
   }
 
-  /** The body is complete: reads what still waits, and checks its end. */
+  /** The body is complete: reads the rest, and checks its end. */
   end(): void {
     const { json } = this.#reader;
     json.ended = true;
@@ -199,7 +200,7 @@ export class BodyDecoder<Row, Context> {
     if (next >= json.end) json.fail(next, 'a comma or the end of the object');
     this.#assertShortMember(end - at);
     const { value, duplicateKeys } = json.parse(at, end, 1);
-    if (key === listKey) throw malformed(`has ${describeJson(value)} as "${listKey}" where an array is due`);
+    if (key === listKey) throw malformed(`has ${describeJson(value)} as "${listKey}"; expected an array`);
     assertUtf8(json, start, end);
     if (this.#envelope.has(key)) this.#duplicateKeys += 1;
     this.#duplicateKeys += duplicateKeys;
@@ -281,7 +282,7 @@ export class BodyDecoder<Row, Context> {
       end = json.end;
     }
     const raw = Buffer.from(json.bytes.subarray(start, end));
-    const long = `a row of ${raw.length} bytes where at most ${this.#longestRowBytes} are read`;
+    const long = `a row of ${raw.length} bytes; at most ${this.#longestRowBytes} are read`;
     const deep = `nesting deeper than ${DEEPEST_NESTING}`;
     const skimmed: SkimmedRow = { ...skimmedRow(this.#tooDeep ? deep : long, raw), tooLarge: !this.#tooDeep };
     this.#skimmed.push(skimmed);

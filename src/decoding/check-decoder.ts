@@ -33,13 +33,13 @@ export type DecodedCheck =
     }
   | DecodedFailure;
 
-/** From the body of an answer about pre-trade checks to records. No error and no failure quotes what was sent. */
+/** From the body of a response about pre-trade checks to records. No error and no failure quotes what was sent. */
 export interface CheckDecoder {
-  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due. */
+  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
   /**
-   * The answer to a check's id. The interface does not show its shape: the check itself, or the one check that is a
-   * member of the answer or stands in a list there.
+   * The response for a check's id. The interface does not show its shape: it is the check itself, or has the one check
+   * as a member or in a list.
    * @throws ConnectorError BODY_MALFORMED when it has neither form
    */
   decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
@@ -59,7 +59,7 @@ export interface CheckDecoderOptions {
 const LIST_KEY = 'preTradeChecks';
 const KEY_FIELD = 'preTradeCheckId';
 
-/** The body of an answer about pre-trade checks, to records. No error and no failure quotes what was sent. */
+/** The body of a response about pre-trade checks, to records. No error and no failure quotes what was sent. */
 export function createCheckDecoder(options: CheckDecoderOptions & { readonly sizes?: DecodingSizes }): CheckDecoder {
   const { clock, sizes = USUAL_SIZES } = options;
   const plan = compilePlan(parseSchema(options.schema));
@@ -75,7 +75,7 @@ export function createCheckDecoder(options: CheckDecoderOptions & { readonly siz
 
   async function decode(body: AsyncIterable<Uint8Array>) {
     const decoded = await list.decode(body, null);
-    // A row that is not read, such as one that is too long, comes with its bytes.
+    // A row that is not read, such as one that is too long, comes with its bytes: they are dropped.
     const rows = decoded.rows.map((row) =>
       row.kind === 'failure' ? failure(row.key, row.pointer, row.reason, row.tooLarge) : row,
     );
@@ -86,7 +86,7 @@ export function createCheckDecoder(options: CheckDecoderOptions & { readonly siz
     decode,
     async decodeSingle(body) {
       const check = findCheck(await readSingleJson(body), (name) => plan.record?.keys.has(name) === true);
-      if (check === null) throw malformed('is no pre-trade check and does not hold exactly one');
+      if (check === null) throw malformed('is not a pre-trade check and does not hold exactly one');
       const [decoded] = (await decode(listOf(toJsonText(check)))).rows;
       if (decoded === undefined) throw new Error('A list of one check has none.');
       return decoded;
@@ -117,7 +117,7 @@ class Checks implements RowDecoder<DecodedCheck, null> {
     if (value === null) return failure(key, writer.mismatches.pointer, writer.mismatches.reason);
     if (key === null) return failure(null, `/${KEY_FIELD}`, 'an id that is empty or too long to be a key');
     if (value.length > this.#maxValueBytes) {
-      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${this.#maxValueBytes}`, true);
+      return failure(key, '', `a value of ${value.length} bytes; the topic takes at most ${this.#maxValueBytes}`, true);
     }
     const { driftFields, roundedNumbers } = writer.extras;
     return {

@@ -16,7 +16,7 @@ import {
   WRITTEN_NULLABLE,
 } from './plan.ts';
 
-/** @throws Error when the record has no field for what it does not know: then something could be lost. */
+/** @throws Error when the record has no field for unknown members: they would be lost. */
 export function compilePlan(schema: RecordNode): Plan {
   const record = compileRecord(schema);
   if (!record.isWhole) throw new Error(`The schema ${schema.fullName} has no field for unknown members.`);
@@ -33,7 +33,7 @@ export function seriesPlan(name: string, list: string, item: Plan): Plan {
   return recordPlan(name, bareRecord([listPlan(list, item), anyPlan('$type')], '$type'), true);
 }
 
-/** The same to be written without its last fields, whose bytes come from elsewhere. */
+/** The same plan without the last fields of the record, whose bytes come from elsewhere. */
 export function withoutLastFields(plan: Plan, count: number): Plan {
   if (plan.record === null) throw new Error('Only a record has fields.');
   const { kinds, sources } = plan.record;
@@ -76,7 +76,7 @@ function compileNode(node: SchemaNode, name: string, nullable = false): Plan {
 
 const EXPECTED: Readonly<Record<number, string>> = {
   [KIND.STRING]: 'a string',
-  [KIND.DECIMAL]: `a decimal of ${PRECISION} digits, ${SCALE} of them fraction digits,`,
+  [KIND.DECIMAL]: `a decimal of ${PRECISION} digits, ${SCALE} of them fraction digits`,
   [KIND.LONG]: 'a 64-bit integer',
   [KIND.DATE]: 'a date YYYY-MM-DD',
   [KIND.LOCAL_TIME]: 'a date-time YYYY-MM-DD HH:MM:SS',
@@ -121,7 +121,7 @@ function compileRecord(node: RecordNode): RecordPlan {
   };
 }
 
-/** A record without fields: what is read of it is noted, and nothing is written. */
+/** A record without fields: its members are noted, and nothing is written. */
 function bareRecord(members: readonly Plan[], discriminator: string | null, bothSpellings = true): RecordPlan {
   const keys = new Map<string, Key>();
   for (const capitalised of bothSpellings ? [true, false] : [false]) {
@@ -181,7 +181,7 @@ function derivedField(field: FieldNode, { fields }: RecordNode, members: readonl
       const slot = inner?.members.findIndex((member) => member.name === role.member) ?? -1;
       const derived = inner?.derived.find((one) => one.name === role.member);
       const isThere = slot >= 0 || (derived?.firstOf ?? null) !== null;
-      if (!isThere) throw new Error(`The field ${name} is taken from nothing that is known.`);
+      if (!isThere) throw new Error(`The field ${name} is taken from an unknown member.`);
       return [{ ...base, within, slot, plan: inner?.members[slot] ?? null, firstOf: derived?.firstOf ?? null }];
     }
     case 'given':

@@ -1,7 +1,7 @@
-// What the decoders of bodies with a list give, and what they are asked to do with a field of the wrong type.
+// The results of decoders of bodies with a list, and how they treat a field of the wrong type.
 import type { JsonValue } from '../json/exact-json.ts';
 
-/** An element of an answer that could not become a record, and why. */
+/** An element of a response that could not become a record, and why. */
 export interface DecodedFailure {
   readonly kind: 'failure';
   /** The key that its record would have had; null when it cannot be read. */
@@ -10,17 +10,17 @@ export interface DecodedFailure {
   readonly pointer: string;
   /** Never quotes a value. */
   readonly reason: string;
-  /** Whether its size is the reason; else something in it is not as the schema says. */
+  /** Whether its size is the reason; otherwise its content does not fit the schema. */
   readonly tooLarge: boolean;
   /** The element's bytes as they came. */
   readonly raw: Buffer;
 }
 
-/** What the body of an answer with a list holds. */
+/** The content of a response's body with a list. */
 export interface DecodedList<Row> {
   /** In the order in which they came. */
   readonly rows: readonly Row[];
-  /** Every other member of the answer: links, nextId and so on. */
+  /** Every other member of the response: links, nextId and so on. */
   readonly envelope: ReadonlyMap<string, JsonValue>;
   /** The length of the body. */
   readonly bytes: number;

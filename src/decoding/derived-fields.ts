@@ -1,4 +1,4 @@
-// Where fields have their value that are not sent as such: taken out of an object, or the first of a list.
+// Finds the values of fields that are not sent as such: they are taken out of an object, or the first of a list.
 import { BYTES } from '../json/json-bytes.ts';
 import { type DerivedPlan, type FirstOf, NOTES, type Plan } from './plan.ts';
 import { ELEMENT_NOTE, type RowReader } from './row-reader.ts';
@@ -21,7 +21,7 @@ export function derivedNote(reader: RowReader, field: DerivedPlan, frame: number
   return inside + NOTES + 2 * field.slot;
 }
 
-// A list in which something else than an object stands is none: its field gives way, or the record.
+// A list with anything but objects is of the wrong type: its field gives way, or the record.
 function findFirst(reader: RowReader, { list, type, typeSlot, valueSlot }: FirstOf, frame: number): number {
   const {
     json: { bytes },

@@ -39,9 +39,9 @@ export type DecodedEvent =
     }
   | DecodedFailure;
 
-/** From the body of an events answer to records. An event is taken whole or not at all. */
+/** From the body of an events response to records. An event is taken whole or not at all. */
 export interface EventDecoder {
-  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due. */
+  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedEvent>>;
 }
 
@@ -54,14 +54,14 @@ export interface EventDecoderOptions {
   readonly instrumentSchema: string;
   readonly instrumentSchemaId: number;
   readonly onMismatch: OnMismatch;
-  /** The longest value that both topics take; when the event's, the longer one, is beyond, it is a failure. */
+  /** The longest value that both topics take; the event's value is the longer one, and a failure when it is longer. */
   readonly maxValueBytes?: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
 type Options = EventDecoderOptions & { readonly sizes?: DecodingSizes };
 
-/** The body of an events answer, to two records for each event: the instrument that it carries, and the event itself. */
+/** The body of an events response, to two records for each event: the instrument that it carries, and the event itself. */
 export function createEventDecoder(options: Options): EventDecoder {
   const { clock, sizes = USUAL_SIZES } = options;
   const plan = compilePlan(parseSchema(options.eventSchema));
@@ -78,8 +78,8 @@ export function createEventDecoder(options: Options): EventDecoder {
   return { decode: (body) => list.decode(body, null) };
 }
 
-// A record is the bytes of its fields one after the other. So those of the instrument's own record are put behind those
-// of the fields before it, and nothing is written twice.
+// A record is the bytes of its fields one after the other. So the bytes of the instrument's own record are copied behind
+// the fields before it, and the instrument is converted once.
 class Events implements RowDecoder<DecodedEvent, null> {
   readonly #plan: Plan;
   readonly #head: Plan;
@@ -125,7 +125,7 @@ class Events implements RowDecoder<DecodedEvent, null> {
       return failure(heads.mismatches.pointer, heads.mismatches.reason);
     if (id === null || key === null) throw new Error('The schema of instruments has no long field id.');
     if (eventValue.length > this.#maxValueBytes) {
-      return failure('', `a value of ${eventValue.length} bytes where the topic takes ${this.#maxValueBytes}`, true);
+      return failure('', `a value of ${eventValue.length} bytes; the topic takes at most ${this.#maxValueBytes}`, true);
     }
     return {
       kind: 'event',

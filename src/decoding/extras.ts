@@ -1,5 +1,5 @@
-// What was sent and has no field, or not as it was sent: JSON pointers with minified JSON text, for the field `extras` of
-// the nearest record that has one. Also where the writer is, since a pointer to it is needed for failures too.
+// Values that no field holds, or not as they were sent: JSON pointers with minified JSON text, for the field `extras` of
+// the nearest record that has one. Also the path to where the writer is, since failures need a pointer to it too.
 import { pointerStep } from '../json/json-text.ts';
 import { minified } from '../json/minified-json.ts';
 import { capitalise, type Plan, type RecordPlan } from './plan.ts';
@@ -20,7 +20,7 @@ export class Extras {
   base = 0;
   readonly #reader: RowReader;
   readonly #found: Extra[] = [];
-  // Found by something that gave way: it stays when the record is written once more.
+  // Found by a field that gave way: it stays when the record is written once more.
   readonly #lasting: Extra[] = [];
 
   constructor(reader: RowReader) {

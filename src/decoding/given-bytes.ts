@@ -1,5 +1,5 @@
-// The bytes of values that are not sent but given: made once, and copied into the record.
-import { writeBigVarint, writeVarint } from './number-writer.ts';
+// The bytes of values that the caller gives and the provider does not send: made once, and copied into the record.
+import { writeBigZigzag, writeZigzag } from './number-writer.ts';
 
 const OF_UNION = 2;
 const LONGEST_VARINT = 10;
@@ -7,13 +7,13 @@ const LONGEST_VARINT = 10;
 /** @param nullable whether the field is a union with null */
 export function longBytes(value: bigint, nullable: boolean): Uint8Array {
   const bytes = Buffer.alloc(1 + LONGEST_VARINT, OF_UNION);
-  return bytes.subarray(0, writeBigVarint(value, bytes, nullable ? 1 : 0));
+  return bytes.subarray(0, writeBigZigzag(value, bytes, nullable ? 1 : 0));
 }
 
 /** A lone surrogate has no UTF-8, and becomes U+FFFD. */
 export function textBytes(text: string, nullable: boolean): Uint8Array {
   const length = Buffer.byteLength(text);
   const bytes = Buffer.alloc(1 + LONGEST_VARINT + length, OF_UNION);
-  const at = writeVarint(length, bytes, nullable ? 1 : 0);
+  const at = writeZigzag(length, bytes, nullable ? 1 : 0);
   return bytes.subarray(0, at + bytes.write(text, at));
 }

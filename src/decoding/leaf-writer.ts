@@ -15,7 +15,7 @@ import {
   readLocalMs,
   readMicros,
 } from './moment-reader.ts';
-import { DecimalWriter, writeBigVarint, writeLong, writeVarint } from './number-writer.ts';
+import { DecimalWriter, writeBigZigzag, writeLong, writeZigzag } from './number-writer.ts';
 import { KIND } from './plan.ts';
 import type { Slab } from './slab.ts';
 
@@ -27,12 +27,12 @@ const SHORT_STRING = 128;
 const ONE_BYTE_LENGTH = 64;
 const LARGEST_VARINT = 2 ** 51;
 
-/** What a leaf lost, so that its text is kept in extras too: nothing, characters that are none, digits. */
+/** What a leaf lost, so that its text is kept in extras too: nothing, invalid characters, digits. */
 export const INEXACT = { NO: 0, MENDED: 1, ROUNDED: 2 } as const;
 
 /** Functions give the position behind what they wrote, and -1 for a value of the wrong type. */
 export class LeafWriter {
-  /** Of `INEXACT`; whoever has looked sets it back. */
+  /** Of `INEXACT`; the reader of this flag resets it. */
   inexact: number = INEXACT.NO;
   readonly #json: JsonScanner;
   readonly #slab: Slab;
@@ -88,7 +88,7 @@ export class LeafWriter {
     const { out } = this.#slab;
     let o = at;
     if (length < ONE_BYTE_LENGTH) out[o++] = 2 * length;
-    else o = writeVarint(length, out, o);
+    else o = writeZigzag(length, out, o);
     if (length > SHORT_STRING) {
       bytes.copy(out, o, start, end);
       return o + length;
@@ -107,12 +107,12 @@ export class LeafWriter {
     const last = writeUnescaped(this.#json.bytes, start + 1, -end - 1, out, room);
     if (last < 0) return this.#writeMended(start, end, at);
     const length = last - room;
-    const o = writeVarint(length, out, at);
+    const o = writeZigzag(length, out, at);
     if (o < room) out.copyWithin(o, room, last);
     return o + length;
   }
 
-  // A lone surrogate is no character and has no UTF-8.
+  // A lone surrogate is not a character and has no UTF-8.
   #writeMended(start: number, end: number, o: number): number {
     const text = this.#json.text(start, end);
     if (!text.isWellFormed()) this.inexact = INEXACT.MENDED;
@@ -137,7 +137,7 @@ export class LeafWriter {
       }
     }
     const bytes = Buffer.byteLength(text);
-    const o = writeVarint(bytes, out, at);
+    const o = writeZigzag(bytes, out, at);
     out.write(text, o, bytes, 'utf8');
     return o + bytes;
   }
@@ -147,17 +147,17 @@ export class LeafWriter {
     const micros = end < 0 ? Number.NaN : readMicros(bytes, start + 1, end - 1);
     if (Math.abs(micros) < LARGEST_VARINT) {
       if (end - start === FINER_INSTANT_LENGTH + 2 && bytes[end - 3] !== ZERO) this.inexact = INEXACT.ROUNDED;
-      return writeVarint(micros, this.#slab.out, o);
+      return writeZigzag(micros, this.#slab.out, o);
     }
     const instant = parseInstant(this.#json.text(start, end), this.#zone);
     if (instant === null || instant === 'noZone') return -1;
     if (instant.rounded) this.inexact = INEXACT.ROUNDED;
-    return writeBigVarint(BigInt(instant.micros), this.#slab.out, o);
+    return writeBigZigzag(BigInt(instant.micros), this.#slab.out, o);
   }
 }
 
 function writeMoment(value: number | null, out: Uint8Array, o: number): number {
-  return value === null || Number.isNaN(value) ? -1 : writeVarint(value, out, o);
+  return value === null || Number.isNaN(value) ? -1 : writeZigzag(value, out, o);
 }
 
 function varintBytes(length: number): number {

@@ -1,4 +1,4 @@
-// Decodes the body of an answer with a list, chunk by chunk, as it comes: one object, of which one member is the list and
+// Decodes the body of a response with a list, chunk by chunk, as it comes: one object, of which one member is the list and
 // all others are small. Rows are made as soon as they are complete, and given out together with the other members once
 // the end of the body has been checked: a body that is cut or malformed gives nothing.
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import type { BodyDecoderOptions, SkimmedRow } from './row-decoder.ts';
 import { USUAL_SIZES } from './sizes.ts';
 
 export interface ListDecoderOptions<Row, Context> extends BodyDecoderOptions<Row, Context> {
-  /** Where a row's key stands, for rows that are not read; null where rows have none. */
+  /** Where a row has its key, for rows that are not read; null where rows have none. */
   readonly key: RowKey | null;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
@@ -19,14 +19,14 @@ const LONGEST_TURN_MS = 2;
 
 export class ListDecoder<Row, Context> {
   readonly #options: ListDecoderOptions<Row, Context>;
-  // Whose reading has ended: each is used again, so that what the engine has learnt of it stays.
+  // Decoders whose reading has ended: they are used again, so that the engine keeps their compiled code.
   readonly #idle: BodyDecoder<Row, Context>[] = [];
 
   constructor(options: ListDecoderOptions<Row, Context>) {
     this.#options = options;
   }
 
-  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not the answer that is expected. */
+  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   async decode(body: AsyncIterable<Uint8Array>, context: Context): Promise<DecodedList<Row | DecodedFailure>> {
     const { clock, key, sizes = USUAL_SIZES } = this.#options;
     const decoder = this.#idle.pop() ?? new BodyDecoder(this.#options);
@@ -51,7 +51,7 @@ export class ListDecoder<Row, Context> {
     decoder.end();
     for (const skimmed of decoder.takeSkimmed()) await nameSkimmed(skimmed, key, nextTurn);
     const decoded = decoder.result();
-    // After an error it is not used again: then it is in an unknown state.
+    // After an error it is not used again, since its state is unknown.
     this.#idle.push(decoder);
     return decoded;
   }

@@ -1,5 +1,5 @@
-// Values of the wrong type: whether the nearest field that may be null gives way, with the value's text in `extras`, or the
-// whole record; and why, in words that reveal nothing of the value.
+// Values of the wrong type. Either the nearest field that may be null becomes null, with the value's text in `extras`, or
+// the whole record fails. The reason reveals nothing of the value.
 import { parseInstant } from '../avro/instant.ts';
 import type { AssumedZone } from '../avro/time-zone.ts';
 import { BYTES } from '../json/json-bytes.ts';
@@ -13,11 +13,11 @@ const LONGEST_INTEGER = 20;
 
 const SMALL_N = 0x6e;
 
-/** What `write` functions give in place of a position. */
+/** What `write` functions return in place of a position. */
 const FAILED = -1;
 
 export class Mismatches {
-  /** Of the value that no field gave way for. */
+  /** Of the value that made the record fail. */
   pointer = '';
   reason = '';
   /** Whether the record is to be written once more: a member gave way out of which an earlier field was taken. */
@@ -57,7 +57,7 @@ export class Mismatches {
     if (this.again) return false;
     const plan = record.members[slot] as Plan;
     if (!this.#keepMismatches || !plan.nullable) {
-      // Where something within it is wrong, that is the reason.
+      // Where a value within it is wrong, that value is the reason.
       if (!this.#isContainer(plan, note)) this.member(record, slot, note, depth);
       return false;
     }
@@ -96,7 +96,7 @@ export class Mismatches {
 }
 
 function mismatchReason(reader: RowReader, plan: Plan, note: number, zone: AssumedZone | null): string {
-  return `${describeNote(reader, plan, note, zone)} where ${plan.expected} is due`;
+  return `found ${describeNote(reader, plan, note, zone)}, expected ${plan.expected}`;
 }
 
 function describeNote(reader: RowReader, { kind }: Plan, note: number, zone: AssumedZone | null): string {
@@ -111,13 +111,13 @@ function describeNote(reader: RowReader, { kind }: Plan, note: number, zone: Ass
     return `a number with more than ${PRECISION - SCALE} integer digits`;
   if (what === 'a number' && kind === KIND.LONG) {
     const isPlain = PLAIN_INTEGER.test(bytes.toString('latin1', start, Math.min(end, start + LONGEST_INTEGER + 1)));
-    return isPlain ? 'an integer out of range' : 'a number that is no plain integer in range';
+    return isPlain ? 'an integer out of range' : 'a number that is not a plain integer';
   }
   if (what !== 'a string' || kind > KIND.INSTANT) return what;
   if (kind === KIND.DATE || kind === KIND.LOCAL_TIME) return 'a string of another form';
   if (kind !== KIND.INSTANT) return what;
   const isZoneMissing = parseInstant(reader.json.text(start, end), zone) === 'noZone';
-  return isZoneMissing ? 'a date-time without zone (marketData.assumedZone names none)' : 'a string of another form';
+  return isZoneMissing ? 'a date-time without a zone (marketData.assumedZone is not set)' : 'a string of another form';
 }
 
 function describeValue(first: number): string {

@@ -73,7 +73,7 @@ function readMs(bytes: Uint8Array, at: number): number {
   return readDays(bytes, at) * DAY_MS + ((hours * 60 + minutes) * 60 + seconds) * 1_000;
 }
 
-// Above 99 when one of them is none.
+// Above 99 when one of them is not a digit.
 function twoDigits(bytes: Uint8Array, at: number): number {
   const tens = (bytes[at] as number) - ZERO;
   const ones = (bytes[at + 1] as number) - ZERO;

@@ -26,7 +26,7 @@ const POWERS = Array.from({ length: SCALE + 1 }, (_, exponent) => {
 });
 
 /** A whole number within ±2^52 as a zigzag varint; gives the position behind it. */
-export function writeVarint(value: number, out: Uint8Array, at: number): number {
+export function writeZigzag(value: number, out: Uint8Array, at: number): number {
   let rest = value < 0 ? -2 * value - 1 : 2 * value;
   let o = at;
   while (rest > 0x7fff_ffff) {
@@ -43,7 +43,7 @@ export function writeVarint(value: number, out: Uint8Array, at: number): number 
 }
 
 /** The same for any number of 64 bits. */
-export function writeBigVarint(value: bigint, out: Uint8Array, at: number): number {
+export function writeBigZigzag(value: bigint, out: Uint8Array, at: number): number {
   let rest = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
   let o = at;
   for (; rest > 127n; rest >>= 7n) out[o++] = Number(rest & 127n) | 128;
@@ -60,11 +60,11 @@ export function readLong(bytes: Buffer, start: number, end: number): bigint | nu
   return BigInt.asIntN(64, value) === value ? value : null;
 }
 
-/** A JSON number as a long; -1 where it is none. */
+/** A JSON number as a long; -1 where it is not a 64-bit integer. */
 export function writeLong(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
   if (end - start > MOST_SHORT_DIGITS) {
     const value = readLong(bytes, start, end);
-    return value === null ? -1 : writeBigVarint(value, out, at);
+    return value === null ? -1 : writeBigZigzag(value, out, at);
   }
   const negative = bytes[start] === MINUS;
   let value = 0;
@@ -73,7 +73,7 @@ export function writeLong(bytes: Buffer, start: number, end: number, out: Uint8A
     if (digit < 0 || digit > 9) return -1;
     value = value * 10 + digit;
   }
-  return writeVarint(negative ? -value : value, out, at);
+  return writeZigzag(negative ? -value : value, out, at);
 }
 
 /** Writes decimals. One instance writes one number at a time. */
@@ -145,7 +145,7 @@ export class DecimalWriter {
       }
       if (digit > 9 || fraction === SCALE) break;
       if (fraction >= 0) fraction += 1;
-      // Leading zeros are no digits.
+      // Leading zeros do not count as digits.
       if (digits > 0 || digit > 0) digits += 1;
       if (digits > PRECISION) return this.#writeOdd(bytes, start, end, out, at);
       group = group * 10 + digit;

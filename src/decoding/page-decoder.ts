@@ -30,11 +30,12 @@ export type DecodedRow =
 
 export type DecodedPage = DecodedList<DecodedRow>;
 
-/** From the body of an answer to records. */
+/** From the body of a page to records. */
 export interface PageDecoder {
   /**
-   * Whoever gives the body limits its size. Other work gets its turn every few milliseconds.
-   * @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due; a row that does not map is a row.
+   * The caller limits the size of the body. Other work gets its turn every few milliseconds.
+   * @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected; a row that does not map is
+   *   part of the result.
    */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedPage>;
 }
@@ -44,7 +45,7 @@ export interface PageDecoderOptions {
   readonly schema: string;
   /** The schema's id in the registry. */
   readonly schemaId: number;
-  /** The member of the answer that holds the rows. */
+  /** The member of the response that holds the rows. */
   readonly listKey: string;
   readonly onMismatch: OnMismatch;
   /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
@@ -94,7 +95,7 @@ class InstrumentRows implements RowDecoder<DecodedRow, null> {
     if (value === null) return failure(writer.mismatches.pointer, writer.mismatches.reason, false);
     if (id === null || key === null) throw new Error('The schema has no long field id.');
     if (value.length > this.#maxValueBytes) {
-      return failure('', `a value of ${value.length} bytes where the topic takes ${this.#maxValueBytes}`, true);
+      return failure('', `a value of ${value.length} bytes; the topic takes at most ${this.#maxValueBytes}`, true);
     }
     const { driftFields, roundedNumbers } = writer.extras;
     return {

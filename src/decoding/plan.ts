@@ -1,11 +1,11 @@
-// What is done with each value: a tree of plans, compiled once from the Avro schema (`compile-plan.ts`).
+// How each value is converted: a tree of plans, compiled once from the Avro schema (`compile-plan.ts`).
 //
 // Reading needs from it which keys an object may have and where on the tape the value of each is noted; writing needs the
 // fields in Avro's order and where each takes its value from. Most fields take it from the member of the same name. The
 // others are those that `FieldRole` in `avro/schema.ts` lists: an instrument's isin comes out of its identifiers, the id
 // of an event out of its instrument, and what has no field goes to `extras`.
 
-/** What stands at a place: leaves first, then what holds others, then what comes from elsewhere in the record. */
+/** The kind of a value: leaves first, then records and lists, then values from elsewhere in the record. */
 export const KIND = {
   STRING: 0,
   DECIMAL: 1,
@@ -14,7 +14,7 @@ export const KIND = {
   LOCAL_TIME: 4,
   BOOLEAN: 5,
   INSTANT: 6,
-  /** Whatever it is, kept as JSON text. */
+  /** Any value, kept as JSON text. */
   TEXT: 7,
   RECORD: 8,
   LIST: 9,
@@ -28,7 +28,7 @@ export const DERIVED = KIND.FIRST_OF;
 /** Set beside the kind of a field: its value may be null; it is written as a union with null. */
 export const NULLABLE = 16;
 export const WRITTEN_NULLABLE = 32;
-/** How many integers stand in a frame before its notes. */
+/** How many integers a frame has before its notes. */
 export const NOTES = 2;
 
 /** All decimals have this form: the tables of powers in `decimal-writer.ts` are made for it. */

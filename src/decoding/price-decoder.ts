@@ -1,7 +1,7 @@
-// The body of a bulk answer, to the records of prices. An item names the isin that was asked for, and holds a typed
-// response or an error. What is in it is decided by the caller's `instrumentOf`, before anything is written: it knows the
-// questions. A record of prices has the bytes of what was sent, with the fields that are given, and behind them those of
-// our two moments, which are the same for all of an answer.
+// The body of a bulk response, to the records of prices. An item names the requested isin, and holds a typed response or
+// an error. The caller's `instrumentOf` knows the requests and decides about each item before anything is written. A
+// record of prices has the bytes of what was sent, with the fields that are given, and behind them those of our two
+// moments, which are the same for the whole response.
 import { dateText, epochDays } from '../avro/calendar.ts';
 import { instantText, parseInstant } from '../avro/instant.ts';
 import { recordDigest } from '../avro/record-digest.ts';
@@ -20,7 +20,7 @@ import type { RowDecoder } from './row-decoder.ts';
 import type { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
 
-/** What an item of a bulk answer says of itself. */
+/** What an item of a bulk response says of itself. */
 export interface ItemHead {
   /** In its responseIdentifier. */
   readonly isin: string | null;
@@ -51,12 +51,12 @@ export type PriceItem =
       readonly driftFields: number;
     };
 
-/** What belongs to one answer. */
+/** What belongs to one response. */
 export interface PriceAnswerContext {
   /** In milliseconds since the epoch, by our clock. */
   readonly requestedAtMs: number;
   readonly receivedAtMs: number;
-  /** Whom the item at a position is about; throws when it is not what was asked for. Null: it is no object. */
+  /** Which instrument the item at a position is about; throws when it was not requested. Null: it is not an object. */
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
 }
 
@@ -161,7 +161,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     const { json } = reader;
     if (json.bytes[start] !== OPEN_BRACE) {
       answer.instrumentOf(position, null);
-      throw new Error('An item that is no object was taken.');
+      throw new Error('An item that is not an object was accepted.');
     }
     const identifier = reader.memberNote(this.#plan, 0, 'responseIdentifier');
     const response = reader.memberNote(this.#plan, 0, 'response');
@@ -218,7 +218,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     const frame = tape[list + 1] as number;
     const count = tape[frame + 1] as number;
     if (count > MOST_WINDOWS) {
-      return { pointer: '/prices', reason: `${count} windows where at most ${MOST_WINDOWS} are read` };
+      return { pointer: '/prices', reason: `${count} windows; at most ${MOST_WINDOWS} are read` };
     }
     const beside = extras.unknownBeside(this.#response, note);
     this.#writer.beside = beside;
@@ -228,7 +228,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     for (const [index, window] of reader.elementNotes(frame).entries()) {
       const written = this.#write(window, `/prices/${index}`, of);
       if ('reason' in written) return written;
-      // The last one stands where it was sent, behind all others.
+      // The last one keeps its place behind all others.
       records.delete(written.key);
       records.set(written.key, written.price);
       driftFields += extras.driftFields;
@@ -249,7 +249,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     const value = writer.write(this.#contents, note, bytes, this.#tail);
     if (value === null) return { pointer: pointer + writer.mismatches.pointer, reason: writer.mismatches.reason };
     if (value.length > this.#maxValueBytes) {
-      return { pointer, reason: `a value of ${value.length} bytes where the topic takes ${this.#maxValueBytes}` };
+      return { pointer, reason: `a value of ${value.length} bytes; the topic takes at most ${this.#maxValueBytes}` };
     }
     const key = this.#key(note, of.instrumentId);
     const content = value.subarray(0, value.length - this.#tail.length);
@@ -275,8 +275,8 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
   #quotingPulled(note: number): boolean | null {
     const reader = this.#reader;
     const lastPrice = reader.memberNote(this.#contents, note, 'lastPrice');
-    const told = reader.memberNote(memberPlan(this.#contents, 'lastPrice'), lastPrice, 'isQuotingPulled');
-    const first = reader.json.bytes[reader.startAt(told)];
+    const pulled = reader.memberNote(memberPlan(this.#contents, 'lastPrice'), lastPrice, 'isQuotingPulled');
+    const first = reader.json.bytes[reader.startAt(pulled)];
     return first === SMALL_T || first === SMALL_F ? first === SMALL_T : null;
   }
 

@@ -5,9 +5,9 @@ import { ConnectorError } from '../errors.ts';
 import { type AskedPrices, priceContentsSchema } from './priced.ts';
 
 /**
- * The digest of a price that was written, as `DecodedPrice` has it: of all but the two moments, which stand last.
+ * The digest of a price that was written, as `DecodedPrice` has it: of all but the two moments, which come last.
  *
- * @returns a function that gives null for a value of another schema, whose content is taken for another one: after a new
+ * @returns a function that gives null for a value of another schema, whose content counts as different: after a new
  *   version of the schema everything is written once more. It throws ConnectorError RECORD_UNREADABLE for other values.
  */
 export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
@@ -22,7 +22,7 @@ export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): 
 /** Where the contents end. */
 function endOf(contents: ReturnType<typeof avscType>, body: Buffer): number {
   const unreadable = (cause?: unknown) =>
-    new ConnectorError('RECORD_UNREADABLE', `A value holds ${body.length} bytes that are no price.`, { cause });
+    new ConnectorError('RECORD_UNREADABLE', `A value holds ${body.length} bytes that are not a price.`, { cause });
   try {
     const { offset } = contents.decode(body, 0);
     if (offset >= 0) return offset;

@@ -1,4 +1,4 @@
-// What bulk calls ask for, and what becomes of a price that comes.
+// What bulk calls request, and what a price becomes.
 import { readSchemaText } from '../avro/schema-files.ts';
 
 /** What a price belongs to: it is not sent with it. */
@@ -8,7 +8,7 @@ export interface PricedInstrument {
   readonly isin: string;
 }
 
-/** What was asked for: it stands in the records of a series. */
+/** The request: the records of a series contain it. */
 export type AskedPrices =
   | { readonly kind: 'overview' }
   | { readonly kind: 'daily'; readonly fields: string }
@@ -18,7 +18,7 @@ export interface DecodedPrice {
   readonly key: Buffer;
   /** Confluent's wire format. */
   readonly value: Buffer;
-  /** Of what was sent, of whom and for what, without the two moments of ours. */
+  /** Of the sent content with its instrument and request, without our two moments. */
   readonly digest: bigint;
 }
 
@@ -29,10 +29,10 @@ export function priceSchemaName(kind: AskedPrices['kind']) {
   return SCHEMAS[kind];
 }
 
-/** The fields that stand last in a record of prices: when the provider was asked, and when it answered. */
+/** The last fields of a record of prices: when the provider was asked, and when it answered. */
 export const MOMENT_FIELDS: readonly string[] = ['requestedAt', 'receivedAt'];
 
-/** The text of that schema. The two moments stand last in it: they are written behind what the provider sent. */
+/** The text of that schema. The two moments come last: they are written behind what the provider sent. */
 export function priceSchema(kind: AskedPrices['kind']): string {
   const text = readSchemaText(SCHEMAS[kind]);
   const last = fieldsOf(text).slice(-MOMENT_FIELDS.length);

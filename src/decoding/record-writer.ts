@@ -14,7 +14,7 @@ import { derivedNote } from './derived-fields.ts';
 import { Extras } from './extras.ts';
 import { INEXACT, LeafWriter } from './leaf-writer.ts';
 import { Mismatches } from './mismatches.ts';
-import { writeVarint } from './number-writer.ts';
+import { writeZigzag } from './number-writer.ts';
 import {
   DERIVED,
   type DerivedPlan,
@@ -38,7 +38,7 @@ const NOTHING = new Uint8Array(0);
 /** The most bytes that the lengths of an extra and the counts around all of them take. */
 const EXTRA_LENGTHS = 20;
 
-export interface WriterOptions {
+export interface RecordWriterOptions {
   readonly reader: RowReader;
   readonly schemaId: number;
   /** Whether a field of the wrong type becomes null, and is kept in extras. */
@@ -49,13 +49,13 @@ export interface WriterOptions {
 }
 
 export class RecordWriter {
-  /** What was found in the last record and has no field; counts of it. */
+  /** What the last record had without a field, and counts of it. */
   readonly extras: Extras;
-  /** Why it could not be written, and where. */
+  /** Why the last record could not be written, and where. */
   readonly mismatches: Mismatches;
   /** The bytes of the fields that are given, by their name, with the index of their union. */
   readonly given = new Map<string, Uint8Array>();
-  /** What stands beside the record and is kept with it: pointers and texts. */
+  /** Values from beside the record that are kept with it: pointers and texts. */
   beside: readonly (readonly [string, string])[] = [];
   readonly #reader: RowReader;
   readonly #schemaId: number;
@@ -65,7 +65,7 @@ export class RecordWriter {
   #most = 0;
   #reserve = 0;
 
-  constructor({ reader, schemaId, keepMismatches, zone = null, slabBytes }: WriterOptions) {
+  constructor({ reader, schemaId, keepMismatches, zone = null, slabBytes }: RecordWriterOptions) {
     this.#reader = reader;
     this.#schemaId = schemaId;
     this.#slab = new Slab(slabBytes);
@@ -190,7 +190,7 @@ export class RecordWriter {
     const count = tape[frame + 1] as number;
     const { path } = this.extras;
     let o = at;
-    if (count > 0) o = writeVarint(count, this.#slab.out, o);
+    if (count > 0) o = writeZigzag(count, this.#slab.out, o);
     let element = tape[frame + 2] as number;
     for (let k = 0; k < count; k++, element = tape[element] as number) {
       const note = element + ELEMENT_NOTE;
@@ -278,14 +278,14 @@ export class RecordWriter {
     const sorted = extras.takeSorted(found);
     let bytes = EXTRA_LENGTHS;
     for (const [pointer, text] of sorted) bytes += EXTRA_LENGTHS + 3 * (pointer.length + text.length);
-    // What follows still needs its room.
+    // The fields behind it still need their room.
     if (at + bytes + this.#most > out.length) {
       this.#reserve = at - this.#slab.used + bytes + this.#most;
       this.mismatches.again = true;
       return -1;
     }
     out[at] = IS_OTHER;
-    let o = writeVarint(sorted.length, out, at + 1);
+    let o = writeZigzag(sorted.length, out, at + 1);
     for (const [pointer, text] of sorted) o = this.#leaves.writeText(text, this.#leaves.writeText(pointer, o));
     out[o] = 0;
     return o + 1;

@@ -3,14 +3,14 @@ import type { Plan } from './plan.ts';
 import type { RowReader } from './row-reader.ts';
 import type { DecodingSizes } from './sizes.ts';
 
-/** Makes rows of what a reader has noted. One belongs to each reader. */
+/** Makes rows from the notes of a reader. Each reader has one. */
 export interface RowDecoder<Row, Context> {
   /** The row whose text lies from `start` to `end` of the reader's bytes, and whose note is at 0 of its tape. */
   decode(start: number, end: number, position: number, context: Context): Row | DecodedFailure;
 }
 
 export interface BodyDecoderOptions<Row, Context> {
-  /** The member of the answer that holds the list. */
+  /** The member of the response that holds the list. */
   readonly listKey: string;
   /** What is noted of a row. */
   readonly plan: Plan;
@@ -20,7 +20,7 @@ export interface BodyDecoderOptions<Row, Context> {
   readonly sizes?: DecodingSizes;
 }
 
-/** A row that was not read: its key is still to be found. */
+/** A row that was not read: its key must still be found. */
 export type SkimmedRow = { -readonly [Name in keyof DecodedFailure]: DecodedFailure[Name] };
 
 export function skimmedRow(reason: string, raw: Buffer): SkimmedRow {

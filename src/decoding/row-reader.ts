@@ -1,4 +1,4 @@
-// Reads one row and notes where everything stands in it; makes no strings and no objects.
+// Reads one row and notes the position of every value in it; makes no strings and no objects.
 //
 // Where the schema knows an object, a *frame* on the tape (one array of integers, used again for each row) takes the place
 // of a JavaScript object:
@@ -13,8 +13,10 @@
 // end of a string with escapes is negative. A duplicate key overwrites a note, so that the last one wins by itself.
 //
 // Keys are not looked up: the key that followed last time is compared as words of four bytes, and is nearly always right.
+
+import { DEEPEST_NESTING } from '../json/exact-json.ts';
 import { BYTES } from '../json/json-bytes.ts';
-import { DEEPEST_NESTING, JsonScanner } from '../json/json-scanner.ts';
+import { JsonScanner } from '../json/json-scanner.ts';
 import { hashBytes } from '../json/seen-keys.ts';
 import { readLong } from './number-writer.ts';
 import { IGNORED, type Key, KIND, NOTES, type Plan } from './plan.ts';
@@ -98,7 +100,7 @@ export class RowReader {
     return count;
   }
 
-  /** Where a member of an object is noted; 0 where there is no object. */
+  /** The note of a member of an object; 0 where there is no object. */
   memberNote(plan: Plan, note: number, name: string): number {
     const slot = plan.record?.members.findIndex((member) => member.name === name) ?? -1;
     if (slot < 0) throw new Error(`The plan has no member ${name}.`);
@@ -106,7 +108,7 @@ export class RowReader {
     return isObject ? (this.tape[note + 1] as number) + NOTES + 2 * slot : 0;
   }
 
-  /** The integer that a member of an object is; null where it is none. */
+  /** The integer value of a member of an object; null where it is not an integer. */
   longOf(plan: Plan, note: number, name: string): bigint | null {
     const own = this.memberNote(plan, note, name);
     if (own === 0) return null;

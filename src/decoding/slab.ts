@@ -1,8 +1,8 @@
-// Where records are written: a large buffer, of which what is handed out are views. Before a record is begun there is room
-// for the most that it can become, so that no single write looks whether it fits.
+// The buffer that records are written to; finished records are views of it. Before a record begins there is room for its
+// greatest possible size, so that no single write checks whether it fits.
 import { WIRE_HEADER_BYTES, writeWireHeader } from '../avro/wire-format.ts';
 
-/** What a word that is written as a whole may overwrite behind a string. */
+/** How many bytes behind a string a word that is written as a whole may overwrite. */
 const SPARE_BYTES = 64;
 
 export class Slab {

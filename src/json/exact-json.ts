@@ -3,7 +3,7 @@ import { ConnectorError } from '../errors.ts';
 import { BYTES, describeByte, ESCAPES, firstInvalidUtf8, hexDigit } from './json-bytes.ts';
 import type { StringCache } from './string-cache.ts';
 
-/** A JSON number as it was written: "1.0" and "1e0" stay different texts, and nothing ever is a float. */
+/** A JSON number as it was written: "1.0" and "1e0" stay different texts, and no number becomes a float. */
 export class JsonNumber {
   readonly text: string;
   constructor(text: string) {
@@ -20,18 +20,18 @@ const { OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
 
 export const DEEPEST_NESTING = 64;
 
-/** A value that was not read as a whole, since it has too many bytes, or objects and arrays within each other. */
+/** A value that was not read as a whole: it has too many bytes, or too many objects and arrays within each other. */
 export const TOO_LONG = Symbol('a value longer than it may be');
-export const TOO_DEEP = Symbol('a value nested deeper than it may be');
-export type Unread = typeof TOO_LONG | typeof TOO_DEEP;
+export const NESTED_TOO_DEEP = Symbol('a value nested deeper than it may be');
+export type Unread = typeof TOO_LONG | typeof NESTED_TOO_DEEP;
 
 /**
  * A strict reader of JSON (RFC 8259) over bytes. It can be driven from outside, member by member and element by
  * element, so that a long array need never be in memory as a whole; `readValue` reads everything below at once.
  *
  * The last byte of the input must be a zero that is not part of the text: no look-ahead then needs a bounds check.
- * Of duplicate keys the last wins. Lone surrogates in escapes are kept; whoever needs valid text looks for them.
- * Errors are ConnectorError BODY_MALFORMED and say what stands at which byte, but never quote the text.
+ * Of duplicate keys the last wins. Lone surrogates in escapes are kept; a caller that needs valid text must check.
+ * Errors are ConnectorError BODY_MALFORMED and say what was found at which byte, but never quote the text.
  */
 export class JsonReader {
   position = 0;
@@ -40,7 +40,7 @@ export class JsonReader {
   readonly #bytes: Buffer;
   readonly #end: number;
   readonly #strings: StringCache;
-  // Where a value that may only have so many bytes must have ended.
+  // Where a value of limited length must have ended.
   #limit = Number.POSITIVE_INFINITY;
 
   constructor(bytesAndZero: Buffer, strings: StringCache) {
@@ -49,7 +49,7 @@ export class JsonReader {
     this.#strings = strings;
   }
 
-  /** Asserts that what was read since `start` is UTF-8. Strings are read byte by byte, whatever the bytes mean. */
+  /** Asserts that the text read since `start` is UTF-8. Strings are read byte by byte, without decoding. */
   assertUtf8(start: number): void {
     const read = this.#bytes.subarray(start, this.position);
     if (!isUtf8(read)) throw this.#malformed(start + firstInvalidUtf8(read), 'a byte that is not UTF-8', 'text');
@@ -120,9 +120,9 @@ export class JsonReader {
       if (this.position <= this.#limit) return value;
       throw TOO_LONG;
     } catch (error) {
-      // What lies beyond the limit does not count, so a flaw there is none.
+      // Bytes beyond the limit do not count, so an error there only says that the value is too long.
       const unread = this.#isBeyondLimit(error) ? TOO_LONG : error;
-      if (unread !== TOO_LONG && unread !== TOO_DEEP) throw error;
+      if (unread !== TOO_LONG && unread !== NESTED_TOO_DEEP) throw error;
       this.position = start;
       this.duplicateKeys = duplicateKeys;
       return unread;
@@ -272,7 +272,7 @@ export class JsonReader {
 
   #assertDepth(depth: number): void {
     if (depth <= DEEPEST_NESTING) return;
-    if (this.#limit < Number.POSITIVE_INFINITY) throw this.position > this.#limit ? TOO_LONG : TOO_DEEP;
+    if (this.#limit < Number.POSITIVE_INFINITY) throw this.position > this.#limit ? TOO_LONG : NESTED_TOO_DEEP;
     throw this.#malformed(this.position, `nesting deeper than ${DEEPEST_NESTING}`, 'a value');
   }
 
@@ -280,7 +280,7 @@ export class JsonReader {
     return error instanceof ConnectorError && Number(error.fields.byte) > this.#limit;
   }
 
-  // Within the input or its closing zero, except behind an escape that the zero cut.
+  // 0 beyond the input, as behind an escape that the end cuts.
   #byteAt(at: number): number {
     return this.#bytes[at] ?? 0;
   }
@@ -292,7 +292,7 @@ export class JsonReader {
   #malformed(at: number, found: string, expected: string): ConnectorError {
     return new ConnectorError(
       'BODY_MALFORMED',
-      `The body is not the JSON that is due: at byte ${at} of ${this.#end} stands ${found} where ${expected} is due.`,
+      `Malformed JSON at byte ${at} of ${this.#end}: found ${found}, expected ${expected}.`,
       { fields: { byte: at, bytes: this.#end } },
     );
   }

@@ -1,21 +1,21 @@
 import { ConnectorError } from '../errors.ts';
 import { type BodyChunks, collectBytes } from '../http/body-chunks.ts';
-import { DEEPEST_NESTING, JsonReader, type JsonValue, TOO_DEEP, TOO_LONG } from './exact-json.ts';
+import { DEEPEST_NESTING, JsonReader, type JsonValue, NESTED_TOO_DEEP, TOO_LONG } from './exact-json.ts';
 import { StringCache } from './string-cache.ts';
 
-/** A body as JsonReader wants it: whole, with a zero behind the text. */
+/** A body as JsonReader needs it: whole, with a zero byte behind the text. */
 export async function collectJson(body: BodyChunks): Promise<Buffer> {
   return Buffer.concat([await collectBytes(body), Uint8Array.of(0)]);
 }
 
 const LONGEST_VALUE_BYTES = 512 * 1024;
 
-/** The one value of a body that is no list; of a limited length. @throws ConnectorError BODY_MALFORMED */
+/** The one value of a body without a list; its length is limited. @throws ConnectorError BODY_MALFORMED */
 export async function readSingleJson(body: BodyChunks): Promise<JsonValue> {
   const reader = new JsonReader(await collectJson(body), new StringCache());
   const value = reader.readBounded(0, LONGEST_VALUE_BYTES);
   if (value === TOO_LONG) throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes`);
-  if (value === TOO_DEEP) throw malformed(`has nesting deeper than ${DEEPEST_NESTING}`);
+  if (value === NESTED_TOO_DEEP) throw malformed(`has nesting deeper than ${DEEPEST_NESTING}`);
   reader.finish();
   reader.assertUtf8(0);
   return value;
@@ -27,7 +27,7 @@ export function malformed(what: string): ConnectorError {
 }
 
 /**
- * The one value of a body, read in one go: for commands, where nothing else waits. Whoever gives the body limits its size.
+ * The one value of a body, read in one go: for commands, where nothing else waits. The caller limits the body's size.
  * @throws ConnectorError BODY_MALFORMED
  */
 export async function readWholeJson(body: BodyChunks): Promise<JsonValue> {

@@ -46,7 +46,7 @@ export function hexDigit(byte: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-/** Where bytes that are not UTF-8 stop being so: the start of the first sequence that is none. */
+/** The start of the first sequence that is not UTF-8. */
 export function firstInvalidUtf8(bytes: Buffer): number {
   // The longest valid prefix, by bisection: a prefix is valid up to a sequence's cut, so the cut is looked at last.
   let valid = 0;

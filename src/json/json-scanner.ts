@@ -1,22 +1,21 @@
-// Reads JSON byte by byte and checks its grammar strictly; makes no values of it. Each function takes a position and
-// gives the one behind what it has read.
+// Reads JSON byte by byte and checks its grammar strictly, without making values. Each function takes a position and
+// returns the position behind what it has read.
 //
 // Input comes in pieces. Where it ends within a value, CUT is thrown, and the value is read again from its start when more
-// has come. Behind the input stand zero bytes, over which no token goes on, so that no loop looks for the end.
+// has come. The input is followed by zero bytes, which end every token, so that no loop needs to check for the end.
 
 import { ConnectorError } from '../errors.ts';
-import { JsonReader } from './exact-json.ts';
+import { DEEPEST_NESTING, JsonReader } from './exact-json.ts';
 import { BYTES, describeByte, ESCAPES, hexDigit } from './json-bytes.ts';
 import { hashBytes, SeenKeys } from './seen-keys.ts';
 import { StringCache } from './string-cache.ts';
 
-/** Thrown where the input ends within a value, and often: one error for all, without a stack of its own. */
+/** Thrown where the input ends within a value. That happens often: one error for all, without a stack of its own. */
 export const CUT = new Error('The input ends within a value.');
 /** Thrown where objects and arrays are nested too deep; `flawAt` says where. */
 export const TOO_DEEP = new Error('Nesting too deep.');
-export const DEEPEST_NESTING = 64;
 
-/** Zero bytes behind the input: as many as are read beyond its end at most. */
+/** Zero bytes behind the input: no function reads further beyond its end. */
 const PADDING = 8;
 
 const { QUOTE, COMMA, MINUS, POINT, ZERO, NINE, COLON, BACKSLASH } = BYTES;
@@ -41,7 +40,7 @@ export class JsonScanner {
   duplicateKeys = 0;
   /** Where the last error was found. */
   flawAt = 0;
-  /** Of the objects of this row: those that the schema knows are told apart by their frames, others by numbers below 0. */
+  /** Of the objects of this row: those that the schema knows are numbered by their frames, others by numbers below 0. */
   readonly seen = new SeenKeys();
   #skippedObjects = 0;
   #maybeDuplicates = false;
@@ -52,7 +51,7 @@ export class JsonScanner {
     this.view = viewOf(this.bytes);
   }
 
-  /** Takes more input. What lies before `keep` is dropped; gives how far the rest has moved to the front. */
+  /** Takes more input. Bytes before `keep` are dropped; returns how far the rest has moved to the front. */
   append(piece: Uint8Array, keep: number): number {
     let moved = 0;
     if (this.end + piece.length + PADDING > this.bytes.length) {
@@ -129,16 +128,16 @@ export class JsonScanner {
     return -(i + 1);
   }
 
-  /** Reads any value, noting nothing of what is in it. */
+  /** Reads any value without notes. */
   skip(start: number, depth: number): number {
     this.#maybeDuplicates = false;
     const end = this.#skip(start, depth);
-    // Only a full reading tells whether keys that look alike are the same.
+    // Only a full reading shows whether keys with the same hash are equal.
     if (this.#maybeDuplicates) this.duplicateKeys += this.parse(start, end, depth).duplicateKeys;
     return end;
   }
 
-  /** A value that was read over, as `JsonReader` gives it. */
+  /** A value that was skipped, as `JsonReader` gives it. */
   parse(start: number, end: number, depth: number) {
     const reader = new JsonReader(Buffer.concat([this.bytes.subarray(start, end), Buffer.alloc(1)]), this.#strings);
     return { value: reader.readValue(depth), duplicateKeys: reader.duplicateKeys };

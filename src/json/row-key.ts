@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { BYTES } from './json-bytes.ts';
 import { skipValue } from './value-skip.ts';
 
-/** Where the key of a row stands in it: the members on the way, in the schema's spelling, and what the key is. */
+/** Where a row has its key: the members on the way, in the schema's spelling, and the form of the key. */
 export interface RowKey {
   readonly path: readonly string[];
   readonly form: 'integer' | 'text';
@@ -22,7 +22,7 @@ const INTEGER = /^-?(0|[1-9]\d{0,18})$/;
 const LONGEST_KEY_CHARACTERS = 512;
 
 /**
- * The key of a row that is not read as a whole, because of its length, its depth or a byte that is not UTF-8. The row
+ * The key of a row that cannot be read as a whole, because of its length, its depth or a byte that is not UTF-8. The row
  * is only skimmed, as `skipValue` does it; null where that finds no key. Stops after each MiB, so that other work gets
  * its turn.
  */
@@ -41,7 +41,7 @@ export function usableKey(id: string): string | null {
   return id !== '' && id.length <= LONGEST_KEY_CHARACTERS ? id : null;
 }
 
-// The last member of this name; with a capital first letter where there is none, or null. So does the mapping.
+// The last member of this name; where it is missing or null, the last one with a capital first letter. As the mapping does.
 function* findMember(bytes: Buffer, [start, end]: Span, name: string): Generator<void, Span | null> {
   if (bytes[start] !== OPEN_BRACE) return null;
   const capitalised = name.charAt(0).toUpperCase() + name.slice(1);

@@ -1,6 +1,6 @@
-// Tells quickly that a key has not come before in its object, without making a string of it. Keys are remembered by a
-// hash of object and key: one that is not there is certainly new, one that is may be another key by chance, and then
-// the reader looks closer. The table is used again for each row; a stamp says which entries are of this one.
+// Finds quickly whether a key is new in its object, without making a string of it. Keys are remembered by a hash of
+// object and key. A hash that is missing proves that the key is new; one that is there may belong to another key, and
+// the reader looks closer. The table is used again for each row; a stamp says which entries belong to this row.
 
 const FIRST_SLOTS = 256;
 const MULTIPLIER = 0x9e37_79b1;

@@ -7,7 +7,7 @@ const SMALL_U = 0x75;
 /** Bytes by the letter of their escape. */
 const PLAIN = Uint8Array.from({ length: 128 }, (_, letter) => ESCAPES.get(letter)?.charCodeAt(0) ?? 0);
 
-/** Writes what the text between two quotes means; gives the position behind it, or -1 where a surrogate stands alone. */
+/** Writes what the text between two quotes means; gives the position behind it, or -1 for a lone surrogate. */
 export function writeUnescaped(bytes: Uint8Array, start: number, end: number, out: Uint8Array, at: number): number {
   let o = at;
   for (let i = start; i < end; i++) {

@@ -20,7 +20,7 @@ export class ValueSkimmer {
     this.#isEscaped = false;
   }
 
-  /** Where the value ends, of which the next part stands from `start` to `end`; -1 when it goes on. */
+  /** Where the value ends; its next part lies from `start` to `end`. -1 when it goes on. */
   skim(bytes: Uint8Array, start: number, end: number): number {
     for (let at = start; at < end; at++) {
       const byte = bytes[at];
@@ -34,7 +34,7 @@ export class ValueSkimmer {
       } else if (byte === QUOTE) this.#inString = true;
       else if (opens(byte)) this.#depth += 1;
       else if (closes(byte)) {
-        // A bracket that was never opened belongs to what stands around a number.
+        // A bracket that was never opened belongs to the object or array around a number.
         if (this.#depth === 0) return at;
         this.#depth -= 1;
         if (this.#depth === 0) return at + 1;

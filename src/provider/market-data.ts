@@ -3,7 +3,7 @@ import type { HttpResponse } from '../http/http-response.ts';
 import { type PriceQuery, queryParameters, typedRequest } from './price-query.ts';
 
 const BULK_ENDPOINT = '/v1/products/bulk';
-/** The answer about one product is no list of products. */
+/** The response about one product is smaller than a list of products. */
 const LARGEST_SINGLE_BYTES = 16 * 2 ** 20;
 
 /** One item of a bulk request. */
@@ -13,7 +13,7 @@ export interface PriceRequest {
 }
 
 /**
- * The market data interface (part 4.1 of src/provider/README.md). `consume` is given a 2xx answer and must read its
+ * The market data interface (part 4.1 of src/provider/README.md). `consume` is given a 2xx response and must read its
  * body; it runs within the request's deadline. Errors are those of the HTTP client; what a problem says stands in their
  * message and fields.
  */

@@ -7,13 +7,13 @@ const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
 export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
 /**
  * "A string offset" (part 4.2 of src/provider/README.md, pre-trade checks): its form is not shown, the bounds are ours.
- * An address is none: offsets stand in logs and headers, and the address of a check must not.
+ * An address is refused: offsets appear in logs and headers, where the address of a check must not.
  */
 export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
 const MAX_EVENTS = /^[1-9]\d{0,8}$/;
 const LONGEST_LINK = 2_048;
 
-/** The cursor of the next page in a list answer's `links.next`; null at the explicit end of the list. */
+/** The cursor of the next page in a list response's `links.next`; null at the explicit end of the list. */
 export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
   if (!links.has('next')) throw violation('has no links.next; only null or an empty text ends the list');
   const next = links.get('next');
@@ -22,14 +22,14 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
 }
 
 /**
- * The offset at which the event stream starts that belongs to this list answer (`links.events`, part 4.2 of
+ * The offset at which the event stream of this list response starts (`links.events`, part 4.2 of
  * src/provider/README.md).
  */
 export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
 }
 
-/** The same of any page of a walk, which does without it: null where there is none of the documented form. */
+/** The same for any page of a walk, which does not need it: null where it is missing or not of the documented form. */
 export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
   try {
     return eventStreamStart(links, baseUrl);
@@ -40,7 +40,7 @@ export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: st
 }
 
 /**
- * Where the event stream goes on after an answer: the offset in its `links.next` (part 4.2 of src/provider/README.md,
+ * Where the event stream goes on after a response: the offset in its `links.next` (part 4.2 of src/provider/README.md,
  * events).
  */
 export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
@@ -48,7 +48,7 @@ export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: st
 }
 
 /**
- * How many events one answer holds at most, where the `links.next` of an events answer says so (part 4.2 of
+ * How many events one response holds at most, where the `links.next` of an events response says so (part 4.2 of
  * src/provider/README.md); else null.
  */
 export function namedMaxEvents(links: ReadonlyMap<string, unknown>, baseUrl: string): number | null {
@@ -59,7 +59,7 @@ export function namedMaxEvents(links: ReadonlyMap<string, unknown>, baseUrl: str
   return values.length === 1 && MAX_EVENTS.test(value) ? Number(value) : null;
 }
 
-/** The newest offset that an events answer names (`nextId`); null when it has none of the documented form. */
+/** The newest offset that an events response names (`nextId`); null when it is missing or not of the documented form. */
 export function newestEventOffset(envelope: ReadonlyMap<string, unknown>): string | null {
   const nextId = envelope.get('nextId');
   return typeof nextId === 'string' && EVENT_OFFSET.test(nextId) ? nextId : null;
@@ -67,30 +67,29 @@ export function newestEventOffset(envelope: ReadonlyMap<string, unknown>): strin
 
 /**
  * Takes one cursor out of a link and nothing else: requests are built from our own base address, so a link can neither
- * send credentials elsewhere nor change the filter. A link that *points* elsewhere is refused all the same, since an
- * answer that holds one is not the provider's.
+ * send credentials elsewhere nor change the filter. A link that *points* elsewhere is refused too, since a
+ * response that holds one is not the provider's.
  */
 export function cursorOf(link: unknown, name: string, parameter: string, form: RegExp, baseUrl: string): string {
-  if (typeof link !== 'string') throw violation(`has ${describe(link)} as ${name} where a link is due`);
+  if (typeof link !== 'string') throw violation(`has ${describe(link)} as ${name}; expected a link`);
   if (link.length > LONGEST_LINK) throw violation(`has a ${name} of ${link.length} characters`);
   const base = new URL(baseUrl);
   const url = URL.parse(link, base.href);
-  if (url === null) throw violation(`has a ${name} that is no link`);
+  if (url === null) throw violation(`has a ${name} that is not a link`);
   if (url.origin !== base.origin || url.username !== '' || url.password !== '') {
     throw violation(`has a ${name} to another origin (${url.origin}); nothing was asked of it`);
   }
   const values = url.searchParams.getAll(parameter);
-  if (values.length !== 1)
-    throw violation(`has a ${name} with ${values.length} parameters ${parameter} where one is due`);
+  if (values.length !== 1) throw violation(`has a ${name} with ${values.length} parameters ${parameter}; expected one`);
   const cursor = values[0] ?? '';
-  if (!form.test(cursor)) throw violation(`has a ${name} whose ${parameter} has another form than ${form.source}`);
+  if (!form.test(cursor)) throw violation(`has a ${name} whose ${parameter} does not have the form ${form.source}`);
   return cursor;
 }
 
 function violation(what: string): ConnectorError {
   return new ConnectorError(
     'PROTOCOL_VIOLATION',
-    `The answer of the reference data interface ${what}. Nothing was written.`,
+    `The response of the reference data interface ${what}. Nothing was written.`,
   );
 }
 

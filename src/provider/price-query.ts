@@ -1,5 +1,5 @@
 /**
- * One question for prices, with the parameters of part 4.1 of src/provider/README.md; null, or no fields, for what is
+ * One request for prices, with the parameters of part 4.1 of src/provider/README.md; null, or no fields, for what is
  * left to the provider. Dates are `YYYY-MM-DD`, date-times ISO 8601 with their zone.
  */
 export type PriceQuery =
@@ -27,14 +27,14 @@ const TYPES = {
   intraday: { request: 'ProductIntradayPriceRequest', response: 'ProductIntradayPriceResponse' },
 } as const;
 
-/** The $type that an answer to such a question has. */
+/** The $type of a response to such a request. */
 export function responseType(kind: PriceQuery['kind']): string {
   return TYPES[kind].response;
 }
 
 /**
- * Whether a $type names the answer to such a question. Its casing may differ, as that of any member may: the values
- * differ by more than their casing, so no answer is taken for one of another kind.
+ * Whether a $type names the response to such a request. Its casing may differ, as that of any member may: the values
+ * differ by more than their casing, so no response is taken for one of another kind.
  */
 export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean {
   return typeof type === 'string' && type.toLowerCase() === responseType(kind).toLowerCase();

@@ -20,12 +20,12 @@ export interface EventFilter extends InstrumentFilter {
 
 /** The reference data interface (part 4.2 of src/provider/README.md), as far as a source with one filter needs it. */
 export interface ReferenceData {
-  /** The address that links of its answers are resolved against. */
+  /** The address that links of its responses are resolved against. */
   readonly baseUrl: string;
   /** The path of the instrument list under this filter; names the input in headers and errors. */
   readonly instrumentsEndpoint: string;
   /**
-   * One page of GET /v1/instruments or /v1/instruments/my. `consume` is given a 2xx answer and must read its body;
+   * One page of GET /v1/instruments or /v1/instruments/my. `consume` is given a 2xx response and must read its body;
    * it runs within the request's deadline.
    */
   instruments<T>(
@@ -35,7 +35,7 @@ export interface ReferenceData {
   ): Promise<T>;
   /** The path of the event stream under this filter. */
   readonly eventsEndpoint: string;
-  /** One answer of GET /v1/instruments/events or /v1/instruments/events/my, after an offset of the stream. */
+  /** One response of GET /v1/instruments/events or /v1/instruments/events/my, after an offset of the stream. */
   events<T>(
     after: { readonly since: string; readonly maxEvents: number },
     consume: (answer: HttpResponse) => Promise<T>,

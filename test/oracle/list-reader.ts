@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import type { DecodedFailure, DecodedList } from '../../src/decoding/decoded-list.ts';
 import { ConnectorError } from '../../src/errors.ts';
-import { DEEPEST_NESTING, JsonReader, type JsonValue, TOO_DEEP, TOO_LONG } from '../../src/json/exact-json.ts';
+import { DEEPEST_NESTING, JsonReader, type JsonValue, NESTED_TOO_DEEP, TOO_LONG } from '../../src/json/exact-json.ts';
 import { collectJson } from '../../src/json/json-body.ts';
 import { describeJson } from '../../src/json/json-text.ts';
 import { type RowKey, skimKey } from '../../src/json/row-key.ts';
@@ -13,7 +13,7 @@ import type { Clock } from '../../src/support/clock.ts';
 
 /** From the body of an answer to rows, one element of its list at a time. */
 export interface ListReader<Row> {
-  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what is due. */
+  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   read(body: AsyncIterable<Uint8Array>): Promise<DecodedList<Row | DecodedFailure>>;
   /** The value of a body that is no list; of a limited length. */
   readSingle(body: AsyncIterable<Uint8Array>): Promise<JsonValue>;
@@ -45,7 +45,7 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
 
   async function readRows(reader: JsonReader, bytes: Buffer): Promise<(Row | DecodedFailure)[]> {
     if (reader.peek() !== 0x5b) {
-      throw malformed(`has ${describeJson(readMember(reader))} as "${listKey}" where an array is due`);
+      throw malformed(`has ${describeJson(readMember(reader))} as "${listKey}"; expected an array`);
     }
     const rows: (Row | DecodedFailure)[] = [];
     let turnStartedMs = clock.monotonicMs();
@@ -69,9 +69,9 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
       return { kind: 'failure', key, pointer: '', reason, tooLarge, raw: Buffer.from(bytes.subarray(start, end)) };
     };
     const value = reader.readBounded(2, longestRowBytes);
-    if (value === TOO_LONG || value === TOO_DEEP) {
+    if (value === TOO_LONG || value === NESTED_TOO_DEEP) {
       reader.position = await inTurns(skipValue(bytes, start, bytes.length - 1));
-      const long = `a row of ${reader.position - start} bytes where at most ${longestRowBytes} are read`;
+      const long = `a row of ${reader.position - start} bytes; at most ${longestRowBytes} are read`;
       return value === TOO_LONG ? unread(long, true) : unread(`nesting deeper than ${DEEPEST_NESTING}`);
     }
     const raw = bytes.subarray(start, reader.position);
@@ -113,7 +113,7 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
   };
 }
 
-/** An error for a body that is JSON but not what is due; `what` never quotes a value. */
+/** An error for a body that is JSON but not what is expected; `what` never quotes a value. */
 export function malformed(what: string): ConnectorError {
   return new ConnectorError('BODY_MALFORMED', `The body is JSON that ${what}. Nothing was written.`);
 }
@@ -125,7 +125,7 @@ function readMember(reader: JsonReader): JsonValue {
 function readWhole(reader: JsonReader, depth: number, where: string): JsonValue {
   const value = reader.readBounded(depth, LONGEST_VALUE_BYTES);
   if (value === TOO_LONG) throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes${where}`);
-  if (value === TOO_DEEP) throw malformed(`has nesting deeper than ${DEEPEST_NESTING}${where}`);
+  if (value === NESTED_TOO_DEEP) throw malformed(`has nesting deeper than ${DEEPEST_NESTING}${where}`);
   return value;
 }
 

@@ -146,7 +146,7 @@ export class Mapping {
   }
 
   #mapArray(items: MappingNode, value: JsonValue): Mapped {
-    if (!isArray(value)) return this.#mismatch(`${describeJson(value)} where an array is due`);
+    if (!isArray(value)) return this.#mismatch(`found ${describeJson(value)}, expected an array`);
     const mapped: AvroValue[] = [];
     for (const [index, element] of value.entries()) {
       this.#path.push(index);
@@ -159,7 +159,7 @@ export class Mapping {
   }
 
   #mapRecord(node: RecordMapping, value: JsonValue): Record<string, AvroValue> | typeof MISMATCH {
-    if (!(value instanceof Map)) return this.#mismatch(`${describeJson(value)} where an object is due`);
+    if (!(value instanceof Map)) return this.#mismatch(`found ${describeJson(value)}, expected an object`);
     const record = node.blank();
     let known = node.discriminator !== null && value.has(node.discriminator) ? 1 : 0;
     for (const { name, capitalised, node: fieldNode } of node.members) {

@@ -26,7 +26,7 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
     const { record, driftFields, roundedNumbers } = mapped;
     const value = encoder.encode(record);
     if (value.length > maxValueBytes) {
-      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${maxValueBytes}`, true);
+      return failure(key, '', `a value of ${value.length} bytes; the topic takes at most ${maxValueBytes}`, true);
     }
     const isin = typeof record.isin === 'string' ? record.isin : null;
     return { kind: 'record', key, isin, value, driftFields, roundedNumbers };

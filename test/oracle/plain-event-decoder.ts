@@ -43,7 +43,7 @@ export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
     const body = instrumentValue.subarray(WIRE_HEADER_BYTES);
     const eventValue = Buffer.concat([heads.encode(record), INSTRUMENT_FOLLOWS, body]);
     if (eventValue.length > maxValueBytes) {
-      return failure(id, '', `a value of ${eventValue.length} bytes where the topic takes ${maxValueBytes}`, true);
+      return failure(id, '', `a value of ${eventValue.length} bytes; the topic takes at most ${maxValueBytes}`, true);
     }
     return {
       kind: 'event',

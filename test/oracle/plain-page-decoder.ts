@@ -29,7 +29,7 @@ export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
     const key = String(id);
     const value = encoder.encode(record);
     if (value.length > maxValueBytes) {
-      return failure(key, '', `a value of ${value.length} bytes where the topic takes ${maxValueBytes}`, true);
+      return failure(key, '', `a value of ${value.length} bytes; the topic takes at most ${maxValueBytes}`, true);
     }
     return {
       kind: 'record',

@@ -86,7 +86,7 @@ export function createPriceDecoders(options: PriceDecoderOptions): {
     const content = encoder.encode(record);
     const length = content.length + tail.length;
     if (length > maxValueBytes)
-      return failure(pointer, `a value of ${length} bytes where the topic takes ${maxValueBytes}`);
+      return failure(pointer, `a value of ${length} bytes; the topic takes at most ${maxValueBytes}`);
     const key = priceKey(asked, of.instrumentId, record);
     const price: DecodedPrice = {
       key: Buffer.from(key),
@@ -99,9 +99,9 @@ export function createPriceDecoders(options: PriceDecoderOptions): {
   function decodeSeries(response: JsonValue, of: PricedInstrument, tail: Buffer): DecodedPrices {
     const { windows, beside } = partsOfSeries(response);
     if (windows === null || !isArray(windows))
-      return failure('/prices', `${describeJson(windows)} where an array is due`);
+      return failure('/prices', `found ${describeJson(windows)}, expected an array`);
     if (windows.length > MOST_WINDOWS) {
-      return failure('/prices', `${windows.length} windows where at most ${MOST_WINDOWS} are read`);
+      return failure('/prices', `${windows.length} windows; at most ${MOST_WINDOWS} are read`);
     }
     const records = new Map<string, DecodedPrice>();
     let driftFields = beside.length;

@@ -56,42 +56,44 @@ function mapString(value: JsonValue): ScalarOutcome {
   return { kind: 'value', value: value.toWellFormed(), exact: 'mendedText' };
 }
 
-function integerMapper(due: string, largest: bigint, convert: (integer: bigint) => ScalarValue): ScalarMapper {
+function integerMapper(expected: string, largest: bigint, convert: (integer: bigint) => ScalarValue): ScalarMapper {
   return (value) => {
-    if (!(value instanceof JsonNumber)) return mismatch(describeJson(value), due);
-    if (!PLAIN_INTEGER.test(value.text)) return mismatch('a number that is no plain integer in range', due);
+    if (!(value instanceof JsonNumber)) return mismatch(describeJson(value), expected);
+    if (!PLAIN_INTEGER.test(value.text)) return mismatch('a number that is not a plain integer', expected);
     const integer = BigInt(value.text);
-    if (integer > largest || integer < -largest - 1n) return mismatch('an integer out of range', due);
+    if (integer > largest || integer < -largest - 1n) return mismatch('an integer out of range', expected);
     return exact(convert(integer));
   };
 }
 
 function decimalMapper(form: { readonly precision: number; readonly scale: number }): ScalarMapper {
   const encoder = new DecimalEncoder(form);
-  const due = `a decimal of ${form.precision} digits, ${form.scale} of them fraction digits,`;
+  const expected = `a decimal of ${form.precision} digits, ${form.scale} of them fraction digits`;
   return (value) => {
-    if (!(value instanceof JsonNumber)) return mismatch(describeJson(value), due);
+    if (!(value instanceof JsonNumber)) return mismatch(describeJson(value), expected);
     const encoded = encoder.encode(value.text);
-    if (encoded === null) return mismatch(`a number with more than ${form.precision - form.scale} integer digits`, due);
+    if (encoded === null)
+      return mismatch(`a number with more than ${form.precision - form.scale} integer digits`, expected);
     return { kind: 'value', value: encoded.bytes, exact: encoded.rounded ? 'rounded' : 'exact' };
   };
 }
 
-function textMapper(due: string, parse: (text: string) => number | null): ScalarMapper {
+function textMapper(expected: string, parse: (text: string) => number | null): ScalarMapper {
   return (value) => {
-    if (typeof value !== 'string') return mismatch(describeJson(value), due);
+    if (typeof value !== 'string') return mismatch(describeJson(value), expected);
     const parsed = parse(value);
-    return parsed === null ? mismatch('a string of another form', due) : exact(parsed);
+    return parsed === null ? mismatch('a string of another form', expected) : exact(parsed);
   };
 }
 
 function instantMapper(assumedZone: AssumedZone | null): ScalarMapper {
-  const due = 'a date-time of ISO 8601 with its zone';
+  const expected = 'a date-time of ISO 8601 with its zone';
   return (value) => {
-    if (typeof value !== 'string') return mismatch(describeJson(value), due);
+    if (typeof value !== 'string') return mismatch(describeJson(value), expected);
     const instant = parseInstant(value, assumedZone);
-    if (instant === null) return mismatch('a string of another form', due);
-    if (instant === 'noZone') return mismatch('a date-time without zone (marketData.assumedZone names none)', due);
+    if (instant === null) return mismatch('a string of another form', expected);
+    if (instant === 'noZone')
+      return mismatch('a date-time without a zone (marketData.assumedZone is not set)', expected);
     return { kind: 'value', value: instant.micros, exact: instant.rounded ? 'rounded' : 'exact' };
   };
 }
@@ -100,6 +102,6 @@ function exact(value: ScalarValue): ScalarOutcome {
   return { kind: 'value', value, exact: 'exact' };
 }
 
-function mismatch(found: string, due: string): ScalarOutcome {
-  return { kind: 'mismatch', reason: `${found} where ${due} is due` };
+function mismatch(found: string, expected: string): ScalarOutcome {
+  return { kind: 'mismatch', reason: `found ${found}, expected ${expected}` };
 }

@@ -133,10 +133,10 @@ scene('a byte, a depth and a length that cannot be read cost their row alone', 1
     [
       [ids[10], 'instruments', 'a byte that is not UTF-8'],
       [ids[20], 'instruments', 'nesting deeper than 64'],
-      [ids[30], 'instruments', 'a row of N bytes where at most N are read'],
+      [ids[30], 'instruments', 'a row of N bytes; at most N are read'],
       [ids[101], 'instrument-events', 'a byte that is not UTF-8'],
       [ids[102], 'instrument-events', 'nesting deeper than 64'],
-      [ids[103], 'instrument-events', 'a row of N bytes where at most N are read'],
+      [ids[103], 'instrument-events', 'a row of N bytes; at most N are read'],
     ],
   );
   assert.ok(letters[0]?.value?.includes(Buffer.from('"name":"Z\xfcrich"', 'latin1')), 'the bytes as they came');

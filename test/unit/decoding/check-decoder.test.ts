@@ -101,13 +101,13 @@ const FAILURES: readonly { what: string; check: string; key: string | null; poin
     pointer: '/simulationUrl',
   },
   {
-    what: 'the URL where a number is due',
+    what: 'the URL in place of a number',
     check: `{"preTradeCheckId":"a",${URL_MEMBER},"indicativeTrades":[{},{"volume":"${CANARY}"}]}`,
     key: 'a',
     pointer: '/indicativeTrades/1/volume',
   },
   {
-    what: 'the URL where a date is due',
+    what: 'the URL in place of a date',
     check: `{"preTradeCheckId":"a","instrument":{"id":1,"paymentDate":"${CANARY}"}}`,
     key: 'a',
     pointer: '/instrument/paymentDate',

@@ -35,10 +35,7 @@ for (const { what, row, key: id = null } of LONG_ROWS) {
     );
     const [, failure] = rows;
     assert.ok(failure?.kind === 'failure');
-    assert.equal(
-      failure.reason,
-      `a row of ${Buffer.byteLength(row)} bytes where at most ${LONGEST_ROW_BYTES} are read`,
-    );
+    assert.equal(failure.reason, `a row of ${Buffer.byteLength(row)} bytes; at most ${LONGEST_ROW_BYTES} are read`);
     assert.ok(failure.raw.equals(Buffer.from(row)), 'the bytes are those of the row');
   });
 }

@@ -56,7 +56,7 @@ test('an id that is no plain integer makes a dead letter, whatever the setting',
       assert.deepEqual([failure.key, failure.pointer], [null, '/id'], id);
     }
   }
-  assert.equal((await failureOf('{"name":"x"}')).reason, 'null where a 64-bit integer is due');
+  assert.equal((await failureOf('{"name":"x"}')).reason, 'found null, expected a 64-bit integer');
 });
 
 test('absent and null are the same, for fields that are not known too', async () => {
@@ -153,36 +153,46 @@ test('a lone surrogate becomes U+FFFD in its field, verbatim in extras, and is c
 });
 
 const WRONG: readonly { field: string; value: string; pointer: string; reason: RegExp }[] = [
-  { field: 'name', value: '17', pointer: '/name', reason: /^a number where a string is due$/ },
-  { field: 'issuePrice', value: '"100"', pointer: '/issuePrice', reason: /^a string where a decimal of 38 digits/ },
-  { field: 'IssuePrice', value: '1e20', pointer: '/issuePrice', reason: /^a number with more than 20 integer digits/ },
-  { field: 'quanto', value: '"true"', pointer: '/quanto', reason: /^a string where a boolean is due$/ },
+  { field: 'name', value: '17', pointer: '/name', reason: /^found a number, expected a string$/ },
+  {
+    field: 'issuePrice',
+    value: '"100"',
+    pointer: '/issuePrice',
+    reason: /^found a string, expected a decimal of 38 digits/,
+  },
+  {
+    field: 'IssuePrice',
+    value: '1e20',
+    pointer: '/issuePrice',
+    reason: /^found a number with more than 20 integer digits/,
+  },
+  { field: 'quanto', value: '"true"', pointer: '/quanto', reason: /^found a string, expected a boolean$/ },
   {
     field: 'paymentDate',
     value: '"2023-02-29"',
     pointer: '/paymentDate',
-    reason: /^a string of another form where a date/,
+    reason: /^found a string of another form, expected a date/,
   },
-  { field: 'paymentDate', value: '""', pointer: '/paymentDate', reason: /where a date YYYY-MM-DD is due$/ },
+  { field: 'paymentDate', value: '""', pointer: '/paymentDate', reason: /expected a date YYYY-MM-DD$/ },
   {
     field: 'finalFixingTime',
     value: '"2024-01-01"',
     pointer: '/finalFixingTime',
     reason: /date-time YYYY-MM-DD HH:MM:SS/,
   },
-  { field: 'identifiers', value: '{}', pointer: '/identifiers', reason: /^an object where an array is due$/ },
+  { field: 'identifiers', value: '{}', pointer: '/identifiers', reason: /^found an object, expected an array$/ },
   {
     field: 'identifiers',
     value: '[{"type":"isin"},null]',
     pointer: '/identifiers/1',
-    reason: /^null where an object is due$/,
+    reason: /^found null, expected an object$/,
   },
-  { field: 'repayment', value: '[]', pointer: '/repayment', reason: /^an array where an object is due$/ },
+  { field: 'repayment', value: '[]', pointer: '/repayment', reason: /^found an array, expected an object$/ },
   {
     field: 'underlyings',
     value: '[{"Monitors":[{"level":true}]}]',
     pointer: '/underlyings/0/monitors/0/level',
-    reason: /^a boolean where a decimal/,
+    reason: /^found a boolean, expected a decimal/,
   },
 ];
 
@@ -233,6 +243,6 @@ test('a row that is no object is a dead letter without a key', async () => {
   for (const row of ['null', '1', '"x"', '[]', 'true']) {
     const failure = await failureOf(row, 'keepInExtras');
     assert.deepEqual([failure.key, failure.pointer, failure.raw.toString()], [null, '', row]);
-    assert.match(failure.reason, /where an object is due$/);
+    assert.match(failure.reason, /expected an object$/);
   }
 });

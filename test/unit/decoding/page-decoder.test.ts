@@ -70,7 +70,7 @@ test('of duplicate keys the last wins and all are counted, for the list and the 
   assert.equal(page.duplicateKeys, 4);
 });
 
-test('a body that is not the JSON that is due is refused, with what came at which byte', async () => {
+test('a body that is not the expected JSON is refused, with what was found at which byte', async () => {
   await malformed('<!doctype html><title>Maintenance</title>', /byte 0: found "<", expected an object/);
   await malformed('', /byte 0: found the end, expected an object/);
   await malformed('[{"id":1}]', /found "\[", expected an object/);
@@ -79,8 +79,8 @@ test('a body that is not the JSON that is due is refused, with what came at whic
   await malformed('{"instruments":[{"id":1}', /byte 24: found the end/);
   await malformed('{"instruments":[]} ]', /expected the end of the text/);
   await malformed('{"links":{}}', /has no "instruments"/);
-  await malformed('{"instruments":null}', /has null as "instruments" where an array is due/);
-  await malformed('{"instruments":{"id":1}}', /has an object as "instruments" where an array is due/);
+  await malformed('{"instruments":null}', /has null as "instruments"; expected an array/);
+  await malformed('{"instruments":{"id":1}}', /has an object as "instruments"; expected an array/);
   await malformed(`{"instruments":[{"a":${'['.repeat(100_000)}`, /found the end/);
   await malformed(`{"instruments":[],"a":${'['.repeat(65)}${']'.repeat(65)}}`, /nesting deeper than 64/);
   await malformed(Buffer.from('{"instruments":[],"a":"\xe9"}', 'latin1'), /byte 23: found a byte that is not UTF-8/);
@@ -112,7 +112,7 @@ test('a value that is longer than the topic takes is a failure with its key', as
   const failure = await decodeRow(row, { maxValueBytes: fitting.value.length - 1 });
   assert.ok(failure.kind === 'failure');
   assert.deepEqual([failure.key, failure.pointer, failure.raw.toString()], ['12', '', row]);
-  assert.match(failure.reason, /^a value of \d+ bytes where the topic takes \d+$/);
+  assert.match(failure.reason, /^a value of \d+ bytes; the topic takes at most \d+$/);
 });
 
 test('a record that outgrows the buffer is encoded whole, and so are those behind it', async () => {

@@ -136,43 +136,47 @@ test('nesting of 64 is read, 65 and 100,000 are refused', () => {
 });
 
 const REFUSALS: readonly { what: string; bytes: string | Uint8Array; message: RegExp }[] = [
-  { what: 'nothing', bytes: '', message: /byte 0 of 0 stands the end where a value/ },
-  { what: 'HTML', bytes: '<html>', message: /byte 0 of 6 stands "<" where a value/ },
-  { what: 'a byte order mark', bytes: '\ufeff{}', message: /byte 0 of 5 .*byte order mark/ },
-  { what: 'NaN', bytes: '[1,NaN]', message: /byte 3 of 7 stands a letter where a value/ },
+  { what: 'nothing', bytes: '', message: /byte 0 of 0: found the end, expected a value/ },
+  { what: 'HTML', bytes: '<html>', message: /byte 0 of 6: found "<", expected a value/ },
+  { what: 'a byte order mark', bytes: '\ufeff{}', message: /byte 0 of 5: .*byte order mark/ },
+  { what: 'NaN', bytes: '[1,NaN]', message: /byte 3 of 7: found a letter, expected a value/ },
   {
     what: 'a cut object',
     bytes: '{"a":1',
-    message: /byte 6 of 6 stands the end where a comma or the end of the object/,
+    message: /byte 6 of 6: found the end, expected a comma or the end of the object/,
   },
-  { what: 'a cut string', bytes: '"abc', message: /byte 4 of 4 stands the end where the end of the string/ },
-  { what: 'a cut escape', bytes: '"a\\', message: /byte 3 of 3 stands the end/ },
-  { what: 'garbage behind the text', bytes: '{} x', message: /byte 3 of 4 stands a letter where the end of the text/ },
+  { what: 'a cut string', bytes: '"abc', message: /byte 4 of 4: found the end, expected the end of the string/ },
+  { what: 'a cut escape', bytes: '"a\\', message: /byte 3 of 3: found the end/ },
+  {
+    what: 'garbage behind the text',
+    bytes: '{} x',
+    message: /byte 3 of 4: found a letter, expected the end of the text/,
+  },
   {
     what: 'a zero byte behind the text',
     bytes: '{}\u0000',
-    message: /byte 2 of 3 stands byte 0x00 where the end of the text/,
+    message: /byte 2 of 3: found byte 0x00, expected the end of the text/,
   },
-  { what: 'a leading zero', bytes: '[01]', message: /byte 2 of 4 stands a digit/ },
+  { what: 'a leading zero', bytes: '[01]', message: /byte 2 of 4: found a digit/ },
   {
     what: 'bytes that are not UTF-8',
     bytes: Uint8Array.of(0x22, 0x61, 0xc3, 0x28, 0x22),
-    message: /byte 2 of 5 stands a byte that is not UTF-8/,
+    message: /byte 2 of 5: found a byte that is not UTF-8/,
   },
   {
     what: 'an encoded surrogate',
     bytes: Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22),
-    message: /byte 1 of 5 stands a byte that is not UTF-8/,
+    message: /byte 1 of 5: found a byte that is not UTF-8/,
   },
   {
     what: 'a cut sequence',
     bytes: Uint8Array.of(0x22, 0x61, 0xe2, 0x82),
-    message: /byte 4 of 4 stands the end where the end of the string/,
+    message: /byte 4 of 4: found the end, expected the end of the string/,
   },
 ];
 
 for (const { what, bytes, message } of REFUSALS) {
-  test(`refuses ${what} and says what stands at which byte`, () => {
+  test(`refuses ${what} and says what was found at which byte`, () => {
     assert.throws(
       () => parse(bytes),
       (error) => {

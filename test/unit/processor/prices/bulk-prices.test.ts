@@ -150,19 +150,19 @@ test('an errors flag that says otherwise than the items is told, and harms nothi
 });
 
 const UNUSABLE: Readonly<Record<string, readonly [members: string, pointer: string, reason: RegExp]>> = {
-  'a price that is a text': ['"lastOpen":"1.0"', '/response/lastOpen', /^a string where a decimal/],
+  'a price that is a text': ['"lastOpen":"1.0"', '/response/lastOpen', /^found a string, expected a decimal/],
   'a price of 21 integer digits': ['"lastClose":100000000000000000000', '/response/lastClose', /integer digits/],
   'an instant without a zone': [
     '"lastCloseObservedAtTimestamp":"2026-01-07T12:00:00"',
     '/response/lastCloseObservedAtTimestamp',
-    /without zone.*marketData\.assumedZone/,
+    /without a zone.*marketData\.assumedZone/,
   ],
   'an instant that is none': [
     '"lastPrice":{"observedAtTimestamp":"yesterday"}',
     '/response/lastPrice/observedAtTimestamp',
     /another form/,
   ],
-  'a lastPrice that is a number': ['"lastPrice":5', '/response/lastPrice', /an object is due/],
+  'a lastPrice that is a number': ['"lastPrice":5', '/response/lastPrice', /expected an object/],
 };
 for (const [what, [members, pointer, reason]] of Object.entries(UNUSABLE)) {
   test(`${what} makes its item unusable and no other, and is quoted in no reason`, async () => {

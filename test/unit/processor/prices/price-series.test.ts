@@ -77,5 +77,5 @@ test('a series of ten thousand windows is read, a longer one is unusable and say
     return answer?.kind === 'prices' ? answer.records.length : answer?.kind === 'unusable' ? answer.reason : null;
   };
   assert.equal(await answered(10_000), 10_000);
-  assert.equal(await answered(10_001), '10001 windows where at most 10000 are read');
+  assert.equal(await answered(10_001), '10001 windows; at most 10000 are read');
 });
