@@ -22,6 +22,12 @@ async function interleavedAborts(raw: RawCluster): Promise<AbortedTopic> {
   await second.send({ topic, messages: [{ value: 'second, aborted, and the first record of the log' }] });
   await first.send({ topic, messages: [{ value: 'first, aborted' }] });
   await first.abort();
+  // An abort is answered before its markers are written: without the wait, the second one's may come first.
+  await eventually(
+    'the first one has ended in the partition',
+    () => raw.view(topic),
+    ({ lastStableOffset }) => lastStableOffset === 1,
+  );
   await second.abort();
   await commit(raw, topic);
   // kafkajs finds the leader of this call only for topics that it has asked about before.
