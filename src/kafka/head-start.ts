@@ -31,6 +31,8 @@ export interface HeadStartOptions {
   readonly take: () => void;
   /** The group was asked at this moment of the monotonic clock, and nobody else is in it. */
   readonly confirm: (askedAtMs: number) => void;
+  /** Whether the broker was asked to take this member in: the one member that is seen from then on is this one. */
+  readonly isKnown: () => boolean;
   /** Between two questions. */
   readonly everyMs: number;
   /** The join waits no longer than this for the first answer. */
@@ -66,16 +68,18 @@ export async function headStart(options: HeadStartOptions): Promise<void> {
 }
 
 async function confirmWhileJoining(
-  { confirm, everyMs, clock, signal }: HeadStartOptions,
+  { confirm, isKnown, everyMs, clock, signal }: HeadStartOptions,
   questions: GroupQuestions,
 ): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(everyMs, signal);
     const askedAtMs = clock.monotonicMs();
+    const own = isKnown() ? 1 : 0;
     const { state, members } = await questions.describe();
-    // The one that is seen is this one; unless its group is complete, which it was not told.
+    // A group that is complete, while the join of this member was not answered, is the group of others.
     if (signal.aborted || members.length > 1 || state === 'Stable') return;
-    confirm(askedAtMs);
+    // While the join has not reached the broker, the one that is seen is another one, which may believe the same of this.
+    if (members.length <= own) confirm(askedAtMs);
   }
 }
 

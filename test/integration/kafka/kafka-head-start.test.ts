@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConnectorError } from '../../../src/errors.ts';
 import type { Assignor } from '../../../src/kafka/assignor.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
@@ -8,6 +9,8 @@ import { eventually } from '../../support/runner/eventually.ts';
 
 /** Longer than the broker takes to be asked, shorter than a session. */
 const LISTENING_MS = 1_000;
+/** Longer than a test takes: a member whose join is not answered is not forgotten meanwhile. */
+const SESSION_MS = 120_000;
 
 /** All to the first member, by the order of their ids. */
 function sharingOf(topic: string): Assignor {
@@ -41,19 +44,23 @@ function startMember(cluster: KafkaCluster, topic: string, groupId: string, sign
   });
   ended.catch(written.reject);
   written.promise.catch(() => {});
-  return { joins, written: written.promise, lost: () => lost?.aborted };
+  return { joins, ended, written: written.promise, lost: () => lost?.aborted };
 }
 
 testOnBroker('a member of an empty group writes while its join is not answered, and then goes on', async (t, raw) => {
   const answered = Promise.withResolvers<void>();
-  const joins = raw.proxy.addRule({ on: 'JoinGroup', fault: 'delayAnswer', until: answered.promise, times: 1_000 });
+  // The first one is answered with the member's id.
+  const held = { fault: 'delayAnswer', until: answered.promise, skip: 1, times: 1_000 } as const;
+  const joins = raw.proxy.addRule({ on: 'JoinGroup', ...held });
   const [topic, groupId] = [await raw.createTopic(), uniqueName('group')];
-  const ours = openOurCluster(t, raw);
+  const ours = openOurCluster(t, { ...raw, tuning: { groupSessionTimeoutMs: SESSION_MS } });
   const member = startMember(ours, topic, groupId, t.signal);
   const write = await member.written;
   // For longer than one confirmation holds.
   await sleep(2 * LISTENING_MS);
   await write();
+  const { groups } = await raw.admin.describeGroups([groupId]);
+  assert.equal(groups[0]?.members.length, 1, 'it knows its member for itself');
   assert.deepEqual(member.joins, [1], 'before the join');
   assert.ok(joins.hits() > 0);
 
@@ -84,4 +91,48 @@ testOnBroker('a member of a group that another one is in takes nothing before it
   await sleep(LISTENING_MS);
   assert.deepEqual(second.joins, []);
   assert.deepEqual(await readValues(first, topic), [groupId]);
+});
+
+testOnBroker('a member that ends while its group is described does not join it any more', async (t, raw) => {
+  const described = Promise.withResolvers<void>();
+  const question = raw.proxy.addRule({ on: 'DescribeGroups', fault: 'delayAnswer', until: described.promise });
+  const [topic, groupId, ended] = [await raw.createTopic(), uniqueName('group'), new AbortController()];
+  const member = startMember(openOurCluster(t, raw), topic, groupId, ended.signal);
+  await eventually('its group was asked for', question.hits, (hits) => hits === 1);
+  ended.abort(new Error('ended'));
+  await assert.rejects(member.ended, /ended/);
+  described.resolve();
+  await sleep(LISTENING_MS);
+  assert.deepEqual(
+    raw.proxy.trace.filter(({ api }) => api === 'JoinGroup'),
+    [],
+  );
+});
+
+testOnBroker('two that both believe to be alone write each number once, whatever the group says', async (t, raw) => {
+  const topic = await raw.createTopic({ partitions: 2 });
+  const transactionalId = uniqueName('writer');
+  const enough = 40;
+  const failures: string[] = [];
+  const writeNumbers = async (cluster: KafkaCluster, inTurn: number) => {
+    // A group that confirms whatever it is asked.
+    const writer = cluster.transactionalWriter(transactionalId, { ownershipProof: async () => {} });
+    for (let next = 0; next < enough; ) {
+      try {
+        next = await writer.open(async () => (await readValues(cluster, topic, 1)).length, t.signal);
+        for (const last = next + inTurn; next < last; next++) {
+          const [record, sourceOffset] = [0, 1].map((partition) => textRecord(topic, String(next), partition));
+          await writer.commit({ records: record ? [record] : [], sourceOffset });
+        }
+      } catch (error) {
+        failures.push((error as ConnectorError).code);
+      }
+    }
+  };
+  await Promise.all([5, 7].map((inTurn) => writeNumbers(openOurCluster(t, { broker: raw.broker }), inTurn)));
+
+  const values = await readValues(openOurCluster(t, { broker: raw.broker }), topic);
+  assert.ok(failures.includes('WRITER_FENCED'), failures.join());
+  assert.ok(values.length >= enough);
+  assert.deepEqual(values, [...values.keys()].map(String));
 });

@@ -14,6 +14,7 @@ export const API_KEYS = {
   Heartbeat: 12,
   LeaveGroup: 13,
   SyncGroup: 14,
+  DescribeGroups: 15,
   ApiVersions: 18,
   InitProducerId: 22,
   AddPartitionsToTxn: 24,

@@ -10,11 +10,12 @@ const JOINING = { state: 'PreparingRebalance', members: ['this one'] };
 function member(now: DescribedGroup | Promise<never>) {
   const clock = new SteppedClock();
   const joined = new AbortController();
-  const seen = { group: now, taken: 0, confirmed: [] as number[], closed: 0 };
+  const seen = { group: now, isKnown: true, taken: 0, confirmed: [] as number[], closed: 0 };
   const begun = headStart({
     open: () => ({ describe: async () => seen.group, close: () => void seen.closed++ }),
     take: () => void seen.taken++,
     confirm: (askedAtMs) => void seen.confirmed.push(askedAtMs),
+    isKnown: () => seen.isKnown,
     everyMs: 300,
     patienceMs: 1_000,
     clock,
@@ -29,10 +30,25 @@ test('a member of an empty group takes what is there once, and is confirmed unti
   await begun;
   seen.group = JOINING;
   await clock.advance(650);
-  assert.deepEqual(seen, { group: JOINING, taken: 1, confirmed: [0, 300, 600], closed: 0 });
+  assert.deepEqual(seen, { group: JOINING, isKnown: true, taken: 1, confirmed: [0, 300, 600], closed: 0 });
   joined.abort();
   await settle();
   assert.deepEqual([seen.confirmed.length, seen.closed, clock.sleeping], [3, 1, 0]);
+});
+
+test('a member whose join has not reached the broker is not confirmed by another one that joins', async () => {
+  const { clock, joined, seen, begun } = member(EMPTY);
+  await begun;
+  seen.isKnown = false;
+  await clock.advance(300);
+  seen.group = JOINING;
+  await clock.advance(600);
+  assert.deepEqual(seen.confirmed, [0, 300], 'while the group was empty');
+  seen.isKnown = true;
+  await clock.advance(300);
+  assert.deepEqual(seen.confirmed, [0, 300, 1_200]);
+  joined.abort();
+  await settle();
 });
 
 for (const [what, group] of Object.entries<DescribedGroup>({

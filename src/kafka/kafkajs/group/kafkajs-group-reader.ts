@@ -130,11 +130,17 @@ function openMember(
     // A batch of nothing but markers and aborted records is shown to no handler, and moves the offset all the same.
     if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
   });
+  let isKnown = false;
+  consumer.on(consumer.events.REQUEST, ({ payload }) => {
+    // The first one is answered with the member's id, and with that kafkajs joins at once.
+    if (payload.apiName === 'JoinGroup') isKnown = true;
+  });
   const goAhead = (own: Assignor) =>
     headStart({
       open: () => groupQuestions(kafka, groupId, tuning),
       take: () => held.rejoin(assignmentOfOne(own)),
       confirm: proof.confirm,
+      isKnown: () => isKnown,
       everyMs: tuning.confirmIntervalMs,
       patienceMs: tuning.heartbeatIntervalMs,
       clock,
@@ -144,6 +150,8 @@ function openMember(
     await consumer.connect();
     await consumer.subscribe({ topics: [...topics], fromBeginning: true });
     if (assignor) await goAhead(assignor);
+    // It would be a member that nobody lets leave before its join is answered, and for which the next one waits.
+    if (joinAnswered.signal.aborted) return;
     await consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
