@@ -42,7 +42,11 @@ export async function benchWalk(
   try {
     await provider.order({ delayMs });
     const prefix = freshPrefix();
-    const connector = startBenchConnector(stack, provider, { prefix, kafka: `, compression: ${compression}` });
+    const connector = startBenchConnector(stack, provider, {
+      prefix,
+      kafka: `, compression: ${compression}`,
+      samplesLoopDelay: true,
+    });
     await connector.process.line('walk started');
     const idle = processUsage(connector.pid);
     await connector.loopDelayP99Ms();
