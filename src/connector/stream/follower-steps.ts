@@ -9,6 +9,7 @@ import {
   type Stream,
   type StreamPosition,
   streamAtStart,
+  takeFreshStart,
 } from './stream.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 
@@ -127,7 +128,8 @@ export function takeStart(
   const fresh = isWithoutOffset && isRenewal ? newest : since;
   const shownStart = fresh === null ? null : shown(fresh, at);
   const start = { kind: 'start', since: isOurs ? ours : shownStart, ours } as const;
-  const asked = { ...stream, proof: weighGap(stream.proof, start, gapContext(at)) };
+  const proof = weighGap(stream.proof, start, gapContext(at));
+  const asked = takeFreshStart(stream, proof, start.since, ours);
   const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, at.nowMs) : { stream: asked }) };
   // The request without an offset is both at once: a fresh start, and the trial that it gets 200.
   return isWithoutOffset && !isRenewal
@@ -191,6 +193,7 @@ function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): F
     stream: {
       ...stream,
       proof: NO_PROOF,
+      isNoReset: false,
       discarded: 0,
       earlier: [],
       caughtUp: false,

@@ -21,6 +21,7 @@ import {
   type StreamReading,
 } from './stream-answer.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
+import { pauseMs, runOn, type StreamRun } from './stream-run.ts';
 
 /** What a source that follows a stream remembers of it, from one start of its task to the next. Times are monotonic. */
 export interface Stream {
@@ -45,16 +46,10 @@ export interface Stream {
   /** The answers since the stream was last seen to be at its end; null where it is, or where the newest was discarded. */
   readonly run: StreamRun | null;
   readonly proof: GapProof;
+  /** Whether the last fresh start did not lie before ours: then a lower offset in answers is no sign of a reset. */
+  readonly isNoReset: boolean;
   /** The last offsets that were ours before this one. */
   readonly earlier: readonly string[];
-}
-
-/** Answers in a row that moved the cursor, none of which showed the end of the stream. */
-interface StreamRun {
-  /** The most events that one of them held. */
-  readonly most: number;
-  /** How many in a row now held few beside that. */
-  readonly small: number;
 }
 
 /** What a committed offset says about its stream. */
@@ -107,10 +102,6 @@ export interface StreamStep {
   readonly renews: boolean;
 }
 
-const FIRST_REPEAT_MS = 1_000;
-/** The pauses between small answers that may go on: the first, and the longest. */
-const FIRST_READ_ON_MS = 50;
-const LONGEST_READ_ON_MS = 1_000;
 /** A loop of more offsets than this is not seen. */
 const EARLIER_KEPT = 1_000;
 
@@ -127,6 +118,7 @@ export function streamAtStart(nowMs: number): Stream {
     namesEnd: false,
     run: null,
     proof: NO_PROOF,
+    isNoReset: false,
     earlier: [],
   };
 }
@@ -159,7 +151,7 @@ export function followStream(
   const isSuspected = gapSuspectedFromMs !== null;
   const heldMs = heldForMs(position, stream.heldFromMs, { time: answer.time, nowMs });
   const isOver = isSuspected && (isExpired(leastAgeMs) || at.rereadsAll === true);
-  const input = gapInput(reading, position, answer, { isSuspected, isOver, ageMs });
+  const input = gapInput(reading, position, answer, { isSuspected, isOver, ageMs, isNoReset: stream.isNoReset });
   const weighed = weighGap(stream.proof, input, at);
   const sign = input.kind === 'sign' ? input.sign : null;
   const isNothing = sign === null || (sign === 'overtaken' && !isOffsetInDoubt(weighed));
@@ -191,6 +183,7 @@ export function followStream(
       namesEnd,
       run,
       proof,
+      isNoReset: stream.isNoReset && replacement === null && namesLower(since, answer, reading),
       earlier: reading === 'moved' ? [...stream.earlier, since].slice(-EARLIER_KEPT) : stream.earlier,
     },
     position:
@@ -217,11 +210,19 @@ function gapInput(
   reading: StreamReading | 'refused',
   { since, held }: StreamPosition,
   answer: OffsetAnswer,
-  { isSuspected, isOver, ageMs }: { readonly isSuspected: boolean; readonly isOver: boolean; readonly ageMs: number },
+  at: {
+    readonly isSuspected: boolean;
+    readonly isOver: boolean;
+    readonly ageMs: number;
+    readonly isNoReset: boolean;
+  },
 ): GapInput {
+  const { isSuspected, isOver, ageMs, isNoReset } = at;
   if (reading === 'moved') return { kind: 'healthy' };
-  if (reading !== 'quiet') return { kind: 'sign', sign: reading };
-  if (answer.kind === 'events' && isNewestLower(since, answer)) return { kind: 'sign', sign: 'lower' };
+  // A provider may answer what it no longer knows with an offset that is its lowest, or none at all.
+  const saysNothing = reading === 'quiet' || (reading === 'lower' && isNoReset && isOver);
+  if (!saysNothing) return { kind: 'sign', sign: reading };
+  if (!isNoReset && namesLower(since, answer, reading)) return { kind: 'sign', sign: 'lower' };
   if (isOver) return { kind: 'sign', sign: 'quiet' };
   if (held === null) {
     return isSuspected || isStanding(ageMs) ? { kind: 'sign', sign: 'standing', isSuspected } : { kind: 'healthy' };
@@ -229,6 +230,17 @@ function gapInput(
   // Of offsets that are only told apart, the one that is held may lie before ours.
   const isBehindOurs = (compareStreamOffsets(held.since, since) ?? 0) > 0;
   return isBehindOurs ? { kind: 'sign', sign: 'overtaken', held: held.since, isSuspected } : { kind: 'healthy' };
+}
+
+function namesLower(since: string, answer: OffsetAnswer, reading: StreamReading | 'refused'): boolean {
+  if (answer.kind === 'refused' || reading === 'moved') return false;
+  return reading === 'lower' || isNewestLower(since, answer);
+}
+
+/** The stream after a fresh start of it, beside our offset; null: it came to none. */
+export function takeFreshStart(stream: Stream, proof: GapProof, start: string | null, ours: string): Stream {
+  const order = start === null ? null : compareStreamOffsets(start, ours);
+  return { ...stream, proof, isNoReset: order !== null && order >= 0 };
 }
 
 /** Whether the newest answer moved the cursor and did not show the end of the stream. */
@@ -270,22 +282,4 @@ export function secondsToRetentionCliff(
 ): number {
   const ageMs = servedMs === null ? standingMs + wallMs - serverDate.ownMs : nowMs - servedMs;
   return (RETENTION_MS - ageMs) / 1000;
-}
-
-/** One more answer that moved the cursor and did not show the end; `goesOn`: it says that there is more. */
-function runOn(run: StreamRun | null, events: number, goesOn: boolean): StreamRun {
-  const { most, small } = run ?? { most: 0, small: 0 };
-  const isSmall = !goesOn && (events === 0 || events < most / 2);
-  return { most: Math.max(most, events), small: isSmall ? small + 1 : 0 };
-}
-
-/**
- * Soon after an answer that was discarded, then ever later; at the interval where the stream is at its end. Else at once:
- * a backlog comes in answers of one size, whatever that is. Answers that are small beside those before are most likely
- * the newest events as they happen, which may go on without end: so they are read on, with pauses that grow.
- */
-function pauseMs(discarded: number, run: StreamRun | null): number {
-  if (discarded > 0) return FIRST_REPEAT_MS * 2 ** Math.min(discarded - 1, 30);
-  if (run === null) return Number.POSITIVE_INFINITY;
-  return run.small === 0 ? 0 : Math.min(LONGEST_READ_ON_MS, FIRST_READ_ON_MS * 2 ** Math.min(run.small - 1, 30));
 }

@@ -6,7 +6,7 @@ import {
   refusesOffset,
   weighGap,
 } from '../stream/retention-gap.ts';
-import { confirmOffset, followStream, type StreamStep } from '../stream/stream.ts';
+import { confirmOffset, followStream, type StreamStep, takeFreshStart } from '../stream/stream.ts';
 import { compareStreamOffsets } from '../stream/stream-offset.ts';
 import { type CoreContext, type CoreState, type Outcome, walkContext } from './core-state.ts';
 import { wantsStart } from './drain.ts';
@@ -70,7 +70,10 @@ export function takeStart(state: CoreState, since: string, at: CoreContext): Out
   const proof = weighGap(stream.proof, { kind: 'start', since, ours: offset.since }, gapContext(at));
   // Where a doubt is over, our own offset is asked at once: a drain may wait for it.
   const isOver = isOffsetInDoubt(stream.proof) && !isOffsetInDoubt(proof);
-  const asked = { ...stream, proof, dueMs: isOver ? at.nowMs : stream.dueMs };
+  const asked = {
+    ...takeFreshStart(stream, proof, since, offset.since),
+    dueMs: isOver ? at.nowMs : stream.dueMs,
+  };
   const after = since === offset.since ? confirmOffset(asked, offset, at.nowMs) : { stream: asked };
   return { state: { ...state, ...after, walk: drainTo(since, state, at) }, commits: false };
 }
@@ -145,6 +148,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
     stream: {
       ...stream,
       proof: NO_PROOF,
+      isNoReset: false,
       discarded: 0,
       earlier: [],
       caughtUp: false,

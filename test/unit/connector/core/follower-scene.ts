@@ -109,3 +109,19 @@ export class Scene {
 /** A source that comes back after eight days. */
 export const expired = (settings: FollowerSettings) =>
   new Scene(settings, offsetAt(settings, '5-0'), NOON + 8 * DAY_MS);
+
+/** Asks whatever is wanted, until the time is over or something other than a suspicion is notified. */
+export function liveOn(scene: Scene, ms: number, answers: { stream: Given; trialItems: number }) {
+  for (const endMs = scene.nowMs + ms; scene.nowMs < endMs; ) {
+    const wanted = scene.next();
+    if (wanted.kind === 'wait') {
+      scene.pass(Math.min(wanted.ms, endMs - scene.nowMs));
+      continue;
+    }
+    const trial = { kind: 'trial', taken: true, items: answers.trialItems } as const;
+    const start = { kind: 'start', since: '80-0' } as const;
+    const decision = scene.take({ trial, start, stream: answers.stream }[wanted.kind]);
+    if (decision.notifications.some(({ kind }) => kind !== 'gapSuspected')) return decision;
+  }
+  return null;
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drive, SETTINGS } from './driven-core.ts';
-import { CHECKS, DAY_MS, EVENTS, type Given, NOON, offsetAt, POLL_MS, Scene } from './follower-scene.ts';
+import { CHECKS, DAY_MS, EVENTS, liveOn, NOON, offsetAt, POLL_MS, Scene } from './follower-scene.ts';
 
 const HOUR_MS = 3_600_000;
 const QUIET = { next: '5-0', nextId: '80-0' } as const;
@@ -158,22 +158,6 @@ test('how long it has stood still survives a restart', () => {
     ['gapSuspected'],
   );
 });
-
-/** Asks whatever is wanted, until the time is over or something other than a suspicion is notified. */
-function liveOn(scene: Scene, ms: number, answers: { stream: Given; trialItems: number }) {
-  for (const endMs = scene.nowMs + ms; scene.nowMs < endMs; ) {
-    const wanted = scene.next();
-    if (wanted.kind === 'wait') {
-      scene.pass(Math.min(wanted.ms, endMs - scene.nowMs));
-      continue;
-    }
-    const trial = { kind: 'trial', taken: true, items: answers.trialItems } as const;
-    const start = { kind: 'start', since: '80-0' } as const;
-    const decision = scene.take({ trial, start, stream: answers.stream }[wanted.kind]);
-    if (decision.notifications.some(({ kind }) => kind !== 'gapSuspected')) return decision;
-  }
-  return null;
-}
 
 /** A gap is suspected since the provider's date alone was eight days ahead in one answer. */
 function suspectedByDate(): Scene {
