@@ -1,4 +1,4 @@
-// Writes connector.schema.json anew from the settings under src/config; a test fails when it is stale.
+// Writes connector.schema.json again from the settings under src/config; a test fails when it is stale.
 import { writeFileSync } from 'node:fs';
 import { settingsJsonSchema } from '../src/config/json-schema.ts';
 

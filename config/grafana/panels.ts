@@ -80,14 +80,14 @@ const SOURCES: readonly Panel[] = [
     ],
   },
   {
-    title: 'Since the last answered poll',
+    title: 'Since the last successful poll',
     description: 'Saw teeth as high as the poll interval when all is well.',
     unit: 's',
     queries: [[`time() - max by (source) (spconnect_source_last_poll_timestamp_seconds{${S}})`, '{{source}}']],
   },
   {
     title: 'To the retention cliff',
-    description: 'Falls by a second per second while the source gets no answer.',
+    description: 'Falls by a second per second while the source gets no response.',
     unit: 's',
     queries: [[`max by (source) (spconnect_seconds_to_retention_cliff{${S}})`, '{{source}}']],
   },
@@ -122,7 +122,7 @@ const SOURCES: readonly Panel[] = [
     queries: [[increase('spconnect_poll_failures_total', 'source, code'), '{{source}} {{code}}']],
   },
   {
-    title: 'Dead letters and discarded answers',
+    title: 'Dead letters and discarded responses',
     description: 'By why.',
     unit: 'short',
     queries: [
@@ -142,7 +142,7 @@ const SOURCES: readonly Panel[] = [
   },
   {
     title: 'Caught up',
-    description: '1 when the newest answer of the stream showed its end; 0 for long means that the source lags.',
+    description: '1 when the newest response of the stream showed its end; 0 for long means that the source lags.',
     unit: 'short',
     queries: [[`max by (source) (spconnect_source_caught_up{${S}})`, '{{source}}']],
   },
@@ -181,7 +181,7 @@ const WALKS: readonly Panel[] = [
   },
   {
     title: 'What walks found',
-    description: 'After the first walk, anything but unchanged is something that no event told.',
+    description: 'After the first walk, anything but unchanged is a change without an event.',
     unit: 'short',
     queries: [[increase('spconnect_walk_rows_total', 'source, result'), '{{source}} {{result}}']],
   },
@@ -199,7 +199,7 @@ const WALKS: readonly Panel[] = [
   },
   {
     title: 'Walks without deletion',
-    description: 'Walks in a row that could not tell what is gone; 0 when all is well.',
+    description: 'Walks in a row that could not determine what is gone; 0 when all is well.',
     unit: 'short',
     queries: [[`max by (source) (spconnect_walks_without_deletion{${S}})`, '{{source}}']],
   },
@@ -296,7 +296,7 @@ const PRICES: readonly Panel[] = [
   },
   {
     title: 'Ask and commit, p95',
-    description: 'From the first call of a batch to its last answer, and its transaction.',
+    description: 'From the first call of a batch to its last response, and its transaction.',
     unit: 's',
     queries: [
       [quantile(0.95, 'spconnect_prices_ask_duration_seconds', 'price', J), '{{price}} ask'],

@@ -29,7 +29,7 @@ export function createSettingsSchema(secrets: SecretReader) {
   const settings = group({
     prefix: setting(
       text('letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,150}$/),
-      'Stands before all topics, groups and transactional ids: one per environment.',
+      'The prefix of all topics, groups and transactional ids: one per environment.',
       'structured-products',
     ),
     referenceData: section(referenceDataSettings(secrets), "The provider's reference data interface."),
@@ -38,7 +38,7 @@ export function createSettingsSchema(secrets: SecretReader) {
     schemaRegistry: section(schemaRegistrySettings(secrets), 'Where the schemas of the records are.'),
     topics: section(topicsSettings, 'Topics are <prefix>.<name>.'),
     sources: setting(sourcesSettings, 'What is read; each source has its own name and topics.', [...DEFAULT_SOURCES]),
-    prices: section(pricesSettings, 'Prices of the instruments, asked for in bulk.'),
+    prices: section(pricesSettings, 'Prices of the instruments, requested in bulk.'),
     mapping: section(mappingSettings, 'How JSON becomes records.'),
     admin: section(adminSettings(secrets), 'Health, metrics, status page, and the REST interface of Kafka Connect.'),
     log: section(logSettings, 'What is logged.'),

@@ -24,7 +24,7 @@ export interface NodeAddress {
   readonly id: number;
   /** Where clients connect, host:port. */
   readonly listener: string;
-  /** What clients are told to connect to, host:port: the listener itself, or what stands before it. */
+  /** What the broker advertises to clients, host:port: the listener itself, or a proxy before it. */
   readonly advertised: string;
   /** Where the nodes connect among themselves to agree on the cluster's state, host:port. */
   readonly controller: string;

@@ -87,7 +87,7 @@ async function runtimeClient(): Promise<ContainerRuntimeClient> {
   try {
     return await testcontainers.getContainerRuntimeClient();
   } catch (error) {
-    throw new ConnectorError('STACK_UNAVAILABLE', 'no daemon answers', { cause: error });
+    throw new ConnectorError('STACK_UNAVAILABLE', 'no daemon responds', { cause: error });
   }
 }
 

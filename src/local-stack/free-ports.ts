@@ -9,7 +9,7 @@ const LAST_PORT = 29_999;
 const MAXIMUM_TRIES = 200;
 
 /**
- * Ports on loopback that nobody listens on now, and that nobody else is given by this function while this process lives:
+ * Ports on loopback without a listener now, which this function gives to no other caller while this process lives:
  * a broker that is still starting, or was killed to be restarted, keeps its own.
  *
  * They are not taken with "port 0": the system would choose among the ports of outgoing connections, and a client that
@@ -21,7 +21,7 @@ export async function freePorts(count: number, pick: (first: number, limit: numb
   const ports: number[] = [];
   for (let tries = 0; ports.length < count && tries < MAXIMUM_TRIES; tries += 1) {
     const port = pick(FIRST_PORT, LAST_PORT + 1);
-    // In this order: to look listens for a moment, and would disturb whoever was given that port.
+    // In this order: the check listens for a moment, and would disturb the caller that was given that port.
     if ((await reserve(port)) && (await isFree(port))) ports.push(port);
   }
   if (ports.length < count) {
@@ -43,7 +43,7 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** Takes the UDP port of the same number, which nobody needs, as a sign to others, until this process ends. */
+/** Takes the UDP port of the same number, which no part needs, as a sign to others, until this process ends. */
 async function reserve(port: number): Promise<boolean> {
   const sign = createSocket('udp4');
   try {

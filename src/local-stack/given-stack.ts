@@ -39,7 +39,7 @@ async function reachRegistry(registryUrl: string): Promise<void> {
   if (!url || port === undefined) {
     throw new ConnectorError('STACK_UNAVAILABLE', 'SCHEMA_REGISTRY_URL is no http or https URL.');
   }
-  // A URL may carry credentials: only its host is told.
+  // A URL may carry credentials: only its host is shown.
   if (!(await acceptsConnections(url.hostname.replace(/^\[(.*)\]$/, '$1'), port))) {
     throw new ConnectorError(
       'STACK_UNAVAILABLE',

@@ -24,7 +24,7 @@ const PLACES_AT_HOME = [
 const MAXIMUM_CANDIDATES = 40;
 const VERSION_TIMEOUT_MS = 60_000;
 
-/** A Java that was started once and told its version. */
+/** A Java that was started once and reported its version. */
 export interface JavaRuntime {
   /** The program, an absolute path without links. */
   readonly program: string;
@@ -80,7 +80,7 @@ async function javaPrograms(env: Environment, places: readonly string[]): Promis
   return [...new Set(programs.flat())].slice(0, MAXIMUM_CANDIDATES);
 }
 
-/** What a place with one star stands for. Links to folders count, which the glob of Node passes over. */
+/** The folders that a place with one star matches. Links to folders count, which the glob of Node passes over. */
 async function expand(place: string): Promise<string[]> {
   const [start = '', rest = ''] = place.split('*');
   const folder = start.endsWith('/') ? start : dirname(start);

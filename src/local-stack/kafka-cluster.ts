@@ -16,7 +16,7 @@ export interface KafkaOptions extends StackContext {
   readonly nodes?: number;
   /** Kept at the end. Without it, the data is in a temporary folder that goes with the cluster. */
   readonly dataFolder?: string;
-  /** What the clients of a node are told to connect to, for example a proxy before its listener: both host:port. */
+  /** What a node advertises to its clients, for example a proxy before its listener: both host:port. */
   readonly advertise?: (listener: string, nodeId: number) => string | Promise<string>;
   /** Found by itself when not given. */
   readonly java?: JavaRuntime;
@@ -28,7 +28,7 @@ export interface KafkaCluster {
   readonly brokers: string[];
   /** The process ids of the nodes that run. */
   pids(): number[];
-  /** Why nodes ended that nobody ended; empty when all is well. */
+  /** Why nodes ended unexpectedly; empty when all is well. */
   failures(): string[];
   /** SIGKILL, to all nodes or one (from 1). Resolves when they are gone. */
   kill(nodeId?: number): Promise<void>;

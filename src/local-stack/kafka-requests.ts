@@ -20,17 +20,17 @@ export function askKafka(host: string, port: number, request: KafkaRequest): Pro
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: ANSWER_LIMIT_MS });
     let answer = Buffer.alloc(0);
-    const settle = (body?: Buffer) => {
+    const finish = (body?: Buffer) => {
       socket.destroy();
       resolve(body);
     };
-    for (const event of ['error', 'timeout', 'close']) socket.once(event, () => settle());
+    for (const event of ['error', 'timeout', 'close']) socket.once(event, () => finish());
     socket.once('connect', () => socket.write(frame(request)));
     socket.on('data', (chunk) => {
       answer = Buffer.concat([answer, chunk]);
       const length = answer.length < 4 ? MAXIMUM_ANSWER_BYTES : answer.readInt32BE(0);
-      if (answer.length > MAXIMUM_ANSWER_BYTES) settle();
-      else if (answer.length >= 4 + length) settle(bodyOf(answer));
+      if (answer.length > MAXIMUM_ANSWER_BYTES) finish();
+      else if (answer.length >= 4 + length) finish(bodyOf(answer));
     });
   });
 }

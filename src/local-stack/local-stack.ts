@@ -17,7 +17,7 @@ const WAYS: readonly StackWay[] = [
 
 /**
  * Gives a Kafka and a schema registry that answer: the ones that KAFKA_BROKERS and SCHEMA_REGISTRY_URL name, or else
- * started with Docker, or else with Java and Maven. Each way that cannot be gone is told in one line.
+ * started with Docker, or else with Java and Maven. Each way that is not available is reported in one line.
  *
  * @throws ConnectorError STACK_UNAVAILABLE, naming the three ways and why none works; the signal's reason when it aborts.
  */
@@ -44,5 +44,5 @@ export async function startLocalStack(options: StackOptions, ways = WAYS): Promi
 }
 
 const THREE_WAYS =
-  'Any one of these mends it: set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to running ones; start Docker; ' +
+  'Do one of these: set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to running ones; start Docker; ' +
   'or install Java 17 or later and Maven.';

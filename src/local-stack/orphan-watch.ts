@@ -8,7 +8,7 @@ export type EndWatch = () => void;
  * Runs a shell script after this process was killed hard and could not tidy up itself. The script waits for the end of
  * its stdin, a pipe from us that the system closes when we are gone.
  *
- * Where there is no /bin/sh (Windows), nobody watches, and what was started outlives a hard kill.
+ * Without /bin/sh (Windows) there is no watch, and what was started outlives a hard kill.
  *
  * @param script what to do then; its arguments are "$@".
  */

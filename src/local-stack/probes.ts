@@ -11,13 +11,13 @@ const COORDINATOR_LOADING = 14;
 const COORDINATOR_NOT_AVAILABLE = 15;
 const NOT_COORDINATOR = 16;
 
-/** A group and a transactional id that nobody has: asking about them changes nothing. */
+/** A group and a transactional id without an owner: requests about them change nothing. */
 const NOBODY = kafkaString('local-stack-probe');
 
 const API_VERSIONS: KafkaRequest = { key: 18, version: 0, body: Buffer.alloc(0) };
 /** Of the brokers, and of no topic. */
 const METADATA: KafkaRequest = { key: 3, version: 1, body: Buffer.alloc(4) };
-/** Group, generation, member. */
+/** Group, generation id, member. */
 const HEARTBEAT: KafkaRequest = { key: 12, version: 0, body: Buffer.concat([NOBODY, Buffer.alloc(4), NOBODY]) };
 /** Transactional id, producer id, epoch, whether to commit. */
 const END_TRANSACTION: KafkaRequest = { key: 26, version: 1, body: Buffer.concat([NOBODY, Buffer.alloc(8 + 2 + 1)]) };
@@ -41,7 +41,7 @@ export async function isUnfenced(host: string, port: number, nodeId: number): Pr
 
 /**
  * Whether consumer groups and transactions can begin. The first question makes the broker create the topics in which it
- * keeps them; until they are loaded, clients are told to come back, and some give up. Never rejects.
+ * keeps them; until they are loaded, clients are asked to retry, and some give up. Never rejects.
  *
  * @param nodeId of the broker asked: what it says of itself it must live up to. The cluster may name it as the coordinator
  *   before it serves the partitions that it leads.
@@ -79,12 +79,12 @@ function brokersAlive(answer: Buffer): number[] {
   return ids;
 }
 
-/** Where a text ends that begins here with its length; a negative one stands for no text. */
+/** Where a text ends that begins here with its length; a negative one means no text. */
 function endOfText(answer: Buffer, start: number): number {
   return start + 2 + Math.max(0, answer.readInt16BE(start));
 }
 
-/** The parts of host:port; an IPv6 address stands in brackets. */
+/** The parts of host:port; an IPv6 address is in brackets. */
 export function hostAndPort(address: string): { host: string; port: number } {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
@@ -94,12 +94,12 @@ export function hostAndPort(address: string): { host: string; port: number } {
 export function acceptsConnections(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: CONNECT_LIMIT_MS });
-    const settle = (answer: boolean) => {
+    const finish = (isOpen: boolean) => {
       socket.destroy();
-      resolve(answer);
+      resolve(isOpen);
     };
-    socket.once('connect', () => settle(true));
-    for (const event of ['error', 'timeout', 'close']) socket.once(event, () => settle(false));
+    socket.once('connect', () => finish(true));
+    for (const event of ['error', 'timeout', 'close']) socket.once(event, () => finish(false));
   });
 }
 

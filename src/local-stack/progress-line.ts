@@ -9,7 +9,7 @@ export interface ProgressLine {
   end(): void;
 }
 
-/** One line that tells how far something is: rewritten on a terminal, a line now and then elsewhere. */
+/** One line that shows how far something is: rewritten on a terminal, a line now and then elsewhere. */
 export function createProgressLine(
   stream: Writable & { readonly isTTY?: boolean; readonly columns?: number },
   monotonicMs: () => number,

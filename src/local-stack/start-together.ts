@@ -4,7 +4,7 @@ export interface Stoppable {
 }
 
 /**
- * Starts all at once. When one fails, the others are awaited and stopped before its error is thrown: none that is still
+ * Starts all at once. When one fails, the others are awaited and stopped before its error is thrown: no part that is still
  * starting may be left behind.
  */
 export async function startTogether<T extends readonly Stoppable[]>(

@@ -26,9 +26,9 @@ export interface ApiParts {
   readonly market: MarketData;
   readonly faults: FaultScript;
   readonly requests: RequestLog;
-  /** Told of each request before it is answered, so that a test can let something happen just then. */
+  /** Called with each request before it is answered, so that a test can let something happen just then. */
   readonly asked: (endpoint: Endpoint, url: URL) => void;
-  /** Told of rows that a fault has changed. */
+  /** Called with rows that a fault has changed. */
   readonly poisoned: (id: bigint) => void;
 }
 

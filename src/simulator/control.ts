@@ -62,7 +62,7 @@ export function createControl(
     const lines = request.method === 'GET' ? ledgerLines(simulator.ledger, path, url.searchParams) : undefined;
     if (lines) {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-      // A reader that hangs up ends the stream with an error, which concerns nobody else.
+      // A reader that hangs up ends the stream with an error, which concerns no other part.
       return pipeline(Readable.from(lines), response).catch(() => undefined);
     }
     const handler = handlers[`${request.method} ${path}`];

@@ -15,7 +15,7 @@ export interface MarketData {
   bulk(contentType: string | undefined, body: string, faults: readonly Fault[]): Answer;
 }
 
-/** Where the market data interface stands on the simulated host. */
+/** The path of the market data interface on the simulated host. */
 export const MARKET_BASE = '/market-data';
 
 export function createMarketData(parts: {

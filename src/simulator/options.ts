@@ -19,7 +19,7 @@ export interface SimulatorOptions {
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly tokenLifetimeSeconds?: number;
-  /** Changes of the universe per second; 0 for a universe that changes only when told. */
+  /** Changes of the universe per second; 0 for a universe that changes only on request. */
   readonly mutationsPerSecond?: number;
   /** The share of changes that are pre-trade checks. */
   readonly checkShare?: number;
@@ -65,7 +65,7 @@ export interface SimulatorOptions {
   readonly eventForm?: TextForm;
   /** Event types beyond those of the interface that the eventType filter accepts. */
   readonly extraEventTypes?: readonly string[];
-  /** Whether a single pre-trade check stands in an object of its own, `{ preTradeCheck: … }`. */
+  /** Whether a single pre-trade check is in an object of its own, `{ preTradeCheck: … }`. */
   readonly wrappedCheck?: boolean;
   /** More items in a bulk request are refused with `bulkRefusalStatus`. */
   readonly maxBulkItems?: number;

@@ -18,7 +18,7 @@ export interface ReferenceData {
   preTradeCheck(preTradeCheckId: string): Answer;
 }
 
-/** Where the reference data interface stands on the simulated host. */
+/** The path of the reference data interface on the simulated host. */
 export const REFERENCE_BASE = '/reference-data';
 /** Page size when the request names none (part 8 of src/provider/README.md). */
 const DEFAULT_LIMIT = 1_000;

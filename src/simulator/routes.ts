@@ -2,7 +2,7 @@ import type { Endpoint } from './faults/fault.ts';
 import { MARKET_BASE } from './market-data.ts';
 import { REFERENCE_BASE } from './reference-data.ts';
 
-/** Where the token endpoint stands. */
+/** The path of the token endpoint. */
 export const TOKEN_PATH = '/oauth2/token';
 
 interface Route {
@@ -41,7 +41,7 @@ function route(path: string): RegExp {
   return new RegExp(`^${path}$`);
 }
 
-/** A path segment with broken percent-encoding is taken as it stands: it names nothing that exists. */
+/** A path segment with broken percent-encoding is taken as it is: it names nothing that exists. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);

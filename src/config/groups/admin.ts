@@ -20,12 +20,12 @@ export function adminSettings(secrets: SecretReader) {
       port: setting(wholeNumber(0, 65_535), 'Its port; 0 for a free one.', 8083),
       allowedHosts: setting(
         nullable(allowedHosts),
-        'Names by which it is asked, beside localhost and addresses, separated by commas: names, .suffixes, or *.',
+        'Names by which clients call it, besides localhost and addresses, separated by commas: names, .suffixes, or *.',
         null,
       ),
       token: setting(
         nullable(secret(secrets)),
-        'Whoever has it may pause, stop, restart and reset sources; none: nobody may.',
+        'A client with it may pause, stop, restart and reset sources; without it, no client may.',
         null,
       ),
     }),

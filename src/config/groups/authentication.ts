@@ -23,7 +23,7 @@ export function authenticationSettings(secrets: SecretReader) {
       secret(secrets),
       'Its secret, or clientSecretFile: a file that is read again when it changes.',
     ),
-    scope: setting(text('scopes, like openid'), 'The scope asked for.', 'openid'),
+    scope: setting(text('scopes, like openid'), 'The requested scope.', 'openid'),
   });
   const apiKey = group({
     type: setting(z.literal('apiKey'), 'A header of its own.'),
@@ -60,7 +60,7 @@ function basicAuthentication(secrets: SecretReader) {
 
 function bearerAuthentication(secrets: SecretReader) {
   return group({
-    type: setting(z.literal('bearer'), 'A token that someone else renews.'),
+    type: setting(z.literal('bearer'), 'A token that another program renews.'),
     token: setting(secret(secrets), 'The token, or tokenFile.'),
   });
 }

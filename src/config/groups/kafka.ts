@@ -20,12 +20,12 @@ export function kafkaSettings(secrets: SecretReader) {
     compression: setting(oneOf(['zstd', 'gzip', 'none']), 'Of the records that we write.', 'zstd'),
     transactionTimeout: setting(
       duration('5s', '15m'),
-      'After this the broker ends a transaction that we left open.',
+      'After this the broker aborts a transaction that was left open.',
       '60s',
     ),
     sessionTimeout: setting(
       duration('1s', '5m'),
-      'A replica without a sign of life for so long loses its work to the others; brokers allow no less than 6s unless told.',
+      'A replica without a heartbeat for this long loses its work to the others; brokers allow no less than 6s by default.',
       '6s',
     ),
     ssl: setting(tlsSettings(secrets), 'true, or ca, cert and key (PEM files), for TLS.', false),

@@ -18,7 +18,7 @@ export function marketDataSettings(secrets: SecretReader) {
     // Most have one account: a secret in two places would be rotated in one of them.
     auth: setting(
       nullable(authenticationSettings(secrets)),
-      'How we show who we are; null: as at the reference data interface.',
+      'How the connector authenticates; null: as at the reference data interface.',
       null,
     ),
     ...interfaceSettings(secrets, 'prices'),

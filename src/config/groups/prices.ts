@@ -17,25 +17,25 @@ const INTRADAY_FIELDS = ['Close', 'OHLC', 'BidAsk'] as const;
 
 // Snapshots are kept for seven days and series for 400: what is refreshed must stay on its topic.
 const refreshInterval = (usual: string) =>
-  setting(duration('1s', '1d'), 'The age at which it is asked for again, for each instrument.', usual);
+  setting(duration('1s', '1d'), 'The age at which it is requested again, for each instrument.', usual);
 const lookBack = (usual: string) =>
   setting(duration('1m', '366d'), 'How far back each request goes; what has not changed is not written again.', usual);
 
 const overview = group({
-  enabled: setting(flag(), 'Whether the latest prices are asked for.', true),
+  enabled: setting(flag(), 'Whether the latest prices are requested.', true),
   refreshInterval: refreshInterval('60s'),
   fields: setting(z.array(oneOf(OVERVIEW_FIELDS)).max(100), 'Only these; none: all that the provider gives.', []),
 }).transform(inMilliseconds);
 
 const daily = group({
-  enabled: setting(flag(), 'Whether daily prices are asked for.', false),
+  enabled: setting(flag(), 'Whether daily prices are requested.', false),
   refreshInterval: refreshInterval('1h'),
   fields: setting(oneOf(DAILY_FIELDS), `One of ${DAILY_FIELDS.join(', ')}.`, 'Close'),
   lookBack: lookBack('7d'),
 }).transform(seriesInMilliseconds);
 
 const intraday = group({
-  enabled: setting(flag(), 'Whether intraday prices are asked for.', false),
+  enabled: setting(flag(), 'Whether intraday prices are requested.', false),
   refreshInterval: refreshInterval('5m'),
   fields: setting(oneOf(INTRADAY_FIELDS), `One of ${INTRADAY_FIELDS.join(', ')}.`, 'Close'),
   interval: setting(oneOf(['Minute_5', 'Hour_1']), 'The length of a window: Minute_5 or Hour_1.', 'Minute_5'),
@@ -55,7 +55,7 @@ export const pricesSettings = group({
       daily: section(daily, 'Prices by day.'),
       intraday: section(intraday, 'Prices by windows within a day.'),
     }),
-    'What is asked for.',
+    'What is requested.',
   ),
   maxItems: setting(wholeNumber(1, 10_000), 'Instruments in one bulk request; fewer once the provider refuses.', 500),
   linger: setting(
@@ -66,7 +66,7 @@ export const pricesSettings = group({
   concurrency: setting(wholeNumber(1, 8), 'Bulk requests in flight at a time, for each kind.', 4),
   maxBackoff: setting(
     duration('1s', '7d'),
-    'The longest pause before an instrument that fails is asked for again.',
+    'The longest pause before an instrument that fails is requested again.',
     '1h',
   ),
 }).transform(({ linger, maxBackoff, ...rest }) => ({ ...rest, lingerMs: linger, maxBackoffMs: maxBackoff }));

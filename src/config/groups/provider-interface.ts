@@ -16,7 +16,7 @@ export function interfaceSettings(secrets: SecretReader, askers: string) {
   return {
     allowHttp: setting(flag(), 'Allow plain http beyond this machine: for tests, never in production.', false),
     timeout: setting(duration('100ms', '1h'), 'For a whole request, its body included.', '30s'),
-    maxBodyBytes: setting(wholeNumber(1_024, 1_073_741_824), 'The largest body of an answer, decoded.', 67108864),
+    maxBodyBytes: setting(wholeNumber(1_024, 1_073_741_824), 'The largest body of a response, decoded.', 67108864),
     requestsPerSecond: setting(
       decimal(0.01, 10_000),
       `Never more requests a second than this, for all ${askers} of all replicas together, tokens included.`,

@@ -8,7 +8,7 @@ import { checkInterface, INTERFACE_SECRETS, interfaceSettings } from './provider
 export function referenceDataSettings(secrets: SecretReader) {
   const settings = group({
     url: setting(baseUrl('https://provider.example/reference-data'), 'Where the provider serves reference data.'),
-    auth: setting(authenticationSettings(secrets), 'How we show who we are.'),
+    auth: setting(authenticationSettings(secrets), 'How the connector authenticates.'),
     ...interfaceSettings(secrets, 'sources'),
   });
   const checked = crossCheck(settings, (value, report) => checkInterface('referenceData', value, report));

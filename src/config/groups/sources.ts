@@ -18,20 +18,20 @@ const filter = {
     null,
   ),
 };
-const maxEvents = setting(wholeNumber(1, 10_000), 'Events asked for per answer; halved like limit.', 500);
+const maxEvents = setting(wholeNumber(1, 10_000), 'Events requested per response; halved like limit.', 500);
 
 /** How a stream is followed. */
 const following = {
   emptyCommitInterval: setting(duration('1s', '1d'), 'The offset of a quiet stream is committed this often.', '60s'),
-  gapProof: setting(duration('1s', '1d'), 'How long a refused offset is asked for again before it is given up.', '5m'),
+  gapProof: setting(duration('1s', '1d'), 'How long a refused offset is requested again before it is given up.', '5m'),
   offsetHold: setting(
     duration('12h', '4d'),
-    'How long a fresh offset waits beside one that stands still: longer than the event log ever lags.',
+    'How long a fresh offset waits beside one that does not move: longer than the event log ever lags.',
     '24h',
   ),
 };
 const pollInterval = (usual: string) =>
-  setting(duration('100ms', '1d'), 'Pause between two answers of a stream that has no more.', usual);
+  setting(duration('100ms', '1d'), 'Pause between two polls of a stream that has no more events.', usual);
 const ownTopic = (role: string) =>
   setting(nullable(topicName()), `Its own topic instead of topics.names.${role}.`, null);
 const ownTopics = <Topics extends z.ZodType>(topics: Topics) => section(topics, 'Topics of this source.');
@@ -42,14 +42,14 @@ const instrumentsSource = group({
   ...filter,
   limit: setting(
     wholeNumber(1, 10_000),
-    'Instruments asked for per page; halved when the provider asks for less.',
+    'Instruments requested per page; halved when the provider asks for less.',
     1000,
   ),
   walkInterval: setting(duration('1s', '365d'), 'From the start of one complete reading to the next.', '24h'),
   maxEvents,
   pollInterval: pollInterval('30s'),
   handoffMargin: setting(duration('0s', '1d'), 'How far the list may lag behind the event stream.', '5s'),
-  drainLimit: setting(duration('1s', '1h'), 'How long the stream is read before a page is used all the same.', '30s'),
+  drainLimit: setting(duration('1s', '1h'), 'How long the stream is read before a page is used anyway.', '30s'),
   ...following,
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
   maxShrink: setting(decimal(0, 1), 'The share that one walk may delete (20 always may); more is refused.', 0.05),

@@ -14,7 +14,7 @@ export interface PageContext {
   readonly previous: URL | undefined;
   /** The rows of the page before, for a page that comes twice. */
   readonly previousRows: () => readonly PageRow[];
-  /** Told of each row that is served other than it is. */
+  /** Called with each row that is served other than it is. */
   readonly poisoned: (id: bigint) => void;
 }
 

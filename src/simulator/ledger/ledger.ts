@@ -20,7 +20,7 @@ export interface LedgerEvent {
   readonly publishedAtMs: number;
   readonly type: string;
   readonly id: string;
-  /** Filtered out for everyone: it has an offset, but nobody is given it. */
+  /** Filtered out for everyone: it has an offset, but no client receives it. */
   readonly hidden: boolean;
   /** The exact JSON text of the envelope, in one line. */
   readonly text: string;

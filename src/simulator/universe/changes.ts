@@ -7,11 +7,11 @@ import type { Universe } from './universe.ts';
 
 /** What can happen in the provider's world. Ids are decimal text, since JSON numbers would round them. */
 export type Change =
-  /** Something happens to an instrument and an event tells of it. Without an id: a new or the first instrument. */
+  /** Something happens to an instrument and an event reports it. Without an id: a new or the first instrument. */
   | { readonly kind: EventKind; readonly id?: string }
   /** Delisted: it leaves the list, and no event says so. */
   | { readonly kind: 'vanish'; readonly id: string }
-  /** The instrument is from now on exactly this JSON text; an event of that type tells of it unless it is null. */
+  /** The instrument is from now on exactly this JSON text; an event of that type reports it unless it is null. */
   | { readonly kind: 'replace'; readonly id: string; readonly instrument: string; readonly type?: string | null }
   /** An event with exactly this JSON text as envelope; the universe stays as it is. */
   | { readonly kind: 'event'; readonly envelope: string; readonly type?: string; readonly id?: string }
@@ -133,7 +133,7 @@ function couponText(kind: EventKind, nowMs: number, version: InstrumentVersion):
   return `{"valueDate":"${dateText(nowMs)}","amount":12.50,"number":${version.couponsPaid}${income}}`;
 }
 
-/** Line ends can stand only between tokens of JSON, and the ledger has one instrument per line. */
+/** Line ends can be only between tokens of JSON, and the ledger has one instrument per line. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\r\n]+/g, ' ');
 }

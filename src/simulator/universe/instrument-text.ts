@@ -17,7 +17,7 @@ export interface InstrumentText {
   isMine(id: bigint): boolean;
   /** How much can happen to it: places for barrier breaches and coupon payments. */
   blueprint(id: bigint): Pick<Blueprint, 'underlyings' | 'coupons' | 'currency'>;
-  /** A number of 32 bits that stands for the id, for everything else that is drawn from it. */
+  /** A number of 32 bits in place of the id, for everything else that is drawn from it. */
   key(id: bigint): number;
 }
 

@@ -3,7 +3,7 @@ import type { InstrumentDraw } from './instrument-draw.ts';
 /** Writes the JSON text of one value of one instrument; null when the value is absent. */
 export type Slot = (draw: InstrumentDraw) => string | null;
 
-/** JSON text that is written as it stands: numbers keep every digit, trailing zero and exponent. */
+/** JSON text that is written as it is: numbers keep every digit, trailing zero and exponent. */
 export interface Verbatim {
   readonly verbatim: string;
 }

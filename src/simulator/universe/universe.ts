@@ -63,24 +63,24 @@ export function createUniverse(options: UniverseOptions): Universe {
   const versions = new Map<bigint, InstrumentVersion>();
   let laggingIds = ids.copy();
   let laggingVersions = new Map<bigint, InstrumentVersion>();
-  // Bounded by the changes of one lag, since settle() takes out what is older.
+  // Bounded by the changes of one lag, since applyUntil() takes out what is older.
   const pending: Change[] = [];
   let lists = 0;
   let highest = ids.at(ids.lowerBound(BEYOND_DOUBLES) - 1) ?? FIRST_ID;
 
-  const settle = (nowMs: number) => {
-    let settled = 0;
-    while (settled < pending.length && (pending[settled]?.atMs ?? nowMs) + listLagMs <= nowMs) {
-      const change = pending[settled++];
+  const applyUntil = (nowMs: number) => {
+    let applied = 0;
+    while (applied < pending.length && (pending[applied]?.atMs ?? nowMs) + listLagMs <= nowMs) {
+      const change = pending[applied++];
       if (change) write(laggingIds, laggingVersions, change);
     }
-    pending.splice(0, settled);
+    pending.splice(0, applied);
   };
   const change = (id: bigint, version: InstrumentVersion | null) => {
     const made = { atMs: clock.monotonicMs(), id, version };
     write(ids, versions, made);
     if (listLagMs === 0) return;
-    settle(made.atMs);
+    applyUntil(made.atMs);
     pending.push(made);
   };
   return {
@@ -114,7 +114,7 @@ export function createUniverse(options: UniverseOptions): Universe {
     listed(from, lagMs) {
       if (listLagMs === 0) return walk(ids, versions, from, new Map());
       const nowMs = clock.monotonicMs();
-      settle(nowMs);
+      applyUntil(nowMs);
       const visible = pending.filter((made) => made.atMs + lagMs <= nowMs);
       return walk(laggingIds, laggingVersions, from, new Map(visible.map((made) => [made.id, made.version])));
     },

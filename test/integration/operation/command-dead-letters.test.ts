@@ -76,9 +76,9 @@ test('dead letters are listed, shown and written once they map, each only once, 
   const both = await Promise.all([1, 2].map(() => scene.spconnect(`${all} --execute`, KEEP)));
   for (const { code, stdout, stderr } of both) {
     assert.equal(code, 0, stderr);
-    assert.match(stdout, new RegExp(`^${ids[1]}  superseded  .*something newer`, 'm'));
+    assert.match(stdout, new RegExp(`^${ids[1]}  superseded  .*a newer state`, 'm'));
     // Who came second finds what the other one wrote.
-    assert.match(stdout, new RegExp(`^${ids[0]}  superseded  .*(newer dead letter|something newer)`, 'm'));
+    assert.match(stdout, new RegExp(`^${ids[0]}  superseded  .*(newer dead letter|a newer state)`, 'm'));
   }
   const written = await eventually('what was retried', instruments, (records) => records.length > before);
   const retried = written.filter(({ headers }) => 'spc-dead-letter' in headers);
@@ -115,6 +115,6 @@ test('those of pre-trade checks have no input to show or to retry', { timeout: 3
   const shown = await scene.spconnect(`dead-letters show ${id}`);
   assert.match(shown.stdout, /It has no input\.\n$/);
   const retried = await scene.spconnect(`dead-letters retry ${id} --execute`);
-  assert.deepEqual([retried.code, retried.stdout], [1, `${id}  impossible  it carries no input\n`]);
+  assert.deepEqual([retried.code, retried.stdout], [1, `${id}  impossible  it has no input\n`]);
   assert.ok(!`${shown.stdout}${retried.stdout}`.includes('canary'));
 });

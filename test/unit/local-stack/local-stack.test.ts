@@ -41,21 +41,21 @@ test('Docker is preferred to Java', async () => {
 });
 
 test('a closed way is told in one line, and the next is gone', async () => {
-  const { tried, list } = ways(closed('no daemon answers'), async () => started('java'));
+  const { tried, list } = ways(closed('no daemon responds'), async () => started('java'));
   const options = context();
   assert.equal((await startLocalStack(options, list)).how, 'java');
-  assert.deepEqual([tried, options.lines], [['Docker', 'Java'], ['Docker: no daemon answers.']]);
+  assert.deepEqual([tried, options.lines], [['Docker', 'Java'], ['Docker: no daemon responds.']]);
 });
 
 test('when no way is open, the error says why of each and names all three', async () => {
-  const { list } = ways(closed('no daemon answers'), closed('Java 17 or later is needed, and none was found'));
+  const { list } = ways(closed('no daemon responds'), closed('Java 17 or later is needed, and none was found'));
   await assert.rejects(startLocalStack(context(), list), {
     code: 'STACK_UNAVAILABLE',
     action: 'exit',
     message:
-      'No Kafka and no schema registry could be started. Docker: no daemon answers. ' +
+      'No Kafka and no schema registry could be started. Docker: no daemon responds. ' +
       'Java: Java 17 or later is needed, and none was found. ' +
-      'Any one of these mends it: set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to running ones; start Docker; ' +
+      'Do one of these: set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to running ones; start Docker; ' +
       'or install Java 17 or later and Maven.',
   });
 });
