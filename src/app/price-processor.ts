@@ -17,13 +17,12 @@ import { ToldFailures } from '../processor/core/told-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceMember } from '../processor/price-member.ts';
 import { createBulkPrices } from '../processor/prices/bulk-prices.ts';
-import { oldestWindowMs } from '../processor/prices/price-question.ts';
+import { enabledKinds, PRICE_KINDS } from '../processor/prices/price-kinds.ts';
 import { createToldFailuresReader } from '../processor/read-told-failures.ts';
 import { readWindows } from '../processor/read-windows.ts';
 import type { WindowDigests } from '../processor/window-digests.ts';
 import { createMarketData } from '../provider/market-data.ts';
 import { priceInputs } from '../setup/price-inputs.ts';
-import { askedKinds, PRICE_TOPICS } from '../setup/price-kinds.ts';
 import type { VerifiedTopics } from '../setup/verified-topics.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
@@ -58,10 +57,10 @@ export interface PriceProcessorParts {
 export async function runPriceProcessor(parts: PriceProcessorParts): Promise<never> {
   const { settings, topics, verified, kafka, registry, clock, random, events, signal } = parts;
   const { prefix, prices } = settings;
-  const [first, ...others] = askedKinds(prices);
+  const [first, ...others] = enabledKinds(prices);
   if (first === undefined) throw new TypeError('No kind of prices is asked for.');
   const kinds = [first, ...others] as const;
-  const topicOfKind = (kind: PriceKind) => topics[PRICE_TOPICS[kind]];
+  const topicOfKind = (kind: PriceKind) => topics[PRICE_KINDS[kind].topic];
   if (parts.marketHttp === null) throw new TypeError('Without marketData.url there is nobody to ask for prices.');
   const { marketHttp } = parts;
   const marketData = createMarketData({ http: marketHttp });
@@ -71,7 +70,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     ...prices,
     prices: createBulkPrices({
       marketData,
-      asked: kinds.map(({ asked }) => asked),
+      asked: kinds.map(({ plan }) => plan),
       schemaId,
       maxValueBytes: (kind) => verified.maxMessageBytes(topicOfKind(kind)) - RECORD_ALLOWANCE_BYTES,
       onMismatch: settings.mapping.onMismatch,
@@ -115,10 +114,10 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   /** What the topics of series hold for the instruments of a partition. */
   async function windowsOf(partition: number, opening: AbortSignal) {
     const windows = new Map<PriceKind, WindowDigests>();
-    for (const { kind, asked } of kinds) {
-      if (asked.kind === 'overview') continue;
+    for (const { kind, plan } of kinds) {
+      if (plan.oldestWindowMs === null) continue;
       const digestOf = createPriceDigest(kind, await schemaId(kind, opening));
-      const fromMs = oldestWindowMs(asked, clock.wallMs());
+      const fromMs = plan.oldestWindowMs(clock.wallMs());
       const topic = topicOfKind(kind).name;
       const onUnreadable = ({ records, firstOffset }: { readonly records: number; readonly firstOffset: bigint }) =>
         events.recordsUnreadable({ topic, partition, reason: 'price', records, firstOffset: String(firstOffset) });

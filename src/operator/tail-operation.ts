@@ -1,7 +1,7 @@
 import { partitionFor } from '../kafka/partitioner.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
-import { PRICE_TOPICS } from '../setup/price-kinds.ts';
+import { PRICE_KINDS } from '../processor/prices/price-kinds.ts';
 import { createRegistry } from '../setup/registry-client.ts';
 import type { Installation } from './installation.ts';
 import { createReadableRecords, type ReadableTopicRecord } from './readable-values.ts';
@@ -68,6 +68,6 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
 
 /** Prices are on the partition of their instrument, whose id their key begins with. */
 function placingPart({ topics }: Installation, { name }: TopicSpecification, key: string): string {
-  const ofPrices = Object.values(PRICE_TOPICS).some((role) => topics[role].name === name);
+  const ofPrices = Object.values(PRICE_KINDS).some(({ topic }) => topics[topic].name === name);
   return ofPrices ? (key.split('/')[0] ?? key) : key;
 }

@@ -1,5 +1,7 @@
+import type { PriceQuery } from '../provider/price-query.ts';
+
 /** What can be asked of the market data interface for an instrument (part 2.1 of src/provider/README.md). */
-export type PriceKind = 'overview' | 'daily' | 'intraday';
+export type PriceKind = PriceQuery['kind'];
 
 /** One item of a bulk request. */
 export interface PriceQuestion {

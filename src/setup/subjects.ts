@@ -1,7 +1,9 @@
 import { readSchemaText, type SchemaName } from '../avro/schema-files.ts';
 import { type Settings, topicOf } from '../config/settings.ts';
+import { priceSchemaName } from '../decoding/priced.ts';
 import type { TopicRole } from '../kafka/topic-plan.ts';
-import { askedKinds, PRICE_TOPICS } from './price-kinds.ts';
+import type { PriceKind } from '../processor/bulk-prices.ts';
+import { enabledKinds, PRICE_KINDS } from '../processor/prices/price-kinds.ts';
 
 /** A subject of the registry that an installation uses: that of the values of one topic. */
 export interface Subject {
@@ -17,9 +19,9 @@ const SCHEMA_OF: Readonly<Partial<Record<TopicRole, SchemaName>>> = {
   instruments: 'Instrument',
   'instrument-events': 'InstrumentEvent',
   'pre-trade-checks': 'PreTradeCheck',
-  prices: 'PriceSnapshot',
-  'daily-prices': 'DailyPrice',
-  'intraday-prices': 'IntradayPrice',
+  ...Object.fromEntries(
+    (Object.keys(PRICE_KINDS) as PriceKind[]).map((kind) => [PRICE_KINDS[kind].topic, priceSchemaName(kind)]),
+  ),
   notifications: 'Notification',
 };
 
@@ -27,10 +29,7 @@ const SCHEMA_OF: Readonly<Partial<Record<TopicRole, SchemaName>>> = {
 export function subjectsOf(settings: Settings): readonly Subject[] {
   const written = settings.sources.flatMap((source) => Object.entries(source.topics) as [TopicRole, string][]);
   const { names } = settings.topics;
-  const priced = askedKinds(settings.prices).map(({ kind }): [TopicRole, string] => {
-    const role = PRICE_TOPICS[kind];
-    return [role, names[role]];
-  });
+  const priced = enabledKinds(settings.prices).map(({ topic }): [TopicRole, string] => [topic, names[topic]]);
   return [...written, ...priced, ['notifications', names.notifications] as const].flatMap(([role, ownName]) => {
     const name = SCHEMA_OF[role];
     if (name === undefined) return [];

@@ -50,9 +50,7 @@ export function priceCommand(
     .command('price')
     .description('Print prices of one product, with the digits that the provider sent.')
     .argument('<isin>', 'the isin of the product')
-    .addOption(
-      new Option('--kind <kind>', 'which prices').choices(['overview', 'daily', 'intraday']).default('overview'),
-    )
+    .addOption(new Option('--kind <kind>', 'which prices').choices(Object.keys(OPTIONS_OF)).default('overview'))
     .option('--fields <names>', 'only these fields, as the interface names them; for an overview several, with commas')
     .option('--from <when>', 'the first day, or the first instant with its zone')
     .option('--to <when>', 'the last day or instant')

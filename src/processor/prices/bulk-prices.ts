@@ -4,12 +4,12 @@ import type { MarketData } from '../../provider/market-data.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { BulkPrices, PriceKind } from '../bulk-prices.ts';
 import { readBulkAnswer } from './bulk-answer.ts';
-import { type AskedSettings, askedPrices, questionAt } from './price-question.ts';
+import type { PriceRequestPlan } from './price-kinds.ts';
 
 export interface BulkPricesOptions {
   readonly marketData: MarketData;
   /** What is asked for of each kind that is. */
-  readonly asked: readonly AskedSettings[];
+  readonly asked: readonly PriceRequestPlan[];
   /** The id of the kind's schema in the registry (`priceSchemaName` names it); asked once, and again after a failure. */
   readonly schemaId: (kind: PriceKind, signal: AbortSignal) => Promise<number>;
   /** The longest value that the topic of a kind takes, in bytes, header included. */
@@ -26,20 +26,19 @@ const LARGEST_LEAD_MS = 24 * 60 * MINUTE_MS;
 /** Bulk prices of the market data interface: one request per call, its answer straight to records. */
 export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
   const { marketData, onMismatch, assumedZone, clock } = options;
-  const asked = new Map<PriceKind, AskedSettings>(options.asked.map((one) => [one.kind, one]));
+  const asked = new Map<PriceKind, PriceRequestPlan>(options.asked.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
   // Of our clock. By it alone, when it is an hour ahead, a look-back of an hour would begin at the provider's now, and
   // find nothing.
   let leadMs = 0;
 
-  async function decoderOf(settings: AskedSettings, signal: AbortSignal): Promise<PriceBodyDecoder> {
-    const { kind } = settings;
+  async function decoderOf({ kind, inRecords }: PriceRequestPlan, signal: AbortSignal): Promise<PriceBodyDecoder> {
     const known = made.get(kind);
     if (known !== undefined) return known;
     const schemaId = await options.schemaId(kind, signal);
     const maxValueBytes = options.maxValueBytes(kind);
     const decoder = createPriceDecoder({
-      asked: askedPrices(settings),
+      asked: inRecords,
       schemaId,
       onMismatch,
       assumedZone,
@@ -52,11 +51,11 @@ export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
 
   return {
     async ask(kind, questions, signal, timeoutMs) {
-      const settings = asked.get(kind);
-      if (settings === undefined) throw new Error(`Prices of the kind ${kind} are not asked for.`);
-      const decoder = await decoderOf(settings, signal);
+      const plan = asked.get(kind);
+      if (plan === undefined) throw new Error(`Prices of the kind ${kind} are not asked for.`);
+      const decoder = await decoderOf(plan, signal);
       const requestedAtMs = clock.wallMs();
-      const query = questionAt(settings, requestedAtMs - leadMs);
+      const query = plan.query(requestedAtMs - leadMs);
       return marketData.bulk(
         questions.map(({ isin }) => ({ isin, query })),
         ({ body, date }) => {

@@ -2,16 +2,16 @@ import { createRecordReader, type ReadableRecord } from '../../../src/avro/recor
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import type { PriceAnswers, PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
 import { type BulkPricesOptions, createBulkPrices } from '../../../src/processor/prices/bulk-prices.ts';
-import type { AskedSettings } from '../../../src/processor/prices/price-question.ts';
+import { PRICE_KINDS, type PriceRequestPlan } from '../../../src/processor/prices/price-kinds.ts';
 import type { PriceRequest } from '../../../src/provider/market-data.ts';
 import { skippingClock } from '../runner/manual-clock.ts';
 import { chunked } from './avro-decoding.ts';
 
 export const PRICE_SCHEMA_IDS = { overview: 21, daily: 22, intraday: 23 } as const;
-export const ASKED: readonly AskedSettings[] = [
-  { kind: 'overview', fields: [] },
-  { kind: 'daily', fields: 'Close', lookBackMs: 7 * 86_400_000 },
-  { kind: 'intraday', fields: 'BidAsk', interval: 'Hour_1', lookBackMs: 3_600_000 },
+export const ASKED: readonly PriceRequestPlan[] = [
+  PRICE_KINDS.overview.plan({ fields: [] }),
+  PRICE_KINDS.daily.plan({ fields: 'Close', lookBackMs: 7 * 86_400_000 }),
+  PRICE_KINDS.intraday.plan({ fields: 'BidAsk', interval: 'Hour_1', lookBackMs: 3_600_000 }),
 ];
 
 export const priceReader = createRecordReader({

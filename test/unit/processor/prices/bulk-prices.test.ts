@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../../src/errors.ts';
+import { PRICE_KINDS } from '../../../../src/processor/prices/price-kinds.ts';
 import { withoutNulls } from '../../../support/decoding/avro-decoding.ts';
 import {
   answersOf,
@@ -229,9 +230,9 @@ test('the question is what the settings say, windows from the look-back on', asy
   const { prices, asked } = bulkPricesFrom(bulkBody([]), {
     clock,
     asked: [
-      { kind: 'overview', fields: ['LastPrice'] },
-      { kind: 'daily', fields: 'OHLC', lookBackMs: 3 * 86_400_000 },
-      { kind: 'intraday', fields: 'Close', interval: 'Minute_5', lookBackMs: 3_600_000 },
+      PRICE_KINDS.overview.plan({ fields: ['LastPrice'] }),
+      PRICE_KINDS.daily.plan({ fields: 'OHLC', lookBackMs: 3 * 86_400_000 }),
+      PRICE_KINDS.intraday.plan({ fields: 'Close', interval: 'Minute_5', lookBackMs: 3_600_000 }),
     ],
   });
   for (const kind of ['overview', 'daily', 'intraday'] as const) {
@@ -256,7 +257,7 @@ test('where our clock is ahead of the provider, the look-back begins by the prov
     [-3_600_000, '2026-01-07T11:30:00Z'],
     [40 * 365 * 86_400_000, '2026-01-06T11:30:00Z'],
   ] as const) {
-    const asked = [{ kind: 'intraday', fields: 'Close', interval: 'Minute_5', lookBackMs: 3_600_000 }] as const;
+    const asked = [PRICE_KINDS.intraday.plan({ fields: 'Close', interval: 'Minute_5', lookBackMs: 3_600_000 })];
     const provider = bulkPricesFrom(bulkBody([]), { clock, asked, date: () => wallMs - aheadMs });
     for (let n = 0; n < 2; n++) await provider.prices.ask('intraday', questionsFor(['A']), SIGNAL).catch(() => {});
     const begins = provider.asked.map(([item]) => (item?.query.kind === 'intraday' ? item.query.dateFrom : null));
