@@ -13,12 +13,12 @@ import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { BulkCaller } from '../processor/bulk-caller.ts';
 import type { PriceKind } from '../processor/bulk-prices.ts';
 import { CallSlots } from '../processor/call-slots.ts';
-import { ToldFailures } from '../processor/core/told-failures.ts';
+import { ReportedFailures } from '../processor/core/reported-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceMember } from '../processor/price-member.ts';
-import { createBulkPrices } from '../processor/prices/bulk-prices.ts';
 import { enabledKinds, PRICE_KINDS } from '../processor/prices/price-kinds.ts';
-import { createToldFailuresReader } from '../processor/read-told-failures.ts';
+import { createProviderPrices } from '../processor/prices/provider-prices.ts';
+import { createReportedFailuresReader } from '../processor/read-reported-failures.ts';
 import { readWindows } from '../processor/read-windows.ts';
 import type { WindowDigests } from '../processor/window-digests.ts';
 import { createMarketData } from '../provider/market-data.ts';
@@ -68,7 +68,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     registry.schemaId(`${topicOfKind(kind).name}-value`, readSchemaText(priceSchemaName(kind)), asked);
   const caller = new BulkCaller({
     ...prices,
-    prices: createBulkPrices({
+    prices: createProviderPrices({
       marketData,
       asked: kinds.map(({ plan }) => plan),
       schemaId,
@@ -89,7 +89,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     maxBackoffMs: prices.maxBackoffMs,
     epochMs: clock.wallMs() - clock.monotonicMs(),
     random,
-    told: new ToldFailures(),
+    reported: new ReportedFailures(),
   };
   const targets = {
     prices: new Map(kinds.map(({ kind }) => [kind, topicOfKind(kind)])),
@@ -109,7 +109,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     ...partitionsOf(topics['dead-letters']),
   ];
 
-  const readToldFailures = createToldFailuresReader({ told: core.told, targets, reader, clock });
+  const readReportedFailures = createReportedFailuresReader({ reported: core.reported, targets, reader, clock });
 
   /** What the topics of series hold for the instruments of a partition. */
   async function windowsOf(partition: number, opening: AbortSignal) {
@@ -155,7 +155,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         reader,
         isins,
         readWindows: async (opening) => {
-          await readToldFailures(opening);
+          await readReportedFailures(opening);
           return windowsOf(partition.partition, opening);
         },
         caller,

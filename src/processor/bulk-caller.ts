@@ -2,7 +2,7 @@ import { ConnectorError } from '../errors.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
-import type { BatchAnswers, QuestionOutcome } from './batch-answers.ts';
+import type { BatchResponses, QuestionOutcome } from './batch-responses.ts';
 import { type BulkFailure, bulkFailureOf, callBackOff, isMisfit, statusOf } from './bulk-failure.ts';
 import { BulkLimits } from './bulk-limits.ts';
 import type { BulkPrices, PriceKind, PriceQuestion } from './bulk-prices.ts';
@@ -41,7 +41,7 @@ export interface AskedBatch {
 }
 
 /** Takes the answers to the questions from a position on. */
-export type Answered = (from: number, answers: BatchAnswers) => void;
+export type Answered = (from: number, answers: BatchResponses) => void;
 
 /** What all parts of a batch have in common. */
 interface Run extends AskedBatch {

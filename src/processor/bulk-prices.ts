@@ -20,7 +20,7 @@ export interface PriceRecord {
 }
 
 /** What became of one question; each belongs to the question in the same position. */
-export type PriceAnswer =
+export type PriceResponse =
   /** A snapshot (one record), or the windows of a series (any number, also none). */
   | {
       readonly kind: 'prices';
@@ -33,8 +33,8 @@ export type PriceAnswer =
   /** The answer is of the right kind and has a field of the wrong type, at this JSON pointer. Never quotes a value. */
   | { readonly kind: 'unusable'; readonly reason: string; readonly pointer: string; readonly item: Buffer };
 
-export interface PriceAnswers {
-  readonly answers: readonly PriceAnswer[];
+export interface BulkResponse {
+  readonly answers: readonly PriceResponse[];
   /** The `errors` flag says otherwise than the items. Harmless, counted. */
   readonly errorsFlagDiffers: boolean;
   /** Fields that the schema does not know, kept in extras, and keys that came twice, of which the last counts. */
@@ -57,5 +57,5 @@ export interface BulkPrices {
     questions: readonly PriceQuestion[],
     signal: AbortSignal,
     timeoutMs?: number,
-  ): Promise<PriceAnswers>;
+  ): Promise<BulkResponse>;
 }

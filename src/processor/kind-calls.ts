@@ -1,5 +1,5 @@
 import type { Clock } from '../support/clock.ts';
-import type { BulkPrices, PriceAnswers, PriceKind, PriceQuestion } from './bulk-prices.ts';
+import type { BulkPrices, BulkResponse, PriceKind, PriceQuestion } from './bulk-prices.ts';
 import { CallPatience } from './call-patience.ts';
 import { CallSlots } from './call-slots.ts';
 
@@ -66,7 +66,7 @@ export class KindCalls {
     questions: readonly PriceQuestion[],
     role: 'usual' | 'suspected' | 'alone',
     { called, signal }: { readonly called: () => void; readonly signal: AbortSignal },
-  ): Promise<PriceAnswers> {
+  ): Promise<BulkResponse> {
     const patience = this.#patience[role === 'usual' ? 'usual' : 'suspected'];
     const slots = { usual: this.#slots, suspected: this.#suspectedSlots, alone: this.#aloneSlots }[role];
     return slots.use(async () => {

@@ -14,11 +14,11 @@ import { type FailedAttempt, retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import type { WorkerTask } from '../worker/membership.ts';
 import { runWriterSessions, type WriterSession } from '../worker/writer-sessions.ts';
-import type { BatchAnswers } from './batch-answers.ts';
+import type { BatchResponses } from './batch-responses.ts';
 import type { BulkCaller } from './bulk-caller.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { Batch } from './core/batch.ts';
-import type { CoreSettings, CoreTransaction } from './core/core-messages.ts';
+import type { CoreTransaction, PartitionCoreSettings } from './core/core-messages.ts';
 import { PartitionCore } from './core/partition-core.ts';
 import { readInstrument } from './instrument-news.ts';
 import { type PriceTargets, priceRecords } from './price-records.ts';
@@ -45,7 +45,7 @@ export interface PartitionTaskOptions {
   /** What the topics of series hold for this partition, of the kinds that are series. */
   readonly readWindows: (signal: AbortSignal) => Promise<ReadonlyMap<PriceKind, WindowDigests>>;
   readonly caller: BulkCaller;
-  readonly core: CoreSettings;
+  readonly core: PartitionCoreSettings;
   readonly targets: PriceTargets;
   /** Records that may be read and unanswered at a time; reading waits for more to be answered. */
   readonly maxUnanswered: number;
@@ -202,7 +202,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   #ask({ core, over }: Session, batch: Batch, signal: AbortSignal): void {
     const { kind, isAlone } = batch;
     const questions = batch.questions.map(({ id, isin }) => ({ instrumentId: id, isin }));
-    const answered = (from: number, answers: BatchAnswers) => {
+    const answered = (from: number, answers: BatchResponses) => {
       core.answered(batch, from, answers);
       this.#moved.notify();
     };

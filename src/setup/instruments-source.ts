@@ -11,9 +11,9 @@ import { createInstrumentsReport } from '../connector/tasks/instruments-report.t
 import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../connector/tasks/list-hold.ts';
-import { SHRINK_ALWAYS_ALLOWED } from '../connector/walk/core-settings.ts';
 import { InstrumentsCore } from '../connector/walk/instruments-core.ts';
 import { readInstrumentsOffset } from '../connector/walk/instruments-offset.ts';
+import { SHRINK_ALWAYS_ALLOWED } from '../connector/walk/instruments-settings.ts';
 import type { WalkRequests } from '../connector/walk-requests.ts';
 import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
@@ -108,8 +108,8 @@ export function createInstrumentsSource(options: SourceOptions): Source {
           await readDeadRows(signal);
           const digests = (await schemas(signal)).digests(signal);
           const { since = null, serverDate: time = null } = offset ?? {};
-          const told = { eventsEndpoint, since, ageMs: recordAge(time, clock.wallMs()) };
-          return readCensus({ reader: options.logReader, topic: topics.instruments, digests, told, signal });
+          const eventRecords = { eventsEndpoint, since, ageMs: recordAge(time, clock.wallMs()) };
+          return readCensus({ reader: options.logReader, topic: topics.instruments, digests, eventRecords, signal });
         },
         notificationEncoder: async (signal) => (await schemas(signal)).notifications,
         deleteOnEventTypes,

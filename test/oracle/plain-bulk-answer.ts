@@ -2,13 +2,13 @@ import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { quotedText } from '../../src/http/quoted-text.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../src/json/exact-json.ts';
-import type { PriceAnswer, PriceAnswers, PriceKind, PriceQuestion } from '../../src/processor/bulk-prices.ts';
+import type { BulkResponse, PriceKind, PriceQuestion, PriceResponse } from '../../src/processor/bulk-prices.ts';
 import { isResponseType, responseType } from '../../src/provider/price-query.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import { createListReader } from './list-reader.ts';
 import type { PriceDecoder } from './plain-price-decoder.ts';
 
-export interface BulkAnswerOptions {
+export interface BulkResponseOptions {
   readonly questions: readonly PriceQuestion[];
   /** What was asked for: every response has the $type of it. */
   readonly kind: PriceKind;
@@ -23,7 +23,7 @@ const LONGEST_TITLE = 200;
 const LONGEST_ITEM_BYTES = 3 * 1024 * 1024;
 
 interface ReadItem {
-  readonly answer: PriceAnswer;
+  readonly answer: PriceResponse;
   readonly failed: boolean;
   readonly drift: number;
   readonly roundedNumbers: number;
@@ -36,10 +36,10 @@ interface ReadItem {
  *
  * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED when the body is no such answer at all.
  */
-export async function readBulkAnswer(
+export async function readBulkResponse(
   body: AsyncIterable<Uint8Array>,
-  { questions, kind, decoder, clock }: BulkAnswerOptions,
-): Promise<PriceAnswers> {
+  { questions, kind, decoder, clock }: BulkResponseOptions,
+): Promise<BulkResponse> {
   function decodeRow(item: JsonValue, raw: Buffer, at: number): ReadItem {
     const question = questions[at];
     if (question === undefined) throw mismatch(at, `has more items than the ${questions.length} that were asked for`);
@@ -95,11 +95,11 @@ function readItem(options: {
   const decoded = decoder.decode(response, question);
   if (decoded.kind === 'failure') {
     const pointer = `/response${decoded.pointer}`;
-    const answer: PriceAnswer = { kind: 'unusable', reason: decoded.reason, pointer, item: Buffer.from(raw) };
+    const answer: PriceResponse = { kind: 'unusable', reason: decoded.reason, pointer, item: Buffer.from(raw) };
     return { ...without, failed: false, answer };
   }
   const { records, isQuotingPulled, driftFields, roundedNumbers } = decoded;
-  const answer: PriceAnswer = { kind: 'prices', records, isQuotingPulled };
+  const answer: PriceResponse = { kind: 'prices', records, isQuotingPulled };
   return { answer, failed: false, drift: unknown + driftFields, roundedNumbers };
 }
 

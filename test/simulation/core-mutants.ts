@@ -32,9 +32,9 @@ export async function loadMutant({ mistake, file, right, wrong }: CoreMutant): P
     const load = (name: string) => import(pathToFileURL(join(folder, name)).href);
     const { InstrumentsCore } = await load('walk/instruments-core.ts');
     const { Census, REMEMBERED_MS } = await load('walk/census.ts');
-    const { ToldEvents } = await load('stream/told-events.ts');
+    const { ReportedEvents } = await load('stream/reported-events.ts');
     const { readInstrumentsOffset, writeInstrumentsOffset } = await load('walk/instruments-offset.ts');
-    return { InstrumentsCore, Census, ToldEvents, REMEMBERED_MS, readInstrumentsOffset, writeInstrumentsOffset };
+    return { InstrumentsCore, Census, ReportedEvents, REMEMBERED_MS, readInstrumentsOffset, writeInstrumentsOffset };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -139,14 +139,14 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a row that contradicts what an event said lately is used all the same',
     file: 'page-rows.ts',
-    right: "return census.toldAgeMs(id) === null && !isOld ? outcome : 'contradicting';",
+    right: "return census.reportedAgeMs(id) === null && !isOld ? outcome : 'contradicting';",
     wrong: "return isOld ? 'contradicting' : outcome;",
   },
   {
     mistake: 'a page that is older than all that is remembered corrects',
     file: 'page-rows.ts',
-    right: "return census.toldAgeMs(id) === null && !isOld ? outcome : 'contradicting';",
-    wrong: "return census.toldAgeMs(id) === null ? outcome : 'contradicting';",
+    right: "return census.reportedAgeMs(id) === null && !isOld ? outcome : 'contradicting';",
+    wrong: "return census.reportedAgeMs(id) === null ? outcome : 'contradicting';",
   },
   {
     mistake: 'a list that lags is trusted to tell what is gone',
@@ -162,13 +162,13 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'events under an unmoved cursor are taken',
-    file: 'stream-answer.ts',
+    file: 'stream-response.ts',
     right: "return events > 0 ? 'stuck' : 'quiet';",
     wrong: "return events > 0 ? 'moved' : 'quiet';",
   },
   {
     mistake: 'a lower offset is followed',
-    file: 'stream-answer.ts',
+    file: 'stream-response.ts',
     right: "< 0 ? 'lower' : 'moved';",
     wrong: "< 0 ? 'moved' : 'moved';",
   },
@@ -181,8 +181,8 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'an offset that stands still is never replaced',
     file: 'retention-gap.ts',
-    right: 'return ageMs >= STANDING_MS;',
-    wrong: `return ${NEVER}ageMs >= STANDING_MS;`,
+    right: 'return ageMs >= UNMOVED_MS;',
+    wrong: `return ${NEVER}ageMs >= UNMOVED_MS;`,
   },
   {
     mistake: 'a fresh offset takes the place of ours after gapProof',
@@ -198,7 +198,7 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'a wrong date hides a gap',
-    file: 'answer-time.ts',
+    file: 'response-time.ts',
     right: 'mostMs: Math.max(0, byUs, byProvider)',
     wrong: 'mostMs: Math.max(0, byProvider)',
   },

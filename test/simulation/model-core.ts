@@ -1,14 +1,14 @@
-import { ToldEvents } from '../../src/connector/stream/told-events.ts';
+import { ReportedEvents } from '../../src/connector/stream/reported-events.ts';
 import { Census, REMEMBERED_MS } from '../../src/connector/walk/census.ts';
-import type { CoreSettings } from '../../src/connector/walk/core-settings.ts';
 import { InstrumentsCore } from '../../src/connector/walk/instruments-core.ts';
 import { readInstrumentsOffset, writeInstrumentsOffset } from '../../src/connector/walk/instruments-offset.ts';
+import type { InstrumentsSettings } from '../../src/connector/walk/instruments-settings.ts';
 
 /** The core under test: the real one, or a copy of it with a mistake in it. */
 export interface CoreModules {
   readonly InstrumentsCore: typeof InstrumentsCore;
   readonly Census: typeof Census;
-  readonly ToldEvents: typeof ToldEvents;
+  readonly ReportedEvents: typeof ReportedEvents;
   readonly REMEMBERED_MS: number;
   readonly readInstrumentsOffset: typeof readInstrumentsOffset;
   readonly writeInstrumentsOffset: typeof writeInstrumentsOffset;
@@ -17,7 +17,7 @@ export interface CoreModules {
 export const REAL_CORE: CoreModules = {
   InstrumentsCore,
   Census,
-  ToldEvents,
+  ReportedEvents,
   REMEMBERED_MS,
   readInstrumentsOffset,
   writeInstrumentsOffset,
@@ -25,7 +25,7 @@ export const REAL_CORE: CoreModules = {
 
 export const MODEL_POLL_MS = 1_800_000;
 
-export const MODEL_SETTINGS: CoreSettings = {
+export const MODEL_SETTINGS: InstrumentsSettings = {
   filter: 'scope=all',
   pollIntervalMs: MODEL_POLL_MS,
   walkIntervalMs: 86_400_000,

@@ -1,4 +1,4 @@
-import type { AnswerTime } from '../../src/connector/stream/answer-time.ts';
+import type { ResponseTime } from '../../src/connector/stream/response-time.ts';
 import type { Census } from '../../src/connector/walk/census.ts';
 import type { InstrumentsCore } from '../../src/connector/walk/instruments-core.ts';
 import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/connector/walk/instruments-messages.ts';
@@ -15,7 +15,7 @@ export interface ModelSurroundings {
   readonly log: ModelLog;
   nowMs: number;
   /** The date of an answer given now. */
-  date(): AnswerTime;
+  date(): ResponseTime;
   /** Whether the next page is fetched ahead. */
   prefetch: boolean;
   /** What a process did wrong that no transaction shows. */
@@ -163,10 +163,10 @@ export class ModelProcess {
     switch (request.kind) {
       case 'probe':
         return { kind: 'probe', since: provider.newest(), time: around.date() } as const;
-      case 'trial': {
+      case 'verifyStart': {
         const answer = provider.events(request.since, around.nowMs, true);
         const isTaken = answer !== null && 'events' in answer;
-        return { kind: 'trial', taken: isTaken, items: isTaken ? answer.events.length : 0 } as const;
+        return { kind: 'verifyStart', taken: isTaken, items: isTaken ? answer.events.length : 0 } as const;
       }
       case 'events':
         return this.#eventsAnswer(request.since, seen);
@@ -189,11 +189,11 @@ export class ModelProcess {
   /** What the topic holds, and what of it events have told, as its records say. */
   #census(): Census {
     const { modules, log, nowMs } = this.#around;
-    const census = new modules.Census(new modules.ToldEvents(this.#core?.offset?.since ?? null));
+    const census = new modules.Census(new modules.ReportedEvents(this.#core?.offset?.since ?? null));
     for (const { instruments, asked, atMs } of log.visible()) {
       const ageMs = nowMs - atMs;
       for (const { id, version, from } of instruments) {
-        if (from === 'event') census.told.add(asked, id, ageMs, ageMs <= modules.REMEMBERED_MS);
+        if (from === 'event') census.reported.add(asked, id, ageMs, ageMs <= modules.REMEMBERED_MS);
         if (version !== null && from === 'event') census.putEvent(id, BigInt(version), true, ageMs);
         else if (version !== null) census.put(id, BigInt(version), true);
         else if (from === 'event') census.deleteByEvent(id, ageMs);

@@ -147,8 +147,8 @@ export class ModelProvider {
     return this.#log.some((event) => this.ledger.isDropped(event, atMs) && isBehind(event.offset, since));
   }
 
-  events(since: string, atMs: number, isTrial: boolean): ModelStreamAnswer | { readonly status: number } | null {
-    const fault = isTrial ? undefined : this.faults.events.shift();
+  events(since: string, atMs: number, isVerification: boolean): ModelStreamAnswer | { readonly status: number } | null {
+    const fault = isVerification ? undefined : this.faults.events.shift();
     const shown = this.#log.findLast((event) => this.#isShown(event, atMs));
     const newest = shown?.offset ?? this.ledger.starts.at(-1)?.offset ?? '';
     // Of its answer it names the newest; an offset that lies behind all of the log shows the log's own all the same.

@@ -1,4 +1,4 @@
-import { type AnswerTime, answerTime } from '../../src/connector/stream/answer-time.ts';
+import { type ResponseTime, responseTime } from '../../src/connector/stream/response-time.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { type CoreModules, type LapMistake, MODEL_POLL_MS, MODEL_SETTINGS, REAL_CORE } from './model-core.ts';
 import { ModelLog } from './model-log.ts';
@@ -238,11 +238,11 @@ class World {
     return fate;
   }
 
-  #takeDate(): AnswerTime {
+  #takeDate(): ResponseTime {
     const date = this.#date;
     this.#date = 'true';
     const skewMs = date === 'ahead' ? 8 * DAY_MS : date === 'behind' ? -8 * DAY_MS : 0;
     const ownMs = WALL_MS + this.#around.nowMs;
-    return answerTime(date === 'absent' ? null : ownMs + skewMs, ownMs);
+    return responseTime(date === 'absent' ? null : ownMs + skewMs, ownMs);
   }
 }

@@ -49,13 +49,13 @@ export class ShownPrices {
   /** What is wrong about what a failure does: a price stays until the provider says that there is none, and goes once. */
   violationsOf({ instrument: { id, isin }, problem, withdrawal, offsets }: Failure): string[] {
     const isRefresh = offsets.length === 0;
-    const isTold = this.#withdrawn.get(id) === isin;
+    const isReported = this.#withdrawn.get(id) === isin;
     const mayPass = problem !== 'status 404' && problem !== 'none';
     const violations: string[] = [];
-    if (isRefresh && withdrawal !== null && isTold) violations.push(`the price of ${id} is taken away twice`);
+    if (isRefresh && withdrawal !== null && isReported) violations.push(`the price of ${id} is taken away twice`);
     if (isRefresh && withdrawal !== null && mayPass && this.#shown.get(id) === isin)
       violations.push(`the price of ${id} goes for ${problem}, which may pass`);
-    if (withdrawal === null && problem === 'status 404' && !isTold)
+    if (withdrawal === null && problem === 'status 404' && !isReported)
       violations.push(`the provider has no price for ${id}, and that is not shown`);
     return violations;
   }

@@ -1,14 +1,14 @@
 import { ConnectorError } from '../../errors.ts';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
-import type { AnswerTime } from './answer-time.ts';
 import type { HeldOffset } from './held-offset.ts';
+import type { ResponseTime } from './response-time.ts';
 
 /** What the committed offset of every source says of its stream. */
 export interface CommittedStream {
   /** The filter that the offset belongs to; another one makes it meaningless. */
   readonly filter: string;
   /** When the stream last answered us. */
-  readonly serverDate: AnswerTime;
+  readonly serverDate: ResponseTime;
   /** How long our offset had stood still then, by the clock that says most, and by the one that says least. */
   readonly standingMs: number;
   readonly standingLeastMs: number;

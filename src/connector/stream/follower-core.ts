@@ -1,4 +1,3 @@
-import type { AnswerTime } from './answer-time.ts';
 import type { FollowerAnswer, FollowerDecision, FollowerNotification, FollowerRequest } from './follower-messages.ts';
 import type { FollowerOffset } from './follower-offset.ts';
 import {
@@ -12,6 +11,7 @@ import {
   unshown,
 } from './follower-steps.ts';
 import type { ResetOffset } from './reset-offset.ts';
+import type { ResponseTime } from './response-time.ts';
 import { secondsToRetentionCliff, streamAtStart } from './stream.ts';
 
 /**
@@ -63,8 +63,8 @@ export class FollowerCore {
     // The stream comes first once it is overdue, so that a gap that is being proven cannot starve it.
     const isOverdue = answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
     if (!isOverdue && proof.phase === 'wantsStart') return { kind: 'start' };
-    if (!isOverdue && proof.phase === 'wantsTrial' && proof.start !== null) {
-      return { kind: 'trial', since: unshown(proof.start, this.#settings) ?? '' };
+    if (!isOverdue && proof.phase === 'wantsVerify' && proof.start !== null) {
+      return { kind: 'verifyStart', since: unshown(proof.start, this.#settings) ?? '' };
     }
     if (nowMs >= dueMs) return { kind: 'stream', since: offset.since };
     return { kind: 'wait', ms: Math.max(1, Math.ceil(dueMs - nowMs)) };
@@ -110,7 +110,7 @@ export class FollowerCore {
     switch (answer.kind) {
       case 'start':
         return takeStart(state, answer, at);
-      case 'trial':
+      case 'verifyStart':
         return takeTrial(state, answer, at);
       case 'stream':
       case 'refused':
@@ -118,7 +118,7 @@ export class FollowerCore {
     }
   }
 
-  #resetNotification(to: AnswerTime, goesOnAfter: string | null): FollowerNotification[] {
+  #resetNotification(to: ResponseTime, goesOnAfter: string | null): FollowerNotification[] {
     if (this.#reset === null) return [];
     return [{ kind: 'offsetReset', before: this.#reset, filter: this.#settings.filter, to, goesOnAfter }];
   }

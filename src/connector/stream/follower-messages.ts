@@ -1,9 +1,9 @@
-import type { AnswerTime } from './answer-time.ts';
 import type { FollowerOffset } from './follower-offset.ts';
 import type { ResetOffset } from './reset-offset.ts';
+import type { ResponseTime } from './response-time.ts';
 import type { GapSign } from './retention-gap.ts';
 import type { DiscardSign } from './stream.ts';
-import type { StreamAnswer } from './stream-answer.ts';
+import type { StreamResponse } from './stream-response.ts';
 
 /** What the core of a follower wants next. */
 export type FollowerRequest =
@@ -12,19 +12,19 @@ export type FollowerRequest =
   /** The stream from our offset; null: without one. */
   | { readonly kind: 'stream'; readonly since: string | null }
   /** The same request with another offset: only whether it gets 200, and how many items, counts; they are dropped. */
-  | { readonly kind: 'trial'; readonly since: string }
+  | { readonly kind: 'verifyStart'; readonly since: string }
   | { readonly kind: 'wait'; readonly ms: number };
 
 /** What came of a request. Failures that another try may mend never get here. */
 export type FollowerAnswer =
   /** `newest`: the newest offset that the answer names, where it names one. */
-  | { readonly kind: 'start'; readonly since: string; readonly newest: string | null; readonly time: AnswerTime }
+  | { readonly kind: 'start'; readonly since: string; readonly newest: string | null; readonly time: ResponseTime }
   /** `items`: how many events or checks the answer holds, dead letters included. */
-  | ({ readonly kind: 'stream'; readonly items: number; readonly time: AnswerTime } & StreamAnswer)
+  | ({ readonly kind: 'stream'; readonly items: number; readonly time: ResponseTime } & StreamResponse)
   /** The stream request got a 4xx that refuses our offset (see refusesOffset). */
-  | { readonly kind: 'refused'; readonly status: number; readonly time: AnswerTime }
+  | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime }
   /** `items`: how many lie behind the offset that was tried. */
-  | { readonly kind: 'trial'; readonly taken: boolean; readonly items: number };
+  | { readonly kind: 'verifyStart'; readonly taken: boolean; readonly items: number };
 
 /** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
 export type FollowerNotification =
@@ -32,7 +32,7 @@ export type FollowerNotification =
   | {
       readonly kind: 'gapSuspected';
       readonly fromMs: number;
-      readonly to: AnswerTime;
+      readonly to: ResponseTime;
       readonly since: string | null;
       readonly ageMs: number;
     }
@@ -43,14 +43,14 @@ export type FollowerNotification =
       readonly toMs: number;
       readonly silentMs: number;
       readonly since: string | null;
-      readonly to: AnswerTime;
+      readonly to: ResponseTime;
     }
   /** What lay behind our offset is lost for good, as far as the stream no longer serves it. `reset`: it began anew. */
   | {
       readonly kind: 'gapProven' | 'streamReset';
       readonly why: GapSign;
       readonly fromMs: number;
-      readonly to: AnswerTime;
+      readonly to: ResponseTime;
       readonly lostAfter: string | null;
       /** Null: from wherever the provider begins without an offset. */
       readonly goesOnAfter: string | null;
@@ -60,7 +60,7 @@ export type FollowerNotification =
       readonly kind: 'offsetReset';
       readonly before: ResetOffset;
       readonly filter: string;
-      readonly to: AnswerTime;
+      readonly to: ResponseTime;
       /** Null: from wherever the provider begins without an offset. */
       readonly goesOnAfter: string | null;
     };

@@ -1,6 +1,6 @@
-import type { AnswerTime } from './answer-time.ts';
 import type { FollowerAnswer, FollowerDecision, FollowerNotification } from './follower-messages.ts';
 import type { FollowerOffset } from './follower-offset.ts';
+import type { ResponseTime } from './response-time.ts';
 import { type GapInput, healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
 import {
   confirmOffset,
@@ -53,7 +53,7 @@ export interface FollowerOutcome extends Partial<Omit<FollowerDecision, 'committ
 type Streamed = Extract<FollowerAnswer, { kind: 'stream' | 'refused' }>;
 
 /** No committed offset: the stream begins here, with no gap behind it. */
-export function beginAt(since: string | null, time: AnswerTime, { settings, nowMs }: FollowerContext): FollowerState {
+export function beginAt(since: string | null, time: ResponseTime, { settings, nowMs }: FollowerContext): FollowerState {
   return {
     offset: {
       filter: settings.filter,
@@ -124,7 +124,7 @@ export function takeStart(
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
   // Where nothing is wrong with ours, only the newest can take its place: what lies before it is on the topic already.
-  const isRenewal = stream.proof.sign === 'standing';
+  const isRenewal = stream.proof.sign === 'unmoved';
   const fresh = isWithoutOffset && isRenewal ? newest : since;
   const shownStart = fresh === null ? null : shown(fresh, at);
   const start = { kind: 'start', since: isOurs ? ours : shownStart, ours } as const;
@@ -143,13 +143,13 @@ export function takeStart(
  */
 export function takeTrial(
   state: FollowerState,
-  { taken, items }: Pick<Extract<FollowerAnswer, { kind: 'trial' }>, 'taken' | 'items'>,
+  { taken, items }: Pick<Extract<FollowerAnswer, { kind: 'verifyStart' }>, 'taken' | 'items'>,
   at: FollowerContext,
 ): FollowerOutcome {
   const { stream } = state;
   const isTaken = taken && !(at.settings.begins === 'withoutOffset' && items > 0);
-  const trial: GapInput = isTaken ? { kind: 'trialTaken', items } : { kind: 'trialRefused' };
-  const proof = weighGap(stream.proof, trial, gapContext(at));
+  const input: GapInput = isTaken ? { kind: 'startVerified', items } : { kind: 'startRefused' };
+  const proof = weighGap(stream.proof, input, gapContext(at));
   const dueMs = proof.phase === 'wantsAgain' && isOffsetInDoubt(proof) ? at.nowMs : stream.dueMs;
   return { state: { ...state, stream: { ...stream, proof, dueMs } }, commits: false };
 }
@@ -157,7 +157,7 @@ export function takeTrial(
 function gapNotification(
   { since: lostAfter, serverDate, standingMs, gapSuspectedFromMs }: FollowerOffset,
   { proof: { sign, start } }: Stream,
-  to: AnswerTime,
+  to: ResponseTime,
   at: FollowerContext,
 ): FollowerNotification {
   if (start === null || sign === null) throw new Error('A gap was proven without a fresh start.');
@@ -174,7 +174,7 @@ function gapNotification(
 }
 
 /** Gives our offset up for the fresh start. */
-function healGap(state: FollowerState, time: AnswerTime, at: FollowerContext): FollowerState {
+function healGap(state: FollowerState, time: ResponseTime, at: FollowerContext): FollowerState {
   const { offset, stream } = state;
   const { start, startMs } = stream.proof;
   const ageMs = Math.round(at.nowMs - startMs);
@@ -212,7 +212,7 @@ function freshStart(start: string, { settings }: FollowerContext): string | null
 }
 
 /** Without it a quiet stream would be resumed after 7 days from an offset that has expired. */
-function isEmptyCommitDue(before: FollowerState, time: AnswerTime, { settings, nowMs }: FollowerContext): boolean {
+function isEmptyCommitDue(before: FollowerState, time: ResponseTime, { settings, nowMs }: FollowerContext): boolean {
   const { committedMs, stream, offset } = before;
   if (nowMs - committedMs >= settings.emptyCommitIntervalMs) return true;
   // Many short lives in a row must not add up to an offset that nobody commits.

@@ -1,4 +1,4 @@
-import { type AnswerTime, timeBetween } from './answer-time.ts';
+import { type ResponseTime, timeBetween } from './response-time.ts';
 import { type GapProof, isGapSuspected, NO_PROOF } from './retention-gap.ts';
 
 /** A fresh offset of the stream that waits beside ours, which stands still. */
@@ -23,9 +23,9 @@ export interface Holding {
  * either clock says: one that takes our place too early loses events.
  */
 export function heldForMs(
-  { held, serverDate }: { readonly held: HeldOffset | null; readonly serverDate: AnswerTime },
+  { held, serverDate }: { readonly held: HeldOffset | null; readonly serverDate: ResponseTime },
   heldFromMs: number | null,
-  at: { readonly time: AnswerTime; readonly nowMs: number },
+  at: { readonly time: ResponseTime; readonly nowMs: number },
 ): number | null {
   if (held === null) return null;
   const ms = heldFromMs === null ? held.heldMs + timeBetween(serverDate, at.time).leastMs : at.nowMs - heldFromMs;
@@ -44,7 +44,7 @@ export function holdOffset(
   at: { readonly heldMs: number | null; readonly nowMs: number; readonly offsetHoldMs: number },
 ): Holding {
   if (answered === 'moved') return { held: null, begins: false, replacement: null };
-  if (phase === 'proven' && sign === 'standing' && start !== null) {
+  if (phase === 'proven' && sign === 'unmoved' && start !== null) {
     return { held: { since: start, heldMs: Math.round(at.nowMs - startMs) }, begins: true, replacement: null };
   }
   const still = held === null || at.heldMs === null ? null : { ...held, heldMs: at.heldMs };
@@ -69,7 +69,7 @@ export function proofBeside(
   // Whether something lay between the two is not known, so it is reported as lost.
   if (replacement !== null) {
     const { since: start, heldMs: ms } = replacement;
-    return { ...NO_PROOF, phase: 'proven', sign: 'standing', start, startMs: nowMs - ms };
+    return { ...NO_PROOF, phase: 'proven', sign: 'unmoved', start, startMs: nowMs - ms };
   }
   // Nothing behind the one that is held is lost, unless it has grown as old as ours.
   const isTaken = weighed.phase === 'proven' && (weighed.sign === 'quiet' || weighed.sign === 'overtaken');

@@ -27,7 +27,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** How long the provider keeps events (part 8 of src/provider/README.md). */
 export const RETENTION_MS = 7 * DAY_MS;
 const MARGIN_MS = 12 * HOUR_MS;
-const STANDING_MS = 6 * HOUR_MS;
+const UNMOVED_MS = 6 * HOUR_MS;
 const ROUNDS_OF_PROOF = 3;
 const HEALED_GAPS_PER_DAY = 2;
 // The answers that say nothing about our offset: credentials, permission, patience.
@@ -44,8 +44,8 @@ export function isExpired(leastAgeMs: number): boolean {
 }
 
 /** Whether an offset that is answered with nothing has stood still for so long that a fresh one is due in its place. */
-export function isStanding(ageMs: number): boolean {
-  return ageMs >= STANDING_MS;
+export function isUnmovedForLong(ageMs: number): boolean {
+  return ageMs >= UNMOVED_MS;
 }
 
 /** Whether a status refuses our offset, and not our credentials or our haste. */
@@ -63,11 +63,11 @@ export type GapSign =
   /** Events, but the same cursor. */
   | 'stuck'
   /** Answered nothing and stayed for long, or may have expired: nothing against it, but a fresh one is better. */
-  | 'standing'
+  | 'unmoved'
   /** Answered nothing and stayed, beside a fresh one that is held: that one may have events which ours is not shown. */
   | 'overtaken';
 
-export type GapPhase = 'none' | 'resting' | 'wantsStart' | 'wantsTrial' | 'wantsAgain' | 'proven';
+export type GapPhase = 'none' | 'resting' | 'wantsStart' | 'wantsVerify' | 'wantsAgain' | 'proven';
 
 /** The evidence so far. */
 export interface GapProof {
@@ -95,8 +95,8 @@ export type GapInput =
   /** A fresh start of the stream came; null: it came to nothing that could take the place of ours. */
   | { readonly kind: 'start'; readonly since: string | null; readonly ours: string }
   /** `items`: how many events it was answered with. */
-  | { readonly kind: 'trialTaken'; readonly items: number }
-  | { readonly kind: 'trialRefused' };
+  | { readonly kind: 'startVerified'; readonly items: number }
+  | { readonly kind: 'startRefused' };
 
 interface GapContext {
   readonly nowMs: number;
@@ -135,7 +135,7 @@ const giveUp = (proof: GapProof, _: unknown, { nowMs }: GapContext): GapProof =>
 /** Another round: with a fresh start of the stream, or with the one that is held. */
 const beginRound: Cell<'sign'> = (proof, input, { nowMs }) =>
   input.sign === 'overtaken'
-    ? { ...proof, phase: 'wantsTrial', sign: input.sign, start: input.held, startMs: nowMs }
+    ? { ...proof, phase: 'wantsVerify', sign: input.sign, start: input.held, startMs: nowMs }
     : { ...proof, phase: 'wantsStart', sign: input.sign };
 /** The same sign goes on with the evidence as `then` says; another one begins anew. */
 const ifSame =
@@ -144,7 +144,7 @@ const ifSame =
     input.sign === proof.sign ? then(proof, input, at) : beginRound(NO_PROOF, input, at);
 /** A wait that is no urgent matter: nothing speaks against our offset. */
 const isPatient = ({ sign, rounds }: GapProof, { isSuspected = false }: Extract<GapInput, { kind: 'sign' }>) =>
-  (sign === 'standing' || sign === 'overtaken') && rounds === 0 && !isSuspected;
+  (sign === 'unmoved' || sign === 'overtaken') && rounds === 0 && !isSuspected;
 
 /** Every phase meets every input; the compiler finds a missing cell. */
 const TABLE: Table = {
@@ -152,8 +152,8 @@ const TABLE: Table = {
     healthy: forget,
     sign: (_, input, at) => beginRound(NO_PROOF, input, at),
     start: stay,
-    trialTaken: stay,
-    trialRefused: stay,
+    startVerified: stay,
+    startRefused: stay,
   },
   resting: {
     healthy: forget,
@@ -162,32 +162,32 @@ const TABLE: Table = {
       return at.nowMs - proof.lastMs >= restMs ? beginRound(proof, input, at) : proof;
     }),
     start: stay,
-    trialTaken: stay,
-    trialRefused: stay,
+    startVerified: stay,
+    startRefused: stay,
   },
   wantsStart: {
     healthy: forget,
     sign: ifSame(stay),
     start: (proof, { since, ours }, at) =>
       since !== null && isFresher(since, ours, proof.sign)
-        ? { ...proof, phase: 'wantsTrial', start: since, startMs: at.nowMs }
+        ? { ...proof, phase: 'wantsVerify', start: since, startMs: at.nowMs }
         : giveUp(proof, null, at),
-    trialTaken: stay,
-    trialRefused: stay,
+    startVerified: stay,
+    startRefused: stay,
   },
-  wantsTrial: {
+  wantsVerify: {
     healthy: forget,
     sign: ifSame(stay),
     start: stay,
     // What is held and has no event either says nothing against ours.
-    trialTaken: (proof, { items }, at) =>
+    startVerified: (proof, { items }, at) =>
       proof.sign === 'overtaken' && items === 0 ? giveUp(proof, null, at) : { ...proof, phase: 'wantsAgain' },
-    trialRefused: giveUp,
+    startRefused: giveUp,
   },
   wantsAgain: {
     healthy: forget,
     sign: ifSame((proof, _, { nowMs, gapProofMs }) => {
-      if (proof.sign === 'standing') return { ...proof, phase: 'proven' };
+      if (proof.sign === 'unmoved') return { ...proof, phase: 'proven' };
       const rounds = proof.rounds + 1;
       const isFirst = proof.rounds === 0;
       const firstMs = isFirst ? nowMs : proof.firstMs;
@@ -201,24 +201,24 @@ const TABLE: Table = {
         : { ...after, phase: 'resting' };
     }),
     start: stay,
-    trialTaken: stay,
-    trialRefused: stay,
+    startVerified: stay,
+    startRefused: stay,
   },
-  proven: { healthy: stay, sign: stay, start: stay, trialTaken: stay, trialRefused: stay },
+  proven: { healthy: stay, sign: stay, start: stay, startVerified: stay, startRefused: stay },
 };
 
 /** Whether a fresh start can take the place of our offset; where offsets can be compared, only a reset goes back. */
 function isFresher(since: string, ours: string, sign: GapSign | null): boolean {
   const order = compareStreamOffsets(since, ours);
   if (sign === 'lower') return order !== null && order < 0;
-  return since !== ours && !(sign === 'standing' && order !== null && order < 0);
+  return since !== ours && !(sign === 'unmoved' && order !== null && order < 0);
 }
 
 /** Whether there is anything against our offset: then an answer without events does not mean that there were none. */
 export function isOffsetInDoubt({ phase, sign, rounds }: GapProof): boolean {
   // Only once the one that is held was answered with events.
   if (sign === 'overtaken') return rounds > 0 || phase === 'wantsAgain';
-  return phase !== 'none' && sign !== 'standing' && !(phase === 'resting' && rounds === 0);
+  return phase !== 'none' && sign !== 'unmoved' && !(phase === 'resting' && rounds === 0);
 }
 
 /** The evidence after one more answer. */

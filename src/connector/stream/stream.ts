@@ -1,5 +1,5 @@
-import { type AnswerTime, offsetAges, timeBetween } from './answer-time.ts';
 import { type HeldOffset, heldForMs, holdOffset, proofBeside } from './held-offset.ts';
+import { offsetAges, type ResponseTime, timeBetween } from './response-time.ts';
 import {
   type GapInput,
   type GapProof,
@@ -7,20 +7,20 @@ import {
   isExpired,
   isGapSuspected,
   isOffsetInDoubt,
-  isStanding,
+  isUnmovedForLong,
   NO_PROOF,
   RETENTION_MS,
   weighGap,
 } from './retention-gap.ts';
+import { compareStreamOffsets } from './stream-offset.ts';
 import {
   hasReached,
   isNewestLower,
   namesMore,
-  readStreamAnswer,
-  type StreamAnswer,
+  readStreamResponse,
   type StreamReading,
-} from './stream-answer.ts';
-import { compareStreamOffsets } from './stream-offset.ts';
+  type StreamResponse,
+} from './stream-response.ts';
 import { pauseMs, runOn, type StreamRun } from './stream-run.ts';
 
 /** What a source that follows a stream remembers of it, from one start of its task to the next. Times are monotonic. */
@@ -55,7 +55,7 @@ export interface Stream {
 /** What a committed offset says about its stream. */
 export interface StreamPosition {
   readonly since: string;
-  readonly serverDate: AnswerTime;
+  readonly serverDate: ResponseTime;
   /** How long the offset had stood still then, at most and at least. */
   readonly standingMs: number;
   readonly standingLeastMs: number;
@@ -67,11 +67,11 @@ export interface StreamPosition {
 
 /** What was answered to our offset: an answer, or a refusal. */
 export type OffsetAnswer =
-  | ({ readonly kind: 'events'; readonly time: AnswerTime } & StreamAnswer)
-  | { readonly kind: 'refused'; readonly time: AnswerTime };
+  | ({ readonly kind: 'events'; readonly time: ResponseTime } & StreamResponse)
+  | { readonly kind: 'refused'; readonly time: ResponseTime };
 
 /** What an answer says against our offset, whether it was taken or not; one that merely stands still is none. */
-export type DiscardSign = Exclude<GapSign, 'standing' | 'overtaken'>;
+export type DiscardSign = Exclude<GapSign, 'unmoved' | 'overtaken'>;
 
 /** A time whose events can no longer be had, in milliseconds since the epoch. */
 export interface LostTime {
@@ -141,7 +141,7 @@ export function followStream(
 ): StreamStep {
   const { nowMs } = at;
   const { since } = position;
-  const reading = answer.kind === 'refused' ? 'refused' : readStreamAnswer(since, answer, at.events, stream.earlier);
+  const reading = answer.kind === 'refused' ? 'refused' : readStreamResponse(since, answer, at.events, stream.earlier);
   const taken = reading === 'moved' || reading === 'quiet' ? reading : null;
   const { ageMs, leastAgeMs } = offsetAges(stream, position, answer.time, nowMs);
   const suspects = position.gapSuspectedFromMs === null && isGapSuspected(ageMs);
@@ -198,7 +198,7 @@ export function followStream(
             held,
           },
     reading: taken,
-    discarded: sign === 'standing' || sign === 'overtaken' ? null : sign,
+    discarded: sign === 'unmoved' || sign === 'overtaken' ? null : sign,
     suspects,
     lost: suspects || taken !== null ? lostTime(stream, position, answer.time, nowMs) : null,
     ageMs,
@@ -225,7 +225,9 @@ function gapInput(
   if (!isNoReset && namesLower(since, answer, reading)) return { kind: 'sign', sign: 'lower' };
   if (isOver) return { kind: 'sign', sign: 'quiet' };
   if (held === null) {
-    return isSuspected || isStanding(ageMs) ? { kind: 'sign', sign: 'standing', isSuspected } : { kind: 'healthy' };
+    return isSuspected || isUnmovedForLong(ageMs)
+      ? { kind: 'sign', sign: 'unmoved', isSuspected }
+      : { kind: 'healthy' };
   }
   // Of offsets that are only told apart, the one that is held may lie before ours.
   const isBehindOurs = (compareStreamOffsets(held.since, since) ?? 0) > 0;
@@ -255,7 +257,7 @@ export function isReadingOn({ run }: Stream): boolean {
 function lostTime(
   { takenMs }: Stream,
   { serverDate }: StreamPosition,
-  time: AnswerTime,
+  time: ResponseTime,
   nowMs: number,
 ): LostTime | null {
   const { leastMs } = timeBetween(serverDate, time);

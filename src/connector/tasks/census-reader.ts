@@ -3,8 +3,8 @@ import { ConnectorError } from '../../errors.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
 import type { CommittedRecord } from '../../kafka/record.ts';
 import type { TargetTopic } from '../../kafka/target-topic.ts';
-import type { AnswerTime } from '../stream/answer-time.ts';
-import { ToldEvents } from '../stream/told-events.ts';
+import { ReportedEvents } from '../stream/reported-events.ts';
+import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
 const INSTRUMENT_ID = /^-?[0-9]{1,19}$/;
@@ -18,12 +18,12 @@ interface CensusOptions {
   readonly topic: TargetTopic;
   readonly digests: CurrentDigests;
   /** For a walk: what of the topic events have told, and when. Absent where only the content matters. */
-  readonly told?: ToldBy;
+  readonly eventRecords?: EventRecords;
   readonly signal: AbortSignal;
 }
 
 /** How the records of events are known, and their age. */
-export interface ToldBy {
+export interface EventRecords {
   /** Where our events come from, as the headers of their records say. */
   readonly eventsEndpoint: string;
   /** Our offset in the stream. */
@@ -33,7 +33,7 @@ export interface ToldBy {
 }
 
 /** The age of records. `time`: of the newest answer, whose clock their headers have; `wallMs`: our own clock. */
-export function recordAge(time: AnswerTime | null, wallMs: number): ToldBy['ageMs'] {
+export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;
     if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
@@ -68,8 +68,8 @@ export function instrumentId(key: Buffer | null): bigint | null {
 }
 
 /** Ends at the first record whose schema is not loaded: loading takes an answer, and records come without pause. */
-async function tryToRead({ reader, topic, digests, told, signal }: CensusOptions) {
-  const census = new Census(new ToldEvents(told?.since));
+async function tryToRead({ reader, topic, digests, eventRecords, signal }: CensusOptions) {
+  const census = new Census(new ReportedEvents(eventRecords?.since));
   // By key: the newest record, where it is none of ours.
   const strangers = new Map<string, ConnectorError>();
   try {
@@ -77,7 +77,7 @@ async function tryToRead({ reader, topic, digests, told, signal }: CensusOptions
       topic: topic.name,
       partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
       onRecord(record) {
-        const stranger = count(record, census, digests, told);
+        const stranger = count(record, census, digests, eventRecords);
         if (strangers.size > 0) strangers.delete(String(record.key));
         if (stranger !== null) strangers.set(String(record.key), stranger);
         if (strangers.size > MOST_STRANGERS) throw stranger;
@@ -97,13 +97,13 @@ function count(
   record: CommittedRecord,
   census: Census,
   digests: CurrentDigests,
-  told: ToldBy | undefined,
+  eventRecords: EventRecords | undefined,
 ): ConnectorError | null {
   const { key, value } = record;
   const id = instrumentId(key);
-  const isEvent = told !== undefined && record.headers['spc-endpoint'] === told.eventsEndpoint;
-  const ageMs = isEvent ? told.ageMs(record) : null;
-  if (ageMs !== null) census.told.add(record.headers['spc-since'], id, ageMs, ageMs <= REMEMBERED_MS);
+  const isEvent = eventRecords !== undefined && record.headers['spc-endpoint'] === eventRecords.eventsEndpoint;
+  const ageMs = isEvent ? eventRecords.ageMs(record) : null;
+  if (ageMs !== null) census.reported.add(record.headers['spc-since'], id, ageMs, ageMs <= REMEMBERED_MS);
   if (value === null) {
     if (id !== null && ageMs !== null) census.deleteByEvent(id, ageMs);
     else if (id !== null) census.delete(id);

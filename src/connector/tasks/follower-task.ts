@@ -8,7 +8,7 @@ import type { SourceTask, SourceTurn } from '../source-task.ts';
 import type { FollowerCore } from '../stream/follower-core.ts';
 import type { FollowerDecision, FollowerNotification, FollowerRequest } from '../stream/follower-messages.ts';
 import { writeFollowerOffset } from '../stream/follower-offset.ts';
-import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
+import type { FollowedResponse, FollowedStream } from './followed-stream.ts';
 
 /** What every task that follows one stream is given. */
 export interface FollowerTaskOptions<Row> {
@@ -32,13 +32,13 @@ export interface FollowerRows<Row> {
   /** What a notification says about this kind of rows. */
   notification(notification: FollowerNotification): NotificationContent;
   /** An answer with rows is committed. */
-  committed(answer: FollowedAnswer<Row>, commitMs: number): void;
+  committed(answer: FollowedResponse<Row>, commitMs: number): void;
 }
 
 interface Asked<Row> {
   readonly decision: FollowerDecision;
   /** The answer of the stream that the decision is about, if it is about one. */
-  readonly answer: FollowedAnswer<Row> | null;
+  readonly answer: FollowedResponse<Row> | null;
 }
 
 /**
@@ -53,10 +53,10 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
     switch (request.kind) {
       case 'start':
         return { decision: answered({ kind: 'start', ...(await stream.start(signal)) }), answer: null };
-      case 'trial': {
+      case 'verifyStart': {
         const outcome = await stream.after(request.since, signal);
         const items = outcome.kind === 'stream' ? outcome.answer.decoded.rows.length : 0;
-        return { decision: answered({ kind: 'trial', taken: outcome.kind === 'stream', items }), answer: null };
+        return { decision: answered({ kind: 'verifyStart', taken: outcome.kind === 'stream', items }), answer: null };
       }
       case 'stream': {
         const outcome = await stream.after(request.since, signal);
@@ -83,7 +83,7 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
     return records;
   }
 
-  function provenance(request: FollowerRequest, { time }: FollowedAnswer<Row>): Record<string, string> {
+  function provenance(request: FollowerRequest, { time }: FollowedResponse<Row>): Record<string, string> {
     const since = request.kind === 'stream' ? request.since : null;
     return {
       'spc-source': source,

@@ -13,9 +13,9 @@ import {
 } from '../../provider/page-link.ts';
 import type { ReferenceData } from '../../provider/reference-data.ts';
 import type { Clock } from '../../support/clock.ts';
-import { type AnswerTime, answerTime } from '../stream/answer-time.ts';
+import { type ResponseTime, responseTime } from '../stream/response-time.ts';
 import { refusesOffset } from '../stream/retention-gap.ts';
-import type { StreamAnswer } from '../stream/stream-answer.ts';
+import type { StreamResponse } from '../stream/stream-response.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
 import { PageSize } from './page-size.ts';
 
@@ -32,20 +32,20 @@ export interface InstrumentsPage {
   readonly next: string | null;
   /** Its own place in the event stream (`links.events`); null where it has none of the documented form. */
   readonly start: string | null;
-  readonly time: AnswerTime;
+  readonly time: ResponseTime;
   readonly fetchMs: number;
 }
 
 /** One answer of the event stream, decoded. */
-export interface InstrumentEvents extends StreamAnswer {
+export interface InstrumentEvents extends StreamResponse {
   readonly decoded: DecodedList<DecodedEvent>;
-  readonly time: AnswerTime;
+  readonly time: ResponseTime;
 }
 
 /** A refusal of the offset that was asked for, or not. */
 export type StreamOutcome =
   | { readonly kind: 'events'; readonly answer: InstrumentEvents }
-  | { readonly kind: 'refused'; readonly status: number; readonly time: AnswerTime };
+  | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime };
 
 /**
  * The provider's instruments and events, decoded and with their links read; one attempt per call. What came of it decides
@@ -53,7 +53,7 @@ export type StreamOutcome =
  */
 export interface InstrumentsProvider {
   /** Where the event stream starts that belongs to the list as it is now. */
-  streamStart(signal: AbortSignal): Promise<{ readonly since: string; readonly time: AnswerTime }>;
+  streamStart(signal: AbortSignal): Promise<{ readonly since: string; readonly time: ResponseTime }>;
   page(minId: string | null, signal: AbortSignal): Promise<InstrumentsPage>;
   events(since: string, signal: AbortSignal): Promise<StreamOutcome>;
 }
@@ -76,7 +76,7 @@ export function createInstrumentsProvider(options: {
   const pageShare = new DeadLetterShare(options.maxDeadLetters);
   const eventShare = new DeadLetterShare(options.maxDeadLetters);
 
-  const timeOf = ({ date }: HttpResponse): AnswerTime => answerTime(date, clock.wallMs());
+  const timeOf = ({ date }: HttpResponse): ResponseTime => responseTime(date, clock.wallMs());
 
   /** `readLink` takes the one link that is wanted; it runs while the request is still known, so that its errors name it. */
   async function fetchList<Link>(
@@ -178,7 +178,7 @@ export function refusalOf(error: unknown): number | null {
 }
 
 /** When a refusal was given: refusals have dates too. */
-export function refusalTime(error: unknown, clock: Clock): AnswerTime {
+export function refusalTime(error: unknown, clock: Clock): ResponseTime {
   const date = error instanceof ConnectorError ? error.fields.dateMs : null;
-  return answerTime(typeof date === 'number' ? date : null, clock.wallMs());
+  return responseTime(typeof date === 'number' ? date : null, clock.wallMs());
 }

@@ -6,7 +6,7 @@ import type { Polled } from '../../observability/connector-events.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { SourceTask, SourceTurn } from '../source-task.ts';
-import type { AnswerTime } from '../stream/answer-time.ts';
+import type { ResponseTime } from '../stream/response-time.ts';
 import type { Census } from '../walk/census.ts';
 import type { InstrumentsCore } from '../walk/instruments-core.ts';
 import type { CoreDecision, CoreRequest, PageRequest } from '../walk/instruments-messages.ts';
@@ -48,7 +48,7 @@ const LIST_REQUESTS: readonly CoreRequest['kind'][] = ['probe', 'page', 'behindL
 interface Held {
   page: InstrumentsPage | null;
   events: InstrumentEvents | null;
-  time: AnswerTime | null;
+  time: ResponseTime | null;
   /** What the newest request was answered with, if that was a poll. */
   poll: Pick<Polled, 'endpoint' | 'rows' | 'durationMs'> | null;
 }
@@ -87,10 +87,10 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       }
       case 'census':
         return answered({ kind: 'census', census: await options.census(core.offset, signal) });
-      case 'trial': {
+      case 'verifyStart': {
         const tried = await provider.events(request.since, signal);
         const items = tried.kind === 'events' ? tried.answer.decoded.rows.length : 0;
-        return answered({ kind: 'trial', taken: tried.kind === 'events', items });
+        return answered({ kind: 'verifyStart', taken: tried.kind === 'events', items });
       }
       case 'events': {
         const outcome = await provider.events(request.since, signal);
@@ -142,7 +142,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     if (offset === null) return [];
     const { since } = core.offset ?? offset;
     const time = held.time ?? offset.serverDate;
-    const provenance = (endpoint: string, walk: number | null, { dateMs }: AnswerTime) => ({
+    const provenance = (endpoint: string, walk: number | null, { dateMs }: ResponseTime) => ({
       'spc-source': source,
       ...(walk !== null && { 'spc-walk': String(walk) }),
       'spc-since': since,
@@ -169,11 +169,11 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
           return tombstones(write.ids, targets, provenance(options.instrumentsEndpoint, offset.walk, time));
       }
     })();
-    const told = notifications.map((notification) => {
+    const notices = notifications.map((notification) => {
       const content = notificationContent(source, notification, offset);
       return keyedRecord(targets.notifications, source, encoder.encode(content), {});
     });
-    return [...written, ...told];
+    return [...written, ...notices];
   }
 
   const place = () => ({

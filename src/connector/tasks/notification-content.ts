@@ -13,7 +13,7 @@ export const SIGNS = {
   quiet: 'the provider answers our offset with nothing while the stream goes on',
   lower: 'the provider offers a lower offset than ours',
   stuck: 'the provider repeats events without moving on',
-  standing: 'our offset may have expired, and was answered with nothing until a newer one took its place',
+  unmoved: 'our offset may have expired, and was answered with nothing until a newer one took its place',
   overtaken: 'a newer offset is answered with events while ours is answered with nothing',
 } as const;
 

@@ -2,10 +2,10 @@ import type { CheckDecoder, DecodedCheck } from '../../decoding/check-decoder.ts
 import type { HttpResponse } from '../../http/http-response.ts';
 import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../provider/pre-trade-checks.ts';
 import type { Clock } from '../../support/clock.ts';
-import { answerTime } from '../stream/answer-time.ts';
+import { responseTime } from '../stream/response-time.ts';
 import { refusesOffset } from '../stream/retention-gap.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
-import type { FollowedAnswer, FollowedStream } from './followed-stream.ts';
+import type { FollowedResponse, FollowedStream } from './followed-stream.ts';
 import { linksOf, refusalOf, refusalTime } from './instruments-provider.ts';
 
 /** The provider's pre-trade checks, decoded and with their links read. */
@@ -21,15 +21,15 @@ export function followPreTradeChecks(options: {
   const share = new DeadLetterShare(options.maxDeadLetters);
   const { endpoint, baseUrl } = preTradeChecks;
 
-  async function ask(since: string | null, signal: AbortSignal): Promise<FollowedAnswer<DecodedCheck>> {
+  async function ask(since: string | null, signal: AbortSignal): Promise<FollowedResponse<DecodedCheck>> {
     const decoder = await options.decoder(signal);
-    const consume = async ({ body, date }: HttpResponse): Promise<FollowedAnswer<DecodedCheck>> => {
+    const consume = async ({ body, date }: HttpResponse): Promise<FollowedResponse<DecodedCheck>> => {
       const decoded = await decoder.decode(body);
       return {
         decoded,
         next: nextCheckOffset(linksOf(decoded.envelope, endpoint), baseUrl),
         nextId: newestCheckOffset(decoded.envelope),
-        time: answerTime(date, clock.wallMs()),
+        time: responseTime(date, clock.wallMs()),
       };
     };
     return preTradeChecks.list(since, consume, signal);

@@ -1,4 +1,4 @@
-import { ToldEvents } from '../stream/told-events.ts';
+import { ReportedEvents } from '../stream/reported-events.ts';
 import { IdTable } from './id-table.ts';
 
 const SEEN = 1;
@@ -21,10 +21,10 @@ export class Census {
   readonly #table = new IdTable();
   readonly #deletedLately = new Map<bigint, number>();
   /** The events that the topic tells of. */
-  readonly told: ToldEvents;
+  readonly reported: ReportedEvents;
 
-  constructor(told: ToldEvents = new ToldEvents()) {
-    this.told = told;
+  constructor(reported: ReportedEvents = new ReportedEvents()) {
+    this.reported = reported;
   }
 
   get size(): number {
@@ -64,7 +64,7 @@ export class Census {
   }
 
   /** How long before the census an event last told of the instrument; null where that is longer ago than is remembered. */
-  toldAgeMs(id: bigint): number | null {
+  reportedAgeMs(id: bigint): number | null {
     const place = this.#table.find(id);
     if (place === undefined) return this.#deletedLately.get(id) ?? null;
     const age = this.#table.ageAt(place);

@@ -1,9 +1,9 @@
-import type { AnswerTime } from '../stream/answer-time.ts';
+import type { ResponseTime } from '../stream/response-time.ts';
 import { type Stream, streamAtStart } from '../stream/stream.ts';
 import type { Census } from './census.ts';
-import type { CoreSettings } from './core-settings.ts';
 import type { CoreDecision, EventFacts } from './instruments-messages.ts';
 import { firstOffset, type InstrumentsOffset } from './instruments-offset.ts';
+import type { InstrumentsSettings } from './instruments-settings.ts';
 import { type Walk, type WalkContext, type WalkInput, walkAtStart } from './walk.ts';
 import { stepWalk } from './walk-table.ts';
 
@@ -29,7 +29,7 @@ export interface WalkRequest {
 
 /** All that a decision may look at; it changes none of it. */
 export interface CoreContext {
-  readonly settings: CoreSettings;
+  readonly settings: InstrumentsSettings;
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
   readonly demand: WalkRequest | null;
@@ -54,7 +54,7 @@ export interface Outcome extends Partial<Omit<CoreDecision, 'committed' | 'offse
 export function startAnew(
   filter: string,
   since: string,
-  time: AnswerTime,
+  time: ResponseTime,
   { demand, nowMs }: Pick<CoreContext, 'demand' | 'nowMs'>,
 ): CoreState {
   return {

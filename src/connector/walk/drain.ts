@@ -1,4 +1,4 @@
-import { hasReached, type StreamAnswer, type StreamReading } from '../stream/stream-answer.ts';
+import { hasReached, type StreamReading, type StreamResponse } from '../stream/stream-response.ts';
 
 /**
  * Reading the stream up to where it stood when something ended: a page's last byte, or the beginning of a walk. Only
@@ -18,8 +18,8 @@ export interface Drain {
 }
 
 /** An answer of the stream that was taken, as a drain sees it. */
-export interface DrainAnswer {
-  readonly answer: StreamAnswer;
+export interface DrainResponse {
+  readonly answer: StreamResponse;
   readonly reading: StreamReading;
   /** Whether this provider's newest offset is known to be that of the log, and not that of an answer only. */
   readonly namesEnd: boolean;
@@ -43,7 +43,7 @@ export function beginDrain(nowMs: number): Drain {
  */
 export function drainFurther(
   drain: Drain,
-  { answer, reading, namesEnd }: DrainAnswer,
+  { answer, reading, namesEnd }: DrainResponse,
   at: { readonly nowMs: number; readonly limitMs: number },
 ): Drain {
   if (drain.ended !== null) return drain;

@@ -87,11 +87,11 @@ function drainTo(start: string, { walk, offset }: CoreState, { nowMs, settings }
 /** Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. */
 export function takeTrial(
   state: CoreState,
-  { taken, items }: Pick<Extract<CoreAnswer, { kind: 'trial' }>, 'taken' | 'items'>,
+  { taken, items }: Pick<Extract<CoreAnswer, { kind: 'verifyStart' }>, 'taken' | 'items'>,
   at: CoreContext,
 ): Outcome {
-  const trial: GapInput = taken ? { kind: 'trialTaken', items } : { kind: 'trialRefused' };
-  const proof = weighGap(state.stream.proof, trial, gapContext(at));
+  const input: GapInput = taken ? { kind: 'startVerified', items } : { kind: 'startRefused' };
+  const proof = weighGap(state.stream.proof, input, gapContext(at));
   const dueMs = taken && isOffsetInDoubt(proof) ? at.nowMs : state.stream.dueMs;
   return { state: { ...state, stream: { ...state.stream, proof, dueMs } }, commits: false };
 }

@@ -1,7 +1,6 @@
 import type { ResetOffset } from '../stream/reset-offset.ts';
 import { secondsToRetentionCliff } from '../stream/stream.ts';
 import type { Census } from './census.ts';
-import type { CoreSettings } from './core-settings.ts';
 import {
   type CoreContext,
   type CoreState,
@@ -14,6 +13,7 @@ import {
 import { followEvents, takeStart, takeTrial } from './follow-events.ts';
 import type { CoreAnswer, CoreDecision, CoreRequest, EventFacts } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
+import type { InstrumentsSettings } from './instruments-settings.ts';
 import { nextRequest } from './next-request.ts';
 import type { WalkPhase } from './walk.ts';
 import { secondsToNextWalk } from './walk-age.ts';
@@ -26,7 +26,7 @@ import { secondsToNextWalk } from './walk-age.ts';
  * made anew from the committed offset.
  */
 export class InstrumentsCore {
-  readonly #settings: CoreSettings;
+  readonly #settings: InstrumentsSettings;
   /** Ids that events have named since the walk began or was resumed. */
   readonly #touched = new Set<bigint>();
   #census: Census | null = null;
@@ -38,7 +38,7 @@ export class InstrumentsCore {
 
   /** `committed`: the offset to go on from; null when there is none. `reset`: it was reset, and stood there before. */
   constructor(
-    settings: CoreSettings,
+    settings: InstrumentsSettings,
     committed: InstrumentsOffset | null,
     nowMs: number,
     reset: ResetOffset | null = null,
@@ -91,7 +91,7 @@ export class InstrumentsCore {
     }
     const wanted = nextRequest(this.#state, this.#settings, nowMs, listFreeMs);
     if (wanted.kind === 'wait' && this.#isDemandNew) return { kind: 'events', since: this.#state.offset.since };
-    if (wanted.kind !== 'settle' && wanted.kind !== 'sweep') return wanted;
+    if (wanted.kind !== 'usePage' && wanted.kind !== 'sweep') return wanted;
     return { kind: 'commit', decision: this.#decide(walkOn(this.#state, wanted, this.#context(nowMs))) };
   }
 
@@ -120,7 +120,7 @@ export class InstrumentsCore {
     switch (answer.kind) {
       case 'probe':
         return takeStart(state, answer.since, at);
-      case 'trial':
+      case 'verifyStart':
         return takeTrial(state, answer, at);
       case 'events':
       case 'refused':

@@ -1,8 +1,8 @@
-import type { AnswerTime } from '../stream/answer-time.ts';
 import type { ResetOffset } from '../stream/reset-offset.ts';
+import type { ResponseTime } from '../stream/response-time.ts';
 import type { GapSign } from '../stream/retention-gap.ts';
 import type { DiscardSign } from '../stream/stream.ts';
-import type { StreamAnswer } from '../stream/stream-answer.ts';
+import type { StreamResponse } from '../stream/stream-response.ts';
 import type { Census } from './census.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 import type { SeenLag } from './list-lag.ts';
@@ -22,7 +22,7 @@ export type CoreRequest =
   /** The event stream from our offset. */
   | { readonly kind: 'events'; readonly since: string }
   /** The same request with another offset: only whether it gets 200 counts, the events are dropped. */
-  | { readonly kind: 'trial'; readonly since: string }
+  | { readonly kind: 'verifyStart'; readonly since: string }
   /** The instruments topic, read to its end. */
   | { readonly kind: 'census' }
   | ({ readonly kind: 'page' } & PageRequest)
@@ -52,12 +52,12 @@ export interface RowFacts {
 
 /** What came of a request. Failures that another try may mend never get here. */
 export type CoreAnswer =
-  | { readonly kind: 'probe'; readonly since: string; readonly time: AnswerTime }
-  | ({ readonly kind: 'events'; readonly events: readonly EventFacts[]; readonly time: AnswerTime } & StreamAnswer)
+  | { readonly kind: 'probe'; readonly since: string; readonly time: ResponseTime }
+  | ({ readonly kind: 'events'; readonly events: readonly EventFacts[]; readonly time: ResponseTime } & StreamResponse)
   /** The events request got a 4xx that refuses our offset (see refusesOffset). */
-  | { readonly kind: 'refused'; readonly status: number; readonly time: AnswerTime }
+  | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime }
   /** `items`: how many events lie behind the offset that was tried. */
-  | { readonly kind: 'trial'; readonly taken: boolean; readonly items: number }
+  | { readonly kind: 'verifyStart'; readonly taken: boolean; readonly items: number }
   /** Filled by whoever read the topic; the core owns it from here. */
   | { readonly kind: 'census'; readonly census: Census }
   | {
@@ -96,7 +96,7 @@ export type CoreNotification =
   | {
       readonly kind: 'gapSuspected';
       readonly fromMs: number;
-      readonly to: AnswerTime;
+      readonly to: ResponseTime;
       readonly since: string;
       readonly ageMs: number;
     }
@@ -107,14 +107,14 @@ export type CoreNotification =
       readonly toMs: number;
       readonly silentMs: number;
       readonly since: string;
-      readonly to: AnswerTime;
+      readonly to: ResponseTime;
     }
   /** Events between the two offsets, dropped or not, are lost for good. `reset`: the stream began anew. */
   | {
       readonly kind: 'gapProven' | 'streamReset';
       readonly why: GapSign;
       readonly fromMs: number;
-      readonly to: AnswerTime;
+      readonly to: ResponseTime;
       readonly lostAfter: string;
       readonly goesOnAfter: string;
     }
@@ -123,7 +123,7 @@ export type CoreNotification =
       readonly kind: 'offsetReset';
       readonly before: ResetOffset;
       readonly filter: string;
-      readonly to: AnswerTime;
+      readonly to: ResponseTime;
       readonly goesOnAfter: string;
     }
   | {

@@ -1,5 +1,4 @@
 import type { SourceOffset } from '../../kafka/offset-store.ts';
-import type { AnswerTime } from '../stream/answer-time.ts';
 import {
   type CommittedStream,
   isCount,
@@ -9,6 +8,7 @@ import {
   offsetFields,
   writeCommittedStream,
 } from '../stream/committed-stream.ts';
+import type { ResponseTime } from '../stream/response-time.ts';
 import { NO_COUNTS, type WalkCounts } from './walk-counts.ts';
 
 /**
@@ -53,7 +53,7 @@ export type WalkDemand = Pick<InstrumentsOffset, 'walkRequest' | 'walkAllowShrin
 /** The offset with a fresh walk pending, in place of whichever was under way. */
 export function beginWalk(
   offset: InstrumentsOffset,
-  startedAt: Pick<AnswerTime, 'dateMs' | 'ownMs'>,
+  startedAt: Pick<ResponseTime, 'dateMs' | 'ownMs'>,
   demand: WalkDemand,
 ): InstrumentsOffset {
   return {
@@ -88,7 +88,7 @@ export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): Instr
 export function firstOffset(
   filter: string,
   since: string,
-  time: AnswerTime,
+  time: ResponseTime,
   walkRequest: string | null,
 ): InstrumentsOffset {
   const nothing: InstrumentsOffset = {

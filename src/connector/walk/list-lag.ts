@@ -1,7 +1,7 @@
 import { compareStreamOffsets } from '../stream/stream-offset.ts';
 import type { Census } from './census.ts';
-import type { CoreSettings } from './core-settings.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
+import type { InstrumentsSettings } from './instruments-settings.ts';
 
 /*
  * A list that lags the stream by more than the hand-off margin shows rows from before the walk began, and does not show
@@ -49,18 +49,18 @@ export interface PageAge {
 }
 
 /** `start`: links.events of the page; null where it says nothing that can be compared. */
-export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>, { told }: Census): PageAge {
+export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>, { reported }: Census): PageAge {
   const from = (place: string | null) => (place === null || start === null ? null : compareStreamOffsets(start, place));
-  const [newest, first] = [from(told.newest), from(lag.streamStart)];
+  const [newest, first] = [from(reported.newest), from(lag.streamStart)];
   // An event lies behind what was asked for: a page from that very place does not have it either.
   const isBehind = newest === null ? first !== null && first < 0 : newest <= 0;
   if (start !== null && isBehind) {
-    const isOlderThanMemory = (from(told.remembered) ?? -1) < 0;
-    return { behindMs: told.oldestBehindMs(start), isOldFor: () => isOlderThanMemory };
+    const isOlderThanMemory = (from(reported.remembered) ?? -1) < 0;
+    return { behindMs: reported.oldestBehindMs(start), isOldFor: () => isOlderThanMemory };
   }
   // Between the beginning and the end of the newest answer with events nobody knows which of them the page has.
-  const isWithinNewest = newest !== null && (from(told.upTo) ?? 0) < 0;
-  return { behindMs: null, isOldFor: (id) => isWithinNewest && told.isOfNewest(id) };
+  const isWithinNewest = newest !== null && (from(reported.upTo) ?? 0) < 0;
+  return { behindMs: null, isOldFor: (id) => isWithinNewest && reported.isOfNewest(id) };
 }
 
 /** What a page adds, whose rows were sorted. `cameMs`: when it had come. */
@@ -72,7 +72,7 @@ export function noteLag(
   const sinceCensusMs = page.cameMs - lag.censusMs;
   const contradicted = new Map(lag.contradicted);
   for (const id of page.contradicted) {
-    const ageMs = census.toldAgeMs(id);
+    const ageMs = census.reportedAgeMs(id);
     if (ageMs !== null && contradicted.size < MOST_CONTRADICTIONS) contradicted.set(id, sinceCensusMs + ageMs);
   }
   const { behindMs } = page;
@@ -108,7 +108,7 @@ export function judgeLag(
     for (const id of census?.unseen() ?? []) {
       if (touched.has(id) || !census?.isAddedLately(id)) continue;
       lacking += 1;
-      lagMs = Math.max(lagMs, lag.pagesMs - lag.censusMs + (census.toldAgeMs(id) ?? 0), LEAST_LAG_MS);
+      lagMs = Math.max(lagMs, lag.pagesMs - lag.censusMs + (census.reportedAgeMs(id) ?? 0), LEAST_LAG_MS);
     }
   }
   return lagMs === 0 ? null : { lagMs, rows, lacking };
@@ -116,7 +116,7 @@ export function judgeLag(
 
 /** How long a walk waits for the list: as long as is set, or longer where the list was seen to lag by more. */
 export function marginMs(
-  { handoffMarginMs }: Pick<CoreSettings, 'handoffMarginMs'>,
+  { handoffMarginMs }: Pick<InstrumentsSettings, 'handoffMarginMs'>,
   { listLagMs }: Pick<InstrumentsOffset, 'listLagMs'>,
 ): number {
   return Math.max(handoffMarginMs, Math.min(listLagMs * HEADROOM, LONGEST_WAIT_MS));

@@ -1,14 +1,14 @@
 import { isReadingOn } from '../stream/stream.ts';
-import type { CoreSettings } from './core-settings.ts';
 import type { CoreState } from './core-state.ts';
 import { wantsStart } from './drain.ts';
 import type { CoreRequest } from './instruments-messages.ts';
+import type { InstrumentsSettings } from './instruments-settings.ts';
 import { marginMs } from './list-lag.ts';
 
 /** A request, or a step of the walk that asks nothing. */
 export type Wanted =
   | Exclude<CoreRequest, { kind: 'commit' }>
-  | { readonly kind: 'settle' }
+  | { readonly kind: 'usePage' }
   | { readonly kind: 'sweep' };
 
 /**
@@ -18,7 +18,7 @@ export type Wanted =
  */
 export function nextRequest(
   { walk, stream, offset }: CoreState,
-  settings: CoreSettings,
+  settings: InstrumentsSettings,
   nowMs: number,
   listFreeMs: number,
 ): Wanted {
@@ -39,9 +39,10 @@ export function nextRequest(
   // Nothing may come between the final drain and the tombstones, or between these.
   if (walk.phase === 'sweeping') return { kind: 'sweep' };
   if (walk.phase === 'closing' && walk.drain.ended !== null) return { kind: 'sweep' };
-  if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'settle' };
+  if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'usePage' };
   if (proof.phase === 'wantsStart') return fromList({ kind: 'probe' });
-  if (proof.phase === 'wantsTrial' && proof.start !== null) return unlessOverdue({ kind: 'trial', since: proof.start });
+  if (proof.phase === 'wantsVerify' && proof.start !== null)
+    return unlessOverdue({ kind: 'verifyStart', since: proof.start });
 
   // A stream that never pauses, and whose answers do not name its end, ends where a fresh start of it lies.
   const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;

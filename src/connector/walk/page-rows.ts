@@ -78,10 +78,10 @@ function sortRow(
   if (touched.has(id)) return 'touched';
   if (digest === null) return 'deadLetters';
   const outcome = OUTCOMES[census.compare(id, digest)];
-  if (outcome === 'added') return census.toldAgeMs(id) === null ? outcome : 'contradicting';
+  if (outcome === 'added') return census.reportedAgeMs(id) === null ? outcome : 'contradicting';
   // Of two rows of one walk nobody knows which is older: lists of several replicas do not lag alike.
   if (outcome === 'corrected' && census.isSeen(id)) return 'repeated';
-  if (outcome === 'corrected') return census.toldAgeMs(id) === null && !isOld ? outcome : 'contradicting';
+  if (outcome === 'corrected') return census.reportedAgeMs(id) === null && !isOld ? outcome : 'contradicting';
   return outcome;
 }
 

@@ -1,18 +1,18 @@
 import type { Census } from './census.ts';
-import type { CoreSettings } from './core-settings.ts';
 import type { CoreNotification, WalkFlaw } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
+import type { InstrumentsSettings } from './instruments-settings.ts';
 
 /** What a walk that has read the list to its end deletes, and what it says when it deletes nothing. */
 export interface SweepPlan {
   readonly gone: readonly bigint[];
   readonly notifications: readonly CoreNotification[];
   /** Whether the walk could tell what is gone; `refused`: it could, and an operator has to confirm. */
-  readonly told: 'gone' | 'refused' | 'nothing';
+  readonly outcome: 'gone' | 'refused' | 'nothing';
 }
 
 /** Of a walk that has forgotten what it saw. */
-export const NOTHING_TOLD: SweepPlan = { gone: [], notifications: [], told: 'nothing' };
+export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome: 'nothing' };
 
 /**
  * Gone is what the topic holds, no row showed, and no event named since the walk began. A walk that was resumed has
@@ -24,25 +24,25 @@ export function planSweep(options: {
   readonly flaws: ReadonlySet<WalkFlaw>;
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
-  readonly settings: CoreSettings;
+  readonly settings: InstrumentsSettings;
 }): SweepPlan {
   const { offset, flaws, touched, census, settings } = options;
   const { walk, counts, walkAllowShrink } = offset;
-  if (!settings.tombstones) return { ...NOTHING_TOLD, told: 'gone' };
-  if (offset.walkResumed || census === null) return NOTHING_TOLD;
+  if (!settings.tombstones) return { ...NOTHING_DECIDED, outcome: 'gone' };
+  if (offset.walkResumed || census === null) return NOTHING_DECIDED;
   const skipped: CoreNotification = { kind: 'deletionSkipped', walk, flaws: [...flaws] };
-  if (flaws.size > 0) return { ...NOTHING_TOLD, notifications: [skipped] };
+  if (flaws.size > 0) return { ...NOTHING_DECIDED, notifications: [skipped] };
   // What an event told of within the hour before the walk may be missing only because the list lags: the next walk decides.
   // It is spared for as long as such an event is remembered, 90 minutes, so it cannot stay for good.
-  const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.toldAgeMs(id) === null);
+  const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
   const gone = missing.sort((a, b) => (a < b ? -1 : 1));
-  if (gone.length === 0 || gone.length <= (walkAllowShrink ?? 0)) return { gone, notifications: [], told: 'gone' };
+  if (gone.length === 0 || gone.length <= (walkAllowShrink ?? 0)) return { gone, notifications: [], outcome: 'gone' };
   const refused = (why: 'emptyList' | 'tooMany'): SweepPlan => ({
     gone: [],
     notifications: [{ kind: 'shrinkRefused', walk, why, gone: gone.length, held: census.size }],
-    told: 'refused',
+    outcome: 'refused',
   });
   if (counts.rows === 0) return refused('emptyList');
   const isMuch = gone.length > settings.shrinkAlwaysAllowed && gone.length > census.size * settings.maxShrink;
-  return isMuch ? refused('tooMany') : { gone, notifications: [], told: 'gone' };
+  return isMuch ? refused('tooMany') : { gone, notifications: [], outcome: 'gone' };
 }

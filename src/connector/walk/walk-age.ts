@@ -1,4 +1,4 @@
-import { type AnswerTime, timeBetween } from '../stream/answer-time.ts';
+import { type ResponseTime, timeBetween } from '../stream/response-time.ts';
 import type { CoreState } from './core-state.ts';
 
 /**
@@ -8,11 +8,11 @@ import type { CoreState } from './core-state.ts';
  */
 export function walkAgeMs(
   { offset, begunMs, isBegunHere }: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere'>,
-  time: AnswerTime,
+  time: ResponseTime,
   nowMs: number,
 ): number {
   // Neither clock is compared with the other, so it does not matter here where the dates came from.
-  const begun: AnswerTime = { dateMs: offset.walkStartedAtMs, from: time.from, ownMs: offset.walkStartedOwnMs };
+  const begun: ResponseTime = { dateMs: offset.walkStartedAtMs, from: time.from, ownMs: offset.walkStartedOwnMs };
   const { leastMs, mostMs } = timeBetween(begun, time);
   return Math.max(nowMs - begunMs, isBegunHere ? leastMs : mostMs);
 }

@@ -5,7 +5,7 @@ import type { CoreNotification, CoreWrite } from './instruments-messages.ts';
 import { beginWalk, type InstrumentsOffset } from './instruments-offset.ts';
 import { judgeLag, marginMs, noteLag, pageAge, rememberedLagMs } from './list-lag.ts';
 import { addCounts, recordRows, sortRows } from './page-rows.ts';
-import { NOTHING_TOLD, planSweep, type SweepPlan } from './sweep.ts';
+import { NOTHING_DECIDED, planSweep, type SweepPlan } from './sweep.ts';
 import type { Walk, WalkContext, WalkInput, WalkStep } from './walk.ts';
 
 /** A list of more pages than this has no end. */
@@ -16,7 +16,7 @@ const LEAST_REST_MS = 1_000;
 /** How often the list is asked once more at its end: more instruments are not issued meanwhile. */
 const MOST_VERIFYING = 20;
 /** So many walks in a row that could not tell what is gone are more than a mishap. */
-const WALKS_TO_TELL = 2;
+const WALKS_TO_REPORT = 2;
 /** Ids are int64 (part 2.2 of src/provider/README.md). */
 const HIGHEST_ID = 2n ** 63n - 1n;
 /** Tombstones of one transaction. */
@@ -99,7 +99,7 @@ export function drainMore(
   return { walk: { ...walk, drain } };
 }
 
-export function settlePage(walk: In<'draining'>, _: Of<'settle'>, at: WalkContext): WalkStep {
+export function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkStep {
   const { page, drain } = walk;
   if (drain.ended === null || at.census === null) throw new Error('A page was used before it was drained.');
   const { behindMs, isOldFor } = pageAge(page.start, walk.lag, at.census);
@@ -166,12 +166,12 @@ export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext)
   const offset = { ...at.offset, listLagMs: rememberedLagMs(at.offset.listLagMs, seen) };
   const plan = planSweep({ ...at, flaws });
   if (seen === null) return sweepOn(plan, { ...at, offset });
-  const told = { kind: 'listLags', walk: offset.walk, waitMs: marginMs(at.settings, offset), ...seen } as const;
-  return sweepOn({ ...plan, notifications: [told, ...plan.notifications] }, { ...at, offset });
+  const listLags = { kind: 'listLags', walk: offset.walk, waitMs: marginMs(at.settings, offset), ...seen } as const;
+  return sweepOn({ ...plan, notifications: [listLags, ...plan.notifications] }, { ...at, offset });
 }
 
 export function sweepMore(walk: In<'sweeping'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
-  return sweepOn(walk.plan ?? NOTHING_TOLD, at);
+  return sweepOn(walk.plan ?? NOTHING_DECIDED, at);
 }
 
 function sweepOn(plan: SweepPlan, at: WalkContext): WalkStep {
@@ -191,7 +191,7 @@ function sweepOn(plan: SweepPlan, at: WalkContext): WalkStep {
 }
 
 /** A resumed walk is followed by a fresh one at once, since it could not tell what is gone. */
-function endWalk(before: InstrumentsOffset, { told: outcome, notifications }: SweepPlan): WalkStep {
+function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPlan): WalkStep {
   const { walk, walkStartedAtMs, walkResumed, counts, walksWithoutDeletion: earlier } = before;
   const walksWithoutDeletion = { gone: 0, refused: earlier, nothing: earlier + 1 }[outcome];
   const offset = { ...before, walksGivenUp: 0, walksWithoutDeletion };
@@ -203,15 +203,15 @@ function endWalk(before: InstrumentsOffset, { told: outcome, notifications }: Sw
     counts,
   };
   const standStill = { kind: 'deletionsStandStill', walk, walks: walksWithoutDeletion } as const;
-  const isTold = outcome === 'nothing' && walksWithoutDeletion >= WALKS_TO_TELL;
-  const told = [completed, ...notifications, ...(isTold ? [standStill] : [])];
+  const isReported = outcome === 'nothing' && walksWithoutDeletion >= WALKS_TO_REPORT;
+  const reported = [completed, ...notifications, ...(isReported ? [standStill] : [])];
   if (walkResumed) {
     const { walkRequest, walkAllowShrink } = offset;
     const fresh = beginWalk(offset, offset.serverDate, { walkRequest, walkAllowShrink });
-    return { ...begin(), offset: fresh, notifications: told, begins: 'afterResumed' };
+    return { ...begin(), offset: fresh, notifications: reported, begins: 'afterResumed' };
   }
   const ended = { ...offset, walkPending: false, walkListed: false, walkCursor: null, walkAllowShrink: null };
-  return { walk: { phase: 'idle' }, offset: ended, notifications: told };
+  return { walk: { phase: 'idle' }, offset: ended, notifications: reported };
 }
 
 function highest(a: bigint | null, b: bigint | null): bigint | null {

@@ -1,6 +1,5 @@
 import type { Census } from './census.ts';
-import type { CoreSettings } from './core-settings.ts';
-import type { Drain, DrainAnswer } from './drain.ts';
+import type { Drain, DrainResponse } from './drain.ts';
 import type {
   CoreNotification,
   CoreWrite,
@@ -10,6 +9,7 @@ import type {
   WalkReason,
 } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
+import type { InstrumentsSettings } from './instruments-settings.ts';
 import type { ListLag } from './list-lag.ts';
 import type { SweepPlan } from './sweep.ts';
 
@@ -64,11 +64,11 @@ export type WalkInput =
   /** A new one begins, in place of whichever was under way. */
   | { readonly kind: 'begin' }
   /** The stream gave an answer that was taken. */
-  | ({ readonly kind: 'streamed' } & DrainAnswer)
+  | ({ readonly kind: 'streamed' } & DrainResponse)
   | { readonly kind: 'census'; readonly census: Census }
   | ({ readonly kind: 'page' } & FetchedPage)
   /** The drained page is used. */
-  | { readonly kind: 'settle' }
+  | { readonly kind: 'usePage' }
   | { readonly kind: 'behindLast'; readonly rows: readonly RowFacts[]; readonly next: string | null }
   /** Tombstones, or the walk's end. */
   | { readonly kind: 'sweep' };
@@ -78,7 +78,7 @@ export interface WalkContext {
   readonly offset: InstrumentsOffset;
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
-  readonly settings: CoreSettings;
+  readonly settings: InstrumentsSettings;
   readonly nowMs: number;
 }
 

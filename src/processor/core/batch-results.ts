@@ -1,16 +1,16 @@
-import type { QuestionOutcome } from '../batch-answers.ts';
+import type { QuestionOutcome } from '../batch-responses.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 import type { BatchPart } from './batch.ts';
 import { type CoreResult, problemOf } from './core-messages.ts';
 import type { Input } from './input-queue.ts';
 import { type Instrument, planOf } from './instrument.ts';
-import type { ToldFailures } from './told-failures.ts';
+import type { ReportedFailures } from './reported-failures.ts';
 import { withdrawalOf, withdrawalUnanswered } from './withdrawal.ts';
 
 export interface ResultContext {
   /** Whether the instrument is still asked for by this isin: the answer of an earlier one is another product's price. */
   readonly holds: (instrument: Instrument) => boolean;
-  readonly told: ToldFailures;
+  readonly reported: ReportedFailures;
 }
 
 /** What answers mean now: one result for each of the inputs, or for each question of a refresh. */
@@ -56,13 +56,13 @@ function result(
   instrument: Instrument,
   outcome: QuestionOutcome | undefined,
   offsets: readonly bigint[],
-  { holds, told }: ResultContext,
+  { holds, reported }: ResultContext,
 ): CoreResult {
   if (outcome === undefined) throw new RangeError('A batch was answered with fewer outcomes than it had questions.');
   if (!holds(instrument)) return { kind: 'dropped' };
   if (outcome.kind === 'prices') return { kind: 'prices', instrument, answer: outcome, offsets };
   const problem = problemOf(outcome);
-  const isDeadLetter = offsets.length > 0 || !told.has(kind, instrument.id, problem);
+  const isDeadLetter = offsets.length > 0 || !reported.has(kind, instrument.id, problem);
   // A series keeps what was; only a snapshot says that it holds now.
   const withdrawal = kind === 'overview' ? withdrawalOf(instrument, planOf(instrument, kind), problem) : null;
   return { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter, withdrawal };

@@ -1,4 +1,4 @@
-import type { BatchAnswers } from '../batch-answers.ts';
+import type { BatchResponses } from '../batch-responses.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 import type { Input } from './input-queue.ts';
 import type { Instrument } from './instrument.ts';
@@ -28,7 +28,7 @@ export interface BatchPart {
   readonly kind: PriceKind;
   readonly questions: readonly Instrument[];
   readonly inputs: readonly BatchInput[];
-  readonly answers: BatchAnswers;
+  readonly answers: BatchResponses;
 }
 
 export const NOTHING_ASKED = { calls: 0, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };

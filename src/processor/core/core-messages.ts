@@ -1,12 +1,12 @@
 import type { PriceProblem } from '../../observability/processor-events.ts';
 import type { Random } from '../../support/back-off.ts';
-import type { QuestionOutcome } from '../batch-answers.ts';
-import type { PriceAnswer, PriceKind } from '../bulk-prices.ts';
+import type { QuestionOutcome } from '../batch-responses.ts';
+import type { PriceKind, PriceResponse } from '../bulk-prices.ts';
 import type { Batch, BatchPart } from './batch.ts';
 import type { Instrument } from './instrument.ts';
-import type { ToldFailures } from './told-failures.ts';
+import type { ReportedFailures } from './reported-failures.ts';
 
-export interface CoreSettings {
+export interface PartitionCoreSettings {
   /** What is asked for. The first one answers the records of instruments; the others only refresh. */
   readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
   /** How long a new or changed instrument waits for others in its batch. */
@@ -19,7 +19,7 @@ export interface CoreSettings {
   /** The wall clock at the monotonic time 0. */
   readonly epochMs: number;
   readonly random: Random;
-  readonly told: ToldFailures;
+  readonly reported: ReportedFailures;
 }
 
 /** What a record of an instruments topic says. */
@@ -59,7 +59,7 @@ export type CoreResult =
   | {
       readonly kind: 'prices';
       readonly instrument: Instrument;
-      readonly answer: Extract<PriceAnswer, { readonly kind: 'prices' }>;
+      readonly answer: Extract<PriceResponse, { readonly kind: 'prices' }>;
       readonly offsets: readonly bigint[];
     }
   | {

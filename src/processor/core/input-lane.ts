@@ -1,4 +1,4 @@
-import type { BatchAnswers, QuestionOutcome } from '../batch-answers.ts';
+import type { BatchResponses, QuestionOutcome } from '../batch-responses.ts';
 import { type Batch, type BatchInput, type BatchPart, NOTHING_ASKED, nothingAsked } from './batch.ts';
 import { type Input, InputQueue } from './input-queue.ts';
 import type { Instrument } from './instrument.ts';
@@ -7,7 +7,7 @@ import type { KindLane } from './kind-lane.ts';
 /** One is asked for while the other is committed. */
 const BATCHES_IN_FLIGHT = 2;
 
-type Tally = Omit<BatchAnswers, 'outcomes'>;
+type Tally = Omit<BatchResponses, 'outcomes'>;
 
 interface OpenBatch {
   readonly batch: Batch;
@@ -96,7 +96,7 @@ export class InputLane {
   }
 
   /** @param from the position of the first question that is answered. */
-  answered(batch: Batch, from: number, answers: BatchAnswers): void {
+  answered(batch: Batch, from: number, answers: BatchResponses): void {
     const open = this.#open.find((candidate) => candidate.batch === batch);
     if (open === undefined) {
       this.#lane.answered(batch, from, answers);

@@ -1,9 +1,9 @@
 import type { InstrumentFailing, PriceProblem } from '../../observability/processor-events.ts';
 import { backOffMs } from '../../support/back-off.ts';
-import type { BatchAnswers } from '../batch-answers.ts';
+import type { BatchResponses } from '../batch-responses.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 import type { Batch, BatchInput, BatchPart } from './batch.ts';
-import type { CoreSettings, Withdrawal } from './core-messages.ts';
+import type { PartitionCoreSettings, Withdrawal } from './core-messages.ts';
 import { DueQueue } from './due-queue.ts';
 import { type Instrument, planOf } from './instrument.ts';
 import type { InstrumentTable } from './instrument-table.ts';
@@ -40,7 +40,7 @@ export type Verdict =
 export class KindLane {
   readonly kind: PriceKind;
   readonly #intervalMs: number;
-  readonly #settings: CoreSettings;
+  readonly #settings: PartitionCoreSettings;
   readonly #table: InstrumentTable;
   readonly #slots: RefreshSlots;
   readonly #due = new DueQueue();
@@ -55,8 +55,8 @@ export class KindLane {
   #dividedSize = 0;
 
   constructor(
-    { kind, refreshIntervalMs }: CoreSettings['kinds'][number],
-    settings: CoreSettings,
+    { kind, refreshIntervalMs }: PartitionCoreSettings['kinds'][number],
+    settings: PartitionCoreSettings,
     { table, phase }: { readonly table: InstrumentTable; readonly phase: number },
   ) {
     this.kind = kind;
@@ -134,7 +134,7 @@ export class KindLane {
   }
 
   /** @param from the position of the first question that is answered. */
-  answered(batch: Batch, from: number, answers: BatchAnswers): void {
+  answered(batch: Batch, from: number, answers: BatchResponses): void {
     const questions = batch.questions.slice(from, from + answers.outcomes.length);
     this.#answered.push({ batch, part: { kind: this.kind, questions, inputs: [], answers } });
   }
@@ -204,11 +204,11 @@ export class KindLane {
     nowMs: number,
     mayRefresh: boolean,
   ): InstrumentFailing[] {
-    const { told, maxBackoffMs, random } = this.#settings;
+    const { reported, maxBackoffMs, random } = this.#settings;
     const { kind } = this;
     const plan = planOf(instrument, kind);
     const { problem, withdrawal, isCulprit } = verdict;
-    told.add(kind, instrument.id, problem);
+    reported.add(kind, instrument.id, problem);
     const isNews = plan.problem !== problem;
     plan.failures += 1;
     plan.problem = problem;

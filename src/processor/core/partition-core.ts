@@ -1,14 +1,14 @@
 import type { InstrumentFailing } from '../../observability/processor-events.ts';
-import type { BatchAnswers } from '../batch-answers.ts';
+import type { BatchResponses } from '../batch-responses.ts';
 import { type Batch, type BatchPart, nothingAsked } from './batch.ts';
 import { batchResults, postponedResult } from './batch-results.ts';
 import type {
   CommittedPart,
   CoreResult,
-  CoreSettings,
   CoreStep,
   CoreTransaction,
   InstrumentNews,
+  PartitionCoreSettings,
 } from './core-messages.ts';
 import { InputLane } from './input-lane.ts';
 import type { InputMeaning } from './input-queue.ts';
@@ -26,7 +26,7 @@ import { KindLane, type Verdict } from './kind-lane.ts';
  * is committed: so the prices of an instrument are written in the order in which they were asked for.
  */
 export class PartitionCore {
-  readonly #settings: CoreSettings;
+  readonly #settings: PartitionCoreSettings;
   readonly #table: InstrumentTable;
   readonly #lanes: readonly KindLane[];
   /** The lane whose prices answer the records of instruments. */
@@ -46,7 +46,7 @@ export class PartitionCore {
    * @param start.phase where in each interval this partition begins, from 0 to 1.
    */
   constructor(
-    settings: CoreSettings,
+    settings: PartitionCoreSettings,
     start: {
       readonly offset: bigint;
       readonly instruments: Iterable<readonly [string, string]>;
@@ -122,7 +122,7 @@ export class PartitionCore {
   }
 
   /** Takes answers to the questions of a batch from a position on; there may be more to come. */
-  answered(batch: Batch, from: number, answers: BatchAnswers): void {
+  answered(batch: Batch, from: number, answers: BatchResponses): void {
     const lane = batch.inputs.length > 0 ? this.#inputs : this.#lane(batch);
     lane.answered(batch, from, answers);
   }
@@ -230,7 +230,7 @@ export class PartitionCore {
 
   #part(batch: BatchPart): CommittedPart {
     const holds = (instrument: Instrument) => this.#table.holds(instrument);
-    const results = batchResults(batch, { holds, told: this.#settings.told });
+    const results = batchResults(batch, { holds, reported: this.#settings.reported });
     // What is being written can no longer be superseded.
     for (const { id } of batch.questions) this.#lane(batch).putInFlight(id, null);
     return { batch, results };

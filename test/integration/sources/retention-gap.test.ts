@@ -117,8 +117,8 @@ describe('after a retention gap', { concurrency: 4 }, () => {
       const isServed = expiredSince === 'oldest';
       // Each trial of a fresh start meets an event that is younger than the start.
       simulator.onRequest((endpoint, url) => {
-        const isTrial = endpoint === 'events' && url.searchParams.get('since') !== stoodAt;
-        if (isTrial && !isServed && !isNotified('gapProven')(connector.seen)) change(simulator, 0, 1);
+        const isVerification = endpoint === 'events' && url.searchParams.get('since') !== stoodAt;
+        if (isVerification && !isServed && !isNotified('gapProven')(connector.seen)) change(simulator, 0, 1);
       });
       await connector.until('the gap', isNotified(isServed ? 'gapSuspected' : 'gapProven'));
       await connector.until('the walk after the gap', isWalked);

@@ -1,4 +1,4 @@
-import type { CoreSettings } from '../../../src/processor/core/core-messages.ts';
+import type { PartitionCoreSettings } from '../../../src/processor/core/core-messages.ts';
 
 export const KINDS = ['overview', 'daily'] as const;
 export const REFRESH_MS = 60_000;
@@ -7,7 +7,7 @@ export const MAX_ITEMS = 3;
 export const PATIENCE_MS = 30_000;
 
 /** Of the processor in the model. */
-export function coreSettings(told: CoreSettings['told']): CoreSettings {
+export function coreSettings(reported: PartitionCoreSettings['reported']): PartitionCoreSettings {
   return {
     kinds: KINDS.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
     lingerMs: 250,
@@ -16,6 +16,6 @@ export function coreSettings(told: CoreSettings['told']): CoreSettings {
     maxBackoffMs: 120_000,
     epochMs: 0,
     random: () => 0.5,
-    told,
+    reported,
   };
 }

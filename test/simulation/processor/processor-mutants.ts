@@ -22,8 +22,8 @@ export async function loadProcessorMutant({ mistake, file, right, wrong }: CoreM
     }
     const load = (name: string) => import(pathToFileURL(join(folder, name)).href);
     const { PartitionCore } = await load('partition-core.ts');
-    const { ToldFailures } = await load('told-failures.ts');
-    return { PartitionCore, ToldFailures };
+    const { ReportedFailures } = await load('reported-failures.ts');
+    return { PartitionCore, ReportedFailures };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -83,8 +83,8 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a failure of a record is no dead letter',
     file: 'batch-results.ts',
-    right: 'offsets.length > 0 || !told.has',
-    wrong: '!told.has',
+    right: 'offsets.length > 0 || !reported.has',
+    wrong: '!reported.has',
   },
   {
     mistake: 'the price of an earlier isin stays where the new one has none',
@@ -149,7 +149,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'each failure of a refresh is a dead letter',
     file: 'kind-lane.ts',
-    right: 'told.add(kind, instrument.id, problem);',
+    right: 'reported.add(kind, instrument.id, problem);',
     wrong: '',
   },
   {

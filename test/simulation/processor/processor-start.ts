@@ -9,7 +9,7 @@ const ANSWER_MS = 1_000;
 
 /** Asks of a core over a full table, as after a restart, for some time; the provider answers after a moment. */
 export function refreshesAfterStart(
-  { PartitionCore, ToldFailures }: ProcessorModules,
+  { PartitionCore, ReportedFailures }: ProcessorModules,
   { startMs, forMs, instruments = INSTRUMENTS }: { startMs: number; forMs: number; instruments?: number },
 ): { readonly atMs: number; readonly ids: readonly string[] }[] {
   const table = Array.from({ length: instruments }, (_, id) => [String(id * 7), `isin-${id}`] as const);
@@ -21,7 +21,7 @@ export function refreshesAfterStart(
     maxBackoffMs: 3_600_000,
     epochMs: 1_000_000_000_000.4,
     random: () => 0.5,
-    told: new ToldFailures(),
+    reported: new ReportedFailures(),
   };
   const core = new PartitionCore(settings, { offset: 10n, instruments: table, phase: 0.3 }, startMs);
   const calls: { atMs: number; ids: readonly string[] }[] = [];

@@ -1,8 +1,8 @@
-import type { BatchAnswers } from '../../../src/processor/batch-answers.ts';
+import type { BatchResponses } from '../../../src/processor/batch-responses.ts';
 import type { Batch } from '../../../src/processor/core/batch.ts';
 import type { CoreResult, CoreTransaction } from '../../../src/processor/core/core-messages.ts';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
-import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
+import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { ProcessFailures } from '../process-failures.ts';
 import { ShownPrices } from '../shown-prices.ts';
 import { coreSettings, KINDS, MAX_ITEMS, PATIENCE_MS, REFRESH_MS } from './processor-core-settings.ts';
@@ -11,10 +11,10 @@ import type { ProcessorScenario, ProcessorStep } from './processor-scenario.ts';
 
 export interface ProcessorModules {
   readonly PartitionCore: typeof PartitionCore;
-  readonly ToldFailures: typeof ToldFailures;
+  readonly ReportedFailures: typeof ReportedFailures;
 }
 
-export const REAL_PROCESSOR: ProcessorModules = { PartitionCore, ToldFailures };
+export const REAL_PROCESSOR: ProcessorModules = { PartitionCore, ReportedFailures };
 
 /** Steps in which everything must come to rest once nothing is written any more. */
 const REST_STEPS = 2_600;
@@ -181,7 +181,7 @@ export class ProcessorWorld {
     if (asked.unanswered.length === 0) this.#asked = this.#asked.filter((one) => one !== asked);
     for (const at of answered) {
       const isFailing = failing.includes(Number(asked.batch.questions[at]?.id));
-      const failure: BatchAnswers['outcomes'][number] = isSpoilt
+      const failure: BatchResponses['outcomes'][number] = isSpoilt
         ? { kind: 'refused', status: 500 }
         : { kind: 'problem', status, title: null, item: Buffer.alloc(0) };
       const outcome = isFailing ? failure : { kind: 'prices' as const, records: [], isQuotingPulled: null };
@@ -217,7 +217,7 @@ export class ProcessorWorld {
     }
   }
 
-  #end(isTold: boolean): void {
+  #end(isReported: boolean): void {
     const transaction = this.#commit;
     if (transaction === null) return;
     this.#commit = null;
@@ -227,7 +227,7 @@ export class ProcessorWorld {
       for (const { id } of batch.questions) this.#inFlight.delete(`${batch.kind} ${id}`);
     }
     if (transaction.offset !== null) this.#commitOffset(transaction.offset);
-    if (isTold) this.#core.committed(transaction, this.#nowMs);
+    if (isReported) this.#core.committed(transaction, this.#nowMs);
   }
 
   #write(result: CoreResult, kind: string): void {
@@ -287,7 +287,7 @@ export class ProcessorWorld {
   }
 
   #start(): PartitionCore {
-    const { PartitionCore: Core, ToldFailures: Told } = this.#modules;
+    const { PartitionCore: Core, ReportedFailures: Told } = this.#modules;
     const settings = coreSettings(new Told());
     const { committed } = this.#answers;
     return new Core(settings, { offset: committed, instruments: tableAt(this.#log, committed) }, this.#nowMs);

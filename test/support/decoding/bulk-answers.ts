@@ -1,8 +1,8 @@
 import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
-import type { PriceAnswers, PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
-import { type BulkPricesOptions, createBulkPrices } from '../../../src/processor/prices/bulk-prices.ts';
+import type { BulkResponse, PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
 import { PRICE_KINDS, type PriceRequestPlan } from '../../../src/processor/prices/price-kinds.ts';
+import { createProviderPrices, type ProviderPricesOptions } from '../../../src/processor/prices/provider-prices.ts';
 import type { PriceRequest } from '../../../src/provider/market-data.ts';
 import { skippingClock } from '../runner/manual-clock.ts';
 import { chunked } from './avro-decoding.ts';
@@ -27,7 +27,7 @@ export function questionsFor(isins: readonly string[]): PriceQuestion[] {
   return isins.map((isin, index) => ({ instrumentId: String(index + 1), isin }));
 }
 
-export interface AskOptions extends Partial<BulkPricesOptions> {
+export interface AskOptions extends Partial<ProviderPricesOptions> {
   readonly kind?: PriceKind;
   readonly chunkBytes?: number;
   /** The provider's clock in milliseconds since the epoch; it does not tell when absent. */
@@ -37,7 +37,7 @@ export interface AskOptions extends Partial<BulkPricesOptions> {
 /** Bulk prices whose provider answers every call with this body; `asked` is what it was asked for last. */
 export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, date, ...options }: AskOptions = {}) {
   const asked: (readonly PriceRequest[])[] = [];
-  const prices = createBulkPrices({
+  const prices = createProviderPrices({
     marketData: {
       bulkEndpoint: '/v1/products/bulk',
       bulk(items, consume) {
@@ -70,7 +70,7 @@ export function answersOf(
   body: string | Uint8Array,
   isins: readonly string[],
   options: AskOptions = {},
-): Promise<PriceAnswers> {
+): Promise<BulkResponse> {
   const { prices } = bulkPricesFrom(body, options);
   return prices.ask(options.kind ?? 'overview', questionsFor(isins), new AbortController().signal);
 }
@@ -93,7 +93,7 @@ export function failedItem(isin: string, problem = 'null'): string {
 }
 
 /** The records of the answer at a position, read back. */
-export function recordsOf({ answers }: PriceAnswers, position = 0): readonly ReadableRecord[] {
+export function recordsOf({ answers }: BulkResponse, position = 0): readonly ReadableRecord[] {
   const answer = answers[position];
   if (answer?.kind !== 'prices') throw new Error(`Item ${position} is ${JSON.stringify(answer)}.`);
   return answer.records.map(({ value }) => priceReader.read(value));

@@ -3,9 +3,9 @@ import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { createPriceDecoder } from '../../../src/decoding/price-decoder.ts';
 import type { AskedPrices } from '../../../src/decoding/priced.ts';
 import type { DecodingSizes } from '../../../src/decoding/sizes.ts';
-import { readBulkAnswer } from '../../../src/processor/prices/bulk-answer.ts';
+import { readBulkResponse } from '../../../src/processor/prices/bulk-response.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { readBulkAnswer as readBulkAnswerPlainly } from '../../oracle/plain-bulk-answer.ts';
+import { readBulkResponse as readBulkResponsePlainly } from '../../oracle/plain-bulk-answer.ts';
 import { createPriceDecoders } from '../../oracle/plain-price-decoder.ts';
 import { questionsFor } from './bulk-answers.ts';
 import type { OddJson } from './odd-json.ts';
@@ -47,8 +47,9 @@ export function bulkPairs(sizes: DecodingSizes): readonly BulkPair[] {
         kind,
         row: parseSchema(readSchemaText(SCHEMAS[ASKED[index]?.kind ?? 'overview'])),
         plain: (body, isins) =>
-          readBulkAnswerPlainly(body, { questions: questionsFor(isins), kind, decoder: plain, clock: systemClock }),
-        transcoder: (body, isins) => readBulkAnswer(body, { questions: questionsFor(isins), kind, decoder, ...times }),
+          readBulkResponsePlainly(body, { questions: questionsFor(isins), kind, decoder: plain, clock: systemClock }),
+        transcoder: (body, isins) =>
+          readBulkResponse(body, { questions: questionsFor(isins), kind, decoder, ...times }),
       };
     }),
   );

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { ConnectorError, type ErrorCode } from '../../../src/errors.ts';
 import type { ProcessorEvents } from '../../../src/observability/processor-events.ts';
-import type { BatchAnswers, QuestionOutcome } from '../../../src/processor/batch-answers.ts';
+import type { BatchResponses, QuestionOutcome } from '../../../src/processor/batch-responses.ts';
 import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
-import type { PriceAnswers, PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
+import type { BulkResponse, PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 
@@ -16,7 +16,7 @@ export function questions(count: number): PriceQuestion[] {
   return Array.from({ length: count }, (_, at) => ({ instrumentId: String(at), isin: `isin-${at}` }));
 }
 
-function priced(asked: readonly PriceQuestion[]): PriceAnswers {
+function priced(asked: readonly PriceQuestion[]): BulkResponse {
   const answers = asked.map(({ isin }) => {
     const record = { key: Buffer.from(isin), value: Buffer.from(isin), digest: 0n };
     return { kind: 'prices' as const, records: [record], isQuotingPulled: null };
@@ -91,7 +91,7 @@ export async function ask(
 ) {
   const outcomes: QuestionOutcome[] = [];
   let [calls, parts] = [0, 0];
-  const answered = (from: number, answers: BatchAnswers) => {
+  const answered = (from: number, answers: BatchResponses) => {
     parts += 1;
     calls += answers.calls;
     for (const [at, outcome] of answers.outcomes.entries()) {

@@ -5,7 +5,7 @@ import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
 import type { PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
 import { planOf } from '../../../src/processor/core/instrument.ts';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
-import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
+import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { Pulse } from '../../../src/support/pulse.ts';
 import { SteppedClock } from '../kafka/stepped-clock.ts';
 
@@ -83,7 +83,7 @@ export function drivePartitions(options: {
     maxBackoffMs: 3_600_000,
     epochMs: 1_700_000_000_000,
     random,
-    told: new ToldFailures(),
+    reported: new ReportedFailures(),
   };
   const tables = Array.from({ length: partitions }, () => new Map<string, string>());
   const partitionOf = (id: string) => partitionFor(Buffer.from(id, 'utf8'), partitions);

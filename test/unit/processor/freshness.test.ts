@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
-import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
+import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { createFreshnessView } from '../../../src/processor/freshness-view.ts';
 
 const KINDS = [{ kind: 'overview', refreshIntervalMs: 60_000 }] as const;
@@ -23,7 +23,7 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
     maxBackoffMs: 3_600_000,
     epochMs: 0,
     random: () => 0.5,
-    told: new ToldFailures(),
+    reported: new ReportedFailures(),
   };
   const made = new PartitionCore(settings, { offset: 0n, instruments: [] }, 0);
   for (let id = 0; id < 10; id++) made.read(BigInt(id), String(id), { kind: 'live', isin: `isin-${id}` }, 0);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
-import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
+import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 
 test('instruments that leave while their failure is written are no suspects for good', () => {
   const ids = Array.from({ length: 60 }, (_, id) => String(id));
@@ -14,7 +14,7 @@ test('instruments that leave while their failure is written are no suspects for 
       maxBackoffMs: 60_000,
       epochMs: 0,
       random: () => 0.5,
-      told: new ToldFailures(),
+      reported: new ReportedFailures(),
     },
     { offset: 0n, instruments: [] },
     0,

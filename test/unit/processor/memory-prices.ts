@@ -3,10 +3,10 @@ import { ConnectorError } from '../../../src/errors.ts';
 import type { LogReader } from '../../../src/kafka/log-reader.ts';
 import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
-import { ToldFailures } from '../../../src/processor/core/told-failures.ts';
+import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { PartitionTask } from '../../../src/processor/partition-task.ts';
 import { runPriceMember } from '../../../src/processor/price-member.ts';
-import { createToldFailuresReader } from '../../../src/processor/read-told-failures.ts';
+import { createReportedFailuresReader } from '../../../src/processor/read-reported-failures.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import { answersOf, type PriceInput, type PriceLog, priceViolations } from '../../support/ledgers/price-log.ts';
 import { recordedEvents } from '../../support/ledgers/recorded-events.ts';
@@ -76,14 +76,19 @@ export function memberOf(options: {
     maxBackoffMs: 7_200_000,
     epochMs: 0,
     random,
-    told: new ToldFailures(),
+    reported: new ReportedFailures(),
   };
   const targets = {
     prices: new Map([['overview' as const, TOPICS.prices]]),
     deadLetters: TOPICS.deadLetters,
     endpoint: '/bulk',
   };
-  const readToldFailures = createToldFailuresReader({ told: core.told, targets, reader: cluster.logReader, clock });
+  const readReportedFailures = createReportedFailuresReader({
+    reported: core.reported,
+    targets,
+    reader: cluster.logReader,
+    clock,
+  });
   const ended = runPriceMember({
     groupReader: cluster.groupReader,
     groupId: GROUP,
@@ -104,7 +109,7 @@ export function memberOf(options: {
         reader: options.reader ?? cluster.logReader,
         isins: options.isins ?? TEXT_ISINS,
         async readWindows(opening) {
-          await readToldFailures(opening);
+          await readReportedFailures(opening);
           return new Map();
         },
         caller,

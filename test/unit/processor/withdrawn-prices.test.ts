@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
-import type { BulkPrices, PriceAnswer } from '../../../src/processor/bulk-prices.ts';
+import type { BulkPrices, PriceResponse } from '../../../src/processor/bulk-prices.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';
@@ -11,7 +11,7 @@ import { memberOf, POISON, priceLogOf, TOPICS } from './memory-prices.ts';
 
 const PATIENCE_MS = 300_000;
 
-const problem = (status: number | null): PriceAnswer => ({
+const problem = (status: number | null): PriceResponse => ({
   kind: 'problem',
   status,
   title: null,
@@ -19,13 +19,13 @@ const problem = (status: number | null): PriceAnswer => ({
 });
 
 /** A provider that gives each isin what `answers` holds for it, and a price to all others; a price's value is its isin. */
-function providerOf(answers: ReadonlyMap<string, PriceAnswer>) {
+function providerOf(answers: ReadonlyMap<string, PriceResponse>) {
   const asked = new Map<string, number>();
   const down = { isDown: false };
   const prices: BulkPrices = {
     async ask(_kind, questions) {
       if (down.isDown) throw new ConnectorError('PROVIDER_UNAUTHORIZED', 'refused', { fields: { status: 403 } });
-      const given = questions.map(({ instrumentId, isin }): PriceAnswer => {
+      const given = questions.map(({ instrumentId, isin }): PriceResponse => {
         asked.set(isin, (asked.get(isin) ?? 0) + 1);
         const record = { key: Buffer.from(instrumentId), value: Buffer.from(isin), digest: 0n };
         return answers.get(isin) ?? { kind: 'prices', records: [record], isQuotingPulled: null };
@@ -58,7 +58,7 @@ async function begin(t: TestContext, answerWithinMs = Number.POSITIVE_INFINITY) 
   for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
   const source = createMemoryCluster({ broker }).transactionalWriter('source');
   await source.open(async () => {}, new AbortController().signal);
-  const answers = new Map<string, PriceAnswer>();
+  const answers = new Map<string, PriceResponse>();
   const provider = providerOf(answers);
   const start = () => {
     const member = memberOf({ broker, clock, prices: provider.prices, random: () => 0.5, answerWithinMs });
@@ -123,7 +123,7 @@ test('that the provider has no price is shown once, and a failure that may pass 
   await write('1', 'isin-1');
   start();
   await once(() => assert.equal(last('1'), 'isin-1'));
-  const triesOf = async (answer: PriceAnswer) => {
+  const triesOf = async (answer: PriceResponse) => {
     const before = provider.asked('isin-1');
     answers.set('isin-1', answer);
     await once(() => assert.ok(provider.asked('isin-1') > before + 4));

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
 import type { ResetOffset } from '../../../../src/connector/stream/reset-offset.ts';
+import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import { Census } from '../../../../src/connector/walk/census.ts';
-import type { CoreSettings } from '../../../../src/connector/walk/core-settings.ts';
 import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
 import type { CoreAnswer, CoreDecision, EventFacts } from '../../../../src/connector/walk/instruments-messages.ts';
 import { firstOffset, type InstrumentsOffset } from '../../../../src/connector/walk/instruments-offset.ts';
+import type { InstrumentsSettings } from '../../../../src/connector/walk/instruments-settings.ts';
 
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 export const START_MS = Date.UTC(2026, 2, 1);
-export const SETTINGS: CoreSettings = {
+export const SETTINGS: InstrumentsSettings = {
   filter: 'scope=all',
   pollIntervalMs: 30_000,
   walkIntervalMs: DAY_MS,
@@ -23,14 +23,14 @@ export const SETTINGS: CoreSettings = {
   maxShrink: 0.05,
   shrinkAlwaysAllowed: 20,
 };
-export const time = (ms: number) => answerTime(START_MS + ms, START_MS + ms);
+export const time = (ms: number) => responseTime(START_MS + ms, START_MS + ms);
 export const row = (id: number) => ({ id: BigInt(id), digest: BigInt(id) });
 export const event = (id: number): EventFacts => ({ ...row(id), deletes: false });
 
 /** A core that is driven step by step; `ms` is the clock, and the provider's too. */
 export function drive(
   changes: Partial<InstrumentsOffset> | null,
-  settings: Partial<CoreSettings> = {},
+  settings: Partial<InstrumentsSettings> = {},
   reset: ResetOffset | null = null,
 ) {
   const committed =

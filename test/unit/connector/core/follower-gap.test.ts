@@ -98,7 +98,7 @@ test('no gap is proven by time alone, by a start that is ours, or by one that is
   const cases: [Scene, Parameters<Scene['prove']>[0]][] = [
     [new Scene(EVENTS, offsetAt(EVENTS, '5-0')), { stream: quiet, start: { kind: 'start', since: '80-0' } }],
     [expired(EVENTS), { stream: quiet, start: { kind: 'start', since: '5-0' } }],
-    [expired(EVENTS), { stream: { kind: 'refused' }, start: { kind: 'start', since: '80-0' }, trial: false }],
+    [expired(EVENTS), { stream: { kind: 'refused' }, start: { kind: 'start', since: '80-0' }, verifies: false }],
     [expired(CHECKS), { stream: quiet, start: { kind: 'start', since: '5-0' } }],
     // The oldest checks come first: our offset is the newest all the same.
     [expired(CHECKS), { stream: quiet, start: { kind: 'start', since: '1-0', newest: '5-0' } }],
@@ -122,8 +122,8 @@ test('a fresh start that is our offset ends the suspicion; one that gets 200 has
     other.take({ next: '5-0' });
     other.take({ kind: 'start', since: '80-0' });
     if (settings === EVENTS) {
-      assert.deepEqual(other.next(), { kind: 'trial', since: '80-0' });
-      other.take({ kind: 'trial', taken: true });
+      assert.deepEqual(other.next(), { kind: 'verifyStart', since: '80-0' });
+      other.take({ kind: 'verifyStart', taken: true });
     }
     assert.deepEqual(other.next(), { kind: 'stream', since: '5-0' });
   }

@@ -1,9 +1,9 @@
-import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
 import { FollowerCore } from '../../../../src/connector/stream/follower-core.ts';
 import type { FollowerAnswer, FollowerDecision } from '../../../../src/connector/stream/follower-messages.ts';
 import type { FollowerOffset } from '../../../../src/connector/stream/follower-offset.ts';
 import type { FollowerSettings } from '../../../../src/connector/stream/follower-steps.ts';
 import type { ResetOffset } from '../../../../src/connector/stream/reset-offset.ts';
+import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 
 export const DAY_MS = 86_400_000;
 export const NOON = Date.parse('2026-01-01T12:00:00Z');
@@ -19,7 +19,7 @@ export const EVENTS: FollowerSettings = {
 };
 export const CHECKS: FollowerSettings = { ...EVENTS, filter: 'all', begins: 'withoutOffset' };
 
-export const provider = (dateMs: number) => answerTime(dateMs, dateMs);
+export const provider = (dateMs: number) => responseTime(dateMs, dateMs);
 export const offsetAt = (settings: FollowerSettings, since: string | null, dateMs = NOON): FollowerOffset => ({
   filter: settings.filter,
   since,
@@ -33,7 +33,7 @@ export const offsetAt = (settings: FollowerSettings, since: string | null, dateM
 
 export type Given =
   | Partial<Extract<FollowerAnswer, { kind: 'stream' }>>
-  | { kind: 'trial'; taken: boolean; items?: number }
+  | { kind: 'verifyStart'; taken: boolean; items?: number }
   | { kind: 'start'; since: string; newest?: string }
   | { kind: 'refused'; status?: number };
 
@@ -72,7 +72,7 @@ export class Scene {
           return { newest: null, ...given, time };
         case 'refused':
           return { status: 410, ...given, time };
-        case 'trial':
+        case 'verifyStart':
           return { items: 0, ...given };
         default:
           return { kind: 'stream', items: 0, next: '9-9', nextId: null, time, ...given };
@@ -88,7 +88,7 @@ export class Scene {
   }
 
   /** Asks when it is due, and answers each kind of request as told, until something is notified or 1,000 are asked. */
-  prove(answers: { stream: Given; start: Given; trial?: boolean }): FollowerDecision | null {
+  prove(answers: { stream: Given; start: Given; verifies?: boolean }): FollowerDecision | null {
     for (let asked = 0; asked < 1_000; asked++) {
       const wanted = this.next();
       if (wanted.kind === 'wait') {
@@ -97,7 +97,7 @@ export class Scene {
       }
       this.pass(10);
       const given: Given =
-        wanted.kind === 'trial' ? { kind: 'trial', taken: answers.trial ?? true } : answers[wanted.kind];
+        wanted.kind === 'verifyStart' ? { kind: 'verifyStart', taken: answers.verifies ?? true } : answers[wanted.kind];
       const decision = this.take(given);
       const isHealed = ({ kind }: { readonly kind: string }) => kind !== 'gapSuspected' && kind !== 'gapCertain';
       if (decision.notifications.some(isHealed)) return decision;
@@ -111,16 +111,16 @@ export const expired = (settings: FollowerSettings) =>
   new Scene(settings, offsetAt(settings, '5-0'), NOON + 8 * DAY_MS);
 
 /** Asks whatever is wanted, until the time is over or something other than a suspicion is notified. */
-export function liveOn(scene: Scene, ms: number, answers: { stream: Given; trialItems: number }) {
+export function liveOn(scene: Scene, ms: number, answers: { stream: Given; verifyItems: number }) {
   for (const endMs = scene.nowMs + ms; scene.nowMs < endMs; ) {
     const wanted = scene.next();
     if (wanted.kind === 'wait') {
       scene.pass(Math.min(wanted.ms, endMs - scene.nowMs));
       continue;
     }
-    const trial = { kind: 'trial', taken: true, items: answers.trialItems } as const;
+    const verifyStart = { kind: 'verifyStart', taken: true, items: answers.verifyItems } as const;
     const start = { kind: 'start', since: '80-0' } as const;
-    const decision = scene.take({ trial, start, stream: answers.stream }[wanted.kind]);
+    const decision = scene.take({ verifyStart, start, stream: answers.stream }[wanted.kind]);
     if (decision.notifications.some(({ kind }) => kind !== 'gapSuspected')) return decision;
   }
   return null;

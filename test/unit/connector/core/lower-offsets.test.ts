@@ -13,7 +13,7 @@ for (const [what, stream] of Object.entries({
     const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 8 * DAY_MS);
     const startedMs = scene.nowMs;
     scene.take(stream);
-    const told = liveOn(scene, DAY_MS, { stream, trialItems: 0 });
+    const told = liveOn(scene, DAY_MS, { stream, verifyItems: 0 });
     assert.deepEqual(told?.notifications.at(-1)?.kind, 'gapProven');
     assert.equal(told?.offset?.since, '80-0');
     assert.ok(scene.nowMs - startedMs < HOUR_MS);
@@ -23,25 +23,25 @@ for (const [what, stream] of Object.entries({
 test('an offset that stands still is replaced also where empty answers name one before it, and is in no doubt meanwhile', () => {
   const stream = { next: '5-0', nextId: '0-0' };
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
-  assert.equal(liveOn(scene, HOUR_MS, { stream, trialItems: 0 }), null);
+  assert.equal(liveOn(scene, HOUR_MS, { stream, verifyItems: 0 }), null);
   assert.equal(scene.core.isCaughtUp, true);
-  assert.equal(liveOn(scene, 6 * HOUR_MS, { stream, trialItems: 0 }), null);
+  assert.equal(liveOn(scene, 6 * HOUR_MS, { stream, verifyItems: 0 }), null);
   assert.equal(scene.core.offset?.held?.since, '80-0');
-  assert.equal(liveOn(scene, DAY_MS, { stream, trialItems: 0 }), null);
+  assert.equal(liveOn(scene, DAY_MS, { stream, verifyItems: 0 }), null);
   assert.deepEqual([scene.core.offset?.since, scene.core.offset?.gapsHealedAtMs], ['80-0', []]);
 });
 
 test('a newest offset before ours is a reset as soon as a fresh start lies there too', () => {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
   const stream = { next: '5-0', nextId: '4-0' };
-  liveOn(scene, HOUR_MS, { stream, trialItems: 0 });
+  liveOn(scene, HOUR_MS, { stream, verifyItems: 0 });
   let told = null;
   for (let asked = 0; asked < 2_000 && told === null; asked++) {
     const wanted = scene.next();
     if (wanted.kind === 'wait') scene.pass(wanted.ms);
     else if (wanted.kind === 'start') scene.take({ kind: 'start', since: '4-0' });
     else {
-      const decision = scene.take(wanted.kind === 'trial' ? { kind: 'trial', taken: true } : stream);
+      const decision = scene.take(wanted.kind === 'verifyStart' ? { kind: 'verifyStart', taken: true } : stream);
       if (decision.notifications.some(({ kind }) => kind === 'streamReset')) told = decision;
     }
   }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
+import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import { Census } from '../../../../src/connector/walk/census.ts';
-import { SHRINK_ALWAYS_ALLOWED } from '../../../../src/connector/walk/core-settings.ts';
 import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
 import { firstOffset, type InstrumentsOffset } from '../../../../src/connector/walk/instruments-offset.ts';
+import { SHRINK_ALWAYS_ALLOWED } from '../../../../src/connector/walk/instruments-settings.ts';
 
 const HOUR_MS = 3_600_000;
 const SETTINGS = {
@@ -20,7 +20,7 @@ const SETTINGS = {
   maxShrink: 0.05,
   shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED,
 };
-const TIME = answerTime(Date.UTC(2026, 2, 1), Date.UTC(2026, 2, 1));
+const TIME = responseTime(Date.UTC(2026, 2, 1), Date.UTC(2026, 2, 1));
 const QUIET = { kind: 'events', events: [], next: '5-0', nextId: '5-0', time: TIME } as const;
 
 /** Between two walks: what is asked for next is only the stream, when its time has come. */

@@ -22,8 +22,8 @@ test('an offset that stands still is replaced by a fresh one that was held for a
   source.stream();
   assert.equal(source.next().kind, 'probe');
   source.answer({ kind: 'probe', since: '80-0', time: { dateMs: 0, from: 'provider', ownMs: 0 } });
-  assert.deepEqual(source.next(), { kind: 'trial', since: '80-0' });
-  source.answer({ kind: 'trial', taken: true, items: 0 });
+  assert.deepEqual(source.next(), { kind: 'verifyStart', since: '80-0' });
+  source.answer({ kind: 'verifyStart', taken: true, items: 0 });
   // The newest events may reach us later than a fresh start does, so ours is asked until that can no longer be.
   const pollMs = HOUR_MS / 2;
   for (let waitedMs = 0; waitedMs < SETTINGS.offsetHoldMs; waitedMs += pollMs) {
@@ -39,7 +39,7 @@ test('an offset that stands still is replaced by a fresh one that was held for a
 test('it is committed at once, and nobody is told, since nothing is lost', () => {
   const scene = standing(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
-  scene.take({ kind: 'trial', taken: true });
+  scene.take({ kind: 'verifyStart', taken: true });
   // An answer of ours comes as ever; nothing is asked twice.
   assert.equal(scene.next().kind, 'wait');
   const beside = scene.pass(POLL_MS).take(QUIET);
@@ -53,7 +53,7 @@ test('it is committed at once, and nobody is told, since nothing is lost', () =>
 test('an offset that moves meanwhile stays ours', () => {
   const scene = standing(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
-  scene.take({ kind: 'trial', taken: true });
+  scene.take({ kind: 'verifyStart', taken: true });
   scene.pass(POLL_MS).take(QUIET);
   // The event log lags: what lies between the two comes hours later.
   scene.pass(20 * HOUR_MS).take({ items: 1, next: '79-0' });
@@ -65,7 +65,7 @@ test('an offset that moves meanwhile stays ours', () => {
 test('how long a fresh offset was held survives a restart, by the clock that says less', () => {
   const scene = standing(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
-  scene.take({ kind: 'trial', taken: true });
+  scene.take({ kind: 'verifyStart', taken: true });
   scene.pass(POLL_MS).take(QUIET);
   const { offset: committed } = scene.pass(10 * HOUR_MS).take(QUIET);
   assert.equal(committed?.held?.heldMs, 10 * HOUR_MS + POLL_MS);
@@ -83,7 +83,7 @@ test('how long a fresh offset was held survives a restart, by the clock that say
 test('a doubt about our offset puts the fresh one off, and an answer without one lets it take the place', () => {
   const scene = standing(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
-  scene.take({ kind: 'trial', taken: true });
+  scene.take({ kind: 'verifyStart', taken: true });
   scene.pass(POLL_MS).take(QUIET);
   scene.pass(EVENTS.offsetHoldMs).take({ next: '5-0', nextId: '4-0' });
   assert.equal(scene.core.offset?.since, '5-0');
@@ -102,7 +102,7 @@ test('a fresh start that is ours is as good; one that lies before ours, or is re
   lower.take({ kind: 'start', since: '4-0' });
   const refused = standing(EVENTS);
   refused.take({ kind: 'start', since: '80-0' });
-  refused.take({ kind: 'trial', taken: false });
+  refused.take({ kind: 'verifyStart', taken: false });
   for (const scene of [lower, refused]) {
     scene.pass(HOUR_MS - 1).take(QUIET);
     assert.equal(scene.next().kind, 'wait');
@@ -115,8 +115,8 @@ test('a fresh start that is ours is as good; one that lies before ours, or is re
 test('pre-trade checks go on from the newest offset that is named, never from one that may lie before ours', () => {
   const scene = standing(CHECKS);
   scene.take({ kind: 'start', since: '1-0', newest: '80-0' });
-  assert.deepEqual(scene.next(), { kind: 'trial', since: '80-0' });
-  scene.take({ kind: 'trial', taken: true });
+  assert.deepEqual(scene.next(), { kind: 'verifyStart', since: '80-0' });
+  scene.take({ kind: 'verifyStart', taken: true });
   scene.pass(POLL_MS).take(QUIET);
   assert.deepEqual(scene.core.offset?.held, { since: '80-0', heldMs: POLL_MS });
   const { offset, notifications } = scene.pass(CHECKS.offsetHoldMs).take(QUIET);
@@ -136,8 +136,8 @@ test('pre-trade checks go on from the newest offset that is named, never from on
 test('an offset that a first answer names as the newest, and that has checks behind it, is none: ours may lie behind it too', () => {
   const scene = standing(CHECKS);
   scene.take({ kind: 'start', since: '3-0', newest: '3-0' });
-  assert.deepEqual(scene.next(), { kind: 'trial', since: '3-0' });
-  scene.take({ kind: 'trial', taken: true, items: 2 });
+  assert.deepEqual(scene.next(), { kind: 'verifyStart', since: '3-0' });
+  scene.take({ kind: 'verifyStart', taken: true, items: 2 });
   for (let asked = 0; asked < 20; asked++) {
     scene.pass(POLL_MS).take(QUIET);
     assert.equal(scene.core.offset?.since, '5-0');
@@ -170,7 +170,7 @@ function suspectedByDate(): Scene {
 
 test('one clock alone gives no offset up: what the log shows hours after the list still comes', () => {
   const scene = suspectedByDate();
-  assert.equal(liveOn(scene, 20 * HOUR_MS, { stream: QUIET, trialItems: 0 }), null);
+  assert.equal(liveOn(scene, 20 * HOUR_MS, { stream: QUIET, verifyItems: 0 }), null);
   assert.deepEqual([scene.core.offset?.since, scene.core.offset?.held?.since], ['5-0', '80-0']);
   const { writes, offset } = scene.pass(POLL_MS).take({ items: 1, next: '79-0' });
   assert.deepEqual([writes, offset?.since, offset?.gapSuspectedFromMs], [true, '79-0', null]);
@@ -178,20 +178,20 @@ test('one clock alone gives no offset up: what the log shows hours after the lis
 
 test('an offset that was suspected until another one took its place is reported as lost, with from and to', () => {
   const scene = suspectedByDate();
-  const told = liveOn(scene, 2 * DAY_MS, { stream: QUIET, trialItems: 0 });
+  const told = liveOn(scene, 2 * DAY_MS, { stream: QUIET, verifyItems: 0 });
   assert.deepEqual(
     told?.notifications.map((one) => ({ ...one, to: null })),
-    [{ kind: 'gapProven', why: 'standing', fromMs: NOON, to: null, lostAfter: '5-0', goesOnAfter: '80-0' }],
+    [{ kind: 'gapProven', why: 'unmoved', fromMs: NOON, to: null, lostAfter: '5-0', goesOnAfter: '80-0' }],
   );
   assert.equal(told?.offset?.gapSuspectedFromMs, null);
 });
 
 test('an offset that is suspected and answers nothing while the one beside it has events is given up in minutes', () => {
   const scene = suspectedByDate();
-  liveOn(scene, HOUR_MS, { stream: QUIET, trialItems: 0 });
+  liveOn(scene, HOUR_MS, { stream: QUIET, verifyItems: 0 });
   assert.equal(scene.core.isCaughtUp, true);
   const startedMs = scene.nowMs;
-  const told = liveOn(scene, DAY_MS, { stream: QUIET, trialItems: 1 });
+  const told = liveOn(scene, DAY_MS, { stream: QUIET, verifyItems: 1 });
   const [proven] = told?.notifications ?? [];
   assert.ok(proven?.kind === 'gapProven');
   assert.deepEqual([proven.why, proven.goesOnAfter, told?.offset?.since], ['overtaken', '80-0', '80-0']);
@@ -200,7 +200,7 @@ test('an offset that is suspected and answers nothing while the one beside it ha
 
 test('so is one that stands still and is not suspected, within hours: the provider forgets sooner than it should', () => {
   const scene = standing(EVENTS);
-  const told = liveOn(scene, 6 * HOUR_MS, { stream: QUIET, trialItems: 1 });
+  const told = liveOn(scene, 6 * HOUR_MS, { stream: QUIET, verifyItems: 1 });
   assert.deepEqual(
     told?.notifications.map(({ kind }) => kind),
     ['gapProven'],
@@ -209,13 +209,13 @@ test('so is one that stands still and is not suspected, within hours: the provid
 
 test('events behind the one that is held are no proof once ours answers as well', () => {
   const scene = suspectedByDate();
-  liveOn(scene, HOUR_MS, { stream: QUIET, trialItems: 0 });
-  for (let asked = 0; asked < 100 && scene.next().kind !== 'trial'; asked++) {
+  liveOn(scene, HOUR_MS, { stream: QUIET, verifyItems: 0 });
+  for (let asked = 0; asked < 100 && scene.next().kind !== 'verifyStart'; asked++) {
     const wanted = scene.next();
     if (wanted.kind === 'wait') scene.pass(wanted.ms);
     else scene.take(QUIET);
   }
-  scene.take({ kind: 'trial', taken: true, items: 1 });
+  scene.take({ kind: 'verifyStart', taken: true, items: 1 });
   assert.equal(scene.core.isCaughtUp, true);
   assert.deepEqual(scene.next(), { kind: 'stream', since: '5-0' });
   assert.equal(scene.take({ items: 1, next: '81-0' }).offset?.held, null);
@@ -227,7 +227,7 @@ test('an offset that was away for longer than events are kept is given up in min
   const { offset } = away.take(QUIET);
   const again = new Scene(EVENTS, offset, NOON + 8 * DAY_MS);
   const startedMs = again.nowMs;
-  const told = liveOn(again, DAY_MS, { stream: QUIET, trialItems: 0 });
+  const told = liveOn(again, DAY_MS, { stream: QUIET, verifyItems: 0 });
   assert.deepEqual(told?.notifications.at(-1)?.kind, 'gapProven');
   assert.ok(again.nowMs - startedMs < HOUR_MS);
 });
@@ -239,7 +239,7 @@ test('nothing that happens while a gap is proven is lost: the stream goes on aft
     const wanted = scene.next();
     if (wanted.kind === 'wait') scene.pass(wanted.ms);
     else if (wanted.kind === 'start') scene.take({ kind: 'start', since: `${newest++}-0` });
-    else scene.take(wanted.kind === 'trial' ? { kind: 'trial', taken: true } : { kind: 'refused' });
+    else scene.take(wanted.kind === 'verifyStart' ? { kind: 'verifyStart', taken: true } : { kind: 'refused' });
   }
   assert.equal(scene.core.offset?.since, '80-0');
 });

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
+import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import { Census } from '../../../../src/connector/walk/census.ts';
-import { type CoreSettings, SHRINK_ALWAYS_ALLOWED } from '../../../../src/connector/walk/core-settings.ts';
 import { beginDrain, drainFurther } from '../../../../src/connector/walk/drain.ts';
 import type { RowFacts, WalkFlaw } from '../../../../src/connector/walk/instruments-messages.ts';
 import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
+import {
+  type InstrumentsSettings,
+  SHRINK_ALWAYS_ALLOWED,
+} from '../../../../src/connector/walk/instruments-settings.ts';
 import { recordRows, sortRows } from '../../../../src/connector/walk/page-rows.ts';
 import { planSweep } from '../../../../src/connector/walk/sweep.ts';
 import { NO_COUNTS } from '../../../../src/connector/walk/walk-counts.ts';
@@ -131,7 +134,7 @@ test('a stream that has refused for an hour is read on: the limit counts from it
   assert.equal(drainFurther(drain, streamed('6-1', '7-1', true), at(3_600_001)).ended, 'reached');
 });
 
-const settings: CoreSettings = {
+const settings: InstrumentsSettings = {
   filter: '',
   pollIntervalMs: 1,
   walkIntervalMs: 1,
@@ -149,7 +152,7 @@ const settings: CoreSettings = {
 function sweep(held: number, gone: number, changes: { flaw?: WalkFlaw; allow?: number; resumed?: boolean } = {}) {
   const census = censusOf(held);
   for (let id = gone + 1; id <= held; id++) census.see(BigInt(id));
-  const first = firstOffset('', '1-1', answerTime(0, 0), null);
+  const first = firstOffset('', '1-1', responseTime(0, 0), null);
   const plan = planSweep({
     offset: {
       ...first,

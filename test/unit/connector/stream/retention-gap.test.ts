@@ -38,7 +38,7 @@ function weigh(inputs: readonly (readonly [minute: number, input: GapInput])[]):
 
 const sign = (kind: Exclude<GapSign, 'overtaken'>): GapInput => ({ kind: 'sign', sign: kind });
 const start = (since: string): GapInput => ({ kind: 'start', since, ours: '5-5' });
-const taken: GapInput = { kind: 'trialTaken', items: 0 };
+const taken: GapInput = { kind: 'startVerified', items: 0 };
 
 function round(minute: number, kind: Exclude<GapSign, 'overtaken'>, since = '9-9') {
   return [
@@ -72,7 +72,7 @@ test('a round needs all of it: a fresh start that differs, and 200 for it', () =
   const refused = [
     [6, sign('refused')],
     [6, start('9-9')],
-    [6, { kind: 'trialRefused' }],
+    [6, { kind: 'startRefused' }],
   ] as const;
   assert.equal(weigh([...round(0, 'refused'), ...round(3, 'refused'), ...refused]).rounds, 0);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
+import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import {
   followStream,
   type OffsetAnswer,
@@ -9,18 +9,18 @@ import {
   secondsToRetentionCliff,
   streamAtStart,
 } from '../../../../src/connector/stream/stream.ts';
+import { compareStreamOffsets } from '../../../../src/connector/stream/stream-offset.ts';
 import {
   hasReached,
   isNewestLower,
   namesMore,
-  readStreamAnswer,
-  type StreamAnswer,
-} from '../../../../src/connector/stream/stream-answer.ts';
-import { compareStreamOffsets } from '../../../../src/connector/stream/stream-offset.ts';
+  readStreamResponse,
+  type StreamResponse,
+} from '../../../../src/connector/stream/stream-response.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const answer = (next: string, nextId: string | null = next): StreamAnswer => ({ next, nextId });
+const answer = (next: string, nextId: string | null = next): StreamResponse => ({ next, nextId });
 
 test('offsets are compared as numbers, part by part; other forms cannot be compared', () => {
   assert.equal(compareStreamOffsets('9-9', '10-1'), -1);
@@ -39,14 +39,18 @@ for (const [what, next, events, reading] of [
   ['a lower cursor with events', '4-9', 2, 'lower'],
   ['another cursor that cannot be compared', 'abc', 1, 'moved'],
 ] as const) {
-  test(`${what} reads as ${reading}`, () => assert.equal(readStreamAnswer('5-5', answer(next), events), reading));
+  test(`${what} reads as ${reading}`, () => assert.equal(readStreamResponse('5-5', answer(next), events), reading));
 }
 
 test('of cursors that cannot be compared, one that was ours before goes back, with events or without', () => {
-  const read = (events: number) => readStreamAnswer('b', answer('a'), events, ['z', 'a']);
+  const read = (events: number) => readStreamResponse('b', answer('a'), events, ['z', 'a']);
   assert.deepEqual([read(2), read(0)], ['stuck', 'stuck']);
-  assert.equal(readStreamAnswer('b', answer('c'), 1, ['z', 'a']), 'moved');
-  assert.equal(readStreamAnswer('5-5', answer('6-1'), 1, ['6-1']), 'moved', 'where they can be compared, that counts');
+  assert.equal(readStreamResponse('b', answer('c'), 1, ['z', 'a']), 'moved');
+  assert.equal(
+    readStreamResponse('5-5', answer('6-1'), 1, ['6-1']),
+    'moved',
+    'where they can be compared, that counts',
+  );
 });
 
 test('an answer says that there is more when its newest offset lies beyond its cursor', () => {
@@ -62,15 +66,15 @@ test('an answer says that there is more when its newest offset lies beyond its c
 
 const position = (gapSuspectedFromMs: number | null = null) => ({
   since: '5-5',
-  serverDate: answerTime(DAY_MS, DAY_MS),
+  serverDate: responseTime(DAY_MS, DAY_MS),
   standingMs: 0,
   standingLeastMs: 0,
   gapSuspectedFromMs,
   held: null,
 });
 
-function follow(given: StreamAnswer | 'refused', options: { events?: number; awayMs?: number; from?: number } = {}) {
-  const time = answerTime(null, DAY_MS + (options.awayMs ?? 1_000));
+function follow(given: StreamResponse | 'refused', options: { events?: number; awayMs?: number; from?: number } = {}) {
+  const time = responseTime(null, DAY_MS + (options.awayMs ?? 1_000));
   const told: OffsetAnswer = given === 'refused' ? { kind: 'refused', time } : { kind: 'events', time, ...given };
   return followStream(streamAtStart(0), position(options.from ?? null), told, {
     nowMs: 1_000,
@@ -84,7 +88,7 @@ function follow(given: StreamAnswer | 'refused', options: { events?: number; awa
 test('a taken answer moves the position, and its date with the clock that it is from', () => {
   const { position: after, reading } = follow(answer('6-1'), { events: 1 });
   assert.equal(reading, 'moved');
-  assert.deepEqual(after, { ...position(), since: '6-1', serverDate: answerTime(null, DAY_MS + 1_000) });
+  assert.deepEqual(after, { ...position(), since: '6-1', serverDate: responseTime(null, DAY_MS + 1_000) });
 });
 
 for (const given of ['refused', answer('4-1')] as const) {
@@ -98,7 +102,7 @@ for (const given of ['refused', answer('4-1')] as const) {
 }
 
 test('the next request comes at once, soon or at the interval, as the answer says', () => {
-  const pause = (given: StreamAnswer | 'refused', events = 1) => follow(given, { events }).stream.dueMs - 1_000;
+  const pause = (given: StreamResponse | 'refused', events = 1) => follow(given, { events }).stream.dueMs - 1_000;
   assert.equal(pause(answer('6-1', '7-1')), 0);
   assert.equal(pause(answer('6-1', '6-1')), 0, 'the newest offset may be that of the answer only');
   assert.equal(pause(answer('6-1', '6-1'), 0), 50, 'a cursor that moved over hidden events may have more behind it');
@@ -110,7 +114,7 @@ test('the next request comes at once, soon or at the interval, as the answer say
 function readOn(counts: readonly number[], newest: (at: number) => string | null) {
   let stream = streamAtStart(0);
   let place: StreamPosition = position();
-  const time = answerTime(DAY_MS, DAY_MS);
+  const time = responseTime(DAY_MS, DAY_MS);
   return counts.map((events, at) => {
     const next = events === 0 ? place.since : `6-${at}`;
     const told: OffsetAnswer = { kind: 'events', time, next, nextId: newest(at) ?? next };
@@ -154,7 +158,7 @@ test('answers that are not taken are asked for ever more seldom, down to the int
   const pauses = [];
   for (let n = 0; n < 6; n++) {
     pauses.push(stream.dueMs - 1_000);
-    const time = answerTime(DAY_MS, DAY_MS);
+    const time = responseTime(DAY_MS, DAY_MS);
     const at = { nowMs: 1_000, pollIntervalMs: 30_000, gapProofMs: 300_000, offsetHoldMs: DAY_MS, events: 0 };
     stream = followStream(stream, position(), { kind: 'refused', time }, at).stream;
   }
@@ -185,7 +189,7 @@ test('a quiet answer counts against our offset only once it stood still for long
   assert.equal(stream.proof.sign, 'quiet');
   const { stream: suspected, suspects } = follow(answer('5-5'), { from: 1 });
   assert.equal(suspects, false, 'it is told once');
-  assert.equal(suspected.proof.sign, 'standing', 'a fresh one is held beside it');
+  assert.equal(suspected.proof.sign, 'unmoved', 'a fresh one is held beside it');
   assert.equal(follow(answer('5-5', '4-1')).stream.proof.sign, 'lower', 'a lower newest offset counts at any time');
 });
 
@@ -205,7 +209,7 @@ function quietLife(committed: StreamPosition) {
   let stream = streamAtStart(0);
   let place = committed;
   return (nowMs: number, providerMs: number, ownMs: number) => {
-    const told: OffsetAnswer = { kind: 'events', time: answerTime(providerMs, ownMs), ...answer('5-5', '9-9') };
+    const told: OffsetAnswer = { kind: 'events', time: responseTime(providerMs, ownMs), ...answer('5-5', '9-9') };
     const at = { nowMs, pollIntervalMs: 30_000, gapProofMs: 300_000, offsetHoldMs: DAY_MS, events: 0 };
     const step = followStream(stream, place, told, at);
     [stream, place] = [step.stream, step.position];
@@ -219,7 +223,7 @@ test('after a restart an offset is as old as either clock says, and as it had st
   assert.equal(hours(3 * HOUR_MS, 2 * HOUR_MS), 3);
   assert.equal(hours(-8 * DAY_MS, 2 * HOUR_MS), 2, 'a date that is behind hides nothing');
   assert.equal(hours(2 * HOUR_MS, 2 * HOUR_MS, 5 * HOUR_MS), 7);
-  const wasAhead = { ...position(), serverDate: answerTime(9 * DAY_MS, DAY_MS) };
+  const wasAhead = { ...position(), serverDate: responseTime(9 * DAY_MS, DAY_MS) };
   const { suspects } = quietLife(wasAhead)(0, 9 * DAY_MS, 9 * DAY_MS);
   assert.equal(suspects, true, 'a date that was ahead when it was committed hides no gap');
 });
@@ -244,12 +248,12 @@ test('an offset that stands still asks for a fresh one after six hours, and is g
   answered(0, DAY_MS, DAY_MS);
   assert.equal(answered(6 * HOUR_MS - 1, DAY_MS, DAY_MS).stream.proof.phase, 'none');
   const { stream, suspects } = answered(6 * HOUR_MS, DAY_MS, DAY_MS);
-  assert.deepEqual([stream.proof.phase, stream.proof.sign, stream.caughtUp], ['wantsStart', 'standing', true]);
+  assert.deepEqual([stream.proof.phase, stream.proof.sign, stream.caughtUp], ['wantsStart', 'unmoved', true]);
   assert.equal(suspects, false);
   assert.equal(answered(6.5 * DAY_MS, DAY_MS, DAY_MS).suspects, false);
   const late = answered(6.5 * DAY_MS + 1, DAY_MS, DAY_MS);
-  assert.deepEqual([late.suspects, late.stream.proof.sign], [true, 'standing']);
-  assert.equal(answered(7 * DAY_MS, DAY_MS, DAY_MS).stream.proof.sign, 'standing');
+  assert.deepEqual([late.suspects, late.stream.proof.sign], [true, 'unmoved']);
+  assert.equal(answered(7 * DAY_MS, DAY_MS, DAY_MS).stream.proof.sign, 'unmoved');
   assert.equal(answered(7 * DAY_MS + 1, DAY_MS, DAY_MS).stream.proof.sign, 'quiet');
   assert.equal(late.position.gapSuspectedFromMs, DAY_MS - 6.5 * DAY_MS, 'from when it was last known to be served');
 });

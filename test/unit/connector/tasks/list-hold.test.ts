@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runSource } from '../../../../src/connector/source-worker.ts';
-import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
+import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
 import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
@@ -33,7 +33,7 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
     },
   };
   const { events, seen } = recordedEvents();
-  const time = () => answerTime(clock.wallMs(), clock.wallMs());
+  const time = () => responseTime(clock.wallMs(), clock.wallMs());
   const listAtMs: number[] = [];
   const streamAtMs: number[] = [];
   const askList = () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SourceTask } from '../../../../src/connector/source-task.ts';
-import { answerTime } from '../../../../src/connector/stream/answer-time.ts';
 import { FollowerCore } from '../../../../src/connector/stream/follower-core.ts';
+import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import { createFollowerTask } from '../../../../src/connector/tasks/follower-task.ts';
 import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
@@ -54,7 +54,7 @@ test('a source that follows a stream tells its place at the start, and each poll
           await clock.sleep(40, signal);
           const { rows = 0, ...answer } = answers.shift() ?? assert.fail('asked too often');
           const decoded = list(Array.from<never>({ length: rows }));
-          const time = answerTime(clock.wallMs(), clock.wallMs());
+          const time = responseTime(clock.wallMs(), clock.wallMs());
           return { kind: 'stream', answer: { decoded, time, ...answer } };
         },
       },
@@ -105,7 +105,7 @@ function quietInstruments(
 ) {
   const clock = skippingClock();
   const { events, seen } = recordedEvents();
-  const time = () => answerTime(clock.wallMs(), clock.wallMs());
+  const time = () => responseTime(clock.wallMs(), clock.wallMs());
   const task = createInstrumentsTask({
     targets: {
       source: 'instruments',

@@ -217,7 +217,8 @@ test('a suspected gap tells, walks afresh, and keeps our offset; a proven one gi
     const wanted = source.next();
     if (wanted.kind === 'wait') source.ms += wanted.ms;
     else if (wanted.kind === 'probe') source.answer({ kind: 'probe', since: '9-9', time: time(source.ms) });
-    else if (wanted.kind === 'trial') source.answer({ kind: 'trial', taken: wanted.since === '9-9', items: 0 });
+    else if (wanted.kind === 'verifyStart')
+      source.answer({ kind: 'verifyStart', taken: wanted.since === '9-9', items: 0 });
     else if (wanted.kind === 'census') source.answer({ kind: 'census', census: new Census() });
     else proven = source.refused();
   }
@@ -248,5 +249,5 @@ test('a status that says nothing about an offset is no refusal of it', () => {
 test('whatever was not asked for is refused by the table, and a new walk may begin in every phase', () => {
   for (const cells of Object.values(WALK_TABLE)) assert.equal(cells.begin, WALK_TABLE.idle.begin);
   assert.throws(() => drive({}).core.answered({ kind: 'census', census: new Census() }, 0), /idle.*census/);
-  assert.throws(() => drive(null).core.answered({ kind: 'trial', taken: true, items: 0 }, 0), /trial/);
+  assert.throws(() => drive(null).core.answered({ kind: 'verifyStart', taken: true, items: 0 }, 0), /verifyStart/);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ToldEvents } from '../../../../src/connector/stream/told-events.ts';
+import { ReportedEvents } from '../../../../src/connector/stream/reported-events.ts';
 import { Census, REMEMBERED_MS } from '../../../../src/connector/walk/census.ts';
 import type { CoreDecision } from '../../../../src/connector/walk/instruments-messages.ts';
 import { DAY_MS, drive, event, pending, SETTINGS, time } from '../core/driven-core.ts';
@@ -8,7 +8,7 @@ import { DAY_MS, drive, event, pending, SETTINGS, time } from '../core/driven-co
 const MINUTE_MS = 60_000;
 
 /** A topic that holds 1 and 2 for long, and of which an event told so long ago that 2 has changed and 3 was issued. */
-function topicAfterEvents(ageMs: number, told: ToldEvents = new ToldEvents('5-5')): Census {
+function topicAfterEvents(ageMs: number, told: ReportedEvents = new ReportedEvents('5-5')): Census {
   const census = new Census(told);
   for (const id of [1n, 2n]) census.put(id, id, true);
   census.putEvent(2n, 20n, true, ageMs);
@@ -180,7 +180,7 @@ test('what an event has deleted lately is not brought back by the row of an old 
 });
 
 test('of offsets from before a reset of the stream nothing is concluded', () => {
-  const census = topicAfterEvents(MINUTE_MS, new ToldEvents('5-0'));
+  const census = topicAfterEvents(MINUTE_MS, new ReportedEvents('5-0'));
   const { end } = walkOver(begun(), census, { rows: [1, 3], start: '4-9' });
   assert.deepEqual(told(end), ['walkCompleted']);
 });

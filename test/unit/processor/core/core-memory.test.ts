@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { InstrumentKeys } from '../../../../src/processor/core/instrument-keys.ts';
 import { PartitionCore } from '../../../../src/processor/core/partition-core.ts';
-import { ToldFailures } from '../../../../src/processor/core/told-failures.ts';
+import { ReportedFailures } from '../../../../src/processor/core/reported-failures.ts';
 
 const INSTRUMENTS = 100_000;
 /** An id of int64 and an isin of twelve characters. */
@@ -37,7 +37,7 @@ function coreOf(table: Iterable<readonly [string, string]>): PartitionCore {
     maxBackoffMs: 3_600_000,
     epochMs: 1_700_000_000_000,
     random: () => 0.5,
-    told: new ToldFailures(),
+    reported: new ReportedFailures(),
   };
   return new PartitionCore(settings, { offset: 1n, instruments: table }, 0);
 }

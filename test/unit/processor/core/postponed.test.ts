@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PartitionCore } from '../../../../src/processor/core/partition-core.ts';
-import { ToldFailures } from '../../../../src/processor/core/told-failures.ts';
+import { ReportedFailures } from '../../../../src/processor/core/reported-failures.ts';
 
 const LINGER_MS = 100;
 const SECOND_MS = 1_000;
@@ -18,7 +18,7 @@ const coreOver = (instruments: readonly (readonly [string, string])[]) =>
       maxBackoffMs: 60 * SECOND_MS,
       epochMs: 0,
       random: () => 0.5,
-      told: new ToldFailures(),
+      reported: new ReportedFailures(),
     },
     { offset: 10n, instruments },
     0,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { ReadableRecord, ReadableValue } from '../../../../src/avro/record-reader.ts';
 import { loadSettings } from '../../../../src/config/load.ts';
-import { createBulkPrices } from '../../../../src/processor/prices/bulk-prices.ts';
+import { createProviderPrices } from '../../../../src/processor/prices/provider-prices.ts';
 import { createMarketData } from '../../../../src/provider/market-data.ts';
 import { createMarketDataHttp } from '../../../../src/setup/provider-client.ts';
 import type { BulkSpoil } from '../../../../src/simulator/faults/fault.ts';
@@ -29,7 +29,7 @@ schemaRegistry: { url: "http://none.example" }`,
   assert.ok(marketData !== null);
   const http = await createMarketDataHttp(marketData, { clock: systemClock, random: Math.random, log: QUIET });
   t.after(() => http.close());
-  const prices = createBulkPrices({
+  const prices = createProviderPrices({
     marketData: createMarketData({ http }),
     asked: ASKED,
     schemaId: async (kind) => PRICE_SCHEMA_IDS[kind],

@@ -1,5 +1,5 @@
 /** The settings of an instruments source, as far as its decisions need them. Times in milliseconds. */
-export interface CoreSettings {
+export interface InstrumentsSettings {
   /** The filter as one text, committed beside the offset. */
   readonly filter: string;
   readonly pollIntervalMs: number;

@@ -7,7 +7,7 @@ import { compareStreamOffsets } from './stream-offset.ts';
 /** Answers whose age is remembered; of more, a lag is estimated by those that came first. */
 const MOST_ANSWERS = 1_000;
 
-export class ToldEvents {
+export class ReportedEvents {
   readonly #notBeyond: string | null;
   #newest: string | null = null;
   #oldestRemembered: string | null = null;

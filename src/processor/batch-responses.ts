@@ -1,10 +1,10 @@
-import type { PriceAnswer } from './bulk-prices.ts';
+import type { PriceResponse } from './bulk-prices.ts';
 
 /** What became of one question in the end: its answer, or that even a call for it alone was refused or mismatched. */
-export type QuestionOutcome = PriceAnswer | { readonly kind: 'refused'; readonly status: number | null };
+export type QuestionOutcome = PriceResponse | { readonly kind: 'refused'; readonly status: number | null };
 
 /** What all calls for one batch came to. */
-export interface BatchAnswers {
+export interface BatchResponses {
   /** One for each question, in their order. */
   readonly outcomes: readonly QuestionOutcome[];
   readonly calls: number;

@@ -1,5 +1,5 @@
 /** When an answer was given. Milliseconds since the epoch. */
-export interface AnswerTime {
+export interface ResponseTime {
   /** By the provider's clock where it sent a date, else by ours, and so marked. */
   readonly dateMs: number;
   readonly from: 'provider' | 'connector';
@@ -8,12 +8,12 @@ export interface AnswerTime {
 }
 
 /** `date`: the provider's; null where it sent none. `ownMs`: our own clock. */
-export function answerTime(date: number | null, ownMs: number): AnswerTime {
+export function responseTime(date: number | null, ownMs: number): ResponseTime {
   return date === null ? { dateMs: ownMs, from: 'connector', ownMs } : { dateMs: date, from: 'provider', ownMs };
 }
 
 /** How much time lies between two answers, at least and at most: each clock may be wrong, and is never asked about the other's. */
-export function timeBetween(a: AnswerTime, b: AnswerTime): { readonly leastMs: number; readonly mostMs: number } {
+export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastMs: number; readonly mostMs: number } {
   const byUs = b.ownMs - a.ownMs;
   const byProvider = a.from === 'provider' && b.from === 'provider' ? b.dateMs - a.dateMs : byUs;
   return { leastMs: Math.max(0, Math.min(byUs, byProvider)), mostMs: Math.max(0, byUs, byProvider) };
@@ -26,8 +26,8 @@ export function timeBetween(a: AnswerTime, b: AnswerTime): { readonly leastMs: n
  */
 export function offsetAges(
   known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },
-  committed: { readonly serverDate: AnswerTime; readonly standingMs: number; readonly standingLeastMs: number },
-  time: AnswerTime,
+  committed: { readonly serverDate: ResponseTime; readonly standingMs: number; readonly standingLeastMs: number },
+  time: ResponseTime,
   nowMs: number,
 ): { readonly ageMs: number; readonly leastAgeMs: number } {
   const { servedMs, servedLatestMs } = known;

@@ -1,7 +1,7 @@
 import { type DeadLetterTail, readDeadLetterTail } from '../kafka/dead-letter-tail.ts';
 import type { PriceProblem } from '../observability/processor-events.ts';
 import type { PriceKind } from './bulk-prices.ts';
-import type { ToldFailures } from './core/told-failures.ts';
+import type { ReportedFailures } from './core/reported-failures.ts';
 import type { PriceTargets } from './price-records.ts';
 import { NAME, PROBLEM } from './price-records.ts';
 
@@ -13,13 +13,13 @@ const PROBLEMS = /^(?:(?:status|refused) \d{1,3}|mismatch|unusable|none)$/;
  * Reads which failures are dead letters already, before the prices of a partition begin: after a restart, and after
  * another replica had the partition, none of them is one again.
  */
-export function createToldFailuresReader({
-  told,
+export function createReportedFailuresReader({
+  reported,
   targets,
   clock,
   ...tail
 }: Omit<DeadLetterTail, 'onLetter' | 'signal' | 'topic' | 'source'> & {
-  readonly told: ToldFailures;
+  readonly reported: ReportedFailures;
   readonly targets: Pick<PriceTargets, 'prices' | 'deadLetters'>;
 }): (signal: AbortSignal) => Promise<void> {
   const kinds = new Map<string | undefined, PriceKind>([...targets.prices].map(([kind, { name }]) => [name, kind]));
@@ -37,14 +37,14 @@ export function createToldFailuresReader({
       onLetter({ key, headers }) {
         const kind = kinds.get(headers['__connect.errors.topic']);
         const problem = headers[PROBLEM];
-        if (key !== null && kind !== undefined && isProblem(problem)) told.add(kind, key, problem);
+        if (key !== null && kind !== undefined && isProblem(problem)) reported.add(kind, key, problem);
       },
     });
     readMs = nowMs;
   };
 }
 
-/** Anybody may write dead letters; what is none of ours says nothing. */
+/** Anybody may write dead letters; a letter that is not ours says nothing. */
 function isProblem(text: string | undefined): text is PriceProblem {
   return text !== undefined && PROBLEMS.test(text);
 }

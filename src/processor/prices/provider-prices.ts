@@ -3,10 +3,10 @@ import { createPriceDecoder, type PriceBodyDecoder } from '../../decoding/price-
 import type { MarketData } from '../../provider/market-data.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { BulkPrices, PriceKind } from '../bulk-prices.ts';
-import { readBulkAnswer } from './bulk-answer.ts';
+import { readBulkResponse } from './bulk-response.ts';
 import type { PriceRequestPlan } from './price-kinds.ts';
 
-export interface BulkPricesOptions {
+export interface ProviderPricesOptions {
   readonly marketData: MarketData;
   /** What is asked for of each kind that is. */
   readonly asked: readonly PriceRequestPlan[];
@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000;
 const LARGEST_LEAD_MS = 24 * 60 * MINUTE_MS;
 
 /** Bulk prices of the market data interface: one request per call, its answer straight to records. */
-export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
+export function createProviderPrices(options: ProviderPricesOptions): BulkPrices {
   const { marketData, onMismatch, assumedZone, clock } = options;
   const asked = new Map<PriceKind, PriceRequestPlan>(options.asked.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
@@ -61,7 +61,7 @@ export function createBulkPrices(options: BulkPricesOptions): BulkPrices {
         ({ body, date }) => {
           const receivedAtMs = clock.wallMs();
           if (date !== null) leadMs = leadOf(receivedAtMs - date);
-          return readBulkAnswer(body, { questions, kind, decoder, requestedAtMs, receivedAtMs });
+          return readBulkResponse(body, { questions, kind, decoder, requestedAtMs, receivedAtMs });
         },
         signal,
         timeoutMs,

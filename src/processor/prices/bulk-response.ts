@@ -4,9 +4,9 @@ import { ConnectorError } from '../../errors.ts';
 import { quotedText } from '../../http/quoted-text.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../json/exact-json.ts';
 import { isResponseType, responseType } from '../../provider/price-query.ts';
-import type { PriceAnswer, PriceAnswers, PriceKind, PriceQuestion } from '../bulk-prices.ts';
+import type { BulkResponse, PriceKind, PriceQuestion, PriceResponse } from '../bulk-prices.ts';
 
-export interface BulkAnswerOptions {
+export interface BulkResponseOptions {
   readonly questions: readonly PriceQuestion[];
   /** What was asked for: every response has the $type of it. */
   readonly kind: PriceKind;
@@ -26,10 +26,10 @@ const LONGEST_TITLE = 200;
  *
  * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED when the body is no such answer at all.
  */
-export async function readBulkAnswer(
+export async function readBulkResponse(
   body: AsyncIterable<Uint8Array>,
-  { questions, kind, decoder, requestedAtMs, receivedAtMs }: BulkAnswerOptions,
-): Promise<PriceAnswers> {
+  { questions, kind, decoder, requestedAtMs, receivedAtMs }: BulkResponseOptions,
+): Promise<BulkResponse> {
   function instrumentOf(at: number, head: ItemHead | null): PriceQuestion {
     const question = questions[at];
     if (question === undefined) throw mismatch(at, `has more items than the ${questions.length} that were asked for`);
@@ -57,7 +57,7 @@ export async function readBulkAnswer(
   };
 }
 
-function answerOf(row: PriceItem | DecodedFailure): PriceAnswer {
+function answerOf(row: PriceItem | DecodedFailure): PriceResponse {
   switch (row.kind) {
     case 'prices':
       return { kind: 'prices', records: row.records, isQuotingPulled: row.isQuotingPulled };

@@ -4,7 +4,7 @@ import { compareStreamOffsets } from './stream-offset.ts';
  * What a decision needs to know of one answer of a stream that is followed by `since`. How many events it holds says
  * nothing about the end of the stream: a server may give fewer than were asked for, and need not say so.
  */
-export interface StreamAnswer {
+export interface StreamResponse {
   /** The cursor in `links.next`: where the next request goes on. */
   readonly next: string;
   /** The provider's "newest offset": of the log, or of this answer only. Null where the answer has none. */
@@ -26,9 +26,9 @@ export type StreamReading =
  * Offsets without the form that can be compared are only told apart, as those of pre-trade checks are: going back is seen
  * by the `earlier` ones, which were ours.
  */
-export function readStreamAnswer(
+export function readStreamResponse(
   since: string,
-  { next }: StreamAnswer,
+  { next }: StreamResponse,
   events: number,
   earlier: readonly string[] = [],
 ): StreamReading {
@@ -42,16 +42,16 @@ export function readStreamAnswer(
  * Whether the newest offset that the answer names lies beyond its cursor. Then there is more for us, and this provider's
  * newest offset is that of the log: one that names the newest of its answer never does so.
  */
-export function namesMore({ next, nextId }: StreamAnswer): boolean {
+export function namesMore({ next, nextId }: StreamResponse): boolean {
   return nextId !== null && (compareStreamOffsets(next, nextId) ?? 0) < 0;
 }
 
 /** Whether the answer's cursor has reached an offset, where the two can be compared. */
-export function hasReached({ next }: StreamAnswer, offset: string | null): boolean {
+export function hasReached({ next }: StreamResponse, offset: string | null): boolean {
   return offset !== null && (compareStreamOffsets(next, offset) ?? -1) >= 0;
 }
 
 /** Whether the answer names a newest offset that lies before ours: a sign that the stream was started anew. */
-export function isNewestLower(since: string, answer: StreamAnswer): boolean {
+export function isNewestLower(since: string, answer: StreamResponse): boolean {
   return answer.nextId !== null && (compareStreamOffsets(answer.nextId, since) ?? 0) < 0;
 }
