@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import type { HttpClient } from '../http/client.ts';
 import { createEndpointGates } from '../http/endpoint-gates.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
-import type { KafkaOptions } from '../kafka/kafkajs/kafkajs-cluster.ts';
+import type { KafkajsOptions } from '../kafka/kafkajs/kafkajs-cluster.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { createKafkaCluster } from '../setup/kafka-client.ts';
 import { createMarketDataHttp, createReferenceDataHttp } from '../setup/provider-client.ts';
@@ -27,7 +27,7 @@ export interface Context {
 }
 
 /** What tests put in the place of the real thing. */
-export type ContextOverrides = Partial<Context> & { readonly wrapKafka?: KafkaOptions['wrap'] };
+export type ContextOverrides = Partial<Context> & { readonly wrapKafka?: KafkajsOptions['wrap'] };
 
 /** The real thing, connected to nothing yet. */
 export async function createContext({

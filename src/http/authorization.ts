@@ -1,7 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import { createClientCredentials } from './client-credentials.ts';
 import type { Authorization, AuthorizationOptions, Credentials } from './credentials.ts';
-import { readEncodedSecret, readSecret, type Secret } from './secret.ts';
+import { readEncodedSecret, readSecret, type SecretSource } from './secret.ts';
 import type { OAuth2Settings } from './token-request.ts';
 
 // These fields carry the request itself; a key in one of them would break every request.
@@ -15,9 +15,9 @@ const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
  */
 export type AuthorizationSettings =
   | OAuth2Settings
-  | { readonly type: 'bearer'; readonly token: Secret }
-  | { readonly type: 'basic'; readonly user: string; readonly password: Secret }
-  | { readonly type: 'apiKey'; readonly header: string; readonly value: Secret }
+  | { readonly type: 'bearer'; readonly token: SecretSource }
+  | { readonly type: 'basic'; readonly user: string; readonly password: SecretSource }
+  | { readonly type: 'apiKey'; readonly header: string; readonly value: SecretSource }
   | { readonly type: 'none' };
 
 /** Throws SETTINGS_INVALID when the settings cannot be used. */

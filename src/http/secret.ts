@@ -1,7 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 
 /** Gives a secret's present value; read at each use, so that a rotated file counts without a restart. */
-export type Secret = () => Promise<string>;
+export type SecretSource = () => Promise<string>;
 
 // Text that a header field carries unchanged.
 const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;
@@ -12,7 +12,7 @@ const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$
  *
  * @param setting what messages call it, such as `referenceData.auth.token`
  */
-export async function readSecret(secret: Secret, setting: string): Promise<string> {
+export async function readSecret(secret: SecretSource, setting: string): Promise<string> {
   const value = await readEncodedSecret(secret, setting);
   if (!isSendable(value)) {
     throw new ConnectorError(
@@ -24,7 +24,7 @@ export async function readSecret(secret: Secret, setting: string): Promise<strin
 }
 
 /** The same for a secret that is encoded before it is sent: it may hold any characters. */
-export async function readEncodedSecret(secret: Secret, setting: string): Promise<string> {
+export async function readEncodedSecret(secret: SecretSource, setting: string): Promise<string> {
   let value: string;
   try {
     value = await secret();

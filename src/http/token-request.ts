@@ -11,7 +11,7 @@ import { headerField, retryAfterMs } from './header-fields.ts';
 import { quotedText } from './quoted-text.ts';
 import { openResponseBody } from './response-body.ts';
 import { unansweredText } from './response-error.ts';
-import type { Secret } from './secret.ts';
+import type { SecretSource } from './secret.ts';
 import { isSendable, readSecret } from './secret.ts';
 import { actionOf } from './status-action.ts';
 
@@ -222,7 +222,7 @@ export interface OAuth2Settings {
   readonly type: 'oauth2';
   readonly tokenUrl: string;
   readonly clientId: string;
-  readonly clientSecret: Secret;
+  readonly clientSecret: SecretSource;
   /** `openid` for market data. */
   readonly scope?: string | undefined;
 }

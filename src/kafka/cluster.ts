@@ -4,7 +4,7 @@ import type { LogTail } from './log-tail.ts';
 import type { EnsureOptions, TopicPartition, TopicReport, TopicSpecification } from './topic.ts';
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 
-/** All that the rest of the code sees of Kafka. Another client, or memory, can stand behind it. */
+/** All that the rest of the code sees of Kafka. Another client, or memory, can implement it. */
 export interface KafkaCluster {
   /** A closed writer; `open` makes it usable. */
   transactionalWriter(transactionalId: string, options?: WriterOptions): TransactionalWriter;
@@ -12,7 +12,7 @@ export interface KafkaCluster {
   readonly logTail: LogTail;
   readonly groupReader: GroupReader;
   /**
-   * The offset that a group has committed for a partition, which is the next one to read; null when there is none. To be
+   * The offset that a group has committed for a partition: the next one to read; null when none is committed. To be
    * called from the `readPosition` of the writer that commits it: before its fence, a commit may still be under way.
    *
    * @throws ConnectorError KAFKA_UNREACHABLE, also when the partition does not exist; or the signal's reason.

@@ -4,16 +4,16 @@ import type { OutgoingRecord } from './record.ts';
 import type { TargetTopic } from './target-topic.ts';
 
 const LONGEST_VALUE_BYTES = 256 * 1024;
-/** A longer key is none of ours, and left out: one of a megabyte would be refused for ever, and all behind it. */
+/** A longer key is not ours, and is left out: a key of a megabyte would be refused for ever, with all records behind it. */
 const LONGEST_KEY_BYTES = 64 * 1024;
 
-/** An input that could not become a record: what it was, and why. */
+/** An input that could not become a record, and why. */
 export interface RejectedInput {
   /** The key that the record would have had; null when it cannot be read. */
   readonly key: string | null;
-  /** Where in the input the trouble is, as a JSON pointer. */
+  /** The place of the error in the input, as a JSON pointer. */
   readonly pointer: string;
-  /** Why, in words that quote no value. */
+  /** The reason; it quotes no value. */
   readonly reason: string;
   /** The input's bytes as they came. */
   readonly raw: Buffer;

@@ -3,17 +3,17 @@ import type { OwnershipProof } from './ownership-proof.ts';
 import type { CommittedRecord } from './record.ts';
 import type { TopicPartition } from './topic.ts';
 
-/** What one fetch brought of a partition. */
+/** The records of a partition from one fetch. */
 export interface ReadBatch {
   /** In offset order, at or behind the position; may be empty where only control records or aborted ones lay. */
   readonly records: readonly CommittedRecord[];
-  /** Where reading goes on: behind everything that this fetch covered. */
+  /** The next offset to read: behind everything that this fetch covered. */
   readonly nextOffset: bigint;
   /** The end of the log (the high watermark) at the time of the fetch; the difference to `nextOffset` is the lag. */
   readonly endOffset: bigint;
 }
 
-/** Whoever reads one partition, from the assignment until it is lost. */
+/** The reader of one partition, from the assignment until it is lost. */
 export interface PartitionReader {
   /**
    * The first offset to read. Asked once at the beginning, and again after each rebalance that leaves the partition here,
@@ -21,8 +21,8 @@ export interface PartitionReader {
    */
   position(): bigint;
   /**
-   * Takes a batch. The next one of this partition comes when the promise has resolved; the others go on meanwhile. Who
-   * keeps it pending for longer than some milliseconds gets the next batch with up to half a second of delay.
+   * Takes a batch. The next one of this partition comes when the promise has resolved; other partitions go on meanwhile.
+   * A promise that stays pending for longer than some milliseconds delays the next batch by up to half a second.
    */
   take(batch: ReadBatch): Promise<void>;
 }
@@ -32,8 +32,8 @@ export interface GroupReaderOptions {
   readonly topics: readonly string[];
   /**
    * A partition is newly ours: fence its writer, read its committed offset, fill its table. Reading begins when it
-   * resolves; other partitions do not wait for it. The signal aborts when the partition is lost or the reader ends;
-   * nobody waits for what is then still under way, so only the fence protects from it.
+   * resolves; other partitions do not wait for it. The signal aborts when the partition is lost or the reader ends.
+   * Work that is then still under way is not awaited, so only the fence protects against its writes.
    *
    * `ownershipProof` is the proof that a writer needs before it writes: the group is asked several times a second. It rejects
    * once the partition is lost.
@@ -43,7 +43,7 @@ export interface GroupReaderOptions {
     signal: AbortSignal,
     ownershipProof: OwnershipProof['since'],
   ) => Promise<PartitionReader>;
-  /** The member has joined, or joined again, with these partitions (perhaps none); or goes ahead with them (head-start.ts). */
+  /** The member has joined (again) with these partitions, perhaps none; or goes ahead with them (head-start.ts). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
   /**
    * How many members the group has, this one included: after each join, as soon as the group has answered. Until then
@@ -51,8 +51,8 @@ export interface GroupReaderOptions {
    */
   readonly members?: ((count: number) => void) | undefined;
   /**
-   * How the partitions are assigned to the members; by turns when left out, and then none are taken before the join is
-   * answered.
+   * How the partitions are assigned to the members. Round robin when left out; then no partition is taken before the
+   * join is answered.
    */
   readonly assignor?: Assignor;
   readonly signal: AbortSignal;

@@ -5,21 +5,22 @@ import type { TopicPartition } from './topic.ts';
 
 /*
  * A broker lets the first member of a group wait for others, 3 s by default (group.initial.rebalance.delay.ms): most of
- * the time that a start takes. But nobody holds a partition of a group without members. So a member that finds its group
- * empty goes ahead with what it would be given alone, and the answer to its join confirms that, or takes some of it away.
- * Until then it asks the group instead of sending heartbeats, and is confirmed as long as there is no second member.
+ * the time that a start takes. But in a group without members no partition has an owner. So a member that finds its
+ * group empty goes ahead with the partitions that it would get alone, and the response to its join confirms them, or
+ * takes some away. Until then it asks for the group's state instead of sending heartbeats. It counts as confirmed as
+ * long as there is no second member.
  *
  * Two replicas that start at the same moment may both go ahead. Then the fence decides, as after any change of owners:
- * the later one ends the transaction of the earlier one, and as each sees the other now, both wait for their joins.
+ * the later one ends the transaction of the earlier one, and since each sees the other now, both wait for their joins.
  */
 
-/** What a broker says of a group. */
+/** The state of a group, from a broker. */
 export interface DescribedGroup {
   readonly state: string;
   readonly members: readonly unknown[];
 }
 
-/** Asks a broker about the group of a member, on a connection of its own: behind its join, nothing else is answered. */
+/** Asks a broker about the group of a member, on a connection of its own: the member's connection waits for the join. */
 export interface GroupQuestions {
   describe(): Promise<DescribedGroup>;
   close(): void;
@@ -27,15 +28,15 @@ export interface GroupQuestions {
 
 export interface HeadStartOptions {
   readonly open: () => GroupQuestions;
-  /** The group is empty: the member may take what it would be given alone. */
+  /** The group is empty: the member may take what it would get alone. */
   readonly take: () => void;
-  /** The group was asked at this moment of the monotonic clock, and nobody else is in it. */
+  /** The group was asked at this moment of the monotonic clock, and has no other member. */
   readonly confirm: (askedAtMs: number) => void;
-  /** Whether the broker was asked to take this member in: the one member that is seen from then on is this one. */
+  /** Whether the join has reached the broker: from then on a single member is this one. */
   readonly isKnown: () => boolean;
-  /** Between two questions. */
+  /** Between two requests. */
   readonly everyMs: number;
-  /** The join waits no longer than this for the first answer. */
+  /** The join waits no longer than this for the first response. */
   readonly patienceMs: number;
   readonly clock: Clock;
   /** Aborts when the join is answered, or the member ends. */
@@ -43,7 +44,7 @@ export interface HeadStartOptions {
 }
 
 /**
- * Asks whether the group is empty, and if so takes what is there. To be awaited before the join, after which the group has
+ * Asks whether the group is empty, and if so takes its partitions. To be awaited before the join, after which the group has
  * a member; what it confirms from then on, it does by itself. Rejects when the group cannot be asked: the join goes on.
  */
 export async function headStart(options: HeadStartOptions): Promise<void> {
@@ -76,14 +77,14 @@ async function confirmWhileJoining(
     const askedAtMs = clock.monotonicMs();
     const own = isKnown() ? 1 : 0;
     const { state, members } = await questions.describe();
-    // A group that is complete, while the join of this member was not answered, is the group of others.
+    // A group that is complete before this member's join was answered is a group of others.
     if (signal.aborted || members.length > 1 || state === 'Stable') return;
-    // While the join has not reached the broker, the one that is seen is another one, which may believe the same of this.
+    // Before the join has reached the broker, a single member is another one, which may also count itself as alone.
     if (members.length <= own) confirm(askedAtMs);
   }
 }
 
-/** What a member is given that has no others beside it. */
+/** The partitions of a member that is alone. */
 export function assignmentOfOne(assignor: Assignor): readonly TopicPartition[] {
   const id = 'alone';
   return assignor.assign([{ id, description: assignor.describe(false) }]).get(id) ?? [];

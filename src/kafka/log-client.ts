@@ -1,11 +1,11 @@
 import type { CommittedRecord } from './record.ts';
 
-/** What one fetch gave of one partition. */
+/** The result of one fetch for one partition. */
 export interface FetchedPart {
   readonly partition: number;
-  /** Committed ones, in offset order, none below the offset that was asked for. */
+  /** Committed ones, in offset order, from the requested offset on. */
   readonly records: readonly CommittedRecord[];
-  /** Where the next fetch goes on: behind control records, aborted records and what compaction took, too. */
+  /** Where the next fetch goes on: also behind control records, aborted records and gaps of compaction. */
   readonly nextOffset: bigint;
 }
 
@@ -15,7 +15,7 @@ export interface Bounds {
   readonly high: bigint;
 }
 
-/** One connection to the brokers for reading one topic. After any failure it is closed and another one opened. */
+/** One connection to the brokers for reading one topic. After any failure it is closed, and another one is opened. */
 export interface LogClient {
   /** Connects, and learns which broker leads which partition. To be called first, and once. */
   connect(): Promise<void>;
@@ -23,9 +23,9 @@ export interface LogClient {
   byLeader(partitions: readonly number[]): ReadonlyMap<number, readonly number[]>;
   /** `low` is the first offset appended at `sinceMs` or later, by the broker's clock, where that is given. */
   bounds(partitions: readonly number[], sinceMs: number | undefined): Promise<ReadonlyMap<number, Bounds>>;
-  /** What lies behind these offsets, by partition, up to the last stable offset; waits up to `waitMs` for something. */
+  /** Records from these offsets on, by partition, up to the last stable offset; waits up to `waitMs` for some. */
   fetch(leader: number, from: ReadonlyMap<number, bigint>, waitMs: number): Promise<readonly FetchedPart[]>;
-  /** Resolves when the connections are gone, or were left to themselves after a while; never rejects. */
+  /** Resolves when the connections are closed, or given up after a while; never rejects. */
   close(): Promise<void>;
 }
 

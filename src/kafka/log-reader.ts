@@ -5,17 +5,17 @@ export interface ReadToEnd {
   /** Every one of them must exist. */
   readonly partitions: readonly number[];
   /**
-   * Passes over what the broker appended before this moment, by its clock, as far as its index tells; from the beginning
-   * when left out.
+   * Skips records that the broker appended before this moment, by its clock, as far as its index shows; from the
+   * beginning when left out.
    */
   readonly sinceMs?: number;
-  /** Passes over all but so many offsets at the end of each partition; over none when left out. */
+  /** Reads only this many offsets at the end of each partition; all when left out. */
   readonly newest?: number;
-  /** Called in offset order within each partition, each offset once. What it throws ends the reading and is thrown on. */
+  /** Called in offset order within each partition, each offset once. Its error ends the reading and reaches the caller. */
   readonly onRecord: (record: CommittedRecord) => void;
   /**
-   * Asked after each handful of records: the next ones are fetched once it resolves, however long that takes. It must
-   * when the signal aborts, and never rejects. When left out, reading never waits.
+   * Awaited after each handful of records: the next ones are fetched once it resolves, however long that takes. It must
+   * resolve when the signal aborts, and never reject. When left out, reading never waits.
    */
   readonly room?: () => Promise<void>;
   readonly signal: AbortSignal;
@@ -25,7 +25,7 @@ export interface ReadToEnd {
 export interface LogReader {
   /**
    * Resolves when every partition has been read up to the end it had at the call (its last stable offset), aborted and
-   * open transactions left out. Ends early never: a deadline fails, it does not mean "nothing there". An open
+   * open transactions left out. It never ends early: a deadline fails, since silence is not an empty log. An open
    * transaction hides all that lies behind it, so a position may be read only where its one writer has just been opened.
    *
    * @throws ConnectorError KAFKA_UNREACHABLE, or the signal's reason.

@@ -3,27 +3,27 @@ import type { FetchedPart, LogClient } from './log-client.ts';
 import type { CommittedRecord } from './record.ts';
 import type { StallWatch } from './stall-watch.ts';
 
-/** What `onRecord` threw is its cause: it goes to the caller as it is. */
+/** Its cause is what `onRecord` threw, which reaches the caller unchanged. */
 export class ReadRefused extends Error {}
 
 export interface LogReading {
   readonly client: LogClient;
-  /** The next offset of each partition; moved forward here, and what is deleted is read no further. */
+  /** The next offset of each partition; moved forward here. A partition that is deleted from it is read no further. */
   readonly positions: Map<number, bigint>;
   /** How long a fetch waits for data. */
   readonly waitMs: number;
   readonly onRecord: (record: CommittedRecord) => void;
   /** Awaited after each part of a fetch with records: the next ones are fetched when it resolves. */
   readonly room?: (() => Promise<void>) | undefined;
-  /** Called for each fetch that was answered, with or without records, when all of it was given. */
+  /** Called for each answered fetch, with or without records, after all its records were given. */
   readonly onFetched: () => void;
   readonly stalled: StallWatch;
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads on until no position is left. The leaders are asked side by side, so that none waits for another one; whatever
- * goes wrong at one of them ends all, with every position standing behind the records that were given.
+ * Reads on until no position is left. The leaders are asked side by side, so that none waits for another one. A failure
+ * at one of them ends all; then every position is behind the records that were given.
  *
  * @throws ReadRefused, the signal's reason, or what the client throws.
  */

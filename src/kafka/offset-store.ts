@@ -11,7 +11,7 @@ import { OFFSETS_PARTITIONS } from './topic-plan.ts';
  * partition and so to another writer, and two would run at once. The value is a flat map of primitives; null is a reset.
  */
 
-/** Where a source is: a flat map of primitives, as Kafka Connect has it. Integers beyond 2^53 are kept as text. */
+/** The position of a source: a flat map of primitives, as in Kafka Connect. Integers beyond 2^53 are kept as text. */
 export type SourceOffset = Readonly<Record<string, string | number | boolean | null>>;
 
 /** The text of a source's key. No spaces, this order. */
@@ -19,15 +19,15 @@ export function offsetKey(source: string, sourceType: string): string {
   return JSON.stringify([source, { endpoint: sourceType }]);
 }
 
-/** The partition of the offsets topic that a key lives on; each has one transactional writer. */
+/** The partition of the offsets topic that holds a key; each partition has one transactional writer. */
 export function offsetPartition(key: string, partitions = OFFSETS_PARTITIONS): number {
   return partitionFor(Buffer.from(key), partitions);
 }
 
-/** The record that stores an offset, or resets it when it is null. */
+/** The record that stores an offset; null resets it. */
 export function offsetRecord(options: {
   readonly topic: string;
-  /** That of the key unless given. */
+  /** The partition of the key when left out. */
   readonly partition?: number;
   readonly key: string;
   readonly offset: SourceOffset | null;
@@ -43,11 +43,11 @@ export function offsetRecord(options: {
 }
 
 /**
- * The offsets of one partition by key text; of a key that was reset, the mark of the reset (see `parseReset`), and of one
- * whose newest value is no flat map of primitives, an OFFSET_UNREADABLE: it concerns that source and no other. To be
- * called from the `readPosition` of the partition's writer, since only the fence before it makes the answer final.
+ * The offsets of one partition by key text. A key that was reset has the mark of the reset (see `parseReset`). A key
+ * whose newest value is not a flat map of primitives has an OFFSET_UNREADABLE, which concerns only its source. To be
+ * called from the `readPosition` of the partition's writer, since only the fence before it makes the result final.
  *
- * @param marks takes what operators have left on the partition.
+ * @param marks receives the marks that operators left on the partition.
  * @throws ConnectorError what `readToEnd` throws.
  */
 export async function readOffsets(
@@ -66,8 +66,8 @@ export async function readOffsets(
 }
 
 /**
- * What the mark of a reset says of the offset before it: as much of it as the topic still holds and can be read. Null
- * for an offset that is no such mark. A mark has none of the fields of an offset, so that nobody goes on from it.
+ * The offset before a reset, from the reset's mark: as much of it as the topic still holds and can be read. Null for an
+ * offset that is not such a mark. A mark has no field of an offset, so that no code can go on from it.
  */
 export function parseReset(offset: SourceOffset): SourceOffset | null {
   if (offset.reset !== true) return null;
@@ -79,7 +79,7 @@ export function parseReset(offset: SourceOffset): SourceOffset | null {
   }
 }
 
-/** What stands under one key: an offset, or why it is none (then `offset` is null). */
+/** The value of one key: an offset, or why it cannot be read (then `offset` is null). */
 export interface StoredOffset {
   readonly key: string;
   readonly partition: number;
@@ -88,7 +88,7 @@ export interface StoredOffset {
 }
 
 /**
- * The offsets of some partitions, keys that were reset left out; one that cannot be read does not hide the others.
+ * The offsets of some partitions without keys that were reset; one that cannot be read does not hide the others.
  * Where no writer was opened before, an open transaction may hide a newer one.
  *
  * @throws ConnectorError what `readToEnd` throws.
@@ -133,14 +133,14 @@ async function readNewest(
 function parseOffset(key: string, record: CommittedRecord, value: Buffer): SourceOffset | ConnectorError {
   try {
     const parsed: unknown = JSON.parse(value.toString());
-    if (!isSourceOffset(parsed)) throw new Error('it is no flat JSON object of primitives');
+    if (!isSourceOffset(parsed)) throw new Error('it is not a flat JSON object of primitives');
     return parsed;
   } catch (cause) {
     const { topic, partition, offset } = record;
     return new ConnectorError(
       'OFFSET_UNREADABLE',
       `The value of key ${key} at offset ${offset} of ${topic}, partition ${partition}, cannot be read as a source ` +
-        'offset: it must be a flat JSON object of text, numbers, booleans and null. Write a correct one, or begin anew ' +
+        'offset: expected a flat JSON object of text, numbers, booleans and null. Write a correct one, or start over ' +
         'with: spconnect offsets reset <source> --execute',
       { cause, fields: { topic, partition, offset: String(offset), key } },
     );

@@ -1,6 +1,6 @@
 import type { TransactionalWriter } from './transactional-writer.ts';
 
-/** The writers that a client's end must close: each from its opening until it is closed by whoever uses it. */
+/** The writers that a client's end must close: each from its opening until its user closes it. */
 export class OpenWriters {
   readonly #open = new Set<TransactionalWriter>();
 

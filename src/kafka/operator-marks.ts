@@ -1,15 +1,15 @@
 import type { CommittedRecord, OutgoingRecord } from './record.ts';
 
 /*
- * An operator's command that changes an offset takes the partition's transactional id from a running connector. It says
- * so in its transaction, by a record without a value under a key of no source, so that the connector does not count it
+ * An operator's command that changes an offset takes the partition's transactional id from a running connector. It notes
+ * that in its transaction, by a record without a value under a key of no source, so that the connector does not count it
  * as another installation with the same ids.
  */
 
 const KEY = Buffer.from('["",{"operator":true}]');
 const FENCINGS_HEADER = 'spc-fencings';
 
-/** Says that an operator's command has opened the writer of this partition so many times. */
+/** Records how many times an operator's command has opened the writer of this partition. */
 export function operatorMark(options: {
   readonly topic: string;
   readonly partition: number;
@@ -35,7 +35,7 @@ export class OperatorMarks {
     this.#fencings += Number.isSafeInteger(fencings) && fencings > 0 ? fencings : 1;
   }
 
-  /** How many fencings the marks tell of that were not asked for before. */
+  /** How many fencings the marks report beyond those returned before. */
   drain(): number {
     const fencings = this.#fencings;
     this.#fencings = 0;

@@ -1,15 +1,15 @@
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * When the group last confirmed that a member holds what it was given. A member that was cut off sees network errors and
- * no fencing; opening a writer again on the strength of these would fence the rightful owner.
+ * When the group last confirmed that a member owns its partitions. A member that was cut off sees network errors and no
+ * fencing; if it opened a writer again after these, it would fence the rightful owner.
  */
 export interface OwnershipProof {
-  /** The group was asked at this moment of the monotonic clock, and said yes. */
+  /** The group confirmed a request that was sent at this moment of the monotonic clock. */
   confirm(askedAtMs: number): void;
   /** Whether the group has confirmed since that moment. */
   holdsSince(monotonicMs: number): boolean;
-  /** Resolves when the group has confirmed since that moment; rejects with the signal's reason, as when all is lost. */
+  /** Resolves when the group has confirmed since that moment; rejects with the signal's reason, as after a loss. */
   since(monotonicMs: number, signal: AbortSignal): Promise<void>;
 }
 

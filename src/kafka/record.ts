@@ -1,4 +1,4 @@
-/** One record on its way to Kafka. We choose the partition, never the client: topics are joined by it. */
+/** One record on its way to Kafka. We choose the partition, never the client: consumers join topics by partition. */
 export interface OutgoingRecord {
   readonly topic: string;
   readonly partition: number;

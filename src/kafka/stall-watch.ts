@@ -1,6 +1,6 @@
 import type { Clock } from '../support/clock.ts';
 
-/** Aborts its signal when nothing has moved for a while. Ended by `end`, which leaves no timer behind. */
+/** Aborts its signal when there was no progress for a while. `end` stops its timer. */
 export class StallWatch {
   readonly #stalled = new AbortController();
   readonly #ended = new AbortController();
@@ -22,7 +22,7 @@ export class StallWatch {
     this.#movedAtMs = this.#clock.monotonicMs();
   }
 
-  /** Waits for something that is not being watched; until it resolves, nothing needs to move. */
+  /** Pauses the watch while the caller waits for something else; until it resolves, silence is not a stall. */
   async whileHeld(wait: Promise<void>): Promise<void> {
     this.#held += 1;
     try {

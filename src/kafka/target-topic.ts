@@ -1,7 +1,7 @@
 import { partitionFor } from './partitioner.ts';
 import type { OutgoingRecord } from './record.ts';
 
-/** A topic as a task writes to it. */
+/** A topic that a task writes to. */
 export interface TargetTopic {
   readonly name: string;
   readonly partitions: number;

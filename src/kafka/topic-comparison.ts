@@ -1,7 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import type { TopicSpecification } from './topic.ts';
 
-/** A topic as the broker describes it. */
+/** A topic, from its description by the broker. */
 export interface FoundTopic {
   readonly partitions: number;
   readonly replicas: number;
@@ -9,10 +9,10 @@ export interface FoundTopic {
 }
 
 /**
- * How a topic that is there differs from the one that we want, as sentences.
+ * How an existing topic differs from the expected one, as sentences.
  *
- * @throws ConnectorError TOPIC_MISMATCH when a difference would lose or misplace records: another partition count puts a
- *   key elsewhere than before, another cleanup policy deletes what must stay or keeps what must go.
+ * @throws ConnectorError TOPIC_MISMATCH when a difference would lose or misplace records: another partition count moves a
+ *   key to another partition, another cleanup policy deletes records that must stay or keeps those that must go.
  */
 export function compareTopic(wanted: TopicSpecification, found: FoundTopic): string[] {
   const { name } = wanted;

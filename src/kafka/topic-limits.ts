@@ -1,6 +1,6 @@
 import type { TopicReport } from './topic.ts';
 
-/** How large a record batch each topic takes, in bytes, as far as it was asked. */
+/** The largest record batch that each topic takes, in bytes, as far as it is known. */
 export class TopicLimits {
   readonly #maxMessageBytes = new Map<string, number>();
 
@@ -8,7 +8,7 @@ export class TopicLimits {
     return this.#maxMessageBytes.get(topic);
   }
 
-  /** @returns whether any topic takes less than was known. */
+  /** @returns whether any topic takes less than before. */
   learn(found: TopicReport['maxMessageBytes']): boolean {
     let takesLess = false;
     for (const [topic, bytes] of found) {

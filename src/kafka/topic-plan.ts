@@ -25,7 +25,7 @@ export interface TopicPlanOptions {
   readonly replicationFactor: number;
 }
 
-/** Fixed for good: a source's key stays on its partition, and with it on its transactional id. Connect's default. */
+/** Never changes: a source's key stays on its partition, and so on its transactional id. Connect's default. */
 export const OFFSETS_PARTITIONS = 25;
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -33,9 +33,9 @@ const DAY_MS = 24 * HOUR_MS;
 const MIB = 1024 * 1024;
 
 /**
- * Of topics that hold the provider's rows. A row has a few kilobytes and less than 1 MB normally; four times that keeps a
- * grown one from becoming a dead letter, and one batch of this size still passes every default of brokers and consumers
- * (fetch limits give way to a single larger batch). Our batches stay below 900 KB, larger single rows aside.
+ * Of topics that hold the provider's rows. A row usually has a few kilobytes and less than 1 MB. Four times that keeps a
+ * row that has grown from becoming a dead letter, and one batch of this size still passes every default of brokers and
+ * consumers (a fetch limit lets a single larger batch pass). Our batches stay below 900 KB, except for larger single rows.
  */
 const ROW_MAX_BYTES = 4 * MIB;
 
@@ -62,7 +62,7 @@ const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; part
   'instrument-events': { settings: { ...deleted(30), ...rows } },
   'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows } },
   prices: { settings: { ...compactedAndDeleted(7), ...rows } },
-  // Longer than any look-back: what is not written again since it has not changed must still be there.
+  // Longer than any look-back: a record that is not written again, since it has not changed, must still exist.
   'daily-prices': { settings: { ...compactedAndDeleted(400), ...rows } },
   'intraday-prices': { settings: { ...compactedAndDeleted(400), ...rows } },
   notifications: { settings: deleted(90), partitions: 1 },
@@ -73,7 +73,7 @@ const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; part
       // Small segments keep the topic quick to read at a start: only closed segments are compacted.
       'segment.bytes': String(16 * MIB),
       'segment.ms': String(HOUR_MS),
-      // A reset is a null, and the source that starts after it tells what may be missing: however long it was stopped.
+      // A reset is a null, from which the source that starts next reports what may be missing, however long it was stopped.
       'delete.retention.ms': String(90 * DAY_MS),
     },
     partitions: OFFSETS_PARTITIONS,
@@ -82,8 +82,8 @@ const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; part
 };
 
 /**
- * The topics of one installation as they should be. All use the broker's clock (LogAppendTime): ours may be wrong, and a
- * record from an hour ahead is refused, one from a week behind deleted at once.
+ * The expected topics of one installation. All use the broker's clock (LogAppendTime), since ours may be wrong: a broker
+ * refuses a record from an hour ahead, and deletes one from a week ago at once.
  */
 export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
   const specification = (role: TopicRole): TopicSpecification => ({

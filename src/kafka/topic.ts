@@ -3,7 +3,7 @@ import type { ConnectorError } from '../errors.ts';
 /** Key, headers and framing of a record, at most: the limit of a topic counts them too. */
 export const RECORD_ALLOWANCE_BYTES = 4_096;
 
-/** A topic as we want it: created so when missing, verified against it when present. */
+/** The expected topic: created when missing, verified when present. */
 export interface TopicSpecification {
   readonly name: string;
   readonly partitions: number;
@@ -12,9 +12,9 @@ export interface TopicSpecification {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** How topics are to be made sure of. */
+/** How topics are created and verified. */
 export interface EnsureOptions {
-  /** Whether what is missing is created. */
+  /** Whether missing topics are created. */
   readonly create: boolean;
   /** Names of topics whose refusal is part of the report; that of any other is thrown. */
   readonly mayBeRefused?: ReadonlySet<string>;
@@ -22,11 +22,11 @@ export interface EnsureOptions {
 
 export interface TopicReport {
   readonly created: readonly string[];
-  /** Drift that is no error: one sentence each, naming topic, setting, wanted and found. */
+  /** Differences that are not errors: one sentence each, with topic, setting, expected and found value. */
   readonly warnings: readonly string[];
-  /** Why a topic is not as it must be, by name; only of those that may be refused. */
+  /** Why a topic is refused, by name; only of those that may be refused. */
   readonly refused: ReadonlyMap<string, ConnectorError>;
-  /** Of every other topic asked for, by name: the largest record batch that the broker takes, in bytes. */
+  /** Of every other topic, by name: the largest record batch that the broker takes, in bytes. */
   readonly maxMessageBytes: ReadonlyMap<string, number>;
 }
 

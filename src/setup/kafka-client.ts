@@ -1,11 +1,11 @@
 import type { KafkaSettings, Settings } from '../config/settings.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
-import { connectKafka, type KafkaOptions } from '../kafka/kafkajs/kafkajs-cluster.ts';
+import { connectKafka, type KafkajsOptions } from '../kafka/kafkajs/kafkajs-cluster.ts';
 
 /** Kafka as the settings want it. One per process. */
 export async function createKafkaCluster(
   settings: Pick<Settings, 'prefix' | 'kafka'>,
-  options: Pick<KafkaOptions, 'clock' | 'random' | 'log' | 'wrap'>,
+  options: Pick<KafkajsOptions, 'clock' | 'random' | 'log' | 'wrap'>,
 ): Promise<KafkaCluster> {
   const { brokers, compression, transactionTimeoutMs, sessionTimeoutMs, ssl, sasl } = settings.kafka;
   return connectKafka({
@@ -19,7 +19,7 @@ export async function createKafkaCluster(
   });
 }
 
-async function tlsOptions(files: NonNullable<KafkaSettings['ssl']>): Promise<NonNullable<KafkaOptions['ssl']>> {
+async function tlsOptions(files: NonNullable<KafkaSettings['ssl']>): Promise<NonNullable<KafkajsOptions['ssl']>> {
   // Not even the environment can switch it off.
   const options = { rejectUnauthorized: true };
   for (const name of ['ca', 'cert', 'key'] as const) {
@@ -29,7 +29,7 @@ async function tlsOptions(files: NonNullable<KafkaSettings['ssl']>): Promise<Non
   return options;
 }
 
-async function saslOptions(sasl: NonNullable<KafkaSettings['sasl']>): Promise<NonNullable<KafkaOptions['sasl']>> {
+async function saslOptions(sasl: NonNullable<KafkaSettings['sasl']>): Promise<NonNullable<KafkajsOptions['sasl']>> {
   const { mechanism, username } = sasl;
   const password = await lastRead(sasl.password);
   return {

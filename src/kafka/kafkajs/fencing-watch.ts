@@ -4,9 +4,9 @@ const MAX_FENCINGS = 3;
 const WINDOW_MS = 5 * 60_000;
 
 /**
- * Counts how often a transactional id was taken from us. Once or twice is a replica taking over; three times in five
- * minutes is somebody else with the same ids, and opening again would fence each other for ever. An operator's command
- * takes it too, says so, and is not counted.
+ * Counts how often a transactional id was taken from us. Once or twice is a replica that takes over. Three times in five
+ * minutes is another installation with the same ids, and both would fence each other for ever. An operator's command
+ * takes the id too; it leaves a mark, and is not counted.
  */
 export class FencingWatch {
   readonly #transactionalId: string;
@@ -20,13 +20,13 @@ export class FencingWatch {
     this.#fencedAtMs = [...this.#fencedAtMs, nowMs].slice(-MAX_FENCINGS);
   }
 
-  /** So many of the latest were an operator's. */
+  /** How many of the latest were an operator's. */
   excuse(fencings: number): void {
     this.#fencedAtMs = this.#fencedAtMs.slice(0, Math.max(0, this.#fencedAtMs.length - fencings));
   }
 
   /**
-   * Told once: who opens again after the refusal was started by an operator, and gets a new count.
+   * Thrown once: after it only an operator starts the source again, and the count begins at 0.
    *
    * @throws ConnectorError WRITER_IDS_SHARED
    */

@@ -3,7 +3,7 @@ import { ConnectorError } from '../../errors.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
-/** The cluster's own id, as `KafkaCluster.clusterId` promises. */
+/** The cluster's own id; see `KafkaCluster.clusterId`. */
 export async function fetchClusterId({ kafka, tuning }: { kafka: Kafka; tuning: KafkaTuning }): Promise<string> {
   const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
   try {

@@ -21,30 +21,30 @@ import { askAboutTopics, ensureTopics, fetchMaxMessageBytes } from './topic-admi
 import type { TopicFacts } from './topic-refusal.ts';
 import { DEFAULT_TUNING, type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
-export interface KafkaOptions {
+export interface KafkajsOptions {
   /** `host:port` of some brokers; the others are found through them. */
   readonly brokers: readonly string[];
   /** Shown in the brokers' logs and metrics. */
   readonly clientId: string;
   readonly ssl?: ConnectionOptions | boolean;
   readonly sasl?: SASLOptions;
-  /** Of what we write; everything is read. Measured default: zstd. */
+  /** Of the records that we write; every compression is read. Measured default: zstd. */
   readonly compression?: 'zstd' | 'gzip' | 'none';
   readonly tuning?: Partial<KafkaTuning>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Stands between us and kafkajs; tests wrap its producers to stop the process at an exact step. */
+  /** Wraps kafkajs; tests wrap its producers to stop the process at an exact step. */
   readonly wrap?: (kafka: Kafka) => Kafka;
-  /** Opens the connections; tests lead them through a proxy that loses and cuts what they name. */
+  /** Opens the connections; tests lead them through a proxy that drops and cuts requests that they name. */
   readonly socketFactory?: ISocketFactory;
 }
 
 /**
- * Kafka through kafkajs. Connects to nothing by itself. One per process: kafkajs keeps committed offsets per instance,
+ * Kafka through kafkajs. It does not connect by itself. One per process: kafkajs keeps committed offsets per instance,
  * and a producer and a consumer of different instances would not see each other's.
  */
-export function connectKafka(options: KafkaOptions): KafkaCluster {
+export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const { clientId, clock, random, log } = options;
   const tuning: KafkaTuning = { ...DEFAULT_TUNING, ...options.tuning };
   const kafkajs = loadKafkajs();
@@ -69,8 +69,8 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
     logCreator: bridgeLog(log),
   });
   const onSilence = (broker: string) => seeds.wasSilent(broker);
-  const told = tellingSilence(plain, onSilence);
-  const kafka = options.wrap ? options.wrap(told) : told;
+  const observed = reportingSilence(plain, onSilence);
+  const kafka = options.wrap ? options.wrap(observed) : observed;
   const openClient = kafkajsLogClients({ kafka: plain, tuning, clock, log, onSilence });
   const logReader = createKafkajsReader({ openClient, tuning, clock });
   const logTail = createKafkajsTail({ openClient, tuning, clock, random, log });
@@ -118,8 +118,8 @@ export function connectKafka(options: KafkaOptions): KafkaCluster {
   };
 }
 
-/** The same client, whose producers, consumers and admin clients tell which broker left a request without an answer. */
-function tellingSilence(kafka: Kafka, onSilence: (broker: string) => void): Kafka {
+/** The same client; its producers, consumers and admin clients report which broker left a request without a response. */
+function reportingSilence(kafka: Kafka, onSilence: (broker: string) => void): Kafka {
   const listener = ({ payload }: { payload: { broker: string } }) => onSilence(payload.broker);
   const own: Pick<Kafka, 'producer' | 'consumer' | 'admin'> = {
     producer(config) {

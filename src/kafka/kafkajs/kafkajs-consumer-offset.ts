@@ -5,7 +5,7 @@ import type { TopicPartition } from '../topic.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
-/** Asks the group's coordinator; the promises are those of `KafkaCluster.consumerOffset`. */
+/** Asks the group's coordinator; see `KafkaCluster.consumerOffset`. */
 export async function fetchConsumerOffset(
   { kafka, tuning }: { readonly kafka: Kafka; readonly tuning: KafkaTuning },
   groupId: string,
@@ -19,7 +19,7 @@ export async function fetchConsumerOffset(
       await admin.connect();
       return await admin.fetchOffsets({ groupId, topics: [topic] });
     } finally {
-      // Not before: a client that is disconnected while it connects stays connected.
+      // Not earlier: a client that is disconnected while it connects stays connected.
       admin.disconnect().catch(() => {});
     }
   };
@@ -27,7 +27,7 @@ export async function fetchConsumerOffset(
     const found = (await untilAborted(ask(), signal)).find((answer) => answer.topic === topic);
     const committed = found?.partitions.find((answer) => answer.partition === partition)?.offset;
     if (committed === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
-    // -1 stands for none. -2 is what kafkajs commits when the position has fallen out of the log: from its beginning.
+    // -1 is no offset. kafkajs commits -2, the beginning of the log, when the position has fallen out of the log.
     return BigInt(committed) < 0n ? null : BigInt(committed);
   } catch (cause) {
     signal.throwIfAborted();

@@ -1,14 +1,14 @@
-/** Longest chain of causes that is looked at: kafkajs wraps at most three deep. */
+/** Longest chain of causes that is followed: kafkajs wraps at most three deep. */
 const MAX_CAUSES = 10;
 
 /**
  * Broker errors by which a producer learns that it was replaced: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE,
- * INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED. kafkajs does not know the last one and gives it in its text only.
+ * INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED. kafkajs does not know the last one and has it in its text only.
  */
 const FENCED_CODES: readonly unknown[] = [47, 48, 49, 90];
 const FENCED_TEXT = 'Unknown error code 90';
 
-/** Whether the broker refused because somebody else holds the transactional id (or the transaction timed out). */
+/** Whether the broker refused because another producer holds the transactional id (or the transaction timed out). */
 export function isFenced(error: unknown): boolean {
   return causes(error).some((cause) => {
     const code = 'code' in cause ? cause.code : undefined;
@@ -16,17 +16,17 @@ export function isFenced(error: unknown): boolean {
   });
 }
 
-/** What a broker says while a partition's leader moves, or a new topic has not reached every broker. It passes. */
+/** Whether a partition's leader is moving, or a new topic has not reached every broker. A retry succeeds. */
 const LEADERLESS_TYPES: readonly unknown[] = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
 
 export function isLeaderless(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && LEADERLESS_TYPES.includes(cause.type));
 }
 
-/** Why a broker takes nothing for a topic, however often it is asked. */
-export type Refusal = 'missing' | 'forbidden' | 'tooLarge' | 'invalid';
+/** Why a broker takes no records for a topic, however often it is asked. */
+export type TopicRefusal = 'missing' | 'forbidden' | 'tooLarge' | 'invalid';
 
-const REFUSALS: Readonly<Record<string, Refusal>> = {
+const REFUSALS: Readonly<Record<string, TopicRefusal>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'missing',
   TOPIC_AUTHORIZATION_FAILED: 'forbidden',
   MESSAGE_TOO_LARGE: 'tooLarge',
@@ -38,32 +38,32 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   POLICY_VIOLATION: 'invalid',
 };
 
-export function refusalOf(error: unknown): Refusal | undefined {
+export function topicRefusalOf(error: unknown): TopicRefusal | undefined {
   const types = causes(error).map((cause) => ('type' in cause ? REFUSALS[String(cause.type)] : undefined));
   return types.find((refusal) => refusal !== undefined);
 }
 
-/** The topic is not there, or this broker has not heard of it yet. */
+/** The topic does not exist, or this broker does not know it yet. */
 export function isUnknownTopic(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && cause.type === 'UNKNOWN_TOPIC_OR_PARTITION');
 }
 
-/** The coordinator still ends the producer's earlier transaction; what was asked for has had no effect. */
+/** The coordinator still ends the producer's earlier transaction; the request had no effect. */
 export function isConcurrent(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && cause.type === 'CONCURRENT_TRANSACTIONS');
 }
 
-/** No broker could be reached, or none answered in time. */
+/** No broker could be reached, or no broker answered in time. */
 export function isUnanswered(error: unknown): boolean {
   return causes(error).some(({ name }) => /^KafkaJS(Connection|RequestTimeout|ConnectionClosed)/.test(name));
 }
 
-/** The broker's name for what went wrong, where it has said anything. */
+/** The broker's name of the error; undefined without a response of a broker. */
 export function typeOf(error: unknown): string | undefined {
   return namedBy(error)?.type;
 }
 
-/** The broker's name for what went wrong, or the message of the innermost cause; for texts and logs. */
+/** The broker's name of the error, or the message of the innermost cause; for texts and logs. */
 export function kafkaReason(error: unknown): string {
   const named = namedBy(error);
   return named ? `${named.type}: ${named.message}` : (causes(error).at(-1)?.message ?? String(error));

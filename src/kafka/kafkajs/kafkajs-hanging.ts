@@ -3,16 +3,16 @@ import type { TopicPartition } from '../topic.ts';
 import type { ConsumerOffset } from '../transactional-writer.ts';
 
 /*
- * A broker without replicas that is killed hard can lose the end of its transaction log although it had answered. It then
- * knows nothing of a transaction whose records lie in the partitions, and no fence ends it: the records hang, unseen by
- * the reading of the position, until the next transaction of the same id ends. Were that one committed, they would be
- * too, and the page that was written again would be there twice. So before any position is read, a transaction touches
- * the partitions and is aborted, and what hung there is aborted with it.
+ * A broker without replicas that is killed hard can lose the end of its transaction log although it had acknowledged it.
+ * It then does not know a transaction whose records are in the partitions, and no fence ends it: the records hang, hidden
+ * from the reading of the position, until the next transaction of the same id ends. If that one is committed, they are
+ * committed too, and a page that was written again exists twice. So before any position is read, a transaction writes to
+ * the partitions and is aborted, which aborts the hanging records as well.
  */
 
 const KEY = Buffer.from('["",{"settles":true}]');
 
-/** A record that was to be aborted could not even be written to this topic. */
+/** The record for the aborted transaction could not be written to this topic. */
 export class AbortHangingFailed extends Error {
   readonly topic: string;
 
@@ -23,9 +23,9 @@ export class AbortHangingFailed extends Error {
 }
 
 /**
- * Writes a record to every partition, and with a commit of the consumer offset to the one where the broker keeps those:
- * whether something hangs there can't be asked for, and where the transaction was cut off decides which of them it is.
- * The records go with the transaction, which the caller aborts; so it does not matter which offset it is.
+ * Writes a record to every partition, and commits the consumer offset, which writes to the broker's partition of offsets.
+ * All of them, because no request shows whether records hang there, and that depends on where the transaction was cut.
+ * The caller aborts the transaction with all records; so the value of the offset does not matter.
  */
 export async function touchAll(
   transaction: Transaction,

@@ -1,6 +1,6 @@
 import type { BatchRecord } from './produce/record-batch.ts';
 
-/* What the replaced functions use of kafkajs 2.2.4's own parts. None of it is public there. */
+/* The parts of kafkajs 2.2.4 that the replaced functions use. None of them is public there. */
 
 export interface PartitionResponse {
   readonly topicName: string;
@@ -49,7 +49,7 @@ export interface EosManager {
   updateSequence(topic: string, partition: number, increment: number): void;
 }
 
-/** Tries again what rejects, unless it was given up by `bail`. */
+/** Tries rejected work again, unless `bail` gave it up. */
 export type Retrier = <Result>(attempt: (bail: (error: unknown) => void) => Promise<Result>) => Promise<Result>;
 
 export type SendMessages = (of: {

@@ -9,13 +9,13 @@ import { committedRecord } from './kafkajs-record.ts';
 import type { KafkaTuning } from './tuning.ts';
 
 /*
- * kafkajs shows no reading without a consumer group, and joining a new group takes as long as the broker's
- * group.initial.rebalance.delay.ms, 3 s by default: longer than all the rest of opening a writer. What its consumers
- * stand on asks for no group: a cluster object that knows the leaders, and one request to fetch. It is used here as the
- * consumer uses it, with the same patches; what the consumer does on top is `partOf`.
+ * kafkajs has no public way to read without a consumer group, and joining a new group takes as long as the broker's
+ * group.initial.rebalance.delay.ms, 3 s by default: longer than all the rest of opening a writer. Its consumers are built
+ * on parts that need no group: a cluster object that knows the leaders, and one request to fetch. They are used here as
+ * the consumer uses them, with the same patches; `partOf` does the rest of the consumer's work.
  */
 
-/** Bytes of one fetch, as they lie on the broker: memory of records comes back only later, and more was no faster. */
+/** Bytes of one fetch, as stored on the broker. Larger fetches were no faster, and hold more memory. */
 const MAX_BYTES_PER_PARTITION = 512 * 1024;
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -24,7 +24,7 @@ const BEGINNING = -2;
 const END = -1;
 const REQUEST_TIMEOUT = 'network.request_timeout';
 
-/** The parts of kafkajs' internal cluster that are used here. A unit test holds that they are there. */
+/** The parts of kafkajs' internal cluster that are used here. A unit test verifies that they exist. */
 interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -59,7 +59,7 @@ export interface KafkajsLogClientOptions {
   readonly tuning: KafkaTuning;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called with the broker's host:port when it left a request without an answer. */
+  /** Called with the broker's host:port when it left a request without a response. */
   readonly onSilence: (broker: string) => void;
 }
 
@@ -83,7 +83,7 @@ function clusterFactory(kafka: Kafka): CreateCluster {
   const symbol = Object.getOwnPropertySymbols(kafka).find((own) => String(own).includes('Kafka:createCluster'));
   const factory: unknown = symbol && Reflect.get(kafka, symbol);
   if (typeof factory !== 'function') {
-    throw new Error('kafkajs has no createCluster where 2.2.4 has it. Install kafkajs 2.2.4 exactly.');
+    throw new Error('kafkajs lacks the function createCluster of 2.2.4. Install kafkajs 2.2.4 exactly.');
   }
   return factory as CreateCluster;
 }
@@ -125,7 +125,7 @@ class KafkajsLogClient implements LogClient {
       partitions.map((partition) => {
         const end = offsetOf(high, partition);
         const from = offsetOf(since, partition);
-        // Negative: nothing was appended since then.
+        // Negative: no record was appended since then.
         return [partition, { low: from < 0n ? end : from, high: end }];
       }),
     );
@@ -161,14 +161,14 @@ class KafkajsLogClient implements LogClient {
       await this.#connecting.catch(() => {});
       await this.#cluster.disconnect();
     };
-    const late = () => new Error('kafkajs still waits for answers');
+    const late = () => new Error('kafkajs still waits for responses');
     await within(disconnect(), tuning.disconnectMs, clock, late).catch((error) =>
       log.debug({ topic: this.#topic, reason: kafkaReason(error) }, 'the connections of a reader were left behind'),
     );
   }
 }
 
-/** A fetch gives whole batches: the first may begin before the offset that was asked for. */
+/** A fetch gives whole batches: the first may begin before the requested offset. */
 export function partOf(
   topic: string,
   { partition, messages, abortedTransactions }: RawPart,
@@ -188,6 +188,6 @@ export function partOf(
 
 function offsetOf(offsets: ReadonlyMap<number, bigint>, partition: number): bigint {
   const offset = offsets.get(partition);
-  if (offset === undefined) throw new Error(`the broker gave another partition than asked for (${partition})`);
+  if (offset === undefined) throw new Error(`the broker gave another partition than requested (${partition})`);
   return offset;
 }

@@ -6,7 +6,7 @@ const KAFKAJS_ERROR = 1;
 const KAFKAJS_WARN = 2;
 
 /**
- * ERROR lines of kafkajs that are part of normal work: the coordinator still ends an earlier transaction, or a topic's
+ * ERROR lines of kafkajs during normal work: the coordinator still ends an earlier transaction, or a topic's
  * metadata or leadership has not reached this broker yet. All are tried again.
  */
 const NORMAL_ERRORS = [
@@ -15,7 +15,7 @@ const NORMAL_ERRORS = [
   'This server does not host this topic-partition',
 ];
 
-/** Each of a dozen attempts to connect has its lines here; whoever needed the connection says once what came of it. */
+/** Each of a dozen attempts to connect logs its lines here; the caller reports the final outcome once. */
 const CONNECTING = ['Connection', 'BrokerPool'];
 
 /**

@@ -7,14 +7,14 @@ import { type CreateRequest, framedInPlace } from './produce/request-frame.ts';
 import { type SendingParts, sendOnce } from './produce/send-messages.ts';
 
 /*
- * kafkajs 2.2.4 is the last release of an unmaintained client, and some of its functions lose data, repeat it, burn the
- * processor or give up where nothing is wrong. They are replaced before kafkajs is used. Each replacement was written against one exact
- * source text; when that text differs, nobody knows what the replacement does, so loading refuses instead of guessing.
+ * kafkajs 2.2.4 is the last release of an unmaintained client. Some of its functions lose data, repeat it, waste CPU or
+ * fail without need. They are replaced before kafkajs is used. Each replacement was written for one exact source text;
+ * with any other text its effect is unknown, so loading fails.
  */
 
 type Kafkajs = typeof import('kafkajs');
 
-/** One fetched record as kafkajs passes it about. Offsets and producer ids are int64 as decimal text. */
+/** One fetched record inside kafkajs. Offsets and producer ids are int64 as decimal text. */
 export interface RawMessage {
   readonly offset: string;
   readonly key: Buffer | null;
@@ -40,7 +40,7 @@ interface RequestQueue {
   readonly pending: readonly unknown[];
 }
 
-/** What a request for metadata is made of; without topics it asks for all that there are. */
+/** The parts of a request for metadata; without topics it asks for all topics. */
 type MetadataProtocol = (of: { readonly version: number }) => (asked: { readonly topics: readonly string[] }) => {
   readonly request: unknown;
   readonly response: { readonly parse: (data: unknown) => Promise<unknown> };
@@ -59,7 +59,7 @@ interface ProtocolErrors {
 }
 type ScheduleCheck = (this: RequestQueue) => void;
 
-/** What is patched: the module inside kafkajs, and the SHA-256 of the function's source text in 2.2.4. */
+/** A patched function: its module inside kafkajs, and the SHA-256 of its source text in 2.2.4. */
 export const PATCHED_FUNCTIONS = {
   scheduleCheckPendingRequests: {
     module: 'src/network/requestQueue/index.js',
@@ -105,7 +105,7 @@ const PRODUCE_RESPONSE = 'src/protocol/requests/produce/v7/response.js';
 const PROTOCOL_ERRORS = 'src/protocol/error.js';
 const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
 
-/** Patch A: without requests in the queue there is nothing to look after; the original wakes up every millisecond. */
+/** Patch A: an empty queue needs no check; the original wakes up every millisecond. */
 export function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
   return function scheduleCheckPendingRequests() {
     if (this.pending.length > 0) original.call(this);
@@ -113,9 +113,9 @@ export function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck 
 }
 
 /**
- * Patch B: compaction can take the last records of a batch, or all of them, and leave the batch. A consumer that sees
- * nothing at these offsets stays in front of them for ever, so the batch's end is shown as a control record, which moves
- * the consumer's offset and is never given to anyone.
+ * Patch B: compaction can remove the last records of a batch, or all of them, and keep the batch. A consumer that sees
+ * no record at these offsets stays before them for ever, so the batch's end becomes a control record, which moves
+ * the consumer's offset and reaches no handler.
  */
 export function markBatchEnd(original: DecodeBatch): DecodeBatch {
   return async function decodeRecordBatch(decoder) {
@@ -155,9 +155,9 @@ export const withoutAborted: FilterAborted = ({ messages, abortedTransactions })
 };
 
 /**
- * Patch D: a new producer, and most of what an admin client does, asks for all topics of the cluster, and the original
- * takes the error of a single partition for its own. So a partition without a leader, of whatever topic and owner (one
- * without replicas whose broker is down), kept every writer from opening. Who asks for all gets all, leaders or not.
+ * Patch D: a new producer, and most functions of an admin client, ask for all topics of the cluster, and the original
+ * fails for the error of any partition. So one partition without a leader, of any topic and owner (without replicas, its
+ * broker down), kept every writer from opening. Here a request for all topics gets all, with or without leaders.
  */
 export function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
   return (of) => (asked) => {
@@ -168,13 +168,13 @@ export function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
 }
 
 /*
- * Patch E: `sendMessages` tries again by broker and can double a record; it also takes ten times the CPU that it needs.
- * The replacement sends once, and its requests are framed in place (patch F); see kafkajs/send-messages.ts.
- * Patch G: a refusal names its topics; see kafkajs/named-topics.ts.
+ * Patch E: `sendMessages` retries by broker and can double a record; it also takes ten times the CPU that it needs.
+ * The replacement sends once, and its requests are framed in place (patch F); see produce/send-messages.ts.
+ * Patch G: a refusal names its topics; see named-topics.ts.
  */
 
 /**
- * kafkajs with its patches. A kafkajs that somebody loaded before is left to them and loaded anew, because its
+ * kafkajs with its patches. When kafkajs was loaded before, it is loaded again as a separate instance, because its
  * modules already hold the unpatched functions.
  *
  * @throws Error when a function to be patched is not the one that its patch was written for.

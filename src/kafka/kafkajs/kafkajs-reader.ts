@@ -9,7 +9,7 @@ import { isLeaderless, isUnknownTopic, kafkaReason } from './kafkajs-errors.ts';
 import { OpenClients } from './open-clients.ts';
 import type { KafkaTuning } from './tuning.ts';
 
-/** Before the next connection while a partition has no leader. */
+/** The wait before the next connection while a partition has no leader. */
 const LEADER_POLL_MS = 50;
 /** A topic that was created a moment ago is not known to every broker yet. */
 const UNKNOWN_TOPIC_PATIENCE_MS = 5_000;
@@ -23,11 +23,10 @@ export interface KafkajsReaderOptions {
 /**
  * Reads committed records to the end, each reading through a connection of its own.
  *
- * The end is the broker's last stable offset, asked for after the call began. It is reached when the reading has passed
- * it, control records, aborted records and batches emptied by compaction included; the last visible record may lie far
- * before the end. A connection that fails is replaced if it has brought the reading forward, which goes on where it was;
- * one that brought nothing fails the reading, unless a partition merely has no leader for a moment, or the topic
- * is not known yet.
+ * The end is the broker's last stable offset, requested after the call began. It is reached when the reading has passed
+ * it, control records, aborted records and batches emptied by compaction included; the last visible record may be far
+ * before the end. A connection that fails after some progress is replaced, and the reading goes on where it was. One
+ * without progress fails the reading, unless a partition merely has no leader for a moment, or the topic is not known yet.
  */
 export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & { close(): Promise<void> } {
   const closing = new AbortController();
@@ -60,14 +59,14 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
   };
 }
 
-/** One reading, over all the connections that it takes. */
+/** One reading, over all its connections. */
 class Reading {
   readonly #request: ReadToEnd;
   readonly #options: KafkajsReaderOptions;
   readonly #stalled: StallWatch;
   readonly #positions = new Map<number, bigint>();
   readonly #beganMs: number;
-  /** As they were when the first connection asked. */
+  /** As the first connection found them. */
   #ends: ReadonlyMap<number, Bounds> | undefined;
 
   constructor(request: ReadToEnd, options: KafkajsReaderOptions, stalled: StallWatch) {
@@ -77,7 +76,7 @@ class Reading {
     this.#beganMs = options.clock.monotonicMs();
   }
 
-  /** Reads through one connection; true when the end was reached, false when another connection shall go on. */
+  /** Reads through one connection; true when the end was reached, false when another connection must go on. */
   async advance(clients: OpenClients): Promise<boolean> {
     const { topic, signal } = this.#request;
     const client = this.#options.openClient(topic);
@@ -96,7 +95,7 @@ class Reading {
     }
   }
 
-  /** Whether time alone mends what went wrong. */
+  /** Whether the failure passes with time. */
   #passes(error: unknown): boolean {
     const sinceMs = this.#options.clock.monotonicMs() - this.#beganMs;
     return isLeaderless(error) || (isUnknownTopic(error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
@@ -134,7 +133,7 @@ class Reading {
     });
   }
 
-  /** Grows with whatever is read, and when the ends are known. */
+  /** Grows with each read offset, and when the ends are known. */
   #progress(): bigint {
     if (this.#ends === undefined) return -1n;
     let read = 0n;
@@ -143,7 +142,7 @@ class Reading {
   }
 }
 
-/** What was deleted meanwhile is passed over; a log that is shorter now, as one that was created again, is waited for. */
+/** Offsets that were deleted meanwhile are skipped. A log that is shorter now, as after its creation again, is awaited. */
 export function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, Bounds>): void {
   for (const [partition, position] of positions) {
     const { low, high } = bounds.get(partition) ?? { low: position, high: position };

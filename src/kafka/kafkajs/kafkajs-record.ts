@@ -1,7 +1,7 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
 import type { CommittedRecord } from '../record.ts';
 
-/** A record as kafkajs' consumers give it, as ours. */
+/** Converts a record of kafkajs' consumers to ours. */
 export function committedRecord(topic: string, partition: number, message: KafkaMessage): CommittedRecord {
   return {
     topic,
@@ -14,7 +14,7 @@ export function committedRecord(topic: string, partition: number, message: Kafka
   };
 }
 
-/** Of a header that stands there several times, the last one. */
+/** Of a repeated header, the last one. */
 function headerTexts(headers: IHeaders | undefined): Record<string, string> {
   const texts = Object.entries(headers ?? {}).map(([name, value]) => [name, String([value].flat().at(-1) ?? '')]);
   return Object.fromEntries(texts);

@@ -17,8 +17,8 @@ export interface KafkajsTailOptions extends KafkajsReaderOptions {
 }
 
 /**
- * Follows topics, each through a connection of its own. One that fails, or whose fetches get no answers (kafkajs would
- * ask the same dead connection again and again), is left behind, and another one goes on where it was.
+ * Follows topics, each through a connection of its own. A connection that fails, or whose fetches get no responses
+ * (kafkajs would ask the same dead connection again and again), is given up, and another one goes on where it was.
  */
 export function createKafkajsTail(options: KafkajsTailOptions): LogTail & { close(): Promise<void> } {
   const closing = new AbortController();
@@ -40,12 +40,12 @@ export function createKafkajsTail(options: KafkajsTailOptions): LogTail & { clos
         const cause = await untilFailure(options, following);
         signal.throwIfAborted();
         if (cause instanceof ReadRefused) throw cause.cause;
-        // What was there when it began is not known then, and so neither what is new.
+        // The end at the beginning is unknown then, and so is which records are new.
         if (onlyNew && following.positions.size === 0 && !isLeaderless(cause)) throw endUnknown(topic, cause);
         following.failures += 1;
         const waitMs = backOffMs(following.failures, tuning.tailBackOff, random);
         const { failures } = following;
-        log.warn({ topic, failures, waitMs, reason: kafkaReason(cause) }, 'topic is followed anew');
+        log.warn({ topic, failures, waitMs, reason: kafkaReason(cause) }, 'topic is followed again');
         await clock.sleep(waitMs, signal);
       }
     },

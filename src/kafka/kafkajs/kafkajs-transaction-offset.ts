@@ -7,12 +7,12 @@ import { isConcurrent } from './kafkajs-errors.ts';
 import type { KafkaTuning } from './tuning.ts';
 
 /**
- * Puts a consumer offset into a transaction. Where that is the transaction's first request, the coordinator may still be
- * busy ending the one before, and refuses. With records, kafkajs asks again by itself; with offsets it does not, and so
- * nearly every second transaction of an offset alone failed that came close behind another. Such a refusal has changed
- * nothing, and the same offset twice in a transaction is the same as once: it is the one refusal that costs no producer.
+ * Adds a consumer offset to a transaction. Where that is the transaction's first request, the coordinator may still end
+ * the transaction before, and refuses. kafkajs repeats such a request for records and not for offsets, so nearly every
+ * second transaction of an offset alone failed when it came close behind another. Such a refusal has no effect, and the
+ * same offset twice in a transaction is the same as once: this is the one refusal that does not cost the producer.
  *
- * @param mayWrite asked before each request; throws when the transaction was given up.
+ * @param mayWrite called before each request; throws when the transaction was given up.
  */
 export async function sendConsumerOffset(
   { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },

@@ -32,18 +32,18 @@ export interface KafkajsWriterOptions extends WriterOptions {
 /**
  * The transactional writer over kafkajs.
  *
- * A kafkajs producer that has seen any failure can lose records silently: the broker kept a batch whose answer was lost,
- * kafkajs takes its sequence number back, and the next batch is acknowledged as a duplicate of the aborted one. So there
- * is no telling harmless failures from others here: whatever rejects, the producer is left behind and never used again
- * (but for one refusal, see kafkajs-transaction-offset.ts).
+ * A kafkajs producer can lose records silently after any failure: the broker kept a batch whose response was lost,
+ * kafkajs takes its sequence number back, and the next batch is acknowledged as a duplicate of the aborted one. So no
+ * failure counts as harmless: after any rejection the producer is abandoned and never used again (except for one
+ * refusal, see kafkajs-transaction-offset.ts).
  *
  * Opening: a new producer under the same transactional id, whose first request makes the broker fence the earlier
- * holder and end what it left open; only then is the position read, so that nothing can be committed behind it.
+ * holder and end its open transaction; only then is the position read, so that nothing can be committed behind it.
  *
- * Committing: in rounds of one request to each broker, each sent once (kafkajs/send-messages.ts), the source offset in
+ * Committing: in rounds of one request to each broker, each sent once (produce/send-messages.ts), the source offset in
  * the last; then a consumer offset, and the commit only when every partition has acknowledged every round (kafkajs
- * resolves without sending when it does not know the partition). What protects from a process that is no longer the owner is the fence; that it asks whether it is
- * before it begins and commits only shortens the time until it knows.
+ * resolves without sending when it does not know the partition). The fence protects against a process that is no longer
+ * the owner. The proof of ownership before the begin and the commit only lets that process know sooner.
  */
 export class KafkajsWriter implements TransactionalWriter {
   readonly #options: KafkajsWriterOptions;
@@ -56,7 +56,7 @@ export class KafkajsWriter implements TransactionalWriter {
   #openUnderWay: Promise<unknown> | undefined;
   #commitUnderWay: Promise<void> | undefined;
   #failedAtMs = Number.NEGATIVE_INFINITY;
-  /** Producers left behind whose last promise is still pending. */
+  /** Abandoned producers whose last promise is still pending. */
   readonly #leftBehind = new Set<Promise<void>>();
 
   constructor(options: KafkajsWriterOptions) {
@@ -87,7 +87,7 @@ export class KafkajsWriter implements TransactionalWriter {
       const leftMs = deadlineAtMs - clock.monotonicMs();
       const attempt = new AbortController();
       try {
-        const late = () => new Error(`no answer within ${deadlineMs} ms`);
+        const late = () => new Error(`no response within ${deadlineMs} ms`);
         const attemptSignal = AbortSignal.any([stopped, attempt.signal]);
         return await within(this.#openOnce(readPosition, attemptSignal), leftMs, clock, late);
       } catch (cause) {
@@ -144,12 +144,13 @@ export class KafkajsWriter implements TransactionalWriter {
     this.#leaveBehind(this.#live, undefined);
     const { clock, tuning } = this.#options;
     const gone = Promise.all(this.#leftBehind).then(() => {});
-    await within(gone, tuning.disconnectMs, clock, () => new Error('kafkajs still waits for answers')).catch((error) =>
-      this.#options.log.debug(this.#fields({ reason: kafkaReason(error) }), 'writer closed without its producer'),
+    await within(gone, tuning.disconnectMs, clock, () => new Error('kafkajs still waits for responses')).catch(
+      (error) =>
+        this.#options.log.debug(this.#fields({ reason: kafkaReason(error) }), 'writer closed without its producer'),
     );
   }
 
-  /** One attempt: proof that we may, a new producer, the fence, and then the position. */
+  /** One attempt: the proof of ownership, a new producer, the fence, and then the position. */
   async #openOnce<Position>(
     readPosition: (signal: AbortSignal) => Promise<Position>,
     signal: AbortSignal,
@@ -162,8 +163,8 @@ export class KafkajsWriter implements TransactionalWriter {
       await untilAborted(this.#unlessUnanswered(producer, fenced), signal);
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
-      // Only now: a fencing by a rightful owner, of which we had not heard, is none that counts, and by whom the others
-      // were stands beside the position.
+      // Only now: a fencing by a rightful owner does not count, which the proof has shown, and the operators' fencings are
+      // marked beside the position.
       this.#fencings.excuse(this.#options.excused?.() ?? 0);
       this.#fencings.refuseWhenShared(this.#options.clock.monotonicMs());
       this.#live = producer;
@@ -174,7 +175,7 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /** Waits for proof from after that moment, and no older than a heartbeat, that the transactional id is still ours. */
+  /** Waits for proof, newer than that moment and no older than a heartbeat, that the transactional id is still ours. */
   async #proveOwnership(sinceMs: number, signal: AbortSignal): Promise<void> {
     const { ownershipProof, clock, tuning } = this.#options;
     const heartbeatMs = clock.monotonicMs() - tuning.heartbeatIntervalMs;
@@ -198,12 +199,12 @@ export class KafkajsWriter implements TransactionalWriter {
   }
 
   /**
-   * The outcome of some work of a producer, or a failure as soon as one of its requests gets no answer in time. kafkajs
+   * The outcome of a producer's work, or a failure as soon as one of its requests gets no response in time. kafkajs
    * itself would send it again on the same silent connection, six times.
    */
   async #unlessUnanswered(producer: Producer, work: Promise<void>): Promise<void> {
     const unanswered = new AbortController();
-    const text = `a request got no answer within ${this.#options.tuning.requestTimeoutMs} ms`;
+    const text = `a request got no response within ${this.#options.tuning.requestTimeoutMs} ms`;
     const removeListener = producer.on(producer.events.REQUEST_TIMEOUT, () => unanswered.abort(new Error(text)));
     try {
       await untilAborted(work, unanswered.signal);
@@ -237,21 +238,21 @@ export class KafkajsWriter implements TransactionalWriter {
     await transaction.commit();
   }
 
-  /** Without this, a transaction that was given up could go on sending, and even commit, once the broker answers again. */
+  /** Without this check, an abandoned transaction could go on sending, and even commit, once the broker answers again. */
   #mustBeLive(producer: Producer): void {
     if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
   }
 
   /**
-   * Never aborts (an abort can overtake a produce request that is still under way) and waits for nothing; the next
-   * holder's fence ends the transaction. Disconnects once the last work settled, as kafkajs would connect again before.
+   * Never aborts (an abort can overtake a produce request that is still under way) and does not wait; the next holder's
+   * fence ends the transaction. Disconnects only after the last work has ended, since kafkajs would connect again before.
    */
   #leaveBehind(producer: Producer | undefined, work: Promise<void> | undefined): void {
     if (producer === undefined) return;
     if (this.#live === producer) this.#live = undefined;
     const gone = Promise.allSettled([work])
       .then(() => producer.disconnect())
-      .catch((error) => this.#options.log.debug(this.#fields({ reason: kafkaReason(error) }), 'producer left behind'))
+      .catch((error) => this.#options.log.debug(this.#fields({ reason: kafkaReason(error) }), 'producer abandoned'))
       .finally(() => this.#leftBehind.delete(gone));
     this.#leftBehind.add(gone);
   }

@@ -1,10 +1,10 @@
 /*
- * Patch G: a response about several topics has an error code for each. kafkajs throws the first one and does not say of
- * which topic it is, so an operator had to look at all of them. And where the broker refuses one partition, it answers
- * for the others that it did not attempt them: then the first error may say nothing of the reason.
+ * Patch G: a response about several topics has an error code for each. kafkajs throws the first one without its topic, so
+ * an operator had to look at all of them. And when the broker refuses one partition, it reports the others as not
+ * attempted: then the first error may not be the reason.
  */
 
-/** A kind of request of kafkajs: by version, then by what is asked for. */
+/** A kind of request of kafkajs: by version, then by the arguments. */
 export type Protocol = (of: { readonly version: number }) => (asked: never) => {
   readonly request: unknown;
   readonly response: { readonly parse: (data: never) => Promise<unknown> };
@@ -15,7 +15,7 @@ interface TopicError {
   readonly errorCode: number;
 }
 
-/** Every error code of a response, in its order; 0 is none. */
+/** Every error code of a response, in its order; 0 is success. */
 type ErrorsOf = (data: never) => readonly TopicError[];
 
 interface PartitionErrors {
@@ -26,7 +26,7 @@ interface PartitionErrors {
 const byPartition = ({ topic, partitions }: PartitionErrors): TopicError[] =>
   partitions.map(({ errorCode }) => ({ topic, errorCode }));
 
-/** Where the error codes stand in kafkajs' decoded responses. */
+/** Where kafkajs' decoded responses have the error codes. */
 export const ERRORS_OF = {
   metadata: ({ topicMetadata }: { topicMetadata: readonly { topic: string; topicErrorCode: number }[] }) =>
     topicMetadata.map(({ topic, topicErrorCode }) => ({ topic, errorCode: topicErrorCode })),

@@ -1,6 +1,6 @@
 import type { LogClient } from '../log-client.ts';
 
-/** Clients from their opening until they are closed, which happens in their own time: whoever closes all waits for it. */
+/** Clients from their opening until they are closed, which takes its time: closing all waits for each. */
 export class OpenClients {
   readonly #open = new Set<Promise<void>>();
 

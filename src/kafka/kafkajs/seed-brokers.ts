@@ -1,13 +1,13 @@
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
 
-/** How long a broker that left a request without an answer is not the first one to be asked. */
+/** How long a broker that left a request without a response is not the first one to be asked. */
 const SILENT_MS = 60_000;
 
 /**
- * Which broker a new client connects to first; it finds the others through that one. kafkajs always takes the first that
- * it was given, and changes only when no connection comes about: one that accepts connections and answers nothing, as a
- * frozen process does, kept every new client waiting for as long as it was frozen, however well the others were.
+ * Which broker a new client connects to first; it finds the others through that one. kafkajs always takes the first of
+ * its list, and changes only when the connection fails. A broker that accepts connections and does not answer, as a
+ * frozen process does, kept every new client waiting while it was frozen, even when all others were well.
  */
 export class SeedBrokers {
   readonly #brokers: readonly string[];
@@ -21,7 +21,7 @@ export class SeedBrokers {
     this.#random = random;
   }
 
-  /** Any of those that are not known to be silent; of all, when all are. */
+  /** Any broker that is not known to be silent; any at all when all are silent. */
   choose(): string[] {
     const nowMs = this.#clock.monotonicMs();
     const answering = this.#brokers.filter((broker) => {
@@ -31,7 +31,7 @@ export class SeedBrokers {
     return from.slice(Math.floor(this.#random() * from.length)).slice(0, 1);
   }
 
-  /** A request to this `host:port` got no answer in time. */
+  /** A request to this `host:port` got no response in time. */
   wasSilent(broker: string): void {
     if (this.#brokers.includes(broker)) this.#silentSinceMs.set(broker, this.#clock.monotonicMs());
   }

@@ -1,7 +1,7 @@
 import type { OutgoingRecord } from '../record.ts';
 import type { WriterTransaction } from '../transactional-writer.ts';
 
-/** What goes to one partition at once, and so becomes one record batch. */
+/** The records for one partition in one send, which become one record batch. */
 export interface PlannedSend {
   readonly topic: string;
   readonly partition: number;
@@ -27,10 +27,10 @@ const BATCH_OVERHEAD_BYTES = 61;
 const HEADER_OVERHEAD_BYTES = 10;
 
 /**
- * The rounds of sends of one transaction. A round goes out at once: one request to each broker, and in it one batch for
- * each partition. A batch is within the limits, unless it holds one single record; what is more goes into later rounds,
- * so the order within a partition is kept. The source offset comes last, in the last round, with what else goes to its
- * partition: it never arrives before what it stands for.
+ * The rounds of sends of one transaction. A round is sent at once: one request to each broker, with one batch for
+ * each partition. A batch is within the limits, unless it holds one single record; further records go into later rounds,
+ * so the order within a partition is kept. The source offset comes last, in the last round, with other records for its
+ * partition: it never arrives before the records that it covers.
  */
 export function planRounds(
   { records, sourceOffset }: Omit<WriterTransaction, 'consumerOffset'>,
@@ -82,7 +82,7 @@ function bytesOf(sends: readonly PlannedSend[]): number {
   return sends.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** What a record takes up in a batch before compression, in bytes; never less than the real size. */
+/** The size of a record in a batch before compression, in bytes; never less than the real size. */
 export function recordBytes(record: OutgoingRecord): number {
   return contentBytes(record) + headerBytes(record.headers);
 }
@@ -111,7 +111,7 @@ function cut(group: readonly OutgoingRecord[], limits: SendLimits): PlannedSend[
     chunk = [];
     chunkBytes = 0;
   };
-  // The records of a page share one object of headers, whose size is taken once.
+  // The records of a page share one object of headers, whose size is computed once.
   let headers: OutgoingRecord['headers'] | undefined;
   let sharedBytes = 0;
   for (const record of group) {

@@ -3,8 +3,8 @@ import { ConnectorError } from '../../errors.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { EnsureOptions, TopicReport, TopicSpecification } from '../topic.ts';
 import { compareTopic, type FoundTopic } from '../topic-comparison.ts';
-import { isUnanswered, kafkaReason, refusalOf } from './kafkajs-errors.ts';
-import { createMissing, type Refusals, refuseMissing } from './topic-creation.ts';
+import { isUnanswered, kafkaReason, topicRefusalOf } from './kafkajs-errors.ts';
+import { createMissing, refuseMissing, type TopicRefusals } from './topic-creation.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
 type Kafkajs = typeof import('kafkajs');
@@ -12,17 +12,17 @@ type Kafkajs = typeof import('kafkajs');
 export interface TopicAdminOptions {
   readonly kafkajs: Kafkajs;
   readonly kafka: Kafka;
-  /** As the settings have them. */
+  /** From the settings. */
   readonly brokers: readonly string[];
   readonly tuning: KafkaTuning;
   readonly clock: Clock;
 }
 
 const LEADER_POLL_MS = 50;
-/** How long a topic that others can do without may hold up their start. */
+/** How long an optional topic may delay the start. */
 const REFUSABLE_LEADER_WAIT_MS = 5_000;
 
-/** Creates and verifies topics as `KafkaCluster.ensureTopics` promises. */
+/** Creates and verifies topics; see `KafkaCluster.ensureTopics`. */
 export async function ensureTopics(
   options: TopicAdminOptions,
   topics: readonly TopicSpecification[],
@@ -30,7 +30,7 @@ export async function ensureTopics(
 ): Promise<TopicReport> {
   const admin = options.kafka.admin({ retry: kafkajsRetry(options.tuning) });
   const refused = new Map<string, ConnectorError>();
-  const refusals: Refusals = {
+  const refusals: TopicRefusals = {
     mayBe: ({ name }) => mayBeRefused.has(name),
     add({ name }, error) {
       if (!mayBeRefused.has(name)) throw error;
@@ -70,7 +70,7 @@ export async function ensureTopics(
   }
 }
 
-/** What `TopicFacts` asks of the brokers; it lets their errors through. */
+/** The requests of `TopicFacts` to the brokers; their errors reach the caller. */
 export async function askAboutTopics<Answer>(
   { kafka, tuning }: Pick<TopicAdminOptions, 'kafka' | 'tuning'>,
   ask: (admin: Admin) => Promise<Answer>,
@@ -108,7 +108,7 @@ async function describe(
   options: TopicAdminOptions,
   admin: Admin,
   topics: readonly TopicSpecification[],
-  refusals: Refusals,
+  refusals: TopicRefusals,
 ): Promise<ReadonlyMap<string, FoundTopic>> {
   const { clock, tuning } = options;
   const startedMs = clock.monotonicMs();
@@ -146,12 +146,12 @@ async function describe(
   }
 }
 
-/** Of all topics at once; where that is refused, one by one, to learn which of them it is. */
+/** Of all topics at once; where that is refused, one by one, to find the refused topic. */
 async function fetchSettings(
   { kafkajs }: TopicAdminOptions,
   admin: Admin,
   topics: readonly TopicSpecification[],
-  refusals: Refusals,
+  refusals: TopicRefusals,
 ): Promise<ReadonlyMap<string, FoundTopic['settings']>> {
   const ask = async (some: readonly TopicSpecification[]) => {
     if (some.length === 0) return [];
@@ -164,14 +164,14 @@ async function fetchSettings(
   try {
     return new Map(await ask(topics));
   } catch (error) {
-    if (refusalOf(error) !== 'forbidden') throw error;
+    if (topicRefusalOf(error) !== 'forbidden') throw error;
   }
   const found = new Map<string, FoundTopic['settings']>();
   for (const topic of topics) {
     try {
       for (const [name, settings] of await ask([topic])) found.set(name, settings);
     } catch (error) {
-      if (refusalOf(error) !== 'forbidden') throw error;
+      if (topicRefusalOf(error) !== 'forbidden') throw error;
       refusals.add(topic, notDescribed(topic, error));
     }
   }
@@ -187,7 +187,7 @@ function foundOf(found: ReadonlyMap<string, FoundTopic>, name: string): FoundTop
 function withoutLeader({ name }: TopicSpecification, waitedMs: number): ConnectorError {
   const text =
     `Topic ${name} had no leader for every partition within ${waitedMs} ms, or is not shown to this account. ` +
-    'Look at the brokers that hold it, and at the right Describe.';
+    'Check the brokers that hold it, and the right Describe.';
   return new ConnectorError('KAFKA_UNREACHABLE', text, { fields: { topics: [name] } });
 }
 

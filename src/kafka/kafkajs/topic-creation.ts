@@ -3,19 +3,19 @@ import { ConnectorError } from '../../errors.ts';
 import type { TopicSpecification } from '../topic.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 
-/** Where the refusal of a topic goes. */
-export interface Refusals {
+/** Receives the refusal of a topic. */
+export interface TopicRefusals {
   mayBe(topic: TopicSpecification): boolean;
   /** Throws the error unless the topic may be refused. */
   add(topic: TopicSpecification, error: ConnectorError): void;
 }
 
-/** One by one: for several at once kafkajs does not tell which of them were there already. Gives those that it created. */
+/** One by one: for several at once kafkajs does not report which of them existed. Returns those that it created. */
 export async function createMissing(
   admin: Admin,
   missing: readonly TopicSpecification[],
   timeout: number,
-  refusals: Refusals,
+  refusals: TopicRefusals,
 ): Promise<string[]> {
   const created: string[] = [];
   for (const wanted of missing) {
@@ -30,7 +30,7 @@ export async function createMissing(
       if (hidden.length === 0) throw error;
       const reasons = hidden.map((refusal) => kafkaReason(refusal)).join('; ');
       const text =
-        `Kafka refused to create topic ${name} (${reasons}). Mend what it names (often topics.replicationFactor above the ` +
+        `Kafka refused to create topic ${name} (${reasons}). Correct what it names (often topics.replicationFactor above the ` +
         'number of brokers, or missing rights), or create the topic yourself.';
       refusals.add(wanted, new ConnectorError('TOPIC_MISSING', text, { cause: error, fields: { topic: name } }));
     }
@@ -38,8 +38,8 @@ export async function createMissing(
   return created;
 }
 
-/** Where one is missing that nothing can do without, the error names all that are. */
-export function refuseMissing(missing: readonly TopicSpecification[], refusals: Refusals): void {
+/** When a required topic is missing, the error names all missing topics. */
+export function refuseMissing(missing: readonly TopicSpecification[], refusals: TopicRefusals): void {
   if (missing.some((topic) => !refusals.mayBe(topic))) throw topicsMissing(missing);
   for (const topic of missing) refusals.add(topic, topicsMissing([topic]));
 }

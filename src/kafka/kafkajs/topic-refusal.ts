@@ -1,17 +1,17 @@
 import { ConnectorError } from '../../errors.ts';
 import type { WriterOptions } from '../transactional-writer.ts';
-import { kafkaReason, type Refusal, refusalOf } from './kafkajs-errors.ts';
+import { kafkaReason, type TopicRefusal, topicRefusalOf } from './kafkajs-errors.ts';
 import type { AbortHangingFailed } from './kafkajs-hanging.ts';
 
-/** What is known of the topics beside their records; asked only when something was refused. */
+/** Facts about topics; requested only after a refusal. */
 export interface TopicFacts {
-  /** Those of the topics that no broker knows. */
+  /** The topics that no broker knows. */
   missing(topics: readonly string[]): Promise<readonly string[]>;
   /** Reads again how large a batch each of the topics takes; whether any takes less than was known. */
   takeLessThanKnown(topics: readonly string[]): Promise<boolean>;
 }
 
-const WHAT_TO_DO: Readonly<Record<Refusal, string>> = {
+const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
   missing: 'Create the topic again (spconnect topics create), then let the source start again.',
   forbidden: 'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write), then start it again.',
   tooLarge: "Raise the topic's max.message.bytes above the largest record, then let the source start again.",
@@ -19,16 +19,16 @@ const WHAT_TO_DO: Readonly<Record<Refusal, string>> = {
 };
 
 /**
- * Whether a failed send to these topics is a refusal that no repetition mends, as a TOPIC_REFUSED; undefined when it may
- * pass. A broker that has just started knows no topic, and the limit of a topic may have been lowered meanwhile: so these
- * two are looked at once more.
+ * A TOPIC_REFUSED when a failed send to these topics is a refusal that no retry resolves; undefined when it may pass. A
+ * broker that has just started knows no topic, and the limit of a topic may have been lowered meanwhile: so these two
+ * cases are checked once more.
  */
 export async function topicRefused(
   cause: unknown,
   topics: readonly string[],
   facts: TopicFacts,
 ): Promise<ConnectorError | undefined> {
-  const refusal = refusalOf(cause);
+  const refusal = topicRefusalOf(cause);
   if (refusal === undefined) return undefined;
   let concerned = topicsOf(cause) ?? topics;
   try {
@@ -46,8 +46,8 @@ export async function topicRefused(
 }
 
 /**
- * A topic that takes no records when a writer opens is told of at once, unless it is the first one, without which there
- * is no position: whoever writes to several may go on without it.
+ * A topic that takes no records when a writer opens is reported at once, since a source with several topics may go on
+ * without it. The first topic is the exception: without it there is no position.
  *
  * @throws ConnectorError TOPIC_REFUSED, or KAFKA_UNREACHABLE with the field `topics`.
  */
@@ -62,7 +62,7 @@ export async function giveUpAborting(
   throw new ConnectorError(
     'KAFKA_UNREACHABLE',
     `The writer ${transactionalId} could not be opened: topic ${topic} takes no records (${kafkaReason(cause)}). ` +
-      'Look at the brokers that hold it.',
+      'Check the brokers that hold it.',
     { cause, fields: { transactionalId, topics: [topic] } },
   );
 }

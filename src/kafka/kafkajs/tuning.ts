@@ -1,6 +1,6 @@
 /** Every limit of our Kafka clients. The defaults are measured; tests shorten them. */
 export interface KafkaTuning {
-  /** A request without an answer for this long has failed. */
+  /** A request without a response for this long has failed. */
   readonly requestTimeoutMs: number;
   readonly connectionTimeoutMs: number;
   /** Retries inside kafkajs; never 0, since the normal CONCURRENT_TRANSACTIONS would become a failure. */
@@ -9,7 +9,7 @@ export interface KafkaTuning {
   readonly maxRetryMs: number;
   /** The broker aborts a transaction that is older; ours gives up at the same age. */
   readonly transactionTimeoutMs: number;
-  /** What `open` may take beyond the transaction time-out, within which the broker frees whatever an earlier holder left. */
+  /** How long `open` may take beyond the transaction time-out, within which the broker ends an earlier transaction. */
   readonly openGraceMs: number;
   readonly openBackOff: { readonly initialMs: number; readonly maximumMs: number };
   /** A disconnect waits for requests under way, at most this long. */
@@ -20,27 +20,27 @@ export interface KafkaTuning {
   readonly maxSendRecords: number;
   /** Payload of one round of sends, which becomes one request to each broker. Brokers take 100 MiB by default. */
   readonly maxRoundBytes: number;
-  /** A reader that hears nothing new for this long has failed. */
+  /** A reader without progress for this long has failed. */
   readonly readStallMs: number;
   readonly sessionTimeoutMs: number;
-  /** Of a member that shares a group: a killed one loses its partitions after this. */
+  /** Of a member of a group: a killed one loses its partitions after this. */
   readonly groupSessionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
   /**
-   * Between two heartbeats and two fetches of a member that shares a group: it must know soon whether it still holds its
+   * Between two heartbeats and two fetches of a member of a group: it must know soon whether it still holds its
    * partitions.
    */
   readonly confirmIntervalMs: number;
   /** How long a reader's fetch waits for data, and therefore what its disconnect costs at most. */
   readonly readWaitMs: number;
   /**
-   * The same for whoever stays on a topic: fewer empty answers; a record ends the wait at once. A group's member beats
-   * its heart between two fetches, so this also bounds how late it learns of a rebalance.
+   * The same for a reader that follows a topic: fewer empty responses; a record ends the wait at once. A group's member
+   * sends its heartbeat between two fetches, so this also limits how late it learns of a rebalance.
    */
   readonly tailWaitMs: number;
   /** How long the fetches of all partitions wait for a batch that is being taken, before its partition is paused. */
   readonly takeGraceMs: number;
-  /** What a follower waits after its n-th failure in a row before it joins again. */
+  /** The wait after the n-th failure in a row before joining again. */
   readonly tailBackOff: { readonly initialMs: number; readonly maximumMs: number };
   /** How long topics may take to be created and to get their leaders. */
   readonly topicsTimeoutMs: number;

@@ -6,7 +6,7 @@ interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
   readonly transactionalId: string;
 }
 
-/** By the broker's word: what it refuses whatever is written, however often it is asked, and what mends it. */
+/** By the broker's error: refusals that depend neither on the records nor on retries, and what resolves them. */
 const WHAT_TO_DO: Readonly<Record<string, (of: Refused) => string>> = {
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
     `Give the connector's account the right Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,
@@ -15,7 +15,7 @@ const WHAT_TO_DO: Readonly<Record<string, (of: Refused) => string>> = {
     'Lower kafka.transactionTimeout, or raise transaction.max.timeout.ms at the brokers',
 };
 
-/** Whether a writer failed by what no repetition and no other topic mends, as a WRITER_REFUSED. */
+/** A WRITER_REFUSED when a writer failed for a reason that no retry and no other topic resolves. */
 export function writerRefused(cause: unknown, of: Refused): ConnectorError | undefined {
   const advice = WHAT_TO_DO[typeOf(cause) ?? '']?.(of);
   if (advice === undefined) return undefined;

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { connectKafka, type KafkaOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
+import { connectKafka, type KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { WriterOptions } from '../../../src/kafka/transactional-writer.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { createTopic, hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
@@ -28,7 +28,7 @@ test('a page of a transaction that a killed coordinator has forgotten is written
   t.after(() => rm(dataFolder, { recursive: true, force: true }));
   const kafka = await ownKafkaOrSkip(t, { dataFolder });
   if (!kafka) return;
-  const connect = (more: Partial<KafkaOptions> = {}) => {
+  const connect = (more: Partial<KafkajsOptions> = {}) => {
     const own = { brokers: kafka.brokers, clientId: 'test', clock: systemClock, random: Math.random, log: silent };
     const cluster = connectKafka({ ...own, tuning: { requestTimeoutMs: 3_000, disconnectMs: 500 }, ...more });
     t.after(() => cluster.close());

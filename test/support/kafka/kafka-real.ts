@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Kafka, Producer, Transaction } from 'kafkajs';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import { connectKafka, type KafkaOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
+import { connectKafka, type KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { CommittedRecord, OutgoingRecord } from '../../../src/kafka/record.ts';
 import type { TopicSpecification } from '../../../src/kafka/topic.ts';
 import { systemClock } from '../../../src/support/clock.ts';
@@ -14,7 +14,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 /** The real broker, as one test sees it. */
 export interface TestKafka {
   /** Our client; closed when the test ends. */
-  connect(options?: Partial<KafkaOptions>): KafkaCluster;
+  connect(options?: Partial<KafkajsOptions>): KafkaCluster;
   /** A plain kafkajs client (patched), to do what our writer never does; its log lines are dropped. */
   plain(): Kafka;
   /** Writes records in a transaction of this id and disconnects without ending it, as a killed process does. */
@@ -94,7 +94,7 @@ export interface TransactionHooks {
   readonly commit?: (commit: () => Promise<void>) => Promise<void>;
 }
 
-/** For `KafkaOptions.wrap`: runs the hooks instead of the sends and commits of every producer's transactions. */
+/** For `KafkajsOptions.wrap`: runs the hooks instead of the sends and commits of every producer's transactions. */
 export function hookTransactions(hooks: TransactionHooks): (kafka: Kafka) => Kafka {
   return (kafka) => {
     let sends = 0;

@@ -3,17 +3,17 @@ import type { GroupReaderOptions, PartitionReader, ReadBatch } from '../../group
 import type { OwnershipProof } from '../../ownership-proof.ts';
 import type { TopicPartition } from '../../topic.ts';
 
-/** What fetches for a member of a group. Nothing is fetched of a partition before `readFrom`, nor after `pause`. */
+/** Fetches for a member of a group. A partition is not fetched before `readFrom`, nor after `pause`. */
 export interface PartitionFetcher {
   pause(partitions: readonly TopicPartition[]): void;
   readFrom(partition: TopicPartition, offset: bigint): void;
 }
 
 export interface HeldPartitionsOptions extends Pick<GroupReaderOptions, 'assigned' | 'joined'> {
-  /** That the member is one, as the group has said. */
+  /** The group's proof that this is still its member. */
   readonly ownershipProof: OwnershipProof['since'];
   readonly fetcher: PartitionFetcher;
-  /** Told what `assigned` or `take` threw; the member cannot go on. */
+  /** Called with the error of `assigned` or `take`; the member cannot go on. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -23,17 +23,17 @@ interface Held {
   readonly lost: AbortController;
   /** Undefined until `assigned` has resolved. */
   reader: PartitionReader | undefined;
-  /** Everything below was given to the reader. */
+  /** All offsets below it were given to the reader. */
   nextOffset: bigint;
-  /** Settles when all that was given has been taken. */
+  /** Resolves when everything given has been taken. */
   taken: Promise<void>;
-  /** The join after which reading began; what was fetched before an earlier one is not taken. */
+  /** The join after which reading began; batches fetched before an earlier join are dropped. */
   readSinceJoin: number;
 }
 
 /**
- * The partitions of one member, over its rebalances. A new one is read when its reader stands; a kept one goes on where
- * its reader is, whatever the group has committed; a lost one is told so at once.
+ * The partitions of one member, over its rebalances. A new partition is read when its reader is ready. A kept one goes on
+ * at its reader's position, whatever the group has committed. The signal of a lost one aborts at once.
  */
 export class HeldPartitions {
   readonly #options: HeldPartitionsOptions;
@@ -47,7 +47,7 @@ export class HeldPartitions {
 
   /** To be called at each join, before anything more is fetched. */
   rejoin(partitions: readonly TopicPartition[]): void {
-    // A join that was under way when the member ended is answered all the same; nobody would ever lose what it gives.
+    // The response to a join comes even after the member has ended; partitions accepted then would never be released.
     if (this.#isOver) return;
     this.#joins += 1;
     this.#options.fetcher.pause(partitions);
@@ -66,7 +66,7 @@ export class HeldPartitions {
   }
 
   /**
-   * Gives a batch to the partition's reader, without the records that it has already.
+   * Gives a batch to the partition's reader, without the records that it had before.
    *
    * @returns when it was taken; never rejects.
    */
@@ -84,7 +84,7 @@ export class HeldPartitions {
     return held.taken;
   }
 
-  /** Fetches no more of the partition until all that was offered has been taken. */
+  /** Stops fetching the partition until everything offered has been taken. */
   pauseUntilTaken(partition: TopicPartition): void {
     const held = this.#held.get(keyOf(partition));
     if (held === undefined || held.readSinceJoin !== this.#joins) return;
@@ -104,7 +104,7 @@ export class HeldPartitions {
 
   #begin(held: Held): void {
     const lost = held.lost.signal;
-    // A member may be one and have lost this partition.
+    // A process can still be a member and have lost this partition.
     const ownershipProof: OwnershipProof['since'] = async (sinceMs, signal) => {
       await untilAborted(this.#options.ownershipProof(sinceMs, signal), lost);
       lost.throwIfAborted();

@@ -5,7 +5,7 @@ type Kafkajs = typeof import('kafkajs');
 
 const VERSION = 1;
 
-/** An assignor as kafkajs wants it: descriptions travel as the members' user data. */
+/** An assignor in the form of kafkajs: descriptions travel as the members' user data. */
 export function kafkajsAssignor(
   { AssignerProtocol }: Kafkajs,
   assignor: Assignor,

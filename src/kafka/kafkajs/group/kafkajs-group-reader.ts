@@ -26,7 +26,7 @@ export interface KafkajsGroupReaderOptions {
   readonly log: Log;
 }
 
-/** Batches of different partitions are handed over side by side; more at once than any member will have. */
+/** Batches of different partitions are handed over in parallel; this is more than any member has partitions. */
 const MAX_PARTITIONS_AT_ONCE = 100;
 
 /**
@@ -34,8 +34,8 @@ const MAX_PARTITIONS_AT_ONCE = 100;
  *
  * kafkajs never commits an offset here (its auto-commit would even commit the target of a seek). After each join it
  * starts every partition, kept ones too, at the group's committed offset; so all are paused in the listener of the join,
- * which runs before the next fetch, and each goes on with a seek to its own position. No fetch waits for a batch that is
- * being taken longer than a moment: its partition is paused, and so heartbeats and the other partitions go on.
+ * which runs before the next fetch, and each goes on with a seek to its own position. A fetch waits only a moment for a
+ * batch that is being taken: then its partition is paused, so that heartbeats and the other partitions go on.
  */
 export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): GroupReader & { close(): Promise<void> } {
   const closing = new AbortController();
@@ -67,7 +67,7 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
   };
 }
 
-/** What `assigned` or `take` threw is its cause: it goes to the caller as it is. */
+/** Its cause is what `assigned` or `take` threw, which reaches the caller unchanged. */
 class OwnerFailed extends Error {}
 
 interface Member {
@@ -84,7 +84,7 @@ function openMember(
   onConfirmed: () => void,
 ): Member {
   const proof = createOwnershipProof();
-  // A member that stood still has lost what it held, and would be given it back on the strength of its own word.
+  // A member whose process stood still has lost its partitions. It must not claim them when it joins again.
   const wasForgotten = () => !proof.holdsSince(clock.monotonicMs() - tuning.groupSessionTimeoutMs);
   const consumer = kafka.consumer({
     groupId,
@@ -120,14 +120,15 @@ function openMember(
   if (members) tellMemberCount(consumer, members, log);
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
-    // Told by the heartbeats that follow each fetch, not by the fetches: kafkajs goes by the wall clock, and sends none
-    // for an hour after it was set back by one, while nobody may write. A new member begins with the new time.
+    // Life is shown by the heartbeats that follow each fetch, not by the fetches. kafkajs goes by the wall clock: when
+    // that was set back by an hour, it sends no heartbeat for an hour, and meanwhile no member may write. A new member
+    // begins with the new time.
     onConfirmed();
   });
   // With `restart: false` the consumer would live on and read nothing; here it is always false.
   consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    // A batch of nothing but markers and aborted records is shown to no handler, and moves the offset all the same.
+    // A batch of only markers and aborted records reaches no handler, and still moves the offset.
     if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
   });
   let isKnown = false;
@@ -188,9 +189,9 @@ function openMember(
 }
 
 /**
- * A heartbeat's event says that it was answered well, and not when it was sent; the event of its request, which comes
- * just before and of failed ones too, says how long ago that was. There is one heartbeat at a time. kafkajs measures by
- * the wall clock: one that was set back meanwhile must not make a proof that holds for hours to come.
+ * A heartbeat's event says that it succeeded, and not when it was sent. The event of its request, which comes just before
+ * and for failed ones too, says how long ago that was. There is one heartbeat at a time. kafkajs measures by the wall
+ * clock: when that was set back meanwhile, the proof must not be valid for hours to come.
  */
 function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;
@@ -215,7 +216,7 @@ function groupQuestions(kafka: Kafka, groupId: string, tuning: KafkaTuning): Gro
   };
 }
 
-/** After a crash kafkajs has no group left and throws; that it crashed is told by its event. */
+/** After a crash kafkajs has no group and throws; its event reports the crash. */
 function fetcherOf(consumer: Consumer, log: Log): PartitionFetcher {
   const unlessGone = (action: () => void) => {
     try {

@@ -3,8 +3,8 @@ import type { Log } from '../../../support/log.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 
 /**
- * Tells after each join of the member how many members its group has, itself included. Only the leader learns that from
- * the join, so the group is asked. Where that fails it is asked again with the next heartbeat, until it answers.
+ * Reports after each join of the member how many members its group has, itself included. Only the leader learns that
+ * from the join, so the group is asked. After a failure it is asked again with the next heartbeat, until it answers.
  */
 export function tellMemberCount(consumer: Consumer, members: (count: number) => void, log: Log): void {
   let joins = 0;
@@ -17,7 +17,7 @@ export function tellMemberCount(consumer: Consumer, members: (count: number) => 
     const join = joins;
     try {
       const group = await consumer.describeGroup();
-      // Another join came meanwhile: its own question follows, and must not be answered by this one.
+      // Another join came meanwhile: its own request follows, and this response must not count for it.
       if (join === joins) {
         members(Math.max(1, group.members.length));
         countedAtJoin = join;

@@ -22,8 +22,8 @@ export const COMPRESSIONS: ReadonlyMap<number, Compress> = new Map([
 ]);
 
 /**
- * One stream that ends a frame for each batch. A stream for each batch would cost half as much again: each makes its
- * context and its output anew, a megabyte and a half.
+ * One stream that ends a frame for each batch. A stream for each batch would cost half as much again: each allocates its
+ * context and its output again, a megabyte and a half.
  */
 class ZstdPacker {
   readonly #stream = createZstdCompress({
@@ -36,7 +36,7 @@ class ZstdPacker {
     this.#stream.on('data', (piece: Buffer) => this.#pieces.push(piece));
   }
 
-  /** One batch at a time. After a failure the packer is of no more use. */
+  /** One batch at a time. After a failure the packer is unusable. */
   pack(records: Buffer): Promise<Buffer> {
     const stream = this.#stream;
     return new Promise((resolve, reject) => {

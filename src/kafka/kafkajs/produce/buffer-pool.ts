@@ -4,8 +4,8 @@ const SMALLEST_BYTES = 64 * 1024;
 const MOST_KEPT = 2;
 
 /**
- * Buffers that are used again, since V8 counts what is made: a page's worth of new buffers costs a full collection every
- * page or two. Takers that fail keep theirs, because a late write could still read it.
+ * Buffers that are used again, since V8 counts allocations: a page's worth of new buffers costs a full collection every
+ * page or two. After a failure the taker keeps its buffer, because a late write could still read it.
  */
 export class BufferPool {
   readonly #kept: Buffer[] = [];
@@ -17,7 +17,7 @@ export class BufferPool {
     return kept ?? Buffer.allocUnsafeSlow(roundUp(bytes));
   }
 
-  /** Nobody else may read or write the buffer from now on. */
+  /** The caller must not read or write the buffer from now on. */
   giveBack(buffer: Buffer): void {
     if (buffer.length > LARGEST_KEPT_BYTES) return;
     this.#kept.push(buffer);

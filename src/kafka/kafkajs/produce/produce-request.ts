@@ -14,9 +14,9 @@ import { FRAME_ROOM_BYTES, FramedRequest } from './request-frame.ts';
  *
  *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
  *
- * First all records are written where they would stand uncompressed. Then they are packed, one batch after the other and
- * off the event loop. Last, requests and batches are put together from the front: what is packed is never longer, so nothing
- * is written over that is still to be read.
+ * First all records are written at their uncompressed places. Then they are packed, one batch after the other and
+ * off the event loop. Last, request and batches are put together from the front: a packed batch is never longer, so no byte
+ * is overwritten before it is read.
  */
 
 const ACKS_FROM_ALL = -1;
@@ -45,7 +45,7 @@ export interface ProduceRequest {
   readonly topics: readonly TopicRecords[];
 }
 
-/** Where the records of one partition stand before they are packed, and what became of them. */
+/** The place of one partition's records before they are packed, and the result. */
 interface WrittenRecords {
   readonly start: number;
   readonly end: number;
@@ -115,7 +115,7 @@ function putTogether(buffer: Buffer, request: ProduceRequest, written: readonly 
   return at;
 }
 
-/** Records that do not get smaller go as they are. */
+/** Records that do not get smaller are sent uncompressed. */
 function placeRecords(buffer: Buffer, target: number, { start, end, packed }: WrittenRecords, usePacked: boolean) {
   if (usePacked && packed) {
     buffer.set(packed, target);

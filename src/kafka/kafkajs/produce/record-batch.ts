@@ -17,7 +17,7 @@ const CRC_AT = 17;
 const CRC_COUNTS_FROM = 21;
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
-/** What one record takes at most beyond key, value and headers: its length, the lengths of key and value, its index, two zeroes. */
+/** The most bytes of a record beyond key, value and headers: its length, those of key and value, its index, two zeroes. */
 const RECORD_BYTES = 4 * MAX_VARINT_BYTES + 2;
 
 export interface BatchRecord {
@@ -27,9 +27,9 @@ export interface BatchRecord {
   readonly headers?: RecordHeaders;
 }
 
-/** What the head of a batch says besides what follows from its records. */
+/** The fields in the head of a batch that do not follow from its records. */
 export interface BatchHead {
-  /** Kafka's number of the codec in which the records stand behind the head; 0 is none. */
+  /** Kafka's number of the codec of the records behind the head; 0 is uncompressed. */
   readonly codec: number;
   readonly producerId: bigint;
   readonly producerEpoch: number;
@@ -77,7 +77,7 @@ export class RecordBatchWriter {
   }
 }
 
-/** Fills in the head at `start`, for `count` records that stand behind it, compressed or not, up to `end`. */
+/** Fills in the head at `start`, for `count` records behind it, compressed or not, up to `end`. */
 export function writeBatchHead(buffer: Buffer, start: number, end: number, count: number, head: BatchHead): void {
   const timestamp = BigInt(head.timestampMs);
   buffer.writeBigInt64BE(0n, start);
@@ -101,7 +101,7 @@ function sizeOf(bytes: Buffer | null): number {
 
 function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number {
   if (bytes === null) return writeVarint(buffer, start, -1);
-  // A string has a length too, and would silently become zeroes.
+  // A string has a length as well, and would silently become zeroes.
   if (!Buffer.isBuffer(bytes)) throw new TypeError(`Expected a Buffer for a key or value, got a ${typeof bytes}`);
   const at = writeVarint(buffer, start, bytes.length);
   buffer.set(bytes, at);

@@ -1,6 +1,6 @@
 /*
- * What stands in front of every request: length (4), API key (2), API version (2), correlation id (4), client id. kafkajs
- * copies the whole request behind it, twice. A request that is already one buffer with room in front has it written there.
+ * The frame in front of every request: length (4), API key (2), API version (2), correlation id (4), client id. kafkajs
+ * copies the whole request behind it, twice. Here the frame is written into the room in front of a request's buffer.
  */
 
 const FIXED_BYTES = 14;

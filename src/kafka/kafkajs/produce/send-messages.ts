@@ -7,20 +7,20 @@ import { encodeProduceRequest, type PartitionRecords, type TopicRecords } from '
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
 
 /*
- * How a transaction's records are sent, in place of kafkajs' own way:
+ * How a transaction's records are sent, in place of kafkajs' own function:
  *
  * 1. All partitions are added to the transaction by one request. Nothing was sent before, so this may be tried again.
- * 2. One Produce request goes to each leader. When a request fails, the sending fails: nobody knows what the broker has
- *    taken, and the writer leaves its producer behind and reads what was committed. kafkajs tries such a request again,
- *    for all partitions of the broker and by what the metadata says then, and doubles records within one transaction.
+ * 2. One Produce request goes to each leader. When a request fails, the sending fails: it is unknown what the broker has
+ *    taken, and the writer abandons its producer and reads what was committed. kafkajs tries such a request again, for
+ *    all partitions of the broker in the metadata of that moment, and doubles records within one transaction.
  * 3. Only a partition whose broker has *answered* that it does not lead it gets its batch again, with the same sequence
  *    number, once all requests were answered. A leader that is replaced while it waits for its replicas answers so too,
- *    although it has appended the batch: if the new leader has it, it knows it by that number and appends nothing.
+ *    although it has appended the batch: a new leader that has the batch knows it by that number and appends nothing.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** The broker still ends the transaction before, which takes it milliseconds; kafkajs waits 50 and more each time. */
+/** The broker still ends the transaction before, which takes milliseconds; kafkajs waits 50 ms and more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
@@ -36,12 +36,12 @@ interface Message extends BatchRecord {
   readonly partition: number;
 }
 
-/** What is sent to one partition. Its sequence number stays when it is sent again. */
+/** The batch for one partition. It keeps its sequence number when it is sent again. */
 interface PartitionBatch extends PartitionRecords {
   readonly topic: string;
 }
 
-/** What the patched kafkajs sends with: shared by all producers of the process. */
+/** The sending parts of the patched kafkajs: shared by all producers of the process. */
 export interface SendingParts {
   readonly clock: Clock;
   /** kafkajs' reading of the response to a Produce request of version 7. */
@@ -117,7 +117,7 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
 /**
  * Learns of the topics and adds all partitions to the transaction. Sends no record, so it may be tried again.
  *
- * @returns what was added, and so may be sent. A partition that the cluster does not know is missing there, also when it is
+ * @returns the added partitions, which may be sent to. A partition that the cluster does not know is missing, also when it is
  *   known a moment later: brokers before 3.6 would take its records outside the transaction.
  */
 async function prepare(
@@ -207,7 +207,7 @@ function withSequences(batches: readonly PartitionBatch[], eosManager: EosManage
 
 async function produce(broker: Broker, encoded: unknown, parts: SendingParts): Promise<readonly PartitionResponse[]> {
   const request = { ...PRODUCE, encode: async () => encoded };
-  // What the broker says of each partition is looked at by the sender.
+  // The sender checks the error code of each partition.
   const response = { decode: parts.decodeResponse, parse: async (decoded: unknown) => decoded };
   try {
     const { topics } = await broker.connectionPool.send({ request, response });

@@ -3,7 +3,7 @@ import { zstdDecompress } from 'node:zlib';
 
 const decompressAsync = promisify(zstdDecompress);
 
-/** A record batch that unpacks to more than this is no batch of ours (they hold at most a few megabytes). */
+/** A record batch that unpacks to more than this is not one of our batches (they hold at most a few megabytes). */
 const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 
 /*
@@ -12,13 +12,13 @@ const MAX_BATCH_BYTES = 256 * 1024 * 1024;
  */
 const SMALLEST_PIECE = 16 * 1024;
 const LARGEST_PIECE = 1024 * 1024;
-/** More than most batches of ours unpack to, in parts of their packed size. */
+/** The unpacked size of most of our batches is below this multiple of their packed size. */
 const UNPACKED = 4;
 
 /** zstd for kafkajs' consumers, through Node's own zlib and off the event loop. Batches are packed by batch-compression.ts. */
 export const zstdCodec = {
   compress(): never {
-    throw new Error('kafkajs packs no batch here: records are sent by kafkajs/send-messages.ts');
+    throw new Error('kafkajs must not pack batches: records are sent by kafkajs/produce/send-messages.ts');
   },
   decompress(buffer: Buffer): Promise<Buffer> {
     return decompressAsync(buffer, {

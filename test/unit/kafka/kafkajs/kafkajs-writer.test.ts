@@ -74,7 +74,7 @@ test('a request without an answer ends the commit at once, and a late answer doe
   const committing = writer.commit({ records: [large('a'), large('b')] });
   await settle();
   timeOutRequests();
-  await assert.rejects(committing, /no answer within 10000 ms/);
+  await assert.rejects(committing, /no response within 10000 ms/);
   late.resolve();
   await settle();
   assert.deepEqual(steps.slice(4), ['1 send rows a', '1 disconnect']);
