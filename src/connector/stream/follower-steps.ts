@@ -129,7 +129,7 @@ export function takeStart(
   const shownStart = fresh === null ? null : shown(fresh, at);
   const start = { kind: 'start', since: isOurs ? ours : shownStart, ours } as const;
   const proof = weighGap(stream.proof, start, gapContext(at));
-  const asked = takeFreshStart(stream, proof, start.since, ours);
+  const asked = takeFreshStart(stream, proof, { start: start.since, ours, nowMs: at.nowMs });
   const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, at.nowMs) : { stream: asked }) };
   // The request without an offset is both at once: a fresh start, and the trial that it gets 200.
   return isWithoutOffset && !isRenewal
@@ -193,7 +193,7 @@ function healGap(state: FollowerState, time: ResponseTime, at: FollowerContext):
     stream: {
       ...stream,
       proof: NO_PROOF,
-      isNoReset: false,
+      noResetMs: null,
       discarded: 0,
       earlier: [],
       caughtUp: false,

@@ -46,8 +46,8 @@ export interface Stream {
   /** The answers since the stream was last seen to be at its end; null where it is, or where the newest was discarded. */
   readonly run: StreamRun | null;
   readonly proof: GapProof;
-  /** Whether the last fresh start did not lie before ours: then a lower offset in answers is no sign of a reset. */
-  readonly isNoReset: boolean;
+  /** When a fresh start last did not lie before ours: for a while then, a lower offset in answers is no sign of a reset. */
+  readonly noResetMs: number | null;
   /** The last offsets that were ours before this one. */
   readonly earlier: readonly string[];
 }
@@ -102,6 +102,8 @@ export interface StreamStep {
   readonly renews: boolean;
 }
 
+/** After so long a fresh start is asked for again: the list may have lagged a reset. */
+const NO_RESET_MS = 3_600_000;
 /** A loop of more offsets than this is not seen. */
 const EARLIER_KEPT = 1_000;
 
@@ -118,7 +120,7 @@ export function streamAtStart(nowMs: number): Stream {
     namesEnd: false,
     run: null,
     proof: NO_PROOF,
-    isNoReset: false,
+    noResetMs: null,
     earlier: [],
   };
 }
@@ -151,7 +153,8 @@ export function followStream(
   const isSuspected = gapSuspectedFromMs !== null;
   const heldMs = heldForMs(position, stream.heldFromMs, { time: answer.time, nowMs });
   const isOver = isSuspected && (isExpired(leastAgeMs) || at.rereadsAll === true);
-  const input = gapInput(reading, position, answer, { isSuspected, isOver, ageMs, isNoReset: stream.isNoReset });
+  const isNoReset = stream.noResetMs !== null && nowMs - stream.noResetMs < NO_RESET_MS;
+  const input = gapInput(reading, position, answer, { isSuspected, isOver, ageMs, isNoReset });
   const weighed = weighGap(stream.proof, input, at);
   const sign = input.kind === 'sign' ? input.sign : null;
   const isNothing = sign === null || (sign === 'overtaken' && !isOffsetInDoubt(weighed));
@@ -183,7 +186,7 @@ export function followStream(
       namesEnd,
       run,
       proof,
-      isNoReset: stream.isNoReset && replacement === null && namesLower(since, answer, reading),
+      noResetMs: isNoReset && replacement === null && namesLower(since, answer, reading) ? stream.noResetMs : null,
       earlier: reading === 'moved' ? [...stream.earlier, since].slice(-EARLIER_KEPT) : stream.earlier,
     },
     position:
@@ -240,9 +243,13 @@ function namesLower(since: string, answer: OffsetAnswer, reading: StreamReading 
 }
 
 /** The stream after a fresh start of it, beside our offset; null: it came to none. */
-export function takeFreshStart(stream: Stream, proof: GapProof, start: string | null, ours: string): Stream {
+export function takeFreshStart(
+  stream: Stream,
+  proof: GapProof,
+  { start, ours, nowMs }: { readonly start: string | null; readonly ours: string; readonly nowMs: number },
+): Stream {
   const order = start === null ? null : compareStreamOffsets(start, ours);
-  return { ...stream, proof, isNoReset: order !== null && order >= 0 };
+  return { ...stream, proof, noResetMs: order !== null && order >= 0 ? nowMs : null };
 }
 
 /** Whether the newest answer moved the cursor and did not show the end of the stream. */

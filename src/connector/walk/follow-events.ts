@@ -71,7 +71,7 @@ export function takeStart(state: CoreState, since: string, at: CoreContext): Out
   // Where a doubt is over, our own offset is asked at once: a drain may wait for it.
   const isOver = isOffsetInDoubt(stream.proof) && !isOffsetInDoubt(proof);
   const asked = {
-    ...takeFreshStart(stream, proof, since, offset.since),
+    ...takeFreshStart(stream, proof, { start: since, ours: offset.since, nowMs: at.nowMs }),
     dueMs: isOver ? at.nowMs : stream.dueMs,
   };
   const after = since === offset.since ? confirmOffset(asked, offset, at.nowMs) : { stream: asked };
@@ -148,7 +148,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
     stream: {
       ...stream,
       proof: NO_PROOF,
-      isNoReset: false,
+      noResetMs: null,
       discarded: 0,
       earlier: [],
       caughtUp: false,
