@@ -7,14 +7,14 @@ import type { ResponseTime } from './response-time.ts';
 export interface CommittedStream {
   /** The filter that the offset belongs to; another one makes it meaningless. */
   readonly filter: string;
-  /** When the stream last answered us. */
+  /** When the provider last answered a stream request. */
   readonly serverDate: ResponseTime;
-  /** How long our offset had stood still then, by the clock that says most, and by the one that says least. */
+  /** For how long our offset had not moved by then: at most, and at least, where the two clocks differ. */
   readonly standingMs: number;
   readonly standingLeastMs: number;
   /** When the stream had last answered before the gap that is suspected now; null when none is. */
   readonly gapSuspectedFromMs: number | null;
-  /** A fresh offset that waits beside ours, which stands still; null where none does. */
+  /** A fresh offset that is held beside ours, which does not move; null when none is held. */
   readonly held: HeldOffset | null;
   /** When gaps were healed within the last day. */
   readonly gapsHealedAtMs: readonly number[];
@@ -45,7 +45,7 @@ export function writeCommittedStream(
 /** The fields of a committed offset; what cannot be read is refused by name. */
 export interface OffsetFields {
   read<T>(key: string, is: (value: unknown) => value is T): T;
-  /** What stands there, or another value where nothing does. */
+  /** The value of the field, or `otherwise` where it is absent or null. */
   readOr<T, E>(key: string, is: (value: unknown) => value is T, otherwise: E): T | E;
   /** `dateKey`: the field that says when the stream last answered. */
   stream(dateKey?: string): CommittedStream;
@@ -60,12 +60,12 @@ export function offsetFields(
   expected: { readonly source: string; readonly filter: string; readonly versions: readonly number[] },
 ): OffsetFields {
   const { source, filter, versions } = expected;
-  const anew = `spconnect offsets reset ${source} --execute`;
+  const resetCommand = `spconnect offsets reset ${source} --execute`;
   const unreadable = (what: string) =>
     new ConnectorError(
       'OFFSET_UNREADABLE',
-      `The committed offset of source ${source} has ${what}. Write a correct one with Kafka Connect's tools, or begin ` +
-        `anew with: ${anew}`,
+      `The committed offset of source ${source} has ${what}. Write a correct one with Kafka Connect's tools, or ` +
+        `start from the beginning with: ${resetCommand}`,
     );
   const read: OffsetFields['read'] = (key, is) => {
     const value = raw[key];
@@ -76,14 +76,14 @@ export function offsetFields(
     raw[key] === undefined || raw[key] === null ? otherwise : read(key, is);
 
   if (!versions.some((version) => version === raw.version)) {
-    throw unreadable(`version ${String(raw.version)} where ${versions.at(-1)} is known`);
+    throw unreadable(`version ${String(raw.version)}, expected ${versions.at(-1)}`);
   }
   const committed = read('filter', isText);
   if (committed !== filter) {
     throw new ConnectorError(
       'FILTER_CHANGED',
       `Source ${source} is set to "${filter}", but its committed offset belongs to "${committed}". Restore the setting, ` +
-        `or begin anew with: ${anew}`,
+        `or start from the beginning with: ${resetCommand}`,
     );
   }
   return {
@@ -99,11 +99,11 @@ export function offsetFields(
         serverDate: {
           dateMs: Date.parse(date),
           from: readOr('serverDateFrom', isClock, 'connector'),
-          // Offsets from before our own clock was kept are read as if both had agreed.
+          // Older offsets lack our own date. They are read as if both clocks had agreed.
           ownMs: Date.parse(dateKey === 'serverDate' ? readOr('ownDate', isDate, date) : date),
         },
         standingMs: readOr('standingMs', isCount, 0),
-        // Offsets from before it was kept are given up late rather than too early.
+        // Older offsets lack this field. With 0 such an offset is given up later, never too early.
         standingLeastMs: readOr('standingLeastMs', isCount, 0),
         gapSuspectedFromMs: suspectedFrom === null ? null : Date.parse(suspectedFrom),
         held: heldSince === null ? null : { since: heldSince, heldMs: readOr('heldMs', isCount, 0) },

@@ -18,15 +18,15 @@ import { secondsToRetentionCliff, streamAtStart } from './stream.ts';
  * The decisions of a source that follows one stream: what to ask next, and what an answer means. It asks nothing
  * itself, looks at no clock, and moves on only when a decision is committed. `nowMs` is a monotonic clock throughout.
  *
- * One belongs to one start of a task: after a commit that failed, or whose outcome is unknown, it is thrown away and
- * made anew from the committed offset.
+ * One core serves one start of a task: after a commit that failed, or whose outcome is unknown, it is discarded, and
+ * a new one starts from the committed offset.
  */
 export class FollowerCore {
   readonly #settings: FollowerSettings;
   readonly #reset: ResetOffset | null;
   #state: FollowerState | null;
 
-  /** `committed`: the offset to go on from; null when there is none. `reset`: it was reset, and stood there before. */
+  /** `committed`: the offset to go on from; null when there is none. `reset`: the offset from before a reset. */
   constructor(
     settings: FollowerSettings,
     committed: FollowerOffset | null,

@@ -23,7 +23,7 @@ export type FollowerAnswer =
   | ({ readonly kind: 'stream'; readonly items: number; readonly time: ResponseTime } & StreamResponse)
   /** The stream request got a 4xx that refuses our offset (see refusesOffset). */
   | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime }
-  /** `items`: how many lie behind the offset that was tried. */
+  /** `items`: how many follow the offset that was verified. */
   | { readonly kind: 'verifyStart'; readonly taken: boolean; readonly items: number };
 
 /** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
@@ -36,7 +36,7 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly ageMs: number;
     }
-  /** What happened meanwhile is lost for certain, whatever the provider still serves of the time after it. */
+  /** Events are lost for certain: they are older than what the provider keeps, even if it still serves later ones. */
   | {
       readonly kind: 'gapCertain';
       readonly fromMs: number;
@@ -45,7 +45,7 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly to: ResponseTime;
     }
-  /** What lay behind our offset is lost for good, as far as the stream no longer serves it. `reset`: it began anew. */
+  /** What followed our offset is lost, as far as the stream no longer serves it. `streamReset`: the stream restarted. */
   | {
       readonly kind: 'gapProven' | 'streamReset';
       readonly why: GapSign;

@@ -19,13 +19,14 @@ export interface FollowerSettings {
   readonly filter: string;
   /**
    * `atGivenStart`: another request gives the first offset, and offsets can be compared (events). `withoutOffset`: the
-   * first request has none, and offsets are only told apart (pre-trade checks, part 4.2 of src/provider/README.md).
+   * first request has none, and offsets can only be compared for equality (pre-trade checks, part 4.2 of
+   * src/provider/README.md).
    */
   readonly begins: 'atGivenStart' | 'withoutOffset';
   readonly pollIntervalMs: number;
   readonly emptyCommitIntervalMs: number;
   readonly gapProofMs: number;
-  /** How long a fresh offset is held beside one that stands still before it takes its place. */
+  /** How long a fresh offset is held beside one that does not move before it takes its place. */
   readonly offsetHoldMs: number;
 }
 
@@ -131,15 +132,15 @@ export function takeStart(
   const proof = weighGap(stream.proof, start, gapContext(at));
   const asked = takeFreshStart(stream, proof, { start: start.since, ours, nowMs: at.nowMs });
   const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, at.nowMs) : { stream: asked }) };
-  // The request without an offset is both at once: a fresh start, and the trial that it gets 200.
+  // The request without an offset does both at once: it gives a fresh start, and it shows that this start gets 200.
   return isWithoutOffset && !isRenewal
     ? takeTrial(after, { taken: true, items: 0 }, at)
     : { state: after, commits: false };
 }
 
 /**
- * Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. Where offsets
- * are only told apart, one with something behind it is not the newest, whatever its answer says: it may lie before ours.
+ * Whether the fresh start gets 200. Our own offset is asked again at once, so that the round is complete. Where offsets
+ * can only be compared for equality, a start with items behind it is not the newest, and may lie before our offset.
  */
 export function takeTrial(
   state: FollowerState,
@@ -215,7 +216,7 @@ function freshStart(start: string, { settings }: FollowerContext): string | null
 function isEmptyCommitDue(before: FollowerState, time: ResponseTime, { settings, nowMs }: FollowerContext): boolean {
   const { committedMs, stream, offset } = before;
   if (nowMs - committedMs >= settings.emptyCommitIntervalMs) return true;
-  // Many short lives in a row must not add up to an offset that nobody commits.
+  // Many short task lives in a row must not mean that the offset is never committed.
   const silentMs = Math.abs(time.dateMs - offset.serverDate.dateMs);
   return stream.takenMs === null && silentMs >= settings.emptyCommitIntervalMs;
 }
@@ -233,8 +234,8 @@ function asOffsetAnswer(answer: Streamed, at: FollowerContext): OffsetAnswer {
 }
 
 /**
- * An offset as the reading of streams is shown it. With a sign in front it has not the form in which offsets can be
- * compared, whatever it looks like: it can then only be told from another one, or from none.
+ * An offset as the shared stream code sees it. A leading "=" hides the form in which offsets can be ordered, so that the
+ * shared code compares such offsets for equality alone.
  */
 function shown(since: string | null, { settings }: FollowerContext): string {
   if (since === null) return '';

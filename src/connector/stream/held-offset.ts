@@ -1,7 +1,7 @@
 import { type ResponseTime, timeBetween } from './response-time.ts';
 import { type GapProof, isGapSuspected, NO_PROOF } from './retention-gap.ts';
 
-/** A fresh offset of the stream that waits beside ours, which stands still. */
+/** A fresh offset of the stream that is held beside ours, which does not move. */
 export interface HeldOffset {
   readonly since: string;
   /** How long it had been held when the stream last answered. */
@@ -34,8 +34,8 @@ export function heldForMs(
 
 /**
  * A fresh offset is held once a round of proof found that ours still answers nothing. It takes our place after
- * `offsetHoldMs` in which ours has answered nothing all the while: an event log that lags by less has shown by then
- * whatever lies between the two. `answered`: what our offset was answered; `doubt` when anything speaks against it.
+ * `offsetHoldMs` in which ours still brought no events: an event log that lags by less has shown by then every event
+ * between the two. `answered`: what our offset was answered; `doubt` when there is a sign against it.
  */
 export function holdOffset(
   held: HeldOffset | null,

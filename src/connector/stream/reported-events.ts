@@ -1,21 +1,21 @@
 import { compareStreamOffsets } from './stream-offset.ts';
 
-/**
- * Which part of the stream the events that the topic tells of cover, as far as offsets can be compared. Each event lies
- * behind the offset that was asked for, `since`, and the answers before it ended there at the latest.
- */
-/** Answers whose age is remembered; of more, a lag is estimated by those that came first. */
-const MOST_ANSWERS = 1_000;
+/** Responses whose age is remembered; beyond it, a lag is estimated by those that came first. */
+const MOST_RESPONSES = 1_000;
 
+/**
+ * Which part of the stream the events on the topic cover, as far as offsets can be compared. Each event follows the
+ * offset that was asked for, `since`; the responses before it ended there at the latest.
+ */
 export class ReportedEvents {
   readonly #notBeyond: string | null;
   #newest: string | null = null;
   #oldestRemembered: string | null = null;
   readonly #idsOfNewest = new Set<bigint>();
-  /** By what was asked for: how long before the census the oldest event of that answer was told. */
+  /** By `since`: how long before the census the oldest event of that response was written. */
   readonly #agesMs = new Map<string, number>();
 
-  /** `notBeyond`: our offset; what was told behind it belongs to a stream that was reset since. */
+  /** `notBeyond`: our offset; events that follow it belong to a stream that was reset since. */
   constructor(notBeyond: string | null = null) {
     this.#notBeyond = notBeyond;
   }
@@ -34,24 +34,24 @@ export class ReportedEvents {
     if (isRemembered && (this.#oldestRemembered === null || isBefore(since, this.#oldestRemembered))) {
       this.#oldestRemembered = since;
     }
-    if (this.#agesMs.size < MOST_ANSWERS || this.#agesMs.has(since)) {
+    if (this.#agesMs.size < MOST_RESPONSES || this.#agesMs.has(since)) {
       this.#agesMs.set(since, Math.max(ageMs, this.#agesMs.get(since) ?? 0));
     }
   }
 
-  /** How long before the census the oldest event was told that lies behind this offset for certain; 0 for none. */
+  /** How long before the census the oldest event was written that certainly follows this offset; 0 for none. */
   oldestBehindMs(start: string): number {
     let oldestMs = 0;
     for (const [since, ageMs] of this.#agesMs) if (!isBefore(since, start)) oldestMs = Math.max(oldestMs, ageMs);
     return oldestMs;
   }
 
-  /** Where the newest of them was asked for; null where nothing tells. */
+  /** The `since` of the newest of them; null when the topic has none. */
   get newest(): string | null {
     return this.#newest;
   }
 
-  /** Whether the newest answer with events told of an instrument. */
+  /** Whether the newest response with events named the instrument. */
   isOfNewest(id: bigint): boolean {
     return this.#idsOfNewest.has(id);
   }

@@ -1,9 +1,9 @@
-/** When an answer was given. Milliseconds since the epoch. */
+/** When a response was given. Milliseconds since the epoch. */
 export interface ResponseTime {
-  /** By the provider's clock where it sent a date, else by ours, and so marked. */
+  /** By the provider's clock where it sent a date, else by ours; `from` says which. */
   readonly dateMs: number;
   readonly from: 'provider' | 'connector';
-  /** By our own clock, whatever the provider says: neither clock alone can hide how much time has passed. */
+  /** Always by our own clock. With two clocks, one wrong clock cannot hide how much time has passed. */
   readonly ownMs: number;
 }
 
@@ -12,7 +12,7 @@ export function responseTime(date: number | null, ownMs: number): ResponseTime {
   return date === null ? { dateMs: ownMs, from: 'connector', ownMs } : { dateMs: date, from: 'provider', ownMs };
 }
 
-/** How much time lies between two answers, at least and at most: each clock may be wrong, and is never asked about the other's. */
+/** The least and the most time between two responses. Dates of one clock are never compared with the other clock. */
 export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastMs: number; readonly mostMs: number } {
   const byUs = b.ownMs - a.ownMs;
   const byProvider = a.from === 'provider' && b.from === 'provider' ? b.dateMs - a.dateMs : byUs;
@@ -20,9 +20,9 @@ export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastM
 }
 
 /**
- * How long ago an offset was known to be one that is served. Across a restart as much as either clock says, and as
- * little; within the life of a task by the monotonic clock, but for a machine that slept: then both of the others agree
- * that it is longer. Whole milliseconds, since it becomes part of dates.
+ * How long ago the provider was last known to serve our offset: at most (`ageMs`) and at least (`leastAgeMs`). After a
+ * restart, the two clocks give the two bounds. Within one task, the monotonic clock counts; it stops while the machine
+ * sleeps, so a longer time wins where both other clocks show it. Whole milliseconds, since dates are computed from it.
  */
 export function offsetAges(
   known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },

@@ -2,21 +2,22 @@ import { ConnectorError } from '../../errors.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 
 /*
- * A retention gap: events lie behind us that the provider has dropped. Its two halves have different costs. To
- * *suspect* one costs a walk, so a clock is enough, and whichever of two says more counts: neither alone can hide a
- * gap. Our offset is kept meanwhile, since the provider may still serve most of it.
+ * A retention gap: the provider has dropped events that we have not read yet. A gap is first suspected, then proven,
+ * and the two have different costs. To *suspect* one costs a walk, so a clock is enough; the clock that shows more time
+ * counts, so that one wrong clock cannot hide a gap. Our offset is kept meanwhile, since the provider may still serve
+ * most of what follows it.
  * To take one as *proven* gives our offset up for good, so it takes three rounds of evidence. A round is: our offset
  * gets a bad sign; a fresh start E of the stream is asked for; the same request with E gets 200; our offset gets the
  * same sign again. The stream goes on after the first of these E, so that nothing is lost while a gap is proven.
  *
- * An offset that stands still, since all is filtered out, grows as old as one of which nothing was asked, and a provider
- * may answer it with nothing for ever once it has expired. So it is replaced long before that: after one such round E is
- * held beside ours for a day, in which ours is asked as ever. It still answers nothing then: so nothing lies between the
- * two, unless the event log lags the list, which gave E, by more than that day.
+ * An offset does not move while every event is filtered out. It then expires like an offset that is never read, and a
+ * provider may answer an expired offset with an empty list for ever. So it is replaced long before that: after one such
+ * round, E is held beside our offset for a day, and our offset is still the one that is read. If it brings no event in
+ * that day, nothing lies between the two, unless the event log lags the list, which gave E, by more than that day.
  *
- * Nothing in answer to our offset is a bad sign only once it has stood still for longer than events are kept, whichever
+ * An empty response to our offset is a bad sign only once it has not moved for longer than events are kept, whichever
  * clock is right. Where a gap is merely suspected, by one clock or shortly before that time, E is held as beside any
- * offset that stands still: the log may lag the list by hours, and what it does not show yet lies between the two. If E
+ * offset that does not move: the log may lag the list by hours, and what it does not show yet lies between the two. If E
  * is answered with events that ours is not, ours is *overtaken*, which is a bad sign too. An offset that was suspected
  * all the day, and then gives way to E, is reported as lost.
  */
@@ -38,12 +39,12 @@ export function isGapSuspected(ageMs: number): boolean {
   return ageMs > RETENTION_MS - MARGIN_MS;
 }
 
-/** Whether an offset has stood still for longer than events are kept; `leastAgeMs`: by the clock that says least. */
+/** Whether an offset has not moved for longer than events are kept; `leastAgeMs`: by the clock that shows less time. */
 export function isExpired(leastAgeMs: number): boolean {
   return leastAgeMs > RETENTION_MS;
 }
 
-/** Whether an offset that is answered with nothing has stood still for so long that a fresh one is due in its place. */
+/** Whether an offset that brings no events has not moved for so long that a fresh one should take its place. */
 export function isUnmovedForLong(ageMs: number): boolean {
   return ageMs >= UNMOVED_MS;
 }
@@ -56,15 +57,15 @@ export function refusesOffset(status: number): boolean {
 /** What an answer to our offset says against it. */
 export type GapSign =
   | 'refused'
-  /** Answered nothing and stayed; counts only once it has stood still for longer than events are kept. */
+  /** No events and the same cursor; counts only once the offset has not moved for longer than events are kept. */
   | 'quiet'
   /** Offers an offset lower than ours. */
   | 'lower'
   /** Events, but the same cursor. */
   | 'stuck'
-  /** Answered nothing and stayed for long, or may have expired: nothing against it, but a fresh one is better. */
+  /** No events and the same cursor for long, or it may have expired: no sign against it, but a fresh one is better. */
   | 'unmoved'
-  /** Answered nothing and stayed, beside a fresh one that is held: that one may have events which ours is not shown. */
+  /** No events and the same cursor, while a fresh one is held: that one may have events that ours does not bring. */
   | 'overtaken';
 
 export type GapPhase = 'none' | 'resting' | 'wantsStart' | 'wantsVerify' | 'wantsAgain' | 'proven';
@@ -137,7 +138,7 @@ const beginRound: Cell<'sign'> = (proof, input, { nowMs }) =>
   input.sign === 'overtaken'
     ? { ...proof, phase: 'wantsVerify', sign: input.sign, start: input.held, startMs: nowMs }
     : { ...proof, phase: 'wantsStart', sign: input.sign };
-/** The same sign goes on with the evidence as `then` says; another one begins anew. */
+/** The same sign continues the evidence as `then` says; another sign starts it again. */
 const ifSame =
   (then: Cell<'sign'>): Cell<'sign'> =>
   (proof, input, at) =>
@@ -231,7 +232,7 @@ export function weighGap(proof: GapProof, input: GapInput, at: GapContext): GapP
  * The times of healed gaps with one more; those older than a day are dropped.
  *
  * @throws ConnectorError RETENTION_GAPS_REPEAT when two were healed within the day already: then something else is
- *   wrong, and going on would lose events day by day with nobody looking.
+ *   wrong, and going on would lose events day by day unnoticed.
  */
 export function healedOnceMore(healedAtMs: readonly number[], nowDateMs: number): readonly number[] {
   // A clock that was set back must not wipe out the memory, so the distance counts in both directions.

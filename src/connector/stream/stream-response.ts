@@ -23,8 +23,8 @@ export type StreamReading =
   | 'lower';
 
 /**
- * Offsets without the form that can be compared are only told apart, as those of pre-trade checks are: going back is seen
- * by the `earlier` ones, which were ours.
+ * Offsets that have no order, as those of pre-trade checks, are compared for equality alone: a cursor that goes back is
+ * recognised among the `earlier` ones, which were ours.
  */
 export function readStreamResponse(
   since: string,

@@ -56,12 +56,12 @@ export interface Stream {
 export interface StreamPosition {
   readonly since: string;
   readonly serverDate: ResponseTime;
-  /** How long the offset had stood still then, at most and at least. */
+  /** For how long the offset had not moved by then, at most and at least. */
   readonly standingMs: number;
   readonly standingLeastMs: number;
   /** When the stream had last answered before the gap that is suspected; null when none is. */
   readonly gapSuspectedFromMs: number | null;
-  /** Null where our offset moves, or has not stood still for long. */
+  /** Null where our offset moves, or has moved not long ago. */
   readonly held: HeldOffset | null;
 }
 
@@ -70,7 +70,7 @@ export type OffsetAnswer =
   | ({ readonly kind: 'events'; readonly time: ResponseTime } & StreamResponse)
   | { readonly kind: 'refused'; readonly time: ResponseTime };
 
-/** What an answer says against our offset, whether it was taken or not; one that merely stands still is none. */
+/** What an answer says against our offset, whether it was taken or not; one that merely does not move is none. */
 export type DiscardSign = Exclude<GapSign, 'unmoved' | 'overtaken'>;
 
 /** A time whose events can no longer be had, in milliseconds since the epoch. */
@@ -96,8 +96,8 @@ export interface StreamStep {
   /** How long ago our offset was known to be one that is served. */
   readonly ageMs: number;
   /**
-   * Whether a fresh offset is held from now on, or takes the place of ours, which stood still; lives that are too short
-   * to commit it would add up.
+   * Whether a fresh offset is held from now on, or takes the place of ours, which did not move. It is committed at once:
+   * a task that restarts often would otherwise never commit it.
    */
   readonly renews: boolean;
 }
@@ -148,7 +148,7 @@ export function followStream(
   const { ageMs, leastAgeMs } = offsetAges(stream, position, answer.time, nowMs);
   const suspects = position.gapSuspectedFromMs === null && isGapSuspected(ageMs);
   const suspectedFrom = suspects ? position.serverDate.dateMs - position.standingMs : position.gapSuspectedFromMs;
-  // An offset that moves on is served: whatever was suspected, the provider still knows it.
+  // An offset that moves on is served: the provider still knows it, so no gap is suspected.
   const gapSuspectedFromMs = reading === 'moved' ? null : suspectedFrom;
   const isSuspected = gapSuspectedFromMs !== null;
   const heldMs = heldForMs(position, stream.heldFromMs, { time: answer.time, nowMs });
@@ -232,7 +232,7 @@ function gapInput(
       ? { kind: 'sign', sign: 'unmoved', isSuspected }
       : { kind: 'healthy' };
   }
-  // Of offsets that are only told apart, the one that is held may lie before ours.
+  // Where offsets have no order, the one that is held may lie before ours.
   const isBehindOurs = (compareStreamOffsets(held.since, since) ?? 0) > 0;
   return isBehindOurs ? { kind: 'sign', sign: 'overtaken', held: held.since, isSuspected } : { kind: 'healthy' };
 }

@@ -7,7 +7,7 @@ const ADDED_LATELY = 4;
 /** Deletions by events that are remembered; more within an hour are a broken stream. */
 const MOST_DELETED_LATELY = 100_000;
 
-/** How long what events said is remembered: an hour before the walk, and time to take the census in. */
+/** How long events are remembered: an hour before the walk, and the time that the census takes. */
 export const REMEMBERED_MS = 90 * 60_000;
 
 /** How a row compares with what the topic holds. */
@@ -20,7 +20,7 @@ export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'dif
 export class Census {
   readonly #table = new IdTable();
   readonly #deletedLately = new Map<bigint, number>();
-  /** The events that the topic tells of. */
+  /** The events whose records are on the topic. */
   readonly reported: ReportedEvents;
 
   constructor(reported: ReportedEvents = new ReportedEvents()) {
@@ -33,7 +33,7 @@ export class Census {
 
   /**
    * The newest content of an id. The digest is 8 bytes of the Avro body, without the 5 bytes of header, in the schema
-   * that is written now: whoever reads a record of another schema encodes it anew before taking the digest.
+   * that is written now: the reader encodes a record of another schema in it before it takes the digest.
    */
   put(id: bigint, digest: bigint, isCurrentSchema: boolean): void {
     const place = this.#table.add(id);
@@ -42,7 +42,7 @@ export class Census {
     this.#table.setMarks(place, isCurrentSchema ? kept : kept | OTHER_SCHEMA);
   }
 
-  /** The newest content of an id, as an event told it so long before the census is taken. */
+  /** The newest content of an id, from an event that came `ageMs` before the census. */
   putEvent(id: bigint, digest: bigint, isCurrentSchema: boolean, ageMs: number): void {
     const isNew = this.#table.find(id) === undefined || this.isAddedLately(id);
     this.put(id, digest, isCurrentSchema);
@@ -57,13 +57,13 @@ export class Census {
     this.#table.remove(id);
   }
 
-  /** An event has deleted the instrument so long before the census is taken. */
+  /** An event deleted the instrument `ageMs` before the census. */
   deleteByEvent(id: bigint, ageMs: number): void {
     this.delete(id);
     if (ageMs <= REMEMBERED_MS && this.#deletedLately.size < MOST_DELETED_LATELY) this.#deletedLately.set(id, ageMs);
   }
 
-  /** How long before the census an event last told of the instrument; null where that is longer ago than is remembered. */
+  /** How long before the census an event last named the instrument; null where that is longer ago than is remembered. */
   reportedAgeMs(id: bigint): number | null {
     const place = this.#table.find(id);
     if (place === undefined) return this.#deletedLately.get(id) ?? null;
@@ -84,7 +84,7 @@ export class Census {
     return (this.#table.marksAt(place) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** A row of this id came; an id that the topic does not hold is none of the census. */
+  /** A row of this id came; an id that the topic does not hold is ignored. */
   see(id: bigint): void {
     const place = this.#table.find(id);
     if (place !== undefined) this.#table.setMarks(place, this.#table.marksAt(place) | SEEN);

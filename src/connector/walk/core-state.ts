@@ -51,7 +51,7 @@ export interface Outcome extends Partial<Omit<CoreDecision, 'committed' | 'offse
 }
 
 /** No committed offset: the stream starts where the provider's does now, and the first walk is pending. */
-export function startAnew(
+export function startWithoutOffset(
   filter: string,
   since: string,
   time: ResponseTime,

@@ -1,8 +1,8 @@
 import { hasReached, type StreamReading, type StreamResponse } from '../stream/stream-response.ts';
 
 /**
- * Reading the stream up to where it stood when something ended: a page's last byte, or the beginning of a walk. Only
- * answers count that were asked for after that, which holds since they are given to it after it was made.
+ * A drain reads the stream up to where it was at a certain moment: at the last byte of a page, or at the start of a
+ * walk. Only responses to later requests count; that holds, since a drain is created before those requests.
  */
 export interface Drain {
   /** By the monotonic clock. */
@@ -34,7 +34,7 @@ export function beginDrain(nowMs: number): Drain {
 
 /**
  * The drain after one more answer that was taken. It never ends by time alone: while the stream does not answer,
- * nobody knows what lies in it.
+ * its content is unknown.
  *
  * An empty answer is not the end: filtered events move the cursor without being returned. Nor is one with fewer events
  * than were asked for, since servers give fewer as they like. The end is an empty answer whose cursor stays, or the

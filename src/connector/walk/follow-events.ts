@@ -161,7 +161,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
   };
 }
 
-/** A walk begins, in place of whichever was under way; a walk on demand that waits is served by it. */
+/** A walk begins and replaces any walk under way; it also serves a requested walk that waits. */
 function beginAnew(state: CoreState, { time }: OffsetAnswer, at: CoreContext): CoreState {
   const { walk } = stepWalk(state.walk, { kind: 'begin' }, walkContext(state, at));
   const { walkRequest, walkAllowShrink } = state.offset;
@@ -183,7 +183,7 @@ function walkBeside(state: CoreState, answer: EventsAnswer, { reading }: StreamS
 /** Without it a quiet stream would be resumed after 7 days from an offset that has expired. */
 function isEmptyCommitDue(before: CoreState, { time }: EventsAnswer, { settings, nowMs }: CoreContext): boolean {
   if (nowMs - before.committedMs >= settings.emptyCommitIntervalMs) return true;
-  // Many short lives in a row must not add up to an offset that nobody commits.
+  // Many short task lives in a row must not mean that the offset is never committed.
   const isFirst = before.stream.takenMs === null;
   return isFirst && Math.abs(time.dateMs - before.offset.serverDate.dateMs) >= settings.emptyCommitIntervalMs;
 }

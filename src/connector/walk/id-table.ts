@@ -82,7 +82,7 @@ class Part {
     }
   }
 
-  /** Where the id stands, or the free slot where it would. There is always a free one. */
+  /** The slot of the id, or the free slot where it belongs. There is always a free one. */
   #slotOf(low: number, high: number): number {
     const states = this.#states;
     const words = this.#words;

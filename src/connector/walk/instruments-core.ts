@@ -5,8 +5,8 @@ import {
   type CoreContext,
   type CoreState,
   type Outcome,
-  startAnew,
   startFrom,
+  startWithoutOffset,
   type WalkRequest,
   walkOn,
 } from './core-state.ts';
@@ -23,7 +23,7 @@ import { secondsToNextWalk } from './walk-age.ts';
  * no clock, and moves on only when a decision is committed. `nowMs` is a monotonic clock throughout.
  *
  * One belongs to one start of a task: after a commit that failed, or whose outcome is unknown, it is thrown away and
- * made anew from the committed offset.
+ * replaced by one that starts from the committed offset.
  */
 export class InstrumentsCore {
   readonly #settings: InstrumentsSettings;
@@ -36,7 +36,7 @@ export class InstrumentsCore {
   /** The stream has not answered since a walk was asked for: a walk begins with one of its answers. */
   #isDemandNew = false;
 
-  /** `committed`: the offset to go on from; null when there is none. `reset`: it was reset, and stood there before. */
+  /** `committed`: the offset to go on from; null when there is none. `reset`: the offset from before a reset. */
   constructor(
     settings: InstrumentsSettings,
     committed: InstrumentsOffset | null,
@@ -115,7 +115,7 @@ export class InstrumentsCore {
       const { filter } = this.#settings;
       const reset = { kind: 'offsetReset', filter, to: time, goesOnAfter: since } as const;
       const notifications = this.#reset === null ? [] : [{ ...reset, before: this.#reset }];
-      return { state: startAnew(filter, since, time, at), commits: true, begun: 'first', notifications };
+      return { state: startWithoutOffset(filter, since, time, at), commits: true, begun: 'first', notifications };
     }
     switch (answer.kind) {
       case 'probe':

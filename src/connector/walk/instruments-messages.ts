@@ -58,7 +58,7 @@ export type CoreAnswer =
   | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime }
   /** `items`: how many events lie behind the offset that was tried. */
   | { readonly kind: 'verifyStart'; readonly taken: boolean; readonly items: number }
-  /** Filled by whoever read the topic; the core owns it from here. */
+  /** Filled from the topic by the caller; the core owns it from here. */
   | { readonly kind: 'census'; readonly census: Census }
   | {
       readonly kind: 'page';
@@ -80,7 +80,7 @@ export type CoreWrite =
   | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly counts: WalkCounts }
   | { readonly kind: 'tombstones'; readonly ids: readonly bigint[] };
 
-/** Why a walk could not be trusted to tell what is gone. */
+/** Why a walk cannot decide what is gone. */
 export type WalkFlaw = 'unreadableId' | 'rowBelowCursor' | 'rowsBehindTheEnd' | 'streamNotDrained' | 'listLags';
 
 /** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
@@ -100,7 +100,7 @@ export type CoreNotification =
       readonly since: string;
       readonly ageMs: number;
     }
-  /** What happened meanwhile is lost for certain, whatever the provider still serves of the time after it. */
+  /** Events are lost for certain: they are older than what the provider keeps, even if it still serves later ones. */
   | {
       readonly kind: 'gapCertain';
       readonly fromMs: number;
@@ -109,7 +109,7 @@ export type CoreNotification =
       readonly since: string;
       readonly to: ResponseTime;
     }
-  /** Events between the two offsets, dropped or not, are lost for good. `reset`: the stream began anew. */
+  /** Events between the two offsets, dropped or not, are lost for good. `streamReset`: the stream restarted. */
   | {
       readonly kind: 'gapProven' | 'streamReset';
       readonly why: GapSign;
@@ -133,9 +133,9 @@ export type CoreNotification =
       readonly gone: number;
       readonly held: number;
     }
-  /** The list was older than what the stream had told before the walk. `waitMs`: how long the next walk waits for it. */
+  /** The list was older than events from before the walk. `waitMs`: how long the next walk waits for the list. */
   | ({ readonly kind: 'listLags'; readonly walk: number; readonly waitMs: number } & SeenLag)
-  /** So many walks in a row could not tell what is gone, this one included. */
+  /** So many walks in a row could not decide what is gone, this one included. */
   | { readonly kind: 'deletionsStandStill'; readonly walk: number; readonly walks: number }
   /** The list does not come to an end: this walk is given up, and another one begun after a wait. */
   | { readonly kind: 'walkGivenUp'; readonly walk: number; readonly why: string; readonly waitMs: number }

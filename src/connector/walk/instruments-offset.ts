@@ -30,7 +30,7 @@ export interface InstrumentsOffset extends CommittedStream {
   readonly walkCursor: string | null;
   /** Whether the pending walk has read the list to its end: only the sweep is left. */
   readonly walkListed: boolean;
-  /** Whether it was ever resumed after a restart: then it cannot tell what is gone. */
+  /** Whether it was ever resumed after a restart: then it cannot decide what is gone. */
   readonly walkResumed: boolean;
   /** The newest walk on demand that was begun; the same request is never served twice. */
   readonly walkRequest: string | null;
@@ -38,7 +38,7 @@ export interface InstrumentsOffset extends CommittedStream {
   readonly walkAllowShrink: number | null;
   /** How many walks in a row were given up, since the list did not come to an end. */
   readonly walksGivenUp: number;
-  /** How many walks in a row could not tell what is gone. */
+  /** How many walks in a row could not decide what is gone. */
   readonly walksWithoutDeletion: number;
   /** By how much the list was last seen to lag beyond the margin; 0 for not at all. The next walk waits longer. */
   readonly listLagMs: number;
@@ -50,7 +50,7 @@ const VERSION = 2;
 /** The walk on demand that a new walk serves, and what it may delete. */
 export type WalkDemand = Pick<InstrumentsOffset, 'walkRequest' | 'walkAllowShrink'>;
 
-/** The offset with a fresh walk pending, in place of whichever was under way. */
+/** The offset with a fresh walk pending, which replaces any walk under way. */
 export function beginWalk(
   offset: InstrumentsOffset,
   startedAt: Pick<ResponseTime, 'dateMs' | 'ownMs'>,
@@ -71,8 +71,8 @@ export function beginWalk(
 }
 
 /**
- * The offset with two walks pending, for one whose stream was moved to another place. What events tell again meanwhile is
- * touched, so that a walk which begins before it can neither correct it nor tell that it is gone: the first one counts as
+ * The offset with two walks pending, for one whose stream was moved to another place. Instruments that events name again
+ * meanwhile are touched, so that a walk which begins before them can neither correct nor delete them: the first one counts as
  * resumed, and is followed by a fresh one, which can.
  */
 export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): InstrumentsOffset {
@@ -144,7 +144,7 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
   const { read, readOr, stream } = offsetFields(raw, { source, filter, versions: [1, VERSION] });
   const counts = Object.fromEntries(COUNT_NAMES.map((name) => [name, readOr(countKey(name), isCount, 0)]));
   return {
-    // Version 1 never read the stream: its offset is as old as its walk, whatever its pages were answered.
+    // Version 1 never read the stream: its offset is as old as its walk.
     ...stream(raw.version === 1 ? 'walkStartedAt' : 'serverDate'),
     since: read('since', isText),
     walk: read('walk', isCount),

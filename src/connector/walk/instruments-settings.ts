@@ -9,7 +9,7 @@ export interface InstrumentsSettings {
   readonly drainLimitMs: number;
   readonly emptyCommitIntervalMs: number;
   readonly gapProofMs: number;
-  /** How long a fresh offset is held beside one that stands still before it takes its place. */
+  /** How long a fresh offset is held beside one that does not move before it takes its place. */
   readonly offsetHoldMs: number;
   /** Whether instruments that are gone are deleted from the topic. */
   readonly tombstones: boolean;

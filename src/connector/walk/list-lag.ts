@@ -5,18 +5,18 @@ import type { InstrumentsSettings } from './instruments-settings.ts';
 
 /*
  * A list that lags the stream by more than the hand-off margin shows rows from before the walk began, and does not show
- * what was issued since. It is noticed by what events said within the hour before the walk, which the census knows from
+ * what was issued since. Events within the hour before the walk reveal such a lag. The census knows these events from
  * the topic itself, so that a restart forgets nothing:
  *
- * - A row that differs from what such an event said is not used. An event that comes later explains it: then the list
- *   was ahead of the stream.
- * - An instrument of which such an event told is not deleted. If the topic holds it only since then, and the list lacks
+ * - A row that contradicts such an event is not used. If a later event names the same instrument, the list was merely
+ *   ahead of the stream.
+ * - An instrument that such an event named is not deleted. If the topic holds it only since then, and the list lacks
  *   it, the list is older than the event.
  * - A page that names its own place in the stream (links.events) before an event that we had before the walk is older
  *   than that event; if it is older than all that is remembered, it corrects nothing.
  *
- * Each of these but the second without the list lacking a new instrument is proof of a lag, and the walk deletes nothing.
- * A lag beyond the margin and the hour is noticed only by links.events, or by chance.
+ * Each of these proves a lag, the second one only where the list lacks a new instrument. Then the walk deletes nothing.
+ * A lag longer than the margin and the hour is noticed only where pages have links.events.
  */
 
 /** Contradicting rows that are remembered; more of them say nothing new. */
@@ -24,10 +24,10 @@ const MOST_CONTRADICTIONS = 10_000;
 /** The longest that a walk waits for the list because of a lag that was seen. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 const HEADROOM = 2;
-/** A lag of which only is known that it is longer than the margin. */
+/** Stands for a lag that is known only to be longer than the margin. */
 const LEAST_LAG_MS = 1_000;
 
-/** What a walk has noticed of it so far. Times are monotonic. */
+/** What a walk has noticed of the list's lag so far. Times are monotonic. */
 export interface ListLag {
   /** When the census was taken, and when the first page had come. */
   readonly censusMs: number;
@@ -36,15 +36,15 @@ export interface ListLag {
   readonly streamStart: string | null;
   /** Rows that were not used, since an event had said otherwise: by how much the list lags, if no later event explains it. */
   readonly contradicted: ReadonlyMap<bigint, number>;
-  /** The longest lag that links.events of a page told; 0 for none. */
+  /** The longest lag that links.events of a page showed; 0 for none. */
   readonly linkedMs: number;
 }
 
-/** How a page stands in the stream by its own links.events. */
+/** How old a page is by its own links.events. */
 export interface PageAge {
-  /** How long before the census an event was told that the page does not have yet; null where it has them all. */
+  /** How long before the census the oldest event came that the page does not include; null where it includes all. */
   readonly behindMs: number | null;
-  /** Whether it may lack what events told of an instrument that are not remembered any more. */
+  /** Whether the page may be older than an event of this instrument that is no longer remembered. */
   readonly isOldFor: (id: bigint) => boolean;
 }
 
@@ -58,7 +58,7 @@ export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>,
     const isOlderThanMemory = (from(reported.remembered) ?? -1) < 0;
     return { behindMs: reported.oldestBehindMs(start), isOldFor: () => isOlderThanMemory };
   }
-  // Between the beginning and the end of the newest answer with events nobody knows which of them the page has.
+  // Between the start and the end of the newest response with events, it is unknown which of them the page includes.
   const isWithinNewest = newest !== null && (from(reported.upTo) ?? 0) < 0;
   return { behindMs: null, isOldFor: (id) => isWithinNewest && reported.isOfNewest(id) };
 }

@@ -15,11 +15,11 @@ export interface SortedRows {
 }
 
 /**
- * Sorts the rows of a page. A row that an event has touched since the walk began is older than what the topic holds,
- * or will be when the event is read; so is dead or alive left out. Of rows with one id the last one counts. Where minId is
- * inclusive, a page may begin with the row that ended the one before, `earlierLastId`: it is no second dead letter. A row
- * that differs from what an event said lately may be older than that; so may one that differs on a page that
- * is older than what is remembered of the stream, `isOldFor`.
+ * Sorts the rows of a page. A row that an event has touched since the walk began is older than what the topic holds, or
+ * will hold when the event is read: it is left out, also where it does not map. Of rows with one id the last one counts.
+ * Where minId is inclusive, a page may begin with the row that ended the page before, `earlierLastId`: it becomes no
+ * second dead letter. A row that contradicts a recent event may be older than that event; so may one that differs on a
+ * page that is older than all remembered events, `isOldFor`.
  */
 export function sortRows(
   page: {
@@ -60,7 +60,7 @@ export function sortRows(
     const outcome = sorted === 'deadLetters' && row.id === earlierLastId ? 'repeated' : sorted;
     counts[outcome] += 1;
     if (WRITTEN.has(outcome)) write.push(position);
-    // That a row still shows what an event has deleted is our setting, and no proof against the list.
+    // A row may still show an instrument whose event deletes it by our setting: that proves nothing against the list.
     if (outcome === 'contradicting' && census.compare(row.id, 0n) !== 'absent') contradicted.push(row.id);
   }
   return { write, counts, flaws: [...flaws], contradicted, lastId };
@@ -79,7 +79,7 @@ function sortRow(
   if (digest === null) return 'deadLetters';
   const outcome = OUTCOMES[census.compare(id, digest)];
   if (outcome === 'added') return census.reportedAgeMs(id) === null ? outcome : 'contradicting';
-  // Of two rows of one walk nobody knows which is older: lists of several replicas do not lag alike.
+  // It is unknown which of two rows of one walk is older: the replicas of a list do not lag alike.
   if (outcome === 'corrected' && census.isSeen(id)) return 'repeated';
   if (outcome === 'corrected') return census.reportedAgeMs(id) === null && !isOld ? outcome : 'contradicting';
   return outcome;
@@ -95,7 +95,7 @@ const OUTCOMES = {
   sameUnderOtherSchema: 'reEncoded',
 } as const;
 
-/** Marks the rows of a committed page in the census. Every row that came is seen, whatever became of it. */
+/** Marks the rows of a committed page in the census. Every row that came is seen, also one that was not written. */
 export function recordRows(rows: readonly RowFacts[], sorted: SortedRows, census: Census): void {
   for (const position of sorted.write) {
     const { id, digest } = rows[position] ?? { id: null, digest: null };

@@ -7,7 +7,7 @@ import type { InstrumentsSettings } from './instruments-settings.ts';
 export interface SweepPlan {
   readonly gone: readonly bigint[];
   readonly notifications: readonly CoreNotification[];
-  /** Whether the walk could tell what is gone; `refused`: it could, and an operator has to confirm. */
+  /** `gone`: the walk decided what is gone. `refused`: it did, and an operator has to confirm. `nothing`: it could not. */
   readonly outcome: 'gone' | 'refused' | 'nothing';
 }
 
@@ -32,7 +32,7 @@ export function planSweep(options: {
   if (offset.walkResumed || census === null) return NOTHING_DECIDED;
   const skipped: CoreNotification = { kind: 'deletionSkipped', walk, flaws: [...flaws] };
   if (flaws.size > 0) return { ...NOTHING_DECIDED, notifications: [skipped] };
-  // What an event told of within the hour before the walk may be missing only because the list lags: the next walk decides.
+  // What an event named within the hour before the walk may be missing only because the list lags: the next walk decides.
   // It is spared for as long as such an event is remembered, 90 minutes, so it cannot stay for good.
   const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
   const gone = missing.sort((a, b) => (a < b ? -1 : 1));

@@ -15,7 +15,7 @@ const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
 /** How often the list is asked once more at its end: more instruments are not issued meanwhile. */
 const MOST_VERIFYING = 20;
-/** So many walks in a row that could not tell what is gone are more than a mishap. */
+/** After so many walks in a row that could not decide what is gone, operators are notified. */
 const WALKS_TO_REPORT = 2;
 /** Ids are int64 (part 2.2 of src/provider/README.md). */
 const HIGHEST_ID = 2n ** 63n - 1n;
@@ -29,7 +29,7 @@ export function begin(): WalkStep {
   return { walk: { phase: 'census', streamStart: null, notBeforeMs: 0 } };
 }
 
-/** The stream's answer goes by: outside a drain a walk learns nothing from it but the touched ids. */
+/** Outside a drain, a walk learns nothing from a response of the stream but the touched ids. */
 export function pass(walk: Walk): WalkStep {
   return { walk };
 }
@@ -38,7 +38,7 @@ export function takeCensus({ streamStart }: In<'census'>, { census }: Of<'census
   return { walk: { phase: 'margin', drain: beginDrain(nowMs), streamStart }, census };
 }
 
-/** Until it has once caught up; no limit, since rows under a backlog of events would be written over by older ones. */
+/** Drains until it has once caught up. There is no limit: with a backlog, older rows would overwrite newer events. */
 export function catchUp(walk: In<'margin'>, streamed: Of<'streamed'>, { nowMs }: WalkContext): WalkStep {
   const drain = drainFurther(walk.drain, streamed, { nowMs, limitMs: Number.POSITIVE_INFINITY });
   return { walk: { ...walk, drain } };
@@ -76,7 +76,7 @@ function endless(current: string | null, next: string | null, pages: number): st
 function giveUp(why: string, { offset, settings, nowMs }: WalkContext): WalkStep {
   const { walk, walksGivenUp, walkRequest, walkAllowShrink } = offset;
   if (walksGivenUp >= MOST_GIVEN_UP) {
-    const before = `${MOST_GIVEN_UP} walks before this one were given up for the like.`;
+    const before = `${MOST_GIVEN_UP} walks before this one were given up for the same reason.`;
     throw new ConnectorError('WALK_CURSOR_REPEATED', `${why} ${before} Nothing of that page was written.`);
   }
   const waitMs = Math.max(settings.pollIntervalMs, LEAST_REST_MS) * 2 ** walksGivenUp;
@@ -190,7 +190,7 @@ function sweepOn(plan: SweepPlan, at: WalkContext): WalkStep {
   return { ...endWalk(offset, plan), commits: true, write };
 }
 
-/** A resumed walk is followed by a fresh one at once, since it could not tell what is gone. */
+/** A resumed walk is followed by a fresh one at once, since it could not decide what is gone. */
 function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPlan): WalkStep {
   const { walk, walkStartedAtMs, walkResumed, counts, walksWithoutDeletion: earlier } = before;
   const walksWithoutDeletion = { gone: 0, refused: earlier, nothing: earlier + 1 }[outcome];

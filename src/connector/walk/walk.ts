@@ -42,10 +42,10 @@ export type Walk =
   | { readonly phase: 'idle' }
   /**
    * Begun: what events name counts as touched from here on. The census is awaited. `streamStart`: where the stream of a
-   * new source begins; null for any other. `notBeforeMs`: one that was given up is begun anew after a while.
+   * new source begins; null for any other. `notBeforeMs`: after a walk was given up, the next one waits until then.
    */
   | { readonly phase: 'census'; readonly streamStart: string | null; readonly notBeforeMs: number }
-  /** The list may still lag behind what the stream told us before the beginning. */
+  /** The list may still lack what the stream showed before the walk began. */
   | { readonly phase: 'margin'; readonly drain: Drain; readonly streamStart: string | null }
   | ({ readonly phase: 'paging' } & WalkMemory)
   /** A page is here; the stream is read up to where it stood at the page's last byte. */
@@ -54,14 +54,14 @@ export type Walk =
   | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & Verified & WalkMemory)
   /** The final drain. */
   | ({ readonly phase: 'closing'; readonly drain: Drain } & Verified & WalkMemory)
-  /** Tombstones; `plan` null: a restart came between, and there is nothing left to tell what is gone. */
+  /** Tombstones; `plan` null: a restart came between, and what is gone is no longer known. */
   | { readonly phase: 'sweeping'; readonly plan: SweepPlan | null };
 
 export type WalkPhase = Walk['phase'];
 
 /** What happens to a walk. */
 export type WalkInput =
-  /** A new one begins, in place of whichever was under way. */
+  /** A new one begins and replaces any walk under way. */
   | { readonly kind: 'begin' }
   /** The stream gave an answer that was taken. */
   | ({ readonly kind: 'streamed' } & DrainResponse)
