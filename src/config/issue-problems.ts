@@ -15,7 +15,7 @@ export interface IssueContext {
   readonly variablesOf: (path: SettingPath) => readonly string[];
 }
 
-/** Says what the schema found, one sentence per problem: what came (never a secret) and what is wanted. */
+/** Describes what the schema found, one sentence per problem: the given value (never a secret) and what is expected. */
 export function problemsOf(issues: readonly Issue[], context: IssueContext): readonly Problem[] {
   return issues.flatMap((issue) => issueProblems(issue, [], context));
 }
@@ -25,7 +25,7 @@ function issueProblems(issue: Issue, around: SettingPath, context: IssueContext)
   if (issue.code === 'custom' && issue.message !== 'Invalid input') return [{ path, message: issue.message }];
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey([...path, key], context));
   if (issue.code === 'invalid_union') {
-    // Of several alternatives the one that was meant is the one that got further than the type of the whole.
+    // Of several alternatives, the intended one is the one whose check got further than the type of the whole.
     const meant = issue.errors.find((errors) => errors.some(isInside));
     if (meant) return meant.flatMap((inner) => issueProblems(inner, path, context));
     if ('options' in issue && issue.options) return [wrongValue(path, context, `one of ${issue.options.join(', ')}`)];
@@ -41,7 +41,7 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
   const parent = path.slice(0, -1);
   const { knownKeys } = documentationOf(schema, parent, given);
   const checked = String(path.at(-1));
-  // A secret's file is checked under the secret's own name: here it is told as it was written.
+  // A secret's file is checked under the secret's own name; the message names it as it was written.
   const key = valueAt(given, path) === undefined ? `${checked}File` : checked;
   if (knownKeys.includes(key)) {
     const other = key.replace(/File$/, '');
@@ -53,14 +53,14 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
 }
 
 function wrongValue(path: SettingPath, { schema, given, variablesOf }: IssueContext, options?: string): Problem {
-  // A list that came as one text is split, so that its entries have no place of their own.
+  // A list that was given as one text is split, so its entries have no place of their own.
   const place = valueAt(given, path) === undefined && typeof path.at(-1) === 'number' ? path.slice(0, -1) : path;
   const documentation = documentationOf(schema, place, given);
   const { secret } = documentation;
   const wanted = options ?? documentation.wanted ?? 'another value';
   const value = valueAt(given, place);
   const variables = variablesOf(place);
-  if (value === undefined) return { path: place, message: `is missing; wanted ${wanted}` };
+  if (value === undefined) return { path: place, message: `is missing; expected ${wanted}` };
   if (value instanceof FileReference && !secret) {
     return {
       path: place,
@@ -68,7 +68,7 @@ function wrongValue(path: SettingPath, { schema, given, variablesOf }: IssueCont
     };
   }
   const came = variables.length > 0 ? `the value of ${variables.join(' and ')}` : describe(value, secret);
-  return { path: place, message: `${came} came; wanted ${wanted}` };
+  return { path: place, message: `found ${came}; expected ${wanted}` };
 }
 
 /** Texts with an address are not shown, as a login may stand in it. */

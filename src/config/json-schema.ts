@@ -10,7 +10,7 @@ const TO_REFERENCE: JsonSchema = { $ref: '#/$defs/reference' };
 
 const noSecrets: SecretReader = {
   fromText: () => {
-    throw new Error('A schema is described, no setting is read.');
+    throw new Error('Only the schema is described here; no setting is read.');
   },
   fromFile: () => Promise.reject(new Error('A schema is described, no setting is read.')),
 };
@@ -32,7 +32,7 @@ export function settingsJsonSchema(): JsonSchema {
   };
 }
 
-/** Goes down the schema: lets references stand for values, adds `<key>File` beside secrets, drops what is only ours. */
+/** Walks the schema: allows references in place of values, adds `<key>File` beside secrets, drops our own attributes. */
 function withReferences(schema: JsonSchema): JsonSchema {
   const { wanted: _, secret: __, required, properties, items, anyOf, oneOf, ...rest } = schema;
   if (rest.default !== undefined && Object.keys(Object(rest.default)).length === 0 && properties) delete rest.default;
@@ -60,7 +60,7 @@ function groupOf(properties: Readonly<Record<string, JsonSchema>>, required: rea
         ]
       : [[key, withReferences(member)]];
   });
-  // A secret may stand in its file, and a group can only be left out when nothing in it is required.
+  // A secret may be in its file, and a group can only be left out when no setting in it is required.
   const stillRequired = entries
     .filter(([key, { required: inner }]) => inner?.length || (required.includes(key) && !properties[key]?.secret))
     .map(([key]) => key);
@@ -72,7 +72,7 @@ function flattened(options: readonly JsonSchema[]): JsonSchema[] {
   return options.map(withReferences).flatMap((option) => (option.anyOf as JsonSchema[] | undefined) ?? [option]);
 }
 
-/** True for what a reference fits anyway, and for what is no single value. */
+/** True for types that accept a reference anyway, and for all but single values. */
 function acceptsReference({ type, enum: names, pattern, const: only }: JsonSchema): boolean {
   if (only !== undefined) return true;
   if (type === 'number' || type === 'integer' || type === 'boolean' || names !== undefined) return false;

@@ -17,7 +17,7 @@ export interface LoadSettingsOptions {
   readonly env: Environment;
   /** Reads a text file: the settings, secrets and certificates. */
   readonly readFile?: (path: string) => Promise<string>;
-  /** Told the value of every secret, also of one that has changed, before it is used. */
+  /** Called with the value of every secret before it is used, also with a changed one. */
   readonly onSecret?: (value: string) => void;
 }
 
@@ -33,7 +33,7 @@ type PlacedProblem = Problem & { readonly position?: Position | undefined };
 export async function loadSettings(options: LoadSettingsOptions): Promise<Settings> {
   const { file = DEFAULT_SETTINGS_FILE, env, readFile = readText, onSecret = () => {} } = options;
   const text = options.text ?? (await readSettingsFile(file, readFile));
-  // Loaded only now: every command names this function, and most of the time of a usage error would go into them.
+  // Loaded only now: every command imports this function, and loading them takes most of the time of a usage error.
   const [{ readSettingsTree }, { createSettingsSchema }, { problemsOf }] = await Promise.all([
     import('./yaml-tree.ts'),
     import('./settings.ts'),
@@ -63,7 +63,7 @@ async function readSettingsFile(file: string, readFile: (path: string) => Promis
   }
 }
 
-/** What a missing variable left behind is no second problem. */
+/** A missing variable is reported once: the value that it leaves is not a second problem. */
 function inFileOrder(tree: SettingsTree, found: readonly Problem[]): readonly PlacedProblem[] {
   const broken = new Set(tree.problems.filter(({ path }) => path.length > 0).map(({ path }) => JSON.stringify(path)));
   const isFollowUp = (path: SettingPath) =>

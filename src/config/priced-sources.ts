@@ -1,6 +1,6 @@
 import type { Report } from './cross-check.ts';
 
-/** What is known of the settings, any of which may be of another type: that is reported elsewhere. */
+/** The settings as given; any may be of another type, which is reported elsewhere. */
 interface Given {
   readonly marketData?: unknown;
   readonly prices?: unknown;
@@ -26,7 +26,7 @@ export function checkPricedSources({ marketData, prices, sources }: Given, repor
   const all = sources.filter((source) => memberOf(source, 'type') === 'instruments').map(pricedSource);
   for (const [position, name] of from.entries()) {
     if (all.some((source) => source.name === name)) continue;
-    report(['prices', 'from', position], `names ${JSON.stringify(name)}, which is no source of type instruments`);
+    report(['prices', 'from', position], `names ${JSON.stringify(name)}, which is not a source of type instruments`);
   }
   if (!isPriced(marketData, prices)) return;
   if (from.length === 0 && all.length > 1) {
@@ -51,7 +51,7 @@ function mayOverlap(one: PricedSource, other: PricedSource): boolean {
   return one.country === other.country || one.country.length !== other.country.length;
 }
 
-/** Without prices it does not matter which sources they would be of. */
+/** Without prices, the sources of prices do not matter. */
 function isPriced(marketData: unknown, prices: unknown): boolean {
   const url = memberOf(marketData, 'url');
   const kinds = Object.values((memberOf(prices, 'kinds') ?? {}) as Readonly<Record<string, unknown>>);

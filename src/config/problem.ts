@@ -1,7 +1,7 @@
-/** Where a setting stands, from the root: keys and list positions. */
+/** The path of a setting from the root: keys and list positions. */
 export type SettingPath = readonly (string | number)[];
 
-/** One thing that is wrong with the settings: a sentence without the name of the setting, and never with a secret. */
+/** One problem of the settings: a sentence without the name of the setting, and never with a secret. */
 export interface Problem {
   readonly path: SettingPath;
   readonly message: string;
@@ -12,7 +12,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** `sources[0].walkInterval`; the parts that are no plain names are quoted, with their control characters escaped. */
+/** `sources[0].walkInterval`; other parts than plain names are quoted, with their control characters escaped. */
 export function printPath(path: SettingPath): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;

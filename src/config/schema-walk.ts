@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { SettingPath } from './problem.ts';
 
-/** What the schema says of one setting: for messages about it. */
+/** The schema's documentation of one setting: for messages about it. */
 export interface SettingDocumentation {
   readonly wanted: string | undefined;
   readonly secret: boolean;
-  /** The names that a group knows, secrets also with their `…File`; empty for what is no group. */
+  /** The names that a group knows, secrets also with their `…File`; empty for a setting that is not a group. */
   readonly knownKeys: readonly string[];
 }
 
@@ -38,7 +38,7 @@ function keysOf(schema: z.ZodObject): readonly string[] {
   });
 }
 
-/** The schema and what it wraps: defaults, null, conversions. */
+/** The schema without its wrappers: defaults, null, conversions. */
 function layersOf(schema: z.ZodType): readonly z.ZodType[] {
   const layers = [schema];
   for (let next = wrappedBy(schema); next; next = wrappedBy(next)) layers.push(next);

@@ -2,12 +2,12 @@ import { inspect } from 'node:util';
 import { whyUnreadable } from './unreadable.ts';
 
 /**
- * A secret, or the content of a file: call it to get the text. One that stands in a file is read again at each call, so
- * that a rotated one is used without a restart. However it is printed, only where it comes from is seen.
+ * A secret, or the content of a file: call it to get the text. A file is read again at each call, so that a rotated
+ * secret is used without a restart. Every way of printing it shows only where it comes from.
  */
 export type Secret = (() => Promise<string>) & { toJSON(): string; toString(): string };
 
-/** Says that a setting's value stands in a file: `<key>File` in the settings, or `<VARIABLE>_FILE` in the environment. */
+/** A setting whose value is in a file: `<key>File` in the settings, or `<VARIABLE>_FILE` in the environment. */
 export class FileReference {
   readonly path: string;
 
@@ -16,7 +16,7 @@ export class FileReference {
   }
 }
 
-/** Makes secrets of what the settings say. Errors are sentences without the secret. */
+/** Makes secrets from the settings. Errors are sentences without the secret. */
 export interface SecretReader {
   /** @throws Error when the text has control characters, as no header or login can carry them. */
   fromText(text: string): Secret;
@@ -26,12 +26,12 @@ export interface SecretReader {
 
 export interface SecretReaderOptions {
   readonly readFile: (path: string) => Promise<string>;
-  /** Told every value that a secret takes, before it is used: the logger's redaction learns it here. */
+  /** Called with every value of a secret before it is used: so the logger's redaction knows it. */
   readonly onSecret: (value: string) => void;
 }
 
 const MAXIMUM_CHARACTERS = 1_048_576;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters.
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 
 export function createSecretReader({ readFile, onSecret }: SecretReaderOptions): SecretReader {
@@ -52,7 +52,7 @@ export function createSecretReader({ readFile, onSecret }: SecretReaderOptions):
         throw new Error(`${shownPath(path)} ${reasonOf(error)}`, { cause: error });
       });
       const readAgain = async () => {
-        // While a rotation is half done the file may be missing or empty: the last good value serves until then.
+        // During a rotation the file may be missing or empty: until it is complete, the last good value is used.
         newest = await read(path, content).catch(() => newest);
         return newest;
       };
@@ -71,12 +71,12 @@ function checked(text: string, content: 'secret' | 'pem'): string {
   return value;
 }
 
-/** The secret itself may have been put where its path is due: what is not clearly a path is not shown. */
+/** The secret itself may have been written in place of its path: a text that is not clearly a path is not shown. */
 function shownPath(path: string): string {
   return /^\.{0,2}\/\S{1,200}$/.test(path) ? path : 'the file';
 }
 
-/** The system's code, never its message: only what we wrote ourselves is sure to hold no secret. */
+/** The system's code, never its message: only our own texts certainly hold no secret. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && !('code' in error) ? error.message : `cannot be read${whyUnreadable(error)}`;
 }

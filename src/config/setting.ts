@@ -4,9 +4,9 @@ import { FileReference, type Secret, type SecretReader } from './secret.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
-    /** What is wanted, with an example: the second half of the message about a wrong value. */
+    /** What is expected, with an example: the second half of the message about a wrong value. */
     readonly wanted?: string;
-    /** A secret: its value is never shown, and `<key>File` may stand in its place. */
+    /** A secret: its value is never shown, and `<key>File` may replace it. */
     readonly secret?: boolean;
   }
 }
@@ -101,13 +101,13 @@ export function pemFile(secrets: SecretReader) {
   );
 }
 
-/** Moves `<key>File` to `<key>` for the given secrets, so that a group knows only the secret and where it stands. */
+/** Moves `<key>File` to `<key>` for the given secrets, so that a group knows only the secret and where it is. */
 export function withSecretFiles<Schema extends z.ZodType>(keys: readonly string[], schema: Schema) {
   return z.preprocess((given) => {
     if (given === null || typeof given !== 'object' || Array.isArray(given)) return given;
     const entries = Object.entries(given).map(([name, value]) => {
       const key = keys.find((candidate) => `${candidate}File` === name);
-      // When both are there, the file's key stays and is reported as one too many.
+      // When both are given, the file's key remains and is reported as superfluous.
       const moved = key !== undefined && !(key in given) && typeof value === 'string';
       return moved ? [key, new FileReference(value)] : [name, value];
     });
@@ -124,7 +124,7 @@ async function readOr(context: z.core.$RefinementCtx, read: () => Promise<Secret
   }
 }
 
-/** A value of the environment is text; a setting that is no text takes it in its own type. */
+/** A value of the environment is text; a setting of another type converts it. */
 function fromText<Schema extends z.ZodType>(convert: (value: string) => unknown, schema: Schema) {
   return z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? convert(value) : value), schema);
 }

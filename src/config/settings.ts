@@ -22,8 +22,8 @@ const SOURCE_TOPICS = {
 } as const;
 
 /**
- * All settings, as they are checked and as they come out. Each group has a file of its own under groups/, where every
- * setting stands with its line of documentation and its default.
+ * All settings, before and after the check. Each group has a file of its own under groups/, where every
+ * setting has its line of documentation and its default.
  */
 export function createSettingsSchema(secrets: SecretReader) {
   const settings = group({
@@ -59,7 +59,7 @@ export function createSettingsSchema(secrets: SecretReader) {
         const topic = memberOf(source?.topics, kind) ?? topics?.names?.[kind];
         const owner = topic === undefined ? undefined : owners.get(topic);
         if (owner) {
-          // Two writers on one topic would each delete the other's instruments.
+          // Of two writers on one topic, each would delete the other's instruments.
           const message = `writes the topic ${topic}, as does ${owner}; name another in its topics.${kind}`;
           report(['sources', position, 'topics', kind], message);
         } else owners.set(topic, `sources[${position}]`);
@@ -76,12 +76,12 @@ export function createSettingsSchema(secrets: SecretReader) {
 type GivenMarketData = z.output<ReturnType<typeof marketDataSettings>>;
 type Authentication = NonNullable<GivenMarketData['auth']>;
 
-/** Null without an address: then there is nobody to ask for prices. */
+/** Null without an address: then prices cannot be requested. */
 function withAddress({ url, auth, ...rest }: GivenMarketData, usual: Authentication) {
   return url === null ? null : { ...rest, url, auth: auth ?? usual };
 }
 
-/** Whether prices are followed in fact, and of which sources. */
+/** Whether prices are followed, and of which sources. */
 function pricesThatRun(value: {
   readonly marketData: GivenMarketData;
   readonly prices: z.output<typeof pricesSettings>;

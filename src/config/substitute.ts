@@ -2,7 +2,7 @@ import { FileReference } from './secret.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What became of one scalar: its value, the variables that it names, and why it cannot be used. */
+/** The result for one scalar: its value, the variables that it names, and why it cannot be used. */
 export interface Substitution {
   readonly value: string | FileReference;
   readonly variables: readonly string[];
@@ -10,11 +10,11 @@ export interface Substitution {
 }
 
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g;
-/** A shell and compose take quotes away; what reads a file of variables as it stands does not. */
+/** A shell and compose remove quotes; a program that reads a file of variables literally does not. */
 const QUOTED = /^(["']).*\1$/s;
 const PARTS = /^([A-Za-z_][A-Za-z0-9_]*)(?::([-?])(.*))?$/s;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the reference itself is shown.
-const FORMS = 'wanted ${NAME}, ${NAME:-default} or ${NAME:?message}, or $${ for the characters themselves';
+const FORMS = 'expected ${NAME}, ${NAME:-default} or ${NAME:?message}, or $${ for the characters themselves';
 
 /**
  * Puts the environment into one scalar of the settings: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`; `$${` stands

@@ -1,4 +1,4 @@
-/** Why the system does not let us read a file, in brackets, and who lacks which right; empty when it does not say. */
+/** Why the system refuses to read a file, in brackets, and which user lacks which right; empty when it gives no reason. */
 export function whyUnreadable(error: unknown): string {
   if (!(error instanceof Error) || !('code' in error)) return '';
   if (error.code !== 'EACCES') return ` (${String(error.code)})`;

@@ -3,14 +3,14 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yam
 import type { Position, Problem, SettingPath } from './problem.ts';
 import { type Environment, substitute } from './substitute.ts';
 
-/** A settings file as plain values with the environment put in, and where each of them stands. */
+/** A settings file as plain values with the environment put in, and the position of each value. */
 export interface SettingsTree {
   readonly value: unknown;
   /** Problems of the YAML and of the environment's references, in the order of the file. */
   readonly problems: readonly (Problem & { readonly position?: Position })[];
   /** Line and column, from 1, of a setting or of the nearest one around it. */
   positionOf(path: SettingPath, at: 'key' | 'value'): Position | undefined;
-  /** The variables of the environment that a setting is made of. */
+  /** The variables of the environment in a setting. */
   variablesOf(path: SettingPath): readonly string[];
 }
 
@@ -24,12 +24,12 @@ interface Place {
   readonly variables: readonly string[];
 }
 
-/** The usual slip: `{ key: ${VARIABLE} }` is a map inside a map to YAML. */
+/** A usual mistake: for YAML, `{ key: ${VARIABLE} }` is a map inside a map. */
 function hintFor(line: string | undefined): string {
   return line?.includes('${') ? '; inside { } and [ ] a reference to the environment needs quotes' : '';
 }
 
-/** Parses YAML 1.2 first and puts the environment in afterwards, so that no value of it can become YAML. */
+/** Parses YAML 1.2 first and puts the environment in afterwards, so that none of its values is read as YAML. */
 export function readSettingsTree(text: string, env: Environment): SettingsTree {
   const lines = new LineCounter();
   const places = new Map<string, Place>();
@@ -64,7 +64,7 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
       if (isScalar(key) && typeof key.value === 'string' && key.value !== '__proto__') {
         map[key.value] = convert(value as Node | null, [...path, key.value], position, document);
       } else {
-        problems.push({ path, message: 'has a key that is no name', ...(position && { position }) });
+        problems.push({ path, message: 'has a key that is not a name', ...(position && { position }) });
       }
     }
     return map;
@@ -76,7 +76,7 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
     return { line, column: col };
   }
 
-  /** A secret may stand under `<key>File`. */
+  /** A secret may have the key `<key>File`. */
   function placeOf(path: SettingPath): Place | undefined {
     const [parent, key] = [path.slice(0, -1), path.at(-1)];
     return places.get(JSON.stringify(path)) ?? places.get(JSON.stringify([...parent, `${key}File`]));
@@ -87,11 +87,11 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
       problems.push({ path: [], message: `longer than ${MAXIMUM_CHARACTERS} characters` });
       return undefined;
     }
-    // Any quieter, it would pass over a second document in silence.
+    // At a lower level of its log, the parser would ignore a second document silently.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
     for (const error of document.errors) {
       const position = positionAt(error.pos[0]);
-      // The parser quotes what it read, which may be a secret: its sentence is used up to there.
+      // The parser quotes the text, which may be a secret: its message is used up to the quote.
       const said = `not YAML: ${error.message.split(/[:"`]/)[0]}${hintFor(text.split('\n')[(position?.line ?? 0) - 1])}`;
       const message = error.code === 'MULTIPLE_DOCS' ? 'a second document begins here; settings are one' : said;
       problems.push({ path: [], message, ...(position && { position }) });

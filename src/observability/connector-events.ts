@@ -1,10 +1,10 @@
 import type { Log } from '../support/log.ts';
 import { roundedDurations } from './rounded-durations.ts';
 
-/** Why an answer of the stream was not taken: our offset was refused, brought nothing, went back or did not move. */
+/** Why a response of the stream was not used: our offset was refused, brought nothing, went back or did not move. */
 export const DISCARD_REASONS = ['refused', 'quiet', 'lower', 'stuck'] as const;
 
-/** What a source has to tell people. */
+/** The kinds of notifications of a source. */
 export const NOTIFICATION_KINDS = [
   'gapSuspected',
   'gapCertain',
@@ -20,13 +20,13 @@ export const NOTIFICATION_KINDS = [
 
 /**
  * What happens in the connector that an operator cares about, one function per event: so that the log line and the
- * metric of an event can never differ. Units stand last in the names.
+ * metric of an event can never differ. Names end with their unit.
  */
 export interface ConnectorEvents {
   topicCreated(event: { readonly topic: string }): void;
-  /** A topic differs from what we would create, harmlessly; one sentence says how. */
+  /** A topic differs harmlessly from what we would create; one sentence says how. */
   topicDrift(event: { readonly drift: string }): void;
-  /** This replica has joined the others, or joined again: it holds these partitions, and runs these sources; perhaps none. */
+  /** This replica has joined the others (again): it holds these partitions and runs these sources, perhaps none. */
   replicaJoined(event: { readonly partitions: readonly number[]; readonly sources: readonly string[] }): void;
   /** A partition of the offsets topic is ours: earlier holders are fenced, the committed offsets are read. */
   writerOpened(event: {
@@ -34,11 +34,11 @@ export interface ConnectorEvents {
     readonly transactionalId: string;
     readonly durationMs: number;
   }): void;
-  /** A source begins at its committed offset, or anew: at the start, and whenever its writer was opened again. */
+  /** A source begins at its committed offset, or without one: at the start, and whenever its writer was opened again. */
   sourceStarted(event: StreamPlace): void;
-  /** The registry knows every schema that the source writes; told once for each source. */
+  /** The registry knows every schema that the source writes; reported once for each source. */
   schemasRegistered(event: { readonly source: string }): void;
-  /** The provider has answered a poll, and what followed from it is committed where anything did. */
+  /** The provider has answered a poll, and its results, if any, are committed. */
   polled(event: Polled): void;
   walkStarted(event: WalkStarted): void;
   walkResumed(event: WalkResumed): void;
@@ -50,14 +50,14 @@ export interface ConnectorEvents {
   /** Tombstones on an instruments topic are committed. */
   instrumentsDeleted(event: InstrumentsDeleted): void;
   checksCommitted(event: ChecksCommitted): void;
-  /** An answer of the stream was not taken, as it would have repeated or lost events, or holds nothing where ours is in doubt. */
+  /** A response of the stream was not used: it would repeat or lose events, or is empty while our offset is in doubt. */
   answerDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
-  /** A record went to the notifications topic; the record says more. */
+  /** A record was written to the notifications topic; the record has the details. */
   notified(event: { readonly source: string; readonly kind: (typeof NOTIFICATION_KINDS)[number] }): void;
   /** A poll failed and is tried again after the wait. */
   attemptFailed(event: {
     readonly source: string;
-    /** The endpoint that alone waits, while the source goes on; absent where all of it waits. */
+    /** The only endpoint that waits, while the source goes on; absent where the whole source waits. */
     readonly endpoint?: Polled['endpoint'];
     /** How many in a row, this one included. */
     readonly failures: number;
@@ -66,12 +66,12 @@ export interface ConnectorEvents {
   }): void;
   /** The writer of a partition is dead; a new one is opened and every position on it read again. */
   writerLost(event: { readonly partition: number; readonly err: unknown }): void;
-  /** An operator has paused a source: it keeps its place and asks for nothing. */
+  /** An operator has paused a source: it keeps its place and sends no requests. */
   sourcePaused(event: { readonly source: string }): void;
   sourceResumed(event: { readonly source: string }): void;
   /** An operator has stopped a source: it has given up its task, and its offset may be altered. */
   sourceStopped(event: { readonly source: string }): void;
-  /** A value of the states topic cannot be read; what was known of the source before goes on. */
+  /** A value of the states topic cannot be read; the known state of the source stays in force. */
   stateUnreadable(event: { readonly source: string; readonly offset: string; readonly why: string }): void;
   /** A source has stopped for good: it needs an operator. The others go on. */
   sourceFailed(event: { readonly source: string; readonly err: unknown }): void;
@@ -80,29 +80,29 @@ export interface ConnectorEvents {
   stopped(event: Stopped): void;
 }
 
-/** Where a source stands in its stream. */
+/** The position of a source in its stream. */
 export interface StreamPlace {
   readonly source: string;
-  /** Our offset in the stream; null where there is none yet. */
+  /** Our offset in the stream; null before the first one. */
   readonly since: string | null;
   /**
-   * How long from now until the provider drops events that we have not read, were no poll answered any more; it falls
+   * The time from now until the provider drops events that we have not read, if no further poll were answered. It falls
    * by a second per second until the next event of this source. Negative: they are dropped. Null without an offset.
    */
   readonly secondsToRetentionCliff: number | null;
   /**
-   * How long from now until its next walk begins by itself, by whichever clock says that it is sooner; negative: overdue.
+   * The time from now until its next walk begins by itself, by the clock on which that is sooner; negative: overdue.
    * Null while a walk is under way; absent for sources that do not walk.
    */
   readonly secondsToNextWalk?: number | null;
-  /** How many walks in a row could not tell what is gone; absent for sources that do not walk. */
+  /** How many walks in a row could not find out what is gone; absent for sources that do not walk. */
   readonly walksWithoutDeletion?: number;
 }
 
-/** One answer of the provider that could be read; refusals of our offset are none, nor are questions where a stream starts. */
+/** One readable response with rows; neither a refusal of our offset, nor a request for the start of a stream. */
 export interface Polled extends StreamPlace {
   readonly endpoint: 'instruments' | 'events' | 'pretradechecks';
-  /** Instruments, events or checks in the answer, whatever became of them. */
+  /** Instruments, events or checks in the response, also those that were not written. */
   readonly rows: number;
   /** Whether the stream had no more for us when it was last asked; false while our offset is in doubt. */
   readonly caughtUp: boolean;
@@ -128,21 +128,21 @@ export interface WalkResumed {
   readonly cursor: string | null;
 }
 
-/** What could not become a record and went to the dead letters. */
+/** Inputs that could not become a record and went to the dead letters. */
 export interface DeadLetterCounts {
   readonly deadLetters: number;
-  /** Of these, what is larger than its topic takes, and what has no key that could be read; the others have a wrong type. */
+  /** Of these, values larger than their topic takes, and inputs without a readable key; the others have a wrong type. */
   readonly deadLettersTooLarge: number;
   readonly deadLettersWithoutKey: number;
 }
 
-/** What is told of every answer whose rows were committed. */
+/** Reported for every response whose rows were committed. */
 export interface AnswerCounts extends DeadLetterCounts {
   /** Fields that the schema does not know, kept in extras. */
   readonly drift: number;
   /** Decimals with more digits than the schema's, rounded in their field and verbatim in extras. */
   readonly roundedNumbers: number;
-  /** Keys that stood twice in one JSON object; the last one counts. */
+  /** Keys that were twice in one JSON object; the last one counts. */
   readonly duplicateKeys: number;
 }
 
@@ -151,14 +151,14 @@ export interface PageCommitted extends AnswerCounts {
   readonly source: string;
   /** The number of the page in its walk, from 1. */
   readonly page: number;
-  /** Rows in the answer; each is one of records, unchanged, deadLetters and repeatedRows. */
+  /** Rows in the response; each is one of records, unchanged, deadLetters and repeatedRows. */
   readonly rows: number;
   readonly records: number;
   /** Rows that the topic holds already, or holds newer. */
   readonly unchanged: number;
   /** Rows that came again further down the same page; the last one counts. */
   readonly repeatedRows: number;
-  /** Size of the answer's body, decoded. */
+  /** Size of the response's body, decoded. */
   readonly jsonBytes: number;
   /** Size of the records' values. */
   readonly avroBytes: number;
@@ -196,18 +196,18 @@ export interface InstrumentsDeleted {
   readonly instruments: number;
 }
 
-/** One answer of the event stream, committed in one transaction. */
+/** One response of the event stream, committed in one transaction. */
 export interface EventsCommitted extends AnswerCounts {
   readonly source: string;
   readonly events: number;
   /** Our offset in the stream from here on. */
   readonly since: string;
   readonly commitMs: number;
-  /** What happened, for whoever shows it; not logged. */
+  /** The events, for the status page; not logged. */
   readonly items: readonly EventItem[];
 }
 
-/** One answer with pre-trade checks, committed in one transaction. Nothing of a check is told: it lets its holder trade. */
+/** One response with pre-trade checks, committed in one transaction. Reports no content: the holder of a check can trade. */
 export interface ChecksCommitted extends AnswerCounts {
   readonly source: string;
   readonly checks: number;
@@ -225,7 +225,7 @@ export interface EventItem {
 
 export interface Stopped {
   readonly reason: string;
-  /** What the process has used, of all cores together. */
+  /** The CPU time of the process, all cores together. */
   readonly cpuSeconds: number;
   readonly peakMemoryBytes: number;
 }
@@ -249,14 +249,14 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     eventsCommitted: ({ items: _, ...event }) => line('info', 'events committed')(event),
     instrumentsDeleted: line('info', 'instruments deleted'),
     checksCommitted: line('info', 'pre-trade checks committed'),
-    answerDiscarded: line('warn', 'answer of the stream discarded, asking again'),
+    answerDiscarded: line('warn', 'response of the stream discarded, asking again'),
     notified: line('warn', 'notification written'),
     attemptFailed: line('warn', 'attempt failed, trying again'),
     writerLost: line('warn', 'writer lost, opening again'),
     sourcePaused: line('info', 'source paused'),
     sourceResumed: line('info', 'source resumed'),
     sourceStopped: line('info', 'source stopped as asked'),
-    stateUnreadable: line('warn', 'value of the states topic passed over'),
+    stateUnreadable: line('warn', 'value of the states topic ignored'),
     sourceFailed: line('error', 'source failed, an operator is needed'),
     adminListening: line('info', 'admin server listens'),
     stopped: line('info', 'stopped'),

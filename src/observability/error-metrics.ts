@@ -6,7 +6,7 @@ export function codeOf(err: unknown): string {
   return err instanceof ConnectorError ? err.code : 'OTHER';
 }
 
-/** The registry speaks through the errors of whoever needed it. */
+/** Failures of the registry appear as errors of its callers. */
 export function countRegistryFailure(meters: Meters, err: unknown): void {
   const code = codeOf(err);
   if (/^(REGISTRY|SCHEMA)_/.test(code)) meters.add('spconnect_registry_failures_total', { code }, 1);

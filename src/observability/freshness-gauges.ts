@@ -1,10 +1,10 @@
 import type { Meters } from './meters.ts';
 import type { Freshness, KindFreshness } from './processor-events.ts';
 
-/** The provider names the status of each item itself; only real ones become a label. */
+/** The provider chooses the status of each item; only valid ones become a label. */
 const KNOWN_PROBLEM = /^((status|refused) [1-5][0-9]{2}|mismatch|unusable|none)$/;
 
-/** How fresh the prices are, asked for at each scrape. */
+/** How fresh the prices are, computed at each scrape. */
 export function createFreshnessGauges(meters: Meters): {
   follow(freshness: () => Freshness): void;
   refresh(): void;

@@ -1,7 +1,7 @@
 import type { HttpObserver } from '../support/http-observer.ts';
 import type { Meters } from './meters.ts';
 
-/** What goes over HTTP as metrics. */
+/** HTTP requests as metrics. */
 export function createHttpMetrics(meters: Meters): HttpObserver {
   return {
     requested({ client, endpoint, code, durationMs, bytes }) {

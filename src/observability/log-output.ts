@@ -6,25 +6,25 @@ export interface LogDestination {
   write(line: string): void;
 }
 
-/** What is kept for a reader that does not read at the moment; a line that has no room in it is dropped. */
+/** The most bytes kept for a reader that does not read at the moment; a line that does not fit is dropped. */
 export const LARGEST_BACKLOG_BYTES = 1_048_576;
 const RETRY_MS = 100;
-/** How long the end of the process waits, in all, for a reader that is behind. */
+/** How long the end of the process waits in total for a slow reader. */
 const END_WAIT_MS = 10;
 const END_WAITS = 100;
 
-/** Where log lines go without ever waiting for whoever reads them. */
+/** Writes log lines without ever waiting for their reader. */
 export interface LogOutput extends LogDestination {
   /** How many lines were dropped since the start. */
   dropped(): number;
-  /** Writes what is left, waiting a second at most, and synchronously: for the end of the process. */
+  /** Writes the rest synchronously, waiting a second at most: for the end of the process. */
   end(): void;
 }
 
 export interface LogOutputOptions {
-  /** Writes to a file descriptor without waiting, as fs.writeSync does; gives how many bytes it took. */
+  /** Writes to a file descriptor without waiting, as fs.writeSync does; returns how many bytes it took. */
   readonly write: (chunk: Buffer) => number;
-  /** The line that tells how many lines were dropped just before it. */
+  /** The line that reports how many lines were dropped just before it. */
   readonly droppedLine: (lines: number) => string;
   readonly later?: (ms: number, action: () => void) => void;
   /** Makes the whole process wait. */
@@ -32,7 +32,7 @@ export interface LogOutputOptions {
 }
 
 /**
- * Lines are written at once, so that those of a process that is killed are there. Where the reader has stopped, or the
+ * Lines are written at once, so that none is lost when the process is killed. Where the reader has stopped, or the
  * disk is full, they are kept, and are tried again with each line and every 100 ms; nothing waits for them. As soon as
  * there is room again, a line says how many were dropped. A reader that is gone may come back, as that of a named pipe.
  */
@@ -41,7 +41,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
   const backlog: Buffer[] = [];
   let bytes = 0;
   let dropped = 0;
-  let told = 0;
+  let reported = 0;
   let isRetryDue = false;
 
   function keep(line: string): boolean {
@@ -52,7 +52,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     return true;
   }
 
-  /** Undefined when all is written; otherwise why not. */
+  /** Undefined when all is written; otherwise the failure. */
   function flush(): unknown {
     try {
       for (let [chunk] = backlog; chunk !== undefined; [chunk] = backlog) {
@@ -67,10 +67,10 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     }
   }
 
-  /** Not before the reader has read a good part, or a slow one would read of little else. */
+  /** Not before the reader has read a good part; otherwise a slow reader would get little but these lines. */
   function tellOfDropped(): void {
-    if (dropped === told || bytes > LARGEST_BACKLOG_BYTES / 2) return;
-    if (keep(droppedLine(dropped - told))) told = dropped;
+    if (dropped === reported || bytes > LARGEST_BACKLOG_BYTES / 2) return;
+    if (keep(droppedLine(dropped - reported))) reported = dropped;
   }
 
   function writeKept(): void {
@@ -88,15 +88,15 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     write(line) {
       flush();
       tellOfDropped();
-      // After a gap, nothing is kept before it is told: its line stands where the gap is.
-      if (dropped > told || !keep(line)) dropped++;
+      // After a gap, no line is kept before the gap is reported: so its line is at the place of the gap.
+      if (dropped > reported || !keep(line)) dropped++;
       writeKept();
     },
     dropped: () => dropped,
     end() {
       for (let waits = 0; waits < END_WAITS; waits++) {
         const failure = flush();
-        if (failure === undefined && dropped === told) return;
+        if (failure === undefined && dropped === reported) return;
         if (failure === undefined) tellOfDropped();
         else if (isFull(failure)) waitMs(END_WAIT_MS);
         else return;
@@ -114,9 +114,9 @@ export function openStandardOutput(droppedLine: (lines: number) => string): LogO
 }
 
 /**
- * A way to write to the same place that never waits. Asking for `process.stdout` made it so for pipes and sockets, until
- * another process that shares it ends and sets it back; and a terminal that is paused makes a writer wait. Opened once
- * more, both have a setting of our own. A file is none of these, and would be written from its beginning.
+ * Opens the same output again in a way that never waits. Access to `process.stdout` sets that for pipes and sockets, until
+ * another process that shares them ends and resets it; and a paused terminal makes a writer wait. After a second opening,
+ * both have a setting of our own. A file needs none, and would be written from its beginning.
  */
 function withoutWaiting(fd: number): number {
   const found = fstatSync(fd);
@@ -124,7 +124,7 @@ function withoutWaiting(fd: number): number {
   try {
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
-    // It is another user's, or this is no Linux.
+    // It belongs to another user, or this is not Linux.
     return fd;
   }
 }

@@ -14,11 +14,11 @@ const MAXIMUM_STACK_LINES = 30;
 /** All values of one line together; a field beyond it is left out. */
 const MAXIMUM_LINE_VALUES = 500;
 
-/** C0, C1 and delete, line and paragraph separators, and what turns the direction of writing. */
+/** C0, C1 and delete, line and paragraph separators, and marks that change the direction of text. */
 const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * Makes anything fit for a log line: secrets out, control characters escaped, every size bounded. It never throws, and
+ * Makes any value safe for a log line: secrets out, control characters escaped, every size limited. It never throws, and
  * gives new plain objects: nothing of the caller's is changed or kept.
  */
 export function createLogValues({ redaction, stacks }: LogValueOptions) {
@@ -75,7 +75,7 @@ export function createLogValues({ redaction, stacks }: LogValueOptions) {
     return {
       type: cleanText(String(name)),
       message: cleanText(String(message)),
-      // The code, what to do, and whatever else the error carries.
+      // The code, the action, and all other properties of the error.
       ...cleanEntries(
         Object.entries(facts).filter(([, value]) => value !== undefined && !isEmpty(value)),
         depth + 1,
@@ -93,7 +93,7 @@ export function createLogValues({ redaction, stacks }: LogValueOptions) {
       try {
         return cleanEntries(Object.entries(fields), 0);
       } catch {
-        // A getter or toJSON of somebody else threw: the message is worth more than that field.
+        // A getter or toJSON threw: the message is worth more than that field.
         return { fields: '[unreadable]' };
       }
     },

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { METRICS, type MetricName } from './metric-table/all.ts';
 import type { MetricDefinition, MetricLabel } from './metric-table/definition.ts';
 
-/** Gauges of the library under names of counters; the same numbers stand, by type, under the names without the end. */
+/** Gauges of the library with names of counters; the same numbers exist, by type, under the names without the ending. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 type NamesOf<Type extends string> = {
@@ -20,7 +20,7 @@ export interface Meters {
   set<Name extends NamesOf<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
   /** Forgets every series of a gauge, for those whose labels come and go. */
   clear(name: NamesOf<'gauge'>): void;
-  /** Forgets one series of a gauge: nothing is known of it any more, and its last value would be taken for now's. */
+  /** Forgets one series of a gauge: its value is unknown now, and its last value would pass for the current one. */
   forget<Name extends NamesOf<'gauge'>>(name: Name, labels: LabelsOf<Name>): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
   /**
@@ -34,9 +34,9 @@ export interface Meters {
 }
 
 /**
- * A registry of its own with the metrics of the table, and what the library tells of the process.
+ * A registry of its own with the metrics of the table, and the library's metrics of the process.
  *
- * @param isThere whether a metric is there at all: one without labels is 0 from the start, and says that of a part that is off
+ * @param isThere whether a metric exists: one without labels is 0 from the start, which is wrong for a part that is off
  */
 export function createMeters(isThere: (name: string) => boolean = () => true): Meters {
   const registry = new Registry();
@@ -69,7 +69,7 @@ export function createMeters(isThere: (name: string) => boolean = () => true): M
   };
 }
 
-/** Every series of a metric with these labels; none where it has not all of them, or others of unknown values. */
+/** Every series of a metric with these labels; none where it lacks one of them, or has others with unknown values. */
 function seriesWith(labels: GivenLabels, { labels: names, values = {} }: MetricDefinition): readonly GivenLabels[] {
   if (Object.keys(labels).some((name) => !names.includes(name as MetricLabel))) return [];
   const others = names.filter((name) => !(name in labels));

@@ -6,7 +6,7 @@ import type { SourceGauges } from './source-gauges.ts';
 
 const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as const;
 
-/** Events as metrics: the numbers that stand in the log lines, added up. */
+/** Events as metrics: the numbers of the log lines, added up. */
 export function createMetricsEvents(options: {
   readonly meters: Meters;
   readonly sources: SourceGauges;
@@ -14,7 +14,7 @@ export function createMetricsEvents(options: {
 }): ConnectorEvents {
   const { meters, sources, clock } = options;
 
-  /** What every committed answer has. */
+  /** The counts of every committed response. */
   function answerCommitted(
     source: string,
     answer: AnswerCounts,
@@ -81,7 +81,7 @@ export function createMetricsEvents(options: {
       meters.add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
     },
     walkScheduled({ source, at }) {
-      // It is told when no walk is under way, and after a restart nothing else says so.
+      // It is reported when no walk is under way, and after a restart no other event shows that.
       meters.set('spconnect_walk_running', { source }, 0);
       meters.set('spconnect_walk_next_timestamp_seconds', { source }, Date.parse(at) / 1_000);
     },

@@ -9,12 +9,12 @@ import type { ProcessorEvents } from './processor-events.ts';
 import { createProcessorMetrics } from './processor-metrics.ts';
 import { createSourceGauges } from './source-gauges.ts';
 
-/** The metrics of one running connector: what feeds them, and what Prometheus reads. */
+/** The metrics of one running connector: their sinks, and the text that Prometheus reads. */
 export interface Metrics {
   readonly events: ConnectorEvents;
   readonly processorEvents: ProcessorEvents;
   readonly httpObserver: HttpObserver;
-  /** The answer to a scrape. */
+  /** The response to a scrape. */
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -23,7 +23,7 @@ const CLIENTS = ['referenceData', 'marketData'];
 
 export function createMetrics(options: {
   readonly version: string;
-  /** The names of all sources of the settings: each is there from the first scrape on, with zeros. */
+  /** The names of all sources of the settings: each exists from the first scrape on, with zeros. */
   readonly sources: readonly string[];
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   /** Whether this process prices; the metrics of prices are there only if it does. */

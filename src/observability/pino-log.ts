@@ -21,7 +21,7 @@ export interface CreateLogOptions {
   readonly destination?: LogDestination;
 }
 
-/** Fields with the names of pino's own would stand twice in the line. */
+/** Fields with the names of pino's own would appear twice in the line. */
 const OWN_NAMES: Readonly<Record<string, string>> = { level: 'level_', time: 'time_', msg: 'msg_' };
 
 const asItIs = (line: string) => line;
@@ -39,7 +39,7 @@ export async function createLog(options: CreateLogOptions): Promise<UnwaitingLog
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // Errors are made fit by createLogValues, as all values are.
+      // createLogValues makes errors safe, as all values.
       serializers: { err: (value: unknown) => value },
     },
     { write: (line) => destination?.write(format(line)) },

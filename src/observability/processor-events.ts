@@ -1,7 +1,7 @@
 import type { Log } from '../support/log.ts';
 import { roundedDurations } from './rounded-durations.ts';
 
-/** What is asked for of an instrument. */
+/** The kinds of prices of an instrument. */
 type Kind = 'overview' | 'daily' | 'intraday';
 
 interface InputPartition {
@@ -12,12 +12,12 @@ interface InputPartition {
 
 /**
  * What happens in the price processor that an operator cares about, one function per event: so that the log line and the
- * metric of an event can never differ. Units stand last in the names.
+ * metric of an event can never differ. Names end with their unit.
  */
 export interface ProcessorEvents {
   /** The processor begins to read instruments; `freshness` can be asked from now on until the process ends. */
   processorStarted(event: ProcessorStarted): void;
-  /** The member has joined its group, or joined again, with so many partitions; perhaps with none. */
+  /** The member has joined its group (again) with this number of partitions, perhaps 0. */
   processorJoined(event: { readonly partitions: number }): void;
   /** A partition is ours: earlier holders are fenced, the committed offset is read and the table is filled. */
   partitionAssigned(event: PartitionAssigned): void;
@@ -27,9 +27,9 @@ export interface ProcessorEvents {
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
   /** Records that cannot be read were met: of instruments, as the table is filled or as they come, or of a series. */
   recordsUnreadable(event: RecordsUnreadable): void;
-  /** The answers of one batch are committed in one transaction. */
+  /** The responses of one batch are committed in one transaction. */
   batchPriced(event: BatchPriced): void;
-  /** A bulk request was refused, did not fit, or hangs or fails while others do not: its parts are asked for. */
+  /** A bulk request was refused, did not fit, or hangs or fails while others do not: its parts are requested. */
   batchBisected(event: BatchBisected): void;
   /** The provider takes no larger batches, as its refusals showed. */
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
@@ -44,7 +44,7 @@ export interface ProcessorEvents {
   }): void;
   /** An instrument that was priced, or is new, got no price; once per instrument and problem in a row. */
   instrumentFailing(event: InstrumentFailing): void;
-  /** The group could not be read, or the registry did not tell a schema of instruments; tried again after the wait. */
+  /** The group could not be read, or the registry did not give a schema of instruments; tried again after the wait. */
   processorAttemptFailed(event: {
     readonly failures: number;
     readonly waitMs: number;
@@ -52,7 +52,7 @@ export interface ProcessorEvents {
     /** Whether the group counts this process meanwhile; otherwise it joins again after the wait. */
     readonly isMember: boolean;
   }): void;
-  /** It has left its group, or not joined it, since an operator wants that; until it starts again. */
+  /** An operator has paused or stopped it: it has left its group, or not joined it, until it starts again. */
   processorRests(event: { readonly wanted: 'paused' | 'stopped' }): void;
   /** The processor has stopped for good: it needs an operator. Sources in the same process go on. */
   processorFailed(event: { readonly err: unknown }): void;
@@ -62,7 +62,7 @@ export interface ProcessorStarted {
   readonly groupId: string;
   readonly topics: readonly string[];
   readonly kinds: readonly Kind[];
-  /** How fresh the prices are, as was last found out. */
+  /** How fresh the prices were at the last computation. */
   readonly freshness: () => Freshness;
   /** Resolves when that is at most a second old; the pass over all instruments leaves other work its turn. */
   readonly refreshed?: () => Promise<void>;
@@ -70,7 +70,7 @@ export interface ProcessorStarted {
 
 export interface PartitionAssigned extends InputPartition {
   readonly transactionalId: string;
-  /** Where reading goes on; the beginning where none was committed. */
+  /** Where reading goes on; the beginning where no offset was committed. */
   readonly offset: string;
   /** Instruments in the table, those without isin left out. */
   readonly instruments: number;
@@ -92,7 +92,7 @@ export interface RecordsUnreadable extends InputPartition {
 
 export interface BatchPriced extends InputPartition {
   readonly kind: Kind;
-  /** Instruments that were asked for. */
+  /** Requested instruments. */
   readonly items: number;
   /** Instruments that got an answer with prices. */
   readonly priced: number;
@@ -104,7 +104,7 @@ export interface BatchPriced extends InputPartition {
   readonly problems: number;
   /** Items whose answer has a field of the wrong type. */
   readonly unusable: number;
-  /** Answers that were not used, since the instrument has left or changed its isin meanwhile. */
+  /** Responses that were not used, since the instrument has left or changed its isin meanwhile. */
   readonly dropped: number;
   /** Records of instruments that this batch answers; 0 for a refresh. */
   readonly inputs: number;
@@ -120,12 +120,12 @@ export interface BatchPriced extends InputPartition {
   readonly calls: number;
   readonly drift: number;
   readonly roundedNumbers: number;
-  /** Answers whose `errors` flag said otherwise than their items. */
+  /** Responses whose `errors` flag contradicts their items. */
   readonly errorsFlagDiffers: number;
   /** From the first call to the last answer, waiting for a free call included. */
   readonly askMs: number;
   readonly commitMs: number;
-  /** What was priced, for whoever shows it; not logged. */
+  /** The priced instruments, for the status page; not logged. */
   readonly prices: readonly PricedItem[];
 }
 
@@ -195,7 +195,7 @@ export interface Freshness extends KindFreshness {
   readonly unreadable: number;
   /** Records of instruments that were read and are not answered yet. */
   readonly unansweredInputs: number;
-  /** Records of instruments that were not read yet, as far as the last fetches tell. */
+  /** Records of instruments that were not read yet, by the last fetches. */
   readonly lag: number;
 }
 
@@ -215,7 +215,7 @@ export function logProcessorEvents(log: Log): ProcessorEvents {
     bulkAttemptFailed: line('warn', 'bulk request failed, trying again'),
     instrumentFailing: line('debug', 'instrument gets no price'),
     processorAttemptFailed: line('warn', 'price processor failed, trying again'),
-    processorRests: line('info', 'price processor rests as asked'),
+    processorRests: line('info', 'price processor rests as an operator wants'),
     processorFailed: line('error', 'price processor failed, an operator is needed'),
   };
 }

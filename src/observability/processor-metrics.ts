@@ -6,10 +6,10 @@ import { type BatchPriced, type ProcessorEvents, TOMBSTONE_REASONS } from './pro
 
 const STATUSES = METRICS.spconnect_prices_status.values.status;
 
-/** The price processor's events as metrics: the numbers that stand in the log lines, added up. */
+/** The price processor's events as metrics: the numbers of the log lines, added up. */
 export function createProcessorMetrics(meters: Meters): {
   readonly events: ProcessorEvents;
-  /** Brings those up to date that change while nothing happens; called before each scrape. */
+  /** Updates the gauges that change without events; called before each scrape. */
   refresh(): void;
 } {
   const freshness = createFreshnessGauges(meters);
@@ -43,7 +43,7 @@ export function createProcessorMetrics(meters: Meters): {
         setPartitions();
       },
       partitionWriterLost({ topic, partition, err }) {
-        // Until the writer has opened again, nothing of it is priced here.
+        // Until the writer has opened again, its partition is not priced here.
         partitions.delete(`${topic}-${partition}`);
         setPartitions();
         meters.add('spconnect_prices_writer_lost_total', { code: codeOf(err) }, 1);
@@ -58,7 +58,7 @@ export function createProcessorMetrics(meters: Meters): {
         meters.add('spconnect_prices_bulk_failures_total', { price: kind, code: codeOf(err) }, 1);
         countRegistryFailure(meters, err);
       },
-      // Told by the gauge of failing instruments, which also falls again.
+      // Shown by the gauge of failing instruments, which also falls again.
       instrumentFailing() {},
       processorAttemptFailed({ err, isMember }) {
         if (!isMember) setStatus('unassigned');
@@ -76,7 +76,7 @@ export function createProcessorMetrics(meters: Meters): {
 
 function batchPriced(meters: Meters, batch: BatchPriced): void {
   const { kind: price, priced, problems, unusable, dropped, withoutIsin, gone, postponed } = batch;
-  // What is written without any answer is no sign of life from the provider.
+  // Records without any response do not show that the provider answers.
   meters.add('spconnect_prices_batches_total', { price }, batch.items > 0 ? 1 : 0);
   meters.add('spconnect_prices_bulk_calls_total', { price }, batch.calls);
   meters.add('spconnect_prices_items_total', { price, result: 'priced' }, priced);

@@ -1,23 +1,23 @@
-/** Takes secrets out of texts: those that it has been told of, and what looks like one. */
+/** Takes secrets out of texts: the registered ones, and text that looks like one. */
 export interface Redaction {
   /** From now on this value is taken out wherever it appears, in its usual encodings too. */
   register(secret: string): void;
   redact(text: string): string;
 }
 
-/** Stands where a secret stood. */
+/** Replaces a secret. */
 export const REDACTED = '[redacted]';
 
-/** A shorter value would take half of every line with it, and is no secret. */
+/** A shorter value would match parts of every line, and is not a secret. */
 const SHORTEST_SECRET = 6;
-/** Rotated tokens pile up: beyond this the oldest are forgotten; they have expired long ago. */
+/** Rotated tokens accumulate: beyond this the oldest are forgotten; they have expired long ago. */
 const MAXIMUM_SECRETS = 100;
 
 const LOGIN = /\b(bearer|basic) {1,8}[A-Za-z0-9+/=._~-]{4,}/gi;
 const URL_TEXT = /\bhttps?:\/\/[^\s"'<>]+/gi;
 const SECRET_KEY =
   /authorization|cookie|token|secret|password|passphrase|apikey|privatekey|credential|simulationurl|assertion/;
-/** Names that only speak about a secret: where it stands, how old it is. */
+/** Names of facts about a secret: its place, its age. */
 const ABOUT_A_SECRET = /(file|type|endpoint|count)$|(?<!simulation)url$/;
 
 /** A field that by its name holds a secret, whatever its value; numbers and truth values never are one. */
@@ -64,7 +64,7 @@ function formsOf(secret: string): readonly string[] {
   return [...new Set(encodings)].sort((a, b) => b.length - a.length);
 }
 
-/** Host and path of a URL tell where; a login or a query can hold anything. */
+/** Host and path of a URL stay; a login or a query can hold anything. */
 function withoutSecretParts(url: string): string {
   const start = url.indexOf('//') + 2;
   const pathStart = url.slice(start).search(/[/?#]/);

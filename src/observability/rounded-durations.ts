@@ -1,4 +1,4 @@
-/** Durations in whole milliseconds: a clock's fractions only make lines longer. */
+/** Durations in whole milliseconds: fractions only make lines longer. */
 export function roundedDurations(event: object): Record<string, unknown> {
   const entries = Object.entries(event).map(([name, value]) => [
     name,

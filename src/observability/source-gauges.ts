@@ -5,15 +5,15 @@ import { METRICS } from './metric-table/all.ts';
 
 const STATUSES = METRICS.spconnect_source_status.values.status;
 
-/** What is true of a source now, rather than what has happened. */
+/** The current state of a source, rather than its events. */
 export interface SourceGauges {
   setStatus(source: string, status: (typeof STATUSES)[number]): void;
   setPlace(place: StreamPlace): void;
-  /** Its task has ended, whatever the reason: no walk is under way here. */
+  /** Its task has ended, for any reason: no walk is under way here. */
   taskEnded(source: string): void;
-  /** This replica runs these sources; what was true of others here is now true, or not, in another replica. */
+  /** This replica runs these sources; the state of all others is known to other replicas. */
   setOwned(sources: readonly string[]): void;
-  /** Brings those up to date that change while nothing happens; called before each scrape. */
+  /** Updates the gauges that change without events; called before each scrape. */
   refresh(): void;
 }
 
@@ -23,7 +23,7 @@ export function createSourceGauges(options: {
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
 }): SourceGauges {
   const { meters, sources, clock } = options;
-  /** When the provider drops what we have not read, by the monotonic clock. */
+  /** When the provider drops events that we have not read, by the monotonic clock. */
   const cliffsMs = new Map<string, number>();
   /** When the next walk begins by itself, by the monotonic clock. */
   const walksMs = new Map<string, number>();

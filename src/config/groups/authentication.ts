@@ -5,15 +5,15 @@ import { baseUrl } from './endpoint.ts';
 
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 /**
- * RFC 7617: the first colon ends the user's name, so that it can have none. What has one is not shown: a password may
- * stand behind it.
+ * RFC 7617: the first colon ends the user's name, so a name must not have one. A name with a colon is not shown: a password
+ * may be behind it.
  */
 const user = text('text in quotes').refine(
   (name) => !name.includes(':'),
   'has a colon, which basic authentication cannot send',
 );
 
-/** Every way of authentication at the provider; there is no default, so that "none" is always somebody's decision. */
+/** Every way of authentication at the provider; there is no default, so that "none" is always a decision. */
 export function authenticationSettings(secrets: SecretReader) {
   const oauth2 = group({
     type: setting(z.literal('oauth2'), 'oauth2 (client credentials), bearer, basic, apiKey or none.'),
@@ -42,7 +42,7 @@ export function authenticationSettings(secrets: SecretReader) {
   ).meta({ wanted: 'type and settings, like { type: oauth2, … }; { type: none } when the provider asks for none' });
 }
 
-/** What a schema registry can ask for. */
+/** The ways of authentication at a schema registry. */
 export function registryAuthenticationSettings(secrets: SecretReader) {
   return withSecretFiles(
     ['password', 'token'],

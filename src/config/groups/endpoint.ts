@@ -3,7 +3,7 @@ import type { Report } from '../cross-check.ts';
 import type { SettingPath } from '../problem.ts';
 import { text } from '../setting.ts';
 
-/** A base URL without credentials, query or fragment: so that it can be shown, and paths can be put behind it. */
+/** A base URL without credentials, query or fragment: so that it can be shown, and paths can be appended. */
 export const baseUrl = (example: string) =>
   text(`an http(s) URL without login, query or fragment, like ${example}`).refine(isBaseUrl);
 

@@ -15,7 +15,7 @@ export function marketDataSettings(secrets: SecretReader) {
       'Where the provider serves market data; without it there are no prices.',
       null,
     ),
-    // Most have one account: a secret in two places would be rotated in one of them.
+    // Most users have one account, and a secret in two places would be rotated in only one of them.
     auth: setting(
       nullable(authenticationSettings(secrets)),
       'How the connector authenticates; null: as at the reference data interface.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration, flag, group, oneOf, section, setting, text, wholeNumber } from '../setting.ts';
 
-/** What can be asked for of each kind (part 2.1 of src/provider/README.md). */
+/** The fields of each kind (part 2.1 of src/provider/README.md). */
 const OVERVIEW_FIELDS = [
   'LastPrice',
   'LastOpen',
@@ -15,7 +15,7 @@ const OVERVIEW_FIELDS = [
 const DAILY_FIELDS = ['Close', 'CloseAccruedInterest', 'OHLC', 'LastBidAsk', 'LastBidAskAccruedInterest'] as const;
 const INTRADAY_FIELDS = ['Close', 'OHLC', 'BidAsk'] as const;
 
-// Snapshots are kept for seven days and series for 400: what is refreshed must stay on its topic.
+// Snapshots are kept for seven days and series for 400: a record must be refreshed before it leaves its topic.
 const refreshInterval = (usual: string) =>
   setting(duration('1s', '1d'), 'The age at which it is requested again, for each instrument.', usual);
 const lookBack = (usual: string) =>

@@ -11,7 +11,7 @@ const noProxy = text(
 /** The secrets among them, for `withSecretFiles`. */
 export const INTERFACE_SECRETS = ['proxy'];
 
-/** What the two interfaces of the provider have in common, but for their address and their authentication. */
+/** The common settings of the provider's two interfaces, except address and authentication. */
 export function interfaceSettings(secrets: SecretReader, askers: string) {
   return {
     allowHttp: setting(flag(), 'Allow plain http beyond this machine: for tests, never in production.', false),

@@ -75,7 +75,7 @@ const eventsSource = group({
   topics: ownTopics(group({ 'instrument-events': ownTopic('instrument-events') })),
 }).transform(inMilliseconds);
 
-/** Never a source by default: with the URL in these records its holder can trade, and no one should have them by accident. */
+/** Never a source by default: a holder of the URL in these records can trade, so no one should get them by accident. */
 const preTradeChecksSource = group({
   name,
   type: setting(z.literal('pre-trade-checks'), 'The pre-trade checks that users trigger.'),
@@ -110,7 +110,7 @@ const source = z
 /** Beside the sources, the price processor is a connector of this name: in states, metrics and notifications. */
 const PROCESSOR_NAME = 'prices';
 
-/** What runs when no source is named. */
+/** The sources when none are named. */
 export const DEFAULT_SOURCES: readonly z.input<typeof source>[] = [{ name: 'instruments', type: 'instruments' }];
 
 export const sourcesSettings = crossCheck(

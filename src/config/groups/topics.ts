@@ -42,7 +42,7 @@ export const topicsSettings = group({
   replicationFactor: setting(wholeNumber(1, 9), 'Copies of each partition; 3 in production.', 1),
   names: section(
     crossCheck(names, (value, report) => {
-      // Two kinds of records on one topic: neither reader could tell them apart.
+      // With two kinds of records on one topic, no reader could distinguish them.
       for (const [position, role] of SHARED_TOPICS.entries()) {
         const other = SHARED_TOPICS.slice(0, position).find((earlier) => value[earlier] === value[role]);
         if (value[role] === undefined || other === undefined) continue;

@@ -4,7 +4,7 @@ import { type MetricDefinitions, SECONDS } from './definition.ts';
 export const CONNECTION_METRICS = {
   spconnect_build_info: {
     type: 'gauge',
-    help: 'Always 1; the labels tell which program runs.',
+    help: 'Always 1; the labels show which program runs.',
     labels: ['version', 'node'],
     meaning: 'Which version runs where, after an upgrade for example.',
   },
@@ -12,7 +12,7 @@ export const CONNECTION_METRICS = {
     type: 'counter',
     help: 'Lines of the log that were dropped, as its reader had stopped and 1 MiB was waiting.',
     labels: [],
-    meaning: 'Whatever reads standard output stands still, or the disk is full; records go on.',
+    meaning: 'The reader of standard output has stopped, or the disk is full; records go on.',
   },
   spconnect_writer_opened_total: {
     type: 'counter',
@@ -29,7 +29,7 @@ export const CONNECTION_METRICS = {
   },
   spconnect_writer_lost_total: {
     type: 'counter',
-    help: 'Times that a writer was lost and everything read again, by the code of the error.',
+    help: 'Times that a writer was lost and every position read again, by the code of the error.',
     labels: ['partition', 'code'],
     meaning: 'WRITER_FENCED again and again: another process uses the same prefix.',
   },
@@ -41,13 +41,13 @@ export const CONNECTION_METRICS = {
   },
   spconnect_topic_differences_total: {
     type: 'counter',
-    help: 'Settings of topics that differ harmlessly from what would be created.',
+    help: 'Settings of topics that differ harmlessly from the expected ones.',
     labels: [],
     meaning: 'The log names them.',
   },
   spconnect_states_unreadable_total: {
     type: 'counter',
-    help: 'Values of the states topic that could not be read and were passed over.',
+    help: 'Values of the states topic that could not be read and were ignored.',
     labels: [],
     meaning: 'Another program, or a later version, writes that topic.',
   },
@@ -68,20 +68,20 @@ export const CONNECTION_METRICS = {
   },
   spconnect_http_requests_total: {
     type: 'counter',
-    help: 'Requests to the provider, by what came of them.',
+    help: 'Requests to the provider, by their outcome.',
     labels: ['client', 'endpoint', 'code'],
     meaning: 'The rate of requests, and the share of each status.',
   },
   spconnect_http_request_duration_seconds: {
     type: 'histogram',
-    help: "Seconds from a request to its answer's last byte being read and understood.",
+    help: 'Seconds from a request until the last byte of its response was read and understood.',
     labels: ['client', 'endpoint'],
     meaning: 'How fast the provider answers.',
     buckets: SECONDS,
   },
   spconnect_http_response_bytes_total: {
     type: 'counter',
-    help: 'Bytes of the bodies of answers, decoded.',
+    help: 'Bytes of the bodies of responses, decoded.',
     labels: ['client', 'endpoint'],
     meaning: 'What the provider sends.',
   },
@@ -93,7 +93,7 @@ export const CONNECTION_METRICS = {
   },
   spconnect_token_requests_total: {
     type: 'counter',
-    help: 'Tokens that were asked for, by what came of it.',
+    help: 'Requests for a token, by their outcome.',
     labels: ['client', 'outcome'],
     values: { outcome: ['renewed', 'failed'] },
     meaning: 'Failures: the credentials or the token endpoint; polls fail once the last token has expired.',

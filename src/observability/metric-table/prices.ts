@@ -8,7 +8,7 @@ export const PRICE_METRICS = {
     help: 'Status of the price processor: 1 for the one that it has, 0 for the others.',
     labels: ['status'],
     values: { status: ['unassigned', 'running', 'paused', 'stopped', 'failed'] },
-    meaning: 'Failed: it needs an operator, and prices stand still. Unassigned: it does not run here.',
+    meaning: 'Failed: it needs an operator, and prices are not refreshed. Unassigned: it does not run here.',
   },
   spconnect_prices_partitions: {
     type: 'gauge',
@@ -20,7 +20,7 @@ export const PRICE_METRICS = {
     type: 'histogram',
     help: 'Seconds to fence the earlier holder of a partition and to read its table of instruments.',
     labels: [],
-    meaning: 'How long prices of a partition stand still after a rebalance.',
+    meaning: 'How long prices of a partition are not refreshed after a rebalance.',
     buckets: SECONDS,
   },
   spconnect_prices_writer_lost_total: {
@@ -31,23 +31,23 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_batches_total: {
     type: 'counter',
-    help: 'Batches of instruments whose answers were committed.',
+    help: 'Batches of instruments whose responses were committed.',
     labels: ['price'],
-    meaning: 'Stands still: prices stand still.',
+    meaning: 'Does not grow: prices are not refreshed.',
   },
   spconnect_prices_items_total: {
     type: 'counter',
-    help: 'Instruments asked for: priced, problem (the provider could not), unusable (a wrong type), dropped (gone meanwhile).',
+    help: 'Instruments requested: priced, problem (the provider could not), unusable (a wrong type), dropped (gone meanwhile).',
     labels: ['price', 'result'],
     values: { result: ['priced', 'problem', 'unusable', 'dropped'] },
-    meaning: 'The share of problems is what the provider owes.',
+    meaning: 'A large share of problems: report it to the provider.',
   },
   spconnect_prices_records_total: {
     type: 'counter',
     help: 'Price records: written, or unchanged and therefore not written again.',
     labels: ['price', 'result'],
     values: { result: ['written', 'unchanged'] },
-    meaning: 'What reaches the topics of prices.',
+    meaning: 'How many records reach the topics of prices.',
   },
   spconnect_prices_inputs_total: {
     type: 'counter',
@@ -72,7 +72,7 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_tombstones_total: {
     type: 'counter',
-    help: 'Tombstones on the topic of latest prices, by why the price went.',
+    help: 'Tombstones on the topic of latest prices, by the reason.',
     labels: ['reason'],
     values: { reason: TOMBSTONE_REASONS },
     meaning: 'Instruments that leave are usual. Many with another reason: consumers lose prices.',
@@ -91,7 +91,7 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_errors_flag_differs_total: {
     type: 'counter',
-    help: 'Bulk answers whose errors flag said otherwise than their items.',
+    help: 'Bulk responses whose errors flag contradicts their items.',
     labels: ['price'],
     meaning: 'Harmless: the items count.',
   },
@@ -99,7 +99,7 @@ export const PRICE_METRICS = {
     type: 'counter',
     help: 'Bulk calls of committed batches, repetitions and parts included.',
     labels: ['price'],
-    meaning: 'Many more than batches: something is refused again and again.',
+    meaning: 'Many more than batches: a request is refused again and again.',
   },
   spconnect_prices_bulk_failures_total: {
     type: 'counter',
@@ -109,9 +109,9 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_bisected_total: {
     type: 'counter',
-    help: 'Batches that were asked for in parts: refused, answered with something else, or hanging or failing while others do not.',
+    help: 'Batches that were requested in parts: refused, answered with something else, or hanging or failing while others do not.',
     labels: ['price', 'code'],
-    meaning: 'Some item of the batch is what the provider refuses.',
+    meaning: 'The provider refuses some item of the batch.',
   },
   spconnect_prices_batch_limit: {
     type: 'gauge',
@@ -127,7 +127,7 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_ask_duration_seconds: {
     type: 'histogram',
-    help: 'Seconds from the first call of a batch to its last answer.',
+    help: 'Seconds from the first call of a batch to its last response.',
     labels: ['price'],
     meaning: 'How fast the provider prices.',
     buckets: SECONDS,
@@ -143,7 +143,7 @@ export const PRICE_METRICS = {
     type: 'gauge',
     help: 'Instruments with an isin, whose prices are followed here.',
     labels: [],
-    meaning: 'What is to be priced.',
+    meaning: 'How many prices this process must refresh.',
   },
   spconnect_prices_unreadable_instruments: {
     type: 'gauge',

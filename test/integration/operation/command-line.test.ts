@@ -55,11 +55,11 @@ sources:
   const [title, ...rest] = connector.lines;
   assert.equal(title, 'SETTINGS_INVALID: 6 problems in the settings:');
   const wanted: [place: string, setting: string, says: RegExp][] = [
-    ['1:9', 'prefix', /wanted letters, digits/],
-    ['5:12', 'referenceData.timeout', /30 came; wanted a duration .* like .*30s/],
+    ['1:9', 'prefix', /expected letters, digits/],
+    ['5:12', 'referenceData.timeout', /30; expected a duration .* like .*30s/],
     ['6:3', 'referenceData.requestsPerSeconds', /unknown setting; did you mean requestsPerSecond\?/],
-    ['7:', 'kafka.compression', /"brotli" came; wanted one of zstd, gzip, none/],
-    ['10:52', 'sources[0].limit', /0 came; wanted a whole number from 1 to/],
+    ['7:', 'kafka.compression', /"brotli"; expected one of zstd, gzip, none/],
+    ['10:52', 'sources[0].limit', /0; expected a whole number from 1 to/],
     ['10:55', 'sources[0].pol_interval', /unknown setting; did you mean pollInterval\?/],
   ];
   for (const [index, [place, setting, says]] of wanted.entries()) {

@@ -37,13 +37,13 @@ test('an address holds no login, query or other scheme', async () => {
   ]) {
     await refused(
       provider(`url: "${url}", auth: { type: none }`),
-      /referenceData\.url: .* wanted an http\(s\) URL without login/,
+      /referenceData\.url: .* expected an http\(s\) URL without login/,
     );
   }
 });
 
 test('no authentication is somebody’s decision, never a default', async () => {
-  await refused(provider('url: https://a.example'), /referenceData\.auth: is missing; wanted .*\{ type: none \}/);
+  await refused(provider('url: https://a.example'), /referenceData\.auth: is missing; expected .*\{ type: none \}/);
 });
 
 test('a registry may be asked in clear as long as no password or token is sent', async () => {

@@ -149,25 +149,25 @@ sources:
 log: { level: "\${LOG_LEVEL}" }
 `;
   assert.deepEqual(await problemsIn(text, { env: { LOG_LEVEL: CANARY }, file: 'my.yaml' }), [
-    'my.yaml schemaRegistry.url: is missing; wanted an http(s) URL without login, query or fragment, like https://registry.example/apis/ccompat/v7',
+    'my.yaml schemaRegistry.url: is missing; expected an http(s) URL without login, query or fragment, like https://registry.example/apis/ccompat/v7',
     'my.yaml:1:1 prefixx: unknown setting; did you mean prefix?',
     'my.yaml:3:8 referenceData.url: REFERENCE_DATA_URL is not set',
-    'my.yaml:4:3 referenceData.auth.clientId: is missing; wanted text in quotes',
+    'my.yaml:4:3 referenceData.auth.clientId: is missing; expected text in quotes',
     'my.yaml:6:15 referenceData.auth.tokenUrl: is plain http beyond this machine; use https, or set referenceData.allowHttp: true (ALLOW_HTTP=true)',
-    'my.yaml:7:19 referenceData.auth.clientSecret: a number came; wanted the secret as text in quotes',
+    'my.yaml:7:19 referenceData.auth.clientSecret: found a number; expected the secret as text in quotes',
     'my.yaml:8:5 referenceData.auth.tokenFile: unknown setting; did you mean tokenUrl?',
-    'my.yaml:9:12 referenceData.timeout: the number 30 came; wanted a duration from 100ms to 1h, like 250ms, 30s, 5m, 24h or 7d',
-    'my.yaml:10:22 referenceData.requestsPerSecond: the string "soon" came; wanted a number from 0.01 to 10000',
-    'my.yaml:12:13 kafka.brokers[0]: the string "a" came; wanted one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092',
+    'my.yaml:9:12 referenceData.timeout: found the number 30; expected a duration from 100ms to 1h, like 250ms, 30s, 5m, 24h or 7d',
+    'my.yaml:10:22 referenceData.requestsPerSecond: found the string "soon"; expected a number from 0.01 to 10000',
+    'my.yaml:12:13 kafka.brokers[0]: found the string "a"; expected one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092',
     'my.yaml:13:10 kafka.ssl.cas: unknown setting; did you mean ca?',
     'my.yaml:15:15 topics.partitions: TOPIC_PARTITIONS is not set',
     'my.yaml:16:21 topics.names.offsets: is the same topic as topics.names.dead-letters; each needs its own',
     'my.yaml:18:35 sources[0].walkIntervall: unknown setting; did you mean walkInterval?',
     'my.yaml:19:13 sources[1].name: is the name of sources[0] too; each source needs its own',
-    'my.yaml:19:22 sources[1].type: the string "instrments" came; wanted one of instruments, events, pre-trade-checks',
+    'my.yaml:19:22 sources[1].type: found the string "instrments"; expected one of instruments, events, pre-trade-checks',
     'my.yaml:20:5 sources[2].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
     'my.yaml:20:5 sources[2].topics.instrument-events: writes the topic instrument-events, as does sources[0]; name another in its topics.instrument-events',
-    'my.yaml:21:15 log.level: the value of LOG_LEVEL came; wanted one of debug, info, warn, error',
+    'my.yaml:21:15 log.level: found the value of LOG_LEVEL; expected one of debug, info, warn, error',
   ]);
 });
 
@@ -183,14 +183,14 @@ test('the environment cannot become YAML or another setting', async () => {
   const PREFIX = 'a\nreferenceData: { allowHttp: true }';
   const problems = await problemsIn(text, { env: { PREFIX } });
   assert.deepEqual(problems, [
-    'config/connector.yaml:4:9 prefix: the value of PREFIX came; wanted letters, digits, dots, - and _',
+    'config/connector.yaml:4:9 prefix: found the value of PREFIX; expected letters, digits, dots, - and _',
   ]);
 });
 
 test('blanks in the environment are no zero', async () => {
   const admin = 'admin: { port: "${ADMIN_PORT}" }';
   assert.deepEqual(await problemsIn(settingsText({ admin }), { env: { ADMIN_PORT: ' ' } }), [
-    'config/connector.yaml:4:16 admin.port: the value of ADMIN_PORT came; wanted a whole number from 0 to 65535',
+    'config/connector.yaml:4:16 admin.port: found the value of ADMIN_PORT; expected a whole number from 0 to 65535',
   ]);
 });
 

@@ -53,12 +53,15 @@ test('what is asked for is checked by name', async () => {
   const kinds = (text: string) => ({ prices: `prices: { kinds: { ${text} } }` });
   await refused(
     kinds('overview: { fields: [LastPrice, lastOpen] }'),
-    /fields\[1\]: the string "lastOpen" came; wanted one of/,
+    /fields\[1\]: found the string "lastOpen"; expected one of/,
   );
-  await refused(kinds('daily: { fields: BidAsk }'), /daily\.fields: the string "BidAsk" came; wanted one of Close, /);
-  await refused(kinds('intraday: { interval: Minute_1 }'), /wanted one of Minute_5, Hour_1/);
+  await refused(
+    kinds('daily: { fields: BidAsk }'),
+    /daily\.fields: found the string "BidAsk"; expected one of Close, /,
+  );
+  await refused(kinds('intraday: { interval: Minute_1 }'), /expected one of Minute_5, Hour_1/);
   await refused(kinds('daily: { lookBack: 401d }'), /daily\.lookBack: /);
-  await refused({ prices: 'prices: { from: [other] }' }, /prices\.from\[0\]: names "other", which is no source/);
+  await refused({ prices: 'prices: { from: [other] }' }, /prices\.from\[0\]: names "other", which is not a source/);
   await refused({ marketData: 'marketData: { url: https://m.example, assumedZone: Europe/Zurigo }' }, /time zone/);
   await refused({ topics: 'topics: { names: { prices: states } }' }, /states|prices/);
 });

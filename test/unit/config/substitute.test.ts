@@ -28,7 +28,7 @@ test('a variable that is missing or empty is named, with the message of the file
 
 test('a reference that cannot be read is an error, never text', () => {
   for (const text of ['${', '${HOST', '${}', '${1A}', '${HOST-other}', '${HOST:+other}', '${HO ST}']) {
-    assert.match(substitute(text, env).problems.join(), /^a reference cannot be read; wanted \$\{NAME\}/, text);
+    assert.match(substitute(text, env).problems.join(), /^a reference cannot be read; expected \$\{NAME\}/, text);
   }
 });
 

@@ -70,7 +70,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
       'info walk completed',
       'info events committed',
       'info instruments deleted',
-      'warn answer of the stream discarded, asking again',
+      'warn response of the stream discarded, asking again',
       'warn notification written',
       'warn attempt failed, trying again',
       'warn writer lost, opening again',
