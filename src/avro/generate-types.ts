@@ -5,7 +5,7 @@ import { typescriptSource } from './typescript-source.ts';
 
 const GENERATED = join(import.meta.dirname, 'generated');
 
-/** What belongs into src/avro/generated: a file for each schema in schemas/. */
+/** What belongs into src/avro/generated: a file for each schema in schemas/. Exported for tests. */
 export function generatedFiles(): { readonly path: string; readonly content: string }[] {
   const modules = new Map(SCHEMA_NAMES.map((name) => [name, `${kebabCase(name)}.ts`]));
   return [...modules].map(([name, file]) => {

@@ -16,7 +16,10 @@ export interface ProbedProcess {
   readonly read: (path: string) => Promise<string>;
 }
 
-/** Where the admin server says that the process is alive, by the settings that it runs with; null where it cannot be asked. */
+/**
+ * Where the admin server says that the process is alive, by the settings that it runs with; null where it cannot be asked.
+ * Exported for tests.
+ */
 export async function livenessUrl({ env, read }: ProbedProcess): Promise<string | null> {
   const words = (await read(COMMAND_LINE).catch(() => '')).split('\0');
   const text = await read(settingsFileOf(words)).catch(() => '');
@@ -38,7 +41,7 @@ function settingsFileOf(words: readonly string[]): string {
   return files.at(-1) ?? DEFAULT_SETTINGS_FILE;
 }
 
-/** Whether it is answered with success within 3 s. Never rejects. */
+/** Whether it is answered with success within 3 s. Never rejects. Exported for tests. */
 export async function answersWell(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });

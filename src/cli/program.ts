@@ -53,7 +53,10 @@ Each command has --help with examples. Data goes to stdout, messages to stderr. 
 or found a problem, 2 wrong arguments or settings.
 `;
 
-/** Every command with its arguments, options and help; `exitWith` receives the exit code of one that did not succeed. */
+/**
+ * Every command with its arguments, options and help; `exitWith` receives the exit code of one that did not succeed.
+ * Exported for tests.
+ */
 export function createProgram({
   terminal,
   exitWith,

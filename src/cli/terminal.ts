@@ -13,7 +13,7 @@ export interface Terminal {
 /** The exit codes of every command. */
 export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
-/** What each exit code says. */
+/** What each exit code says. Exported for tests. */
 export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
   ok: 'Done. For run, tail, demo and simulate, which run until they are stopped: stopped as requested.',
   failed: 'The command failed or found a problem; the last lines on stderr say what, and what to do.',

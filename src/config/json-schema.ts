@@ -15,7 +15,10 @@ const noSecrets: SecretReader = {
   fromFile: () => Promise.reject(new Error('A schema is described, no setting is read.')),
 };
 
-/** The JSON schema of the settings file, for editors: names, types, defaults and each setting's line. */
+/**
+ * The JSON schema of the settings file, for editors: names, types, defaults and each setting's line.
+ * Exported for tests.
+ */
 export function settingsJsonSchema(): JsonSchema {
   const schema = z.toJSONSchema(createSettingsSchema(noSecrets), {
     io: 'input',

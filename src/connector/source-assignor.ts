@@ -27,7 +27,10 @@ export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string 
   return JSON.stringify({ sources, held });
 }
 
-/** A member whose description cannot be read is none of ours, or of another version: it knows nothing. */
+/**
+ * A member whose description cannot be read is none of ours, or of another version: it knows nothing.
+ * Exported for tests.
+ */
 export function readReplica({ id, description }: GroupMember): Replica {
   try {
     const { sources, held } = JSON.parse(description) as { sources: unknown; held: unknown };
@@ -48,6 +51,7 @@ export function readReplica({ id, description }: GroupMember): Replica {
  * that comes back takes nothing from one that has a single partition.
  *
  * @param partitionOf the partition that a source's key lives on.
+ * Exported for tests.
  */
 export function assignPartitions(
   replicas: readonly Replica[],

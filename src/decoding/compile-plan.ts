@@ -40,7 +40,7 @@ export function withoutLastFields(plan: Plan, count: number): Plan {
   return { ...plan, record: { ...plan.record, kinds: kinds.slice(0, -count), sources: sources.slice(0, -count) } };
 }
 
-export function listPlan(name: string, item: Plan): Plan {
+function listPlan(name: string, item: Plan): Plan {
   return { kind: KIND.LIST, nullable: true, name, expected: 'an array', record: null, item };
 }
 

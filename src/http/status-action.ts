@@ -15,6 +15,7 @@ interface StatusRow {
  * market data and nothing for reference data (part 7 of src/provider/README.md), so everything else follows RFC 9110.
  *
  * A 400 does not say whether it asks for less: the caller, who knows what it asked for, looks at `fields.status`.
+ * Exported for tests.
  */
 export const STATUS_ACTIONS: readonly StatusRow[] = [
   { first: 206, last: 206, action: 'PROTOCOL_VIOLATION', because: 'a part was never asked for' },

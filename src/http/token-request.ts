@@ -22,7 +22,7 @@ const LONGEST_LIFETIME_MS = 24 * 3_600_000;
  * The life of a token that does not state it: `expires_in` absent, null, 0, negative or no number. Short enough to notice
  * a withdrawn account, long enough not to ask for a token with every request; a 401 renews it earlier.
  */
-export const DEFAULT_LIFETIME_MS = 5 * 60_000;
+const DEFAULT_LIFETIME_MS = 5 * 60_000;
 
 // Only these members of a response reach the library. Above all no id_token: with scope openid a server may send one,
 // which was not requested and whose issuer cannot be checked, since only the token address is known.
@@ -204,7 +204,7 @@ export function createTokenRequest(
 }
 
 /** The life of a token in milliseconds, from the seconds that `expires_in` names, as a number or as text. */
-export function lifetimeOf(expiresIn: unknown): number {
+function lifetimeOf(expiresIn: unknown): number {
   const seconds =
     typeof expiresIn === 'string' && /^\s*\d{1,15}(\.\d{0,9})?\s*$/.test(expiresIn) ? Number(expiresIn) : expiresIn;
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0) return DEFAULT_LIFETIME_MS;

@@ -3,7 +3,7 @@ import { type BodyChunks, collectBytes } from '../http/body-chunks.ts';
 import { DEEPEST_NESTING, JsonReader, type JsonValue, NESTED_TOO_DEEP, TOO_LONG } from './exact-json.ts';
 import { StringCache } from './string-cache.ts';
 
-/** A body as JsonReader needs it: whole, with a zero byte behind the text. */
+/** A body as JsonReader needs it: whole, with a zero byte behind the text. Exported for tests. */
 export async function collectJson(body: BodyChunks): Promise<Buffer> {
   return Buffer.concat([await collectBytes(body), Uint8Array.of(0)]);
 }

@@ -13,7 +13,9 @@ import { CONFLUENT_API_PATH } from './registry.ts';
 import type { LocalStack, StackOptions } from './stack-context.ts';
 import { startTogether } from './start-together.ts';
 
+/** Exported for tests. */
 export const KAFKA_IMAGE = 'apache/kafka:4.3.1';
+/** Exported for tests. */
 export const REGISTRY_IMAGE = 'apicurio/apicurio-registry:3.3.3';
 
 const DAEMON_LIMIT_MS = 5_000;

@@ -10,7 +10,10 @@ import type { StackContext } from './stack-context.ts';
 
 export const KAFKA_VERSION = '4.3.1';
 
-/** The releases of Apicurio Registry that we start, newest first: each with the Java that it needs. */
+/**
+ * The releases of Apicurio Registry that we start, newest first: each with the Java that it needs.
+ * Exported for tests.
+ */
 export const REGISTRY_RELEASES = [
   { version: '3.3.3', minimumJava: 21, jar: 'quarkus-run.jar', megabytes: 159 },
   { version: '3.0.9', minimumJava: 17, jar: 'apicurio-registry-app-3.0.9-runner.jar', megabytes: 109 },
@@ -87,7 +90,7 @@ async function runMaven(context: StackContext, folder: string, goal: readonly st
 }
 
 /** What went wrong with Maven, in one line. */
-export function mavenFailure(error: unknown, what: string): string {
+function mavenFailure(error: unknown, what: string): string {
   const { code, name, stdout } = error as { code?: unknown; name?: string; stdout?: string };
   if (code === 'ENOENT') return `Maven (mvn), which fetches ${what}, is not on the path`;
   if (name === 'AbortError') return `Maven did not get ${what} within ${DOWNLOAD_TIMEOUT_MS / 60_000} minutes`;

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { ConnectorError } from '../errors.ts';
 import type { Environment } from './stack-context.ts';
 
-export const MINIMUM_JAVA = 17;
+const MINIMUM_JAVA = 17;
 
 /** Where Java is installed on Linux (packages, archives), macOS (packages, Homebrew) and by SDKMAN and IntelliJ. */
 const USUAL_PLACES = [
@@ -32,7 +32,10 @@ export interface JavaRuntime {
   readonly version: number;
 }
 
-/** The feature release in what `java -version` prints (to stderr), or undefined: "17.0.15" → 17, "1.8.0_402" → 8. */
+/**
+ * The feature release in what `java -version` prints (to stderr), or undefined: "17.0.15" → 17, "1.8.0_402" → 8.
+ * Exported for tests.
+ */
 export function parseJavaVersion(text: string): number | undefined {
   const numbers = /\bversion "(\d+)(?:\.(\d+))?/.exec(text);
   if (!numbers) return undefined;
@@ -46,6 +49,7 @@ export function parseJavaVersion(text: string): number | undefined {
  * The first of several equally new ones is taken, so JAVA_HOME and the path win.
  *
  * @returns undefined when there is none at all; the caller compares with `MINIMUM_JAVA`.
+ * Exported for tests.
  */
 export async function findNewestJava(env: Environment, places = USUAL_PLACES): Promise<JavaRuntime | undefined> {
   const programs = await javaPrograms(env, places);

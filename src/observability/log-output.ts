@@ -6,7 +6,10 @@ export interface LogDestination {
   write(line: string): void;
 }
 
-/** The most bytes kept for a reader that does not read at the moment; a line that does not fit is dropped. */
+/**
+ * The most bytes kept for a reader that does not read at the moment; a line that does not fit is dropped.
+ * Exported for tests.
+ */
 export const LARGEST_BACKLOG_BYTES = 1_048_576;
 const RETRY_MS = 100;
 /** How long the end of the process waits in total for a slow reader. */
@@ -35,6 +38,7 @@ export interface LogOutputOptions {
  * Lines are written at once, so that none is lost when the process is killed. Where the reader has stopped, or the
  * disk is full, they are kept, and are tried again with each line and every 100 ms; nothing waits for them. As soon as
  * there is room again, a line says how many were dropped. A reader that is gone may come back, as that of a named pipe.
+ * Exported for tests.
  */
 export function createLogOutput(options: LogOutputOptions): LogOutput {
   const { write, droppedLine, later = afterwards, waitMs = waitSynchronously } = options;

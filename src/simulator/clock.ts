@@ -25,7 +25,7 @@ export function createSimulatorClock(startMs?: number): SimulatorClock {
   };
 }
 
-/** A clock that does not move until it is advanced: two simulators on it give the same bytes. */
+/** A clock that does not move until it is advanced: two simulators on it give the same bytes. Exported for tests. */
 export function createStandingClock(startMs: number): SimulatorClock {
   let nowMs = startMs;
   return {

@@ -1,8 +1,11 @@
 import type { Refusals } from './answer.ts';
 import { Query } from './query.ts';
 
+/** Exported for tests. */
 export const INTRADAY_FIELDS = ['Close', 'OHLC', 'BidAsk'];
+/** Exported for tests. */
 export const DAILY_FIELDS = ['Close', 'CloseAccruedInterest', 'OHLC', 'LastBidAsk', 'LastBidAskAccruedInterest'];
+/** Exported for tests. */
 export const OVERVIEW_FIELDS = [
   'LastPrice',
   'LastOpen',

@@ -41,6 +41,38 @@ const LIBRARY_HOMES: Readonly<Record<string, readonly string[]>> = {
 
 const MAXIMUM_LINES = 300;
 const MAXIMUM_FILES = 25;
+const MAXIMUM_FUNCTION_LINES = 70;
+const FUNCTION_HEADER =
+  /^(?<indent> *)(?:export )?(?:async )?(?:function\*? (?<declared>\w+)|(?:static |async |get |\*)*(?<method>#?\w+)(?:<.*>)?\(|const (?<value>\w+) = (?:async )?(?:<.*>)?\()/;
+// May only shrink.
+const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
+  'src/admin/status/status-processor.ts#createStatusProcessor': 87,
+  'src/admin/status/status-sources.ts#createStatusSources': 110,
+  'src/app/price-processor.ts#runPriceProcessor': 119,
+  'src/avro/registry-http.ts#createRegistryHttp': 75,
+  'src/avro/registry.ts#createSchemaRegistry': 103,
+  'src/cli/commands/dead-letters-command.ts#deadLettersCommand': 89,
+  'src/cli/commands/schemas-command.ts#schemasCommand': 74,
+  'src/config/yaml-tree.ts#readSettingsTree': 85,
+  'src/connector/stream/stream.ts#followStream': 82,
+  'src/connector/tasks/follower-task.ts#createFollowerTask': 88,
+  'src/connector/tasks/instruments-provider.ts#createInstrumentsProvider': 95,
+  'src/connector/tasks/instruments-task.ts#createInstrumentsTask': 156,
+  'src/demo/demo.ts#runDemo': 107,
+  'src/http/client-credentials.ts#createClientCredentials': 82,
+  'src/http/token-request.ts#createTokenRequest': 162,
+  'src/kafka/kafkajs/group/kafkajs-group-reader.ts#openMember': 109,
+  'src/kafka/kafkajs/kafkajs-cluster.ts#connectKafka': 73,
+  'src/observability/log-values.ts#createLogValues': 78,
+  'src/observability/metrics-events.ts#createMetricsEvents': 115,
+  'src/processor/price-records.ts#priceRecords': 125,
+  'src/setup/instruments-source.ts#createInstrumentsSource': 73,
+  'src/simulator/api.ts#createApi': 74,
+  'src/simulator/reference-data.ts#createReferenceData': 125,
+  'src/simulator/simulator.ts#createSimulator': 95,
+  'src/simulator/universe/prices.ts#createPriceWriter': 119,
+  'src/worker/run-states.ts#createRunStates': 77,
+};
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|managers?|misc|index|v\d+)\.ts$/;
 
 const root = resolve(import.meta.dirname, '../..');
@@ -170,6 +202,63 @@ test('a folder holds at most 25 files', () => {
     [],
   );
 });
+
+test('functions have at most 70 lines', () => {
+  const long = new Map<string, number>(
+    sources.flatMap((file) =>
+      functionsOf(readFileSync(file, 'utf8'))
+        .filter(({ lines }) => lines > MAXIMUM_FUNCTION_LINES)
+        .map(({ name, lines }) => [`${relative(root, file)}#${name}`, lines] as const),
+    ),
+  );
+  const grown = [...long].filter(([name, lines]) => lines > (LONG_FUNCTIONS[name] ?? 0));
+  assert.deepEqual(Object.fromEntries(grown), {}, 'cut it where a part has a name of its own');
+  const short = Object.keys(LONG_FUNCTIONS).filter((name) => !long.has(name));
+  assert.deepEqual(short, [], 'short enough now: take it off the list');
+});
+
+/** Functions and methods, from their first line to the closing brace at the same indentation. */
+function functionsOf(text: string): { name: string; lines: number }[] {
+  const lines = text.split('\n');
+  return lines.flatMap((line, start) => {
+    const header = FUNCTION_HEADER.exec(line);
+    const { indent = '', declared, method, value } = header?.groups ?? {};
+    const name = declared ?? method ?? value;
+    if (name === undefined || /^(if|for|while|switch|catch|return)$/.test(name)) return [];
+    const rest = lines.slice(start + 1);
+    const length = rest.findIndex((next) => new RegExp(`^${indent}(?![ }\\])]).`).test(next));
+    const body = length < 0 ? rest : rest.slice(0, length);
+    const end = body.findIndex((next) => next.startsWith(`${indent}}`) && /^ *\}[,;]?$/.test(next));
+    return end < 0 ? [] : [{ name, lines: end + 2 }];
+  });
+}
+
+test('what is exported is imported by another source file, or says that tests need it', () => {
+  const imported = new Map<string, Set<string>>();
+  for (const file of sources) {
+    const text = readFileSync(file, 'utf8');
+    for (const [, names = '', from = ''] of text.matchAll(/\{([^{}]*)\} from '(\.[^']+)'/g)) {
+      addNames(imported, resolve(dirname(file), from), names);
+    }
+    // A file that loads another one later may use any of its names.
+    for (const [, from = ''] of text.matchAll(/\bimport\(\s*'(\.[^']+)'/g)) {
+      addNames(imported, resolve(dirname(file), from), text);
+    }
+  }
+  const wrong = violations(sources, (file, text) =>
+    [...text.matchAll(/^export (?:async )?(?:function\*?|const|let|class) (\w+)/gm)]
+      .filter(([, name = '']) => !imported.get(file)?.has(name))
+      .filter(({ index }) => !text.slice(text.lastIndexOf('/**', index), index).includes('Exported for tests.'))
+      .map(([, name]) => `exports ${name}, which no source imports`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+function addNames(imported: Map<string, Set<string>>, file: string, text: string): void {
+  const names = imported.get(file) ?? new Set();
+  for (const [name] of text.matchAll(/\w+/g)) names.add(name);
+  imported.set(file, names);
+}
 
 test('console and process.env stay in main, cli and config', () => {
   const wrong = violations(sources, (file, text) => {

@@ -1,6 +1,6 @@
 import type { ReadableRecord, ReadableValue } from '../../avro/record-reader.ts';
 
-/** Replaces the URL of a check, which allows trading. */
+/** Replaces the URL of a check, which allows trading. Exported for tests. */
 export const HIDDEN_URL = '[hidden; --show-url shows it]';
 const URL_FIELD = /(^|\/)simulation[-_]?url$/i;
 /** Control characters, and those that change the direction of writing. */

@@ -29,6 +29,7 @@ const impossible = (walk: Walk, input: WalkInput): never => {
 /**
  * Every phase of a walk meets everything that can happen to it; the compiler finds a missing cell. Down: the way of a
  * walk. A new one may begin at any moment, and the stream goes on in all of them.
+ * Exported for tests.
  */
 export const WALK_TABLE: WalkTable = {
   idle: {

@@ -168,7 +168,7 @@ class KafkajsLogClient implements LogClient {
   }
 }
 
-/** A fetch gives whole batches: the first may begin before the requested offset. */
+/** A fetch gives whole batches: the first may begin before the requested offset. Exported for tests. */
 export function partOf(
   topic: string,
   { partition, messages, abortedTransactions }: RawPart,

@@ -59,7 +59,7 @@ interface ProtocolErrors {
 }
 type ScheduleCheck = (this: RequestQueue) => void;
 
-/** A patched function: its module inside kafkajs, and the SHA-256 of its source text in 2.2.4. */
+/** A patched function: its module inside kafkajs, and the SHA-256 of its source text in 2.2.4. Exported for tests. */
 export const PATCHED_FUNCTIONS = {
   scheduleCheckPendingRequests: {
     module: 'src/network/requestQueue/index.js',
@@ -105,7 +105,7 @@ const PRODUCE_RESPONSE = 'src/protocol/requests/produce/v7/response.js';
 const PROTOCOL_ERRORS = 'src/protocol/error.js';
 const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
 
-/** Patch A: an empty queue needs no check; the original wakes up every millisecond. */
+/** Patch A: an empty queue needs no check; the original wakes up every millisecond. Exported for tests. */
 export function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
   return function scheduleCheckPendingRequests() {
     if (this.pending.length > 0) original.call(this);
@@ -117,7 +117,7 @@ export function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck 
  * no record at these offsets stays before them for ever, so the batch's end becomes a control record, which moves
  * the consumer's offset and reaches no handler.
  */
-export function markBatchEnd(original: DecodeBatch): DecodeBatch {
+function markBatchEnd(original: DecodeBatch): DecodeBatch {
   return async function decodeRecordBatch(decoder) {
     const batch = await original(decoder);
     const end = String(BigInt(batch.firstOffset) + BigInt(batch.lastOffsetDelta));
@@ -159,7 +159,7 @@ export const withoutAborted: FilterAborted = ({ messages, abortedTransactions })
  * fails for the error of any partition. So one partition without a leader, of any topic and owner (without replicas, its
  * broker down), kept every writer from opening. Here a request for all topics gets all, with or without leaders.
  */
-export function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
+function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
   return (of) => (asked) => {
     const { request, response } = original(of)(asked);
     if (asked.topics.length > 0) return { request, response };
@@ -226,7 +226,7 @@ export function loadKafkajs(): Kafkajs {
   return require('kafkajs');
 }
 
-/** @throws Error when the function's source text is not the expected one. */
+/** @throws Error when the function's source text is not the expected one. Exported for tests. */
 export function verifySource(name: keyof typeof PATCHED_FUNCTIONS, found: unknown): void {
   const { module, sourceSha256 } = PATCHED_FUNCTIONS[name];
   const foundSha256 = createHash('sha256').update(String(found)).digest('hex');

@@ -1,4 +1,7 @@
-/** The meaning of each label. Its values come from a short list in the settings or the code; never from data. */
+/**
+ * The meaning of each label. Its values come from a short list in the settings or the code; never from data.
+ * Exported for tests.
+ */
 export const METRIC_LABELS = {
   version: 'the version of this program',
   node: 'the version of Node.js',

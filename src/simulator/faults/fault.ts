@@ -1,7 +1,7 @@
 import type { Edit } from '../ledger/lossless-json.ts';
 
 /** The names by which faults and counts speak of the endpoints. */
-export const ENDPOINTS = [
+const ENDPOINTS = [
   'token',
   'instruments',
   'instruments-my',

@@ -22,7 +22,10 @@ export function stringifyLossless(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Any JSON text as a value that is written exactly as given, malformed text included when `force` is used by edits. */
+/**
+ * Any JSON text as a value that is written exactly as given, malformed text included when `force` is used by edits.
+ * Exported for tests.
+ */
 export function rawScalar(text: string): object {
   return json.rawJSON(text);
 }

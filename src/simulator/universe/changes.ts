@@ -18,6 +18,7 @@ export type Change =
   /** An entry of the log that is filtered out for everyone: the offset moves, nothing is returned. */
   | { readonly kind: 'hidden' };
 
+/** Exported for tests. */
 export const EVENT_KINDS = [
   'newissue',
   'datachange',

@@ -1,4 +1,7 @@
-/** The digit that completes the first 11 characters of an ISIN (ISO 6166: letters as 10–35, then Luhn). */
+/**
+ * The digit that completes the first 11 characters of an ISIN (ISO 6166: letters as 10–35, then Luhn).
+ * Exported for tests.
+ */
 export function isinCheckDigit(first11: string): string {
   let sum = 0;
   let double = true;
@@ -18,7 +21,7 @@ function characterValue(code: number): number {
   return code <= 57 ? code - 48 : code - 55;
 }
 
-/** Whether the text has the form of an ISIN and the right check digit. */
+/** Whether the text has the form of an ISIN and the right check digit. Exported for tests. */
 export function isIsin(text: string): boolean {
   return /^[A-Z]{2}[A-Z0-9]{9}[0-9]$/.test(text) && text.endsWith(isinCheckDigit(text.slice(0, 11)));
 }
