@@ -1,7 +1,7 @@
-/** The values of leaves: decimals are their unscaled bytes, dates days, date-times milliseconds or microseconds, longs bigints. */
+/** The values of leaves: decimals are unscaled bytes, dates days, date-times milliseconds or microseconds, longs bigints. */
 export type ScalarValue = boolean | number | bigint | string | Buffer;
 
-/** A record in the form in which it is encoded: a plain object with the schema's fields in the schema's order. */
+/** A record before it is encoded: a plain object with the schema's fields in the schema's order. */
 export interface AvroRecord {
   readonly [field: string]: AvroValue;
 }

@@ -1,15 +1,15 @@
 import avsc from 'avsc';
 
 /**
- * avsc's type for a schema, with two of its habits changed. Longs are bigints where they are read, and bigints or safe
- * integers where they are written: avsc itself refuses all beyond 2^53. Logical types are left alone: decimals are
- * bytes, dates numbers; the mapping has made them final, and avsc would check each of them twice.
+ * avsc's type for a schema, with two changes. Longs are read as bigints, and written from bigints or safe integers: avsc
+ * itself refuses all beyond 2^53. Logical types are ignored: decimals are bytes, dates numbers. The mapping has made them
+ * final, and avsc would check each of them twice.
  */
 export function avscType(schemaText: string): avsc.Type {
   const long = exactLong();
   return avsc.Type.forSchema(JSON.parse(schemaText), {
     registry: { long },
-    // A long with a logical type is looked up in no registry. Only microseconds can be beyond 2^53.
+    // avsc does not use `registry` for a long with a logical type. Only microseconds can be beyond 2^53.
     typeHook: (schema) => (isMicros(schema) ? long : undefined),
     wrapUnions: 'never',
   });

@@ -3,7 +3,7 @@ const DATE_LENGTH = 10;
 const DATE_TIME_LENGTH = 19;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
-/** Days since 1970-01-01 of a date `YYYY-MM-DD`; null for any other form and for dates that no calendar has. */
+/** Days since 1970-01-01 of a date `YYYY-MM-DD`; null for any other form and for dates that do not exist. */
 export function epochDays(text: string): number | null {
   return text.length === DATE_LENGTH ? daysAt(text) : null;
 }
@@ -14,7 +14,7 @@ export function localEpochMs(text: string): number | null {
   return localMsAt(text);
 }
 
-/** Milliseconds of the date and the time of day in the first 19 characters, whatever stands between them. */
+/** Milliseconds of the date and the time of day in the first 19 characters, with any separator between them. */
 export function localMsAt(text: string): number | null {
   const days = daysAt(text);
   const hours = digitsAt(text, 11, 2);
@@ -60,7 +60,7 @@ function daysFromCivil(year: number, month: number, day: number): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-/** The number that the digits make, or -1 when one of them is none. */
+/** The number that the digits make, or -1 when one of them is not a digit. */
 export function digitsAt(text: string, start: number, count: number): number {
   let number = 0;
   for (let at = start; at < start + count; at++) {

@@ -6,7 +6,7 @@ import { isSchemaNotFound } from './registry.ts';
 import { readWireValue, WIRE_HEADER_BYTES } from './wire-format.ts';
 
 export interface CurrentDigest {
-  /** As `recordDigest` would give it, had the record been written in the current schema. */
+  /** The `recordDigest` that the record would have in the current schema. */
   readonly digest: bigint;
   readonly isCurrentSchema: boolean;
 }
@@ -14,11 +14,11 @@ export interface CurrentDigest {
 /** Digests of records that may have been written by earlier versions of a schema. */
 export interface CurrentDigests {
   /**
-   * @returns the digest, or the id of a schema that is to be loaded first.
-   * @throws ConnectorError RECORD_UNREADABLE for a value that is no record of this kind.
+   * @returns the digest, or the id of a schema that must be loaded first.
+   * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this kind.
    */
   of(value: Buffer): CurrentDigest | { readonly unknownSchemaId: number };
-  /** @throws ConnectorError of the registry when it did not answer; that it has no such schema is an answer. */
+  /** @throws ConnectorError of the registry when it did not answer; "no such schema" is an answer. */
   load(schemaId: number): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export function createCurrentDigests(options: {
 }): CurrentDigests {
   const { schemaId, schemaText } = options;
   const current = avscType(options.schema);
-  // Null: none that can be read as ours. There are as many ids as versions, and those of strangers on the topic.
+  // Null: a schema that cannot be read as ours. There is an id for each version, and for each of other writers to the topic.
   const resolvers = new Map<number, avsc.Resolver | null>();
 
   async function resolverOf(id: number): Promise<avsc.Resolver | null> {
@@ -51,7 +51,7 @@ export function createCurrentDigests(options: {
       const header = Buffer.alloc(WIRE_HEADER_BYTES);
       return { digest: recordDigest(Buffer.concat([header, current.toBuffer(record)])), isCurrentSchema: false };
     } catch (cause) {
-      throw unreadable(`its ${body.length} bytes are no record of schema id ${id}`, cause);
+      throw unreadable(`its ${body.length} bytes are not a record of schema id ${id}`, cause);
     }
   }
 
@@ -61,7 +61,7 @@ export function createCurrentDigests(options: {
       if (id === schemaId) return { digest: recordDigest(value), isCurrentSchema: true };
       const resolver = resolvers.get(id);
       if (resolver === undefined) return { unknownSchemaId: id };
-      if (resolver === null) throw unreadable(`it names schema id ${id}, which is none of these records`);
+      if (resolver === null) throw unreadable(`it names schema id ${id}, which belongs to other records`);
       return reEncoded(id, body, resolver);
     },
     async load(id) {

@@ -18,8 +18,8 @@ const EIGHT_BYTES = 64n;
 
 /**
  * Encodes JSON numbers, given as text, as Avro decimals: exactly, without floats, rounded half-even where there are
- * more fraction digits than the scale. 1.0, 1.00 and 1e0 give the same bytes. An exponent is bounded before any big
- * number is made of it, so a short text cannot ask for much work.
+ * more fraction digits than the scale. 1.0, 1.00 and 1e0 give the same bytes. An exponent is limited before a big number
+ * is made of it, so that a short text cannot cause much work.
  */
 export class DecimalEncoder {
   readonly #scale: number;
@@ -43,7 +43,7 @@ export class DecimalEncoder {
     return this.#encodeAny(text);
   }
 
-  // Numbers without exponent that fit a double exactly: nearly all that are ever sent.
+  // Numbers without exponent that fit a double exactly: nearly all numbers.
   #shortUnscaled(text: string): bigint | null {
     const negative = text.charCodeAt(0) === 0x2d;
     let significand = 0;
@@ -112,7 +112,7 @@ function significantDigits(text: string): Significand {
   while (all.charCodeAt(start) === 0x30) start += 1;
   let end = all.length;
   while (end > start && all.charCodeAt(end - 1) === 0x30) end -= 1;
-  // A number too long for a double becomes infinite, which every comparison below takes rightly.
+  // A number too long for a double becomes infinite; every comparison below is right for it.
   const written = exponentAt < 0 ? 0 : Number(text.slice(exponentAt + 1));
   return { negative, digits: all.slice(start, end), exponent: written - fraction.length + (all.length - end) };
 }

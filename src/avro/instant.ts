@@ -3,17 +3,17 @@ import type { AssumedZone } from './time-zone.ts';
 
 /** An instant in microseconds since 1970-01-01T00:00:00Z. */
 export interface Instant {
-  /** A bigint only where it is no safe integer. */
+  /** A bigint only where it is not a safe integer. */
   readonly micros: number | bigint;
   /** Whether there were finer digits, not all of them zero: rounded half-even, as decimals are. */
   readonly rounded: boolean;
 }
 
 const SECONDS_END = 19;
-// Room for a fraction of any length that means something; a longer text is none of ours.
+// Room for a fraction of any useful length; a longer text is not an instant.
 const LONGEST_INSTANT = 64;
 const LARGEST_SAFE_SECONDS = 9_000_000_000;
-// The years 1 to 9999 in UTC: what ISO 8601 writes with four digits, and all that most readers take.
+// The years 1 to 9999 in UTC: four digits in ISO 8601, and the range that most readers take.
 const FIRST_SECOND = -62_135_596_800;
 const LAST_SECOND = 253_402_300_799;
 

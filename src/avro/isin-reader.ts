@@ -4,24 +4,24 @@ import { avscType } from './avsc-type.ts';
 import { isSchemaNotFound } from './registry.ts';
 import { readWireValue } from './wire-format.ts';
 
-/** Reads the isin of instruments, and nothing else of them: a table of many instruments is filled a thousand times as fast. */
+/** Reads only the isin of instruments: a table of many instruments is filled a thousand times as fast. */
 export interface IsinReader {
   /**
-   * @returns the isin, null for an instrument without one, or the id of a schema that is to be loaded first.
-   * @throws ConnectorError RECORD_UNREADABLE for a value that is no instrument; `fields.missingSchemaId` where that is so
-   *   since the registry had no such schema of instruments when it was asked last.
+   * @returns the isin, null for an instrument without one, or the id of a schema that must be loaded first.
+   * @throws ConnectorError RECORD_UNREADABLE for a value that is not an instrument; with `fields.missingSchemaId` when the
+   *   registry had no such schema of instruments at the last request.
    */
   isinOf(value: Buffer): string | null | { readonly unknownSchemaId: number };
   /**
-   * Asks the registry, also for what it did not have before: it may have been replaced, or restored, meanwhile.
+   * Asks the registry, also for a schema that it lacked before: it may have been replaced, or restored, meanwhile.
    *
    * @returns whether it is a schema of instruments.
-   * @throws ConnectorError of the registry when it did not answer; that it has no such schema is an answer.
+   * @throws ConnectorError of the registry when it did not answer; "no such schema" is an answer.
    */
   load(schemaId: number, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Of the instrument's schema, whatever its version: what is read of it. */
+/** The part that is read of an instrument's schema of any version. */
 const READ = JSON.stringify({
   type: 'record',
   name: 'Instrument',
@@ -36,7 +36,7 @@ interface Writer {
 /** `schemaText` gives the schema of an id, from the registry. */
 export function createIsinReader(schemaText: (schemaId: number, signal: AbortSignal) => Promise<string>): IsinReader {
   const type = avscType(READ);
-  // Null: no schema of instruments. There are as many ids as versions, and those of strangers on the topic.
+  // Null: not a schema of instruments. There is an id for each version, and for each of other writers to the topic.
   const writers = new Map<number, Writer | null>();
   return {
     isinOf(value) {
@@ -48,11 +48,11 @@ export function createIsinReader(schemaText: (schemaId: number, signal: AbortSig
         throw unreadable(missing, { fields: { missingSchemaId: schemaId } });
       }
       try {
-        // The rest of the record is not looked at.
+        // The rest of the record is not read.
         const { isin } = type.fromBuffer(body, writer.resolver, true) as { readonly isin: string | null };
         return isin === '' ? null : isin;
       } catch (cause) {
-        throw unreadable(`its ${body.length} bytes are no record of schema id ${schemaId}`, { cause });
+        throw unreadable(`its ${body.length} bytes are not a record of schema id ${schemaId}`, { cause });
       }
     },
     async load(schemaId, signal) {

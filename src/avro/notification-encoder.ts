@@ -2,7 +2,7 @@ import type { Notification } from './generated/notification.ts';
 import { RecordEncoder } from './record-encoder.ts';
 import { parseSchema } from './schema.ts';
 
-/** What a notification says: at least of what, what and when (milliseconds since 1970), and a text for people. */
+/** The content of a notification: at least the source, what happened, when (milliseconds since 1970), and a text. */
 export type NotificationContent = Partial<Notification> & {
   readonly source: string;
   readonly kind: string;
@@ -12,7 +12,7 @@ export type NotificationContent = Partial<Notification> & {
 
 /** Notifications into Confluent's wire format. */
 export interface NotificationEncoder {
-  /** @throws Error for a number that is no integer of its field: notifications are ours, so it is a bug. */
+  /** @throws Error for a number that is not an integer of its field: we make notifications, so it is a bug. */
   encode(notification: NotificationContent): Buffer;
 }
 

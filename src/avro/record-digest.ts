@@ -2,8 +2,8 @@ import { readWireValue } from './wire-format.ts';
 
 /*
  * Four lanes of 32 bits, each of which takes every fourth word: multiply, rotate, multiply, the round of xxHash32. A change
- * of one word always changes its lane. At the end the lanes are mixed into two words. A SHA-256 costs five times as much,
- * and what it adds, that nobody can look for two contents alike, is not needed: the provider is who sends both.
+ * of one word always changes its lane. At the end the lanes are mixed into two words. A SHA-256 costs five times as much.
+ * It adds protection against a search for two contents with one digest, which is not needed: the provider sends both.
  */
 
 const WORD_FACTOR = 0x85ebca77 | 0;
@@ -13,8 +13,8 @@ const MIX_2 = 0xc2b2ae35 | 0;
 
 /**
  * Eight bytes that stand for the content of a record: of its Avro body, without the header, so that a new schema id
- * alone changes nothing. Two contents of one id look equal once in 2^64 changes. Nothing stores it: it is taken anew from the
- * topic's records after each start, so it may differ from release to release.
+ * alone changes nothing. Two contents of one id look equal once in 2^64 changes. It is never stored: it is computed from the
+ * topic's records again after each start, so it may differ from release to release.
  *
  * @param value a value in Confluent's wire format
  * @returns an unsigned number of 64 bits
@@ -55,7 +55,7 @@ function rotate(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits));
 }
 
-/** Every bit of both words moves about half of the result's. */
+/** Every bit of both words changes about half of the result's bits. */
 function mix(word: number, other: number): number {
   let mixed = Math.imul(word ^ (word >>> 16), MIX_1) ^ Math.imul(other ^ (other >>> 15), LANE_FACTOR);
   mixed = Math.imul(mixed ^ (mixed >>> 13), MIX_2);

@@ -6,8 +6,8 @@ import { WIRE_HEADER_BYTES, writeWireHeader } from './wire-format.ts';
 const FIRST_BUFFER_BYTES = 64 * 1024;
 
 /**
- * Records into Confluent's wire format. One buffer is used again and again, since avsc's own `toBuffer` encodes twice
- * whatever is longer than its 1 KiB; the value that is handed out is a copy of its own.
+ * Encodes records in Confluent's wire format. One buffer is used for all, since avsc's own `toBuffer` encodes twice
+ * every record longer than its 1 KiB; each value that is returned is a copy.
  */
 export class RecordEncoder {
   readonly #type: avsc.Type;

@@ -22,7 +22,7 @@ export interface RecordReader {
   read(value: Buffer): ReadableRecord;
 }
 
-/** `schemas` holds the texts of the Avro schemas by their id in the registry; the value decides which of them counts. */
+/** `schemas` holds the texts of the Avro schemas by their id in the registry; the value names one of them. */
 export function createRecordReader(options: { readonly schemas: ReadonlyMap<number, string> }): RecordReader {
   const known = new Map<number, { readonly node: RecordNode; readonly type: avsc.Type }>();
   for (const [id, text] of options.schemas) known.set(id, { node: parseSchema(text), type: avscType(text) });
@@ -42,7 +42,7 @@ function decode(type: avsc.Type, schemaId: number, body: Buffer): unknown {
   try {
     return type.fromBuffer(body);
   } catch (cause) {
-    const what = `${body.length} bytes that are no record of schema id ${schemaId}`;
+    const what = `${body.length} bytes that are not a record of schema id ${schemaId}`;
     throw new ConnectorError('RECORD_UNREADABLE', `A value holds ${what}.`, { cause });
   }
 }
@@ -52,7 +52,7 @@ function readableRecord(node: RecordNode, decoded: unknown): ReadableRecord {
   return Object.fromEntries(node.fields.map(({ name, node: field }) => [name, readable(field, record[name])]));
 }
 
-// What avsc decoded has the schema's shape, so no case asks again.
+// A value that avsc decoded has the schema's shape, so no case checks it again.
 function readable(node: SchemaNode, decoded: unknown): ReadableValue {
   switch (node.kind) {
     case 'nullable':

@@ -5,13 +5,13 @@ import type { Clock } from '../support/clock.ts';
 import { openDeadline } from '../support/deadline.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
-const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
+const LARGEST_RESPONSE_BYTES = 4 * 1024 * 1024;
 const CONNECTIONS = 2;
 
 export interface RegistryHttpOptions {
   /** With the base path of the Confluent API, without a slash at the end: http://127.0.0.1:8081/apis/ccompat/v7. */
   readonly url: string;
-  /** The value of the Authorization header, asked for before each request; it is a secret. */
+  /** The value of the Authorization header, obtained before each request; it is a secret. */
   readonly authorization?: () => Promise<string>;
   /** PEM text: authorities to trust besides the usual ones, and our own certificate with its key. */
   readonly ca?: string | undefined;
@@ -22,7 +22,7 @@ export interface RegistryHttpOptions {
   readonly clock: Clock;
 }
 
-/** What the registry said: a status, and the JSON that came with it. */
+/** A response of the registry: its status and JSON. */
 export interface RegistryResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ export interface RegistryRequest {
   readonly body?: object;
 }
 
-/** Requests to a registry with Confluent's API, each with a deadline. Whatever is no answer is REGISTRY_UNREACHABLE. */
+/** Requests to a registry with Confluent's API, each with a deadline. A request without a response is REGISTRY_UNREACHABLE. */
 export interface RegistryHttp {
   request(request: RegistryRequest, signal: AbortSignal): Promise<RegistryResponse>;
   /** Registers a schema under a subject whose compatibility is FULL_TRANSITIVE already. */
@@ -47,7 +47,7 @@ export interface RegistryHttp {
  * - sets a subject's compatibility only after the first registration, and has no public call for it;
  * - gives the schema of an id without decimal scales, which must be compared;
  * - turns the status of a failed look-up into a text.
- * It has no deadline either (and waits for ever for the rest of an answer that was cut), and it reports a connection
+ * It also has no deadline (and waits for ever for the rest of a response that was cut), and it reports a connection
  * that failed as status 400, which is therefore never taken for a refusal.
  */
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
@@ -136,13 +136,14 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > LARGEST_ANSWER_BYTES) throw new Error(`The answer is longer than ${LARGEST_ANSWER_BYTES} bytes.`);
+    if (length > LARGEST_RESPONSE_BYTES)
+      throw new Error(`The response is longer than ${LARGEST_RESPONSE_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-// An answer of a proxy may be no JSON: its status says enough.
+// The response of a proxy may not be JSON: its status is enough.
 function asObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);

@@ -8,20 +8,20 @@ import { canonicalSchema } from './schema-canonical.ts';
 export interface SubjectVersion {
   readonly version: number;
   readonly id: number;
-  /** Whether it is the schema that was asked about. */
+  /** Whether it is the requested schema. */
   readonly isOurs: boolean;
 }
 
-/** What a registry says about subjects; changes nothing there. */
+/** Reads a registry's facts about subjects; changes nothing there. */
 export interface RegistrySubjects {
   /**
    * Every version of a subject, oldest first; none when the registry does not know it.
    * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED.
    */
   versions(subject: string, ours: string, signal: AbortSignal): Promise<readonly SubjectVersion[]>;
-  /** The compatibility that the subject has of its own; null when it has none. */
+  /** The subject's own compatibility; null when it has none. */
   level(subject: string, signal: AbortSignal): Promise<string | null>;
-  /** Whether the registry would take the schema beside all versions that are there. */
+  /** Whether the registry would accept the schema beside all registered versions. */
   isCompatible(subject: string, ours: string, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -30,18 +30,20 @@ const MOST_VERSIONS = 1_000;
 
 export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
   async function get(path: string, what: string, signal: AbortSignal): Promise<RegistryResponse | null> {
-    const answer = await http.request({ method: 'GET', path }, signal);
-    if (isNoneThere(answer)) return null;
-    if (answer.status !== 200) throw refused(answer, what);
-    return answer;
+    const response = await http.request({ method: 'GET', path }, signal);
+    if (isNoneThere(response)) return null;
+    if (response.status !== 200) throw refused(response, what);
+    return response;
   }
 
   return {
     async versions(subject, ours, signal) {
       const path = `/subjects/${encodeURIComponent(subject)}/versions`;
-      const answer = await get(path, `the versions of ${subject}`, signal);
-      if (answer !== null && !Array.isArray(answer.body)) throw refused(answer, `the versions of ${subject}`);
-      const numbers = (answer === null ? [] : Object.values(answer.body)).filter((value) => typeof value === 'number');
+      const response = await get(path, `the versions of ${subject}`, signal);
+      if (response !== null && !Array.isArray(response.body)) throw refused(response, `the versions of ${subject}`);
+      const numbers = (response === null ? [] : Object.values(response.body)).filter(
+        (value) => typeof value === 'number',
+      );
       const found: SubjectVersion[] = [];
       for (const version of numbers.slice(-MOST_VERSIONS)) {
         const held = await get(`${path}/${version}`, `version ${version} of ${subject}`, signal);
@@ -53,18 +55,18 @@ export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
     },
 
     async level(subject, signal) {
-      const answer = await get(`/config/${encodeURIComponent(subject)}`, `the compatibility of ${subject}`, signal);
-      const level = answer?.body.compatibilityLevel;
+      const response = await get(`/config/${encodeURIComponent(subject)}`, `the compatibility of ${subject}`, signal);
+      const level = response?.body.compatibilityLevel;
       return typeof level === 'string' ? level : null;
     },
 
     async isCompatible(subject, ours, signal) {
       const path = `/compatibility/subjects/${encodeURIComponent(subject)}/versions`;
-      const answer = await http.request({ method: 'POST', path, body: { schema: ours } }, signal);
-      if (isNoneThere(answer)) return true;
-      const { is_compatible: isCompatible } = answer.body;
-      if (answer.status !== 200 || typeof isCompatible !== 'boolean') {
-        throw refused(answer, `the compatibility with ${subject}`);
+      const response = await http.request({ method: 'POST', path, body: { schema: ours } }, signal);
+      if (isNoneThere(response)) return true;
+      const { is_compatible: isCompatible } = response.body;
+      if (response.status !== 200 || typeof isCompatible !== 'boolean') {
+        throw refused(response, `the compatibility with ${subject}`);
       }
       return isCompatible;
     },
@@ -80,9 +82,9 @@ function isSame(held: string, ours: string): boolean {
   }
 }
 
-function refused(answer: RegistryResponse, what: string): ConnectorError {
-  const { status } = answer;
+function refused(response: RegistryResponse, what: string): ConnectorError {
+  const { status } = response;
   const code = status >= 500 || status === 408 || status === 429 ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
-  const text = `The schema registry answered ${status} to ${what}.${pathHint(answer)}`;
+  const text = `The schema registry answered ${status} to ${what}.${pathHint(response)}`;
   return new ConnectorError(code, text, { fields: { status } });
 }

@@ -12,7 +12,7 @@ const LEVEL = 'FULL_TRANSITIVE';
 export interface SchemaRegistry {
   /**
    * The id of a schema under a subject: registered, or only looked up, and verified: the registry gives this schema
-   * back for the id. Asked once; a failure is asked again.
+   * back for the id. Requested once; a failed request is repeated at the next call.
    * @param schema the text of the schema
    * @param signal when it aborts, the call rejects with its reason
    * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or
@@ -24,7 +24,7 @@ export interface SchemaRegistry {
 }
 
 export interface SchemaRegistryOptions extends RegistryHttpOptions {
-  /** Whether schemas are registered; otherwise they must be there already. */
+  /** Whether schemas are registered; otherwise they must be registered already. */
   readonly register: boolean;
   readonly log: Log;
 }
@@ -35,30 +35,30 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   const http = createRegistryHttp({ ...options, url });
   // One entry for each subject that is configured.
   const verified = new Map<string, { readonly schema: string; readonly id: number }>();
-  // The subjects that are being asked about now.
-  const asking = new Map<string, { readonly answer: Promise<number>; readonly signal: AbortSignal }>();
+  // The requests under way, by subject.
+  const asking = new Map<string, { readonly id: Promise<number>; readonly signal: AbortSignal }>();
 
   async function fixCompatibility(subject: string, signal: AbortSignal): Promise<void> {
     const path = `/config/${encodeURIComponent(subject)}`;
-    const answer = await http.request({ method: 'GET', path }, signal);
-    const level = levelOf(answer);
+    const response = await http.request({ method: 'GET', path }, signal);
+    const level = levelOf(response);
     if (level === LEVEL) return;
     // 404: the subject has no level of its own (40401 from Apicurio, 40408 from Confluent).
-    if (answer.status !== 200 && answer.status !== 404) throw refused(answer, `the compatibility of ${subject}`);
+    if (response.status !== 200 && response.status !== 404) throw refused(response, `the compatibility of ${subject}`);
     if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
     const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);
-    // Apicurio refuses the second of two that set it at once, as replicas do at their first start.
+    // Apicurio refuses the second of two requests that set it at once, as replicas send them at their first start.
     if (set.status === 409 && levelOf(await http.request({ method: 'GET', path }, signal)) === LEVEL) return;
     if (set.status !== 200) throw refused(set, `the compatibility ${LEVEL} of ${subject}`);
   }
 
   async function registered(subject: string, schema: string, signal: AbortSignal): Promise<number> {
-    const answer = await http.register(subject, schema, signal);
-    if (answer.status === 409) {
-      const what = `The registry refuses the schema of ${subject}: it is not compatible with those that are there.`;
-      throw new ConnectorError('SCHEMA_INCOMPATIBLE', what, { fields: { subject, status: answer.status } });
+    const response = await http.register(subject, schema, signal);
+    if (response.status === 409) {
+      const what = `The registry refuses the schema of ${subject}: it is not compatible with the registered versions.`;
+      throw new ConnectorError('SCHEMA_INCOMPATIBLE', what, { fields: { subject, status: response.status } });
     }
-    return idOf(answer, `the registration of ${subject}`);
+    return idOf(response, `the registration of ${subject}`);
   }
 
   function lookUp(subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse> {
@@ -66,29 +66,29 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   }
 
   async function lookedUp(subject: string, schema: string, signal: AbortSignal): Promise<number> {
-    const answer = await lookUp(subject, schema, signal);
-    if (answer.status === 404) {
-      const what = `The registry has not got the schema of ${subject}, and schemaRegistry.register is false.`;
+    const response = await lookUp(subject, schema, signal);
+    if (response.status === 404) {
+      const what = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;
       throw new ConnectorError('SCHEMA_NOT_REGISTERED', what, { fields: { subject } });
     }
-    return idOf(answer, `the look-up of ${subject}`);
+    return idOf(response, `the look-up of ${subject}`);
   }
 
   async function schemaText(id: number, signal: AbortSignal): Promise<string> {
-    const answer = await http.request({ method: 'GET', path: `/schemas/ids/${id}` }, signal);
-    if (answer.status !== 200 || typeof answer.body.schema !== 'string') throw refused(answer, `schema id ${id}`);
-    return answer.body.schema;
+    const response = await http.request({ method: 'GET', path: `/schemas/ids/${id}` }, signal);
+    if (response.status !== 200 || typeof response.body.schema !== 'string') throw refused(response, `schema id ${id}`);
+    return response.body.schema;
   }
 
   async function isHeld(id: number, schema: string, signal: AbortSignal): Promise<boolean> {
     return isSameSchema(await schemaText(id, signal), schema);
   }
 
-  /** The id of a schema that is there already, as at every start but the first: only what registers is slow to load. */
+  /** The id of a schema that is registered, as at every start but the first: only the registering package loads slowly. */
   async function presentId(subject: string, schema: string, signal: AbortSignal): Promise<number | null> {
-    const answer = await lookUp(subject, schema, signal);
-    if (answer.status !== 200) return null;
-    const id = idOf(answer, `the look-up of ${subject}`);
+    const response = await lookUp(subject, schema, signal);
+    if (response.status !== 200) return null;
+    const id = idOf(response, `the look-up of ${subject}`);
     return (await isHeld(id, schema, signal)) ? id : null;
   }
 
@@ -114,28 +114,28 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   return {
     schemaText,
     async schemaId(subject, schema, signal) {
-      // All partitions of a topic of prices want the same at once: one asks, and what it hears is for all.
+      // All partitions of a topic of prices need the same at once: one of them asks, for all.
       for (let other = asking.get(subject); other !== undefined; other = asking.get(subject)) {
         try {
-          await untilAborted(other.answer, signal);
+          await untilAborted(other.id, signal);
         } catch (error) {
           signal.throwIfAborted();
-          // Where whoever asked was told to stop, the next one asks.
+          // When the caller that asked was stopped, the next one asks.
           if (!other.signal.aborted) throw error;
         }
       }
       const known = verified.get(subject);
       if (known?.schema === schema) return known.id;
-      const answer = verifiedId(subject, schema, signal).finally(() => asking.delete(subject));
-      asking.set(subject, { answer, signal });
-      return answer;
+      const id = verifiedId(subject, schema, signal).finally(() => asking.delete(subject));
+      asking.set(subject, { id, signal });
+      return id;
     },
   };
 }
 
 /**
- * Whether the registry says that it has no schema of an id. A 404 without its own code is of something before it, such
- * as a gateway while the registry restarts, and says nothing.
+ * Whether the registry reports that it has no schema of an id. A 404 without the registry's code comes from something
+ * before it, such as a gateway while the registry restarts, and proves nothing.
  */
 export function isSchemaNotFound(error: unknown): boolean {
   return error instanceof ConnectorError && error.fields.status === 404 && typeof error.fields.errorCode === 'number';
@@ -155,19 +155,19 @@ function isSameSchema(held: string, ours: string): boolean {
   }
 }
 
-function idOf(answer: RegistryResponse, what: string): number {
-  const { id } = answer.body;
-  if (answer.status !== 200 || typeof id !== 'number' || !Number.isInteger(id)) throw refused(answer, what);
+function idOf(response: RegistryResponse, what: string): number {
+  const { id } = response.body;
+  if (response.status !== 200 || typeof id !== 'number' || !Number.isInteger(id)) throw refused(response, what);
   return id;
 }
 
-// An answer that will pass (5xx, 408, 429, and 409 when two set the same at once) is like none; any other needs someone
-// to look at the settings.
-function refused(answer: RegistryResponse, what: string): ConnectorError {
-  const { status, body } = answer;
+// A refusal that will pass (5xx, 408, 429, and 409 when two set the same at once) counts as unreachable; any other needs
+// an operator to check the settings.
+function refused(response: RegistryResponse, what: string): ConnectorError {
+  const { status, body } = response;
   const passes = status >= 500 || [408, 409, 429].includes(status);
   const code: ErrorCode = passes ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
   const fields = { status, errorCode: typeof body.error_code === 'number' ? body.error_code : null };
-  const hint = code === 'REGISTRY_REFUSED' ? pathHint(answer) : '';
+  const hint = code === 'REGISTRY_REFUSED' ? pathHint(response) : '';
   return new ConnectorError(code, `The schema registry answered ${status} to ${what}.${hint}`, { fields });
 }

@@ -1,7 +1,7 @@
 import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from './schema.ts';
 
 /**
- * A schema as text in which only what decides about bytes and their meaning is left, in a fixed order: names with
+ * A schema as text with only those parts that decide about bytes and their meaning, in a fixed order: names with
  * their namespace, types, defaults, and scale and precision of decimals, which Avro's own canonical form drops.
  * Two registries may print one schema differently; this text is the same.
  */

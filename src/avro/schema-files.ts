@@ -31,7 +31,7 @@ function readInlined(name: SchemaName, folder: string, inlined: Set<string>): un
   return inline(JSON.parse(readFileSync(join(folder, `${name}.avsc`), 'utf8')), folder, inlined);
 }
 
-// Walks places where a type stands and no others: a doc or a default may be the same word as a schema's name.
+// Visits only places of types: a doc or a default may be the same word as a schema's name.
 function inline(type: unknown, folder: string, inlined: Set<string>): unknown {
   if (typeof type === 'string')
     return isSchemaName(type) && !inlined.has(type) ? readInlined(type, folder, inlined) : type;

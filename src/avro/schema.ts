@@ -39,7 +39,7 @@ export interface RecordNode {
   readonly fullName: string;
   readonly doc: string;
   readonly fields: readonly FieldNode[];
-  /** A member that only tells what is sent, and has no field (attribute `discriminator`); null where there is none. */
+  /** A member that only names the kind of the content, and has no field (attribute `discriminator`); null without one. */
   readonly discriminator: string | null;
 }
 
@@ -52,11 +52,11 @@ export interface FieldNode {
   readonly role: FieldRole;
 }
 
-/** Where a field's value comes from. */
+/** The origin of a field's value. */
 export type FieldRole =
   /** From the member of the same name. */
   | { readonly kind: 'member' }
-  /** From whoever makes the record; a member of this name is unknown (attribute `given`). */
+  /** From the code that makes the record; a sent member of this name is unknown (attribute `given`). */
   | { readonly kind: 'given' }
   /** The `value` of the first element of `list` whose `type` is this one in any casing (attribute `firstOf`). */
   | { readonly kind: 'firstOf'; readonly list: string; readonly type: string }
@@ -70,10 +70,10 @@ export type FieldRole =
 
 const PRIMITIVES: ReadonlySet<string> = new Set(['boolean', 'int', 'long', 'string', 'bytes']);
 
-/** @throws Error for anything outside the part of Avro that this project uses: schemas are ours, so it is a bug. */
+/** @throws Error for anything outside the part of Avro that this project uses: we write the schemas, so it is a bug. */
 export function parseSchema(text: string): RecordNode {
   const node = parseNode(JSON.parse(text), '', new Map());
-  if (node.kind !== 'record') throw new Error('A record schema is due at the top.');
+  if (node.kind !== 'record') throw new Error('Expected a record schema at the top.');
   return node;
 }
 
@@ -138,7 +138,7 @@ function parseRole(field: Readonly<Record<string, unknown>>): FieldRole {
 function parseTakenFrom(field: Readonly<Record<string, unknown>>): FieldRole {
   const [root, within, member, ...more] = String(field.takenFrom).split('/');
   if (root !== '' || within === undefined || member === undefined || more.length > 0) {
-    throw new Error(`The field ${String(field.name)} has a takenFrom that is no pointer of two steps.`);
+    throw new Error(`The field ${String(field.name)} has a takenFrom that is not a pointer of two steps.`);
   }
   return { kind: 'takenFrom', within, member, jsonText: field.jsonText === true };
 }
@@ -160,6 +160,6 @@ function qualified(name: string, namespace: string): string {
 }
 
 function asAttributes(raw: unknown): Readonly<Record<string, unknown>> {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new Error('A schema object is due.');
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new Error('Expected a schema object.');
   return raw as Readonly<Record<string, unknown>>;
 }

@@ -5,14 +5,14 @@ export interface AssumedZone {
 }
 
 const DAY_MS = 86_400_000;
-// Clocks change at whole quarters of an hour.
+// Clocks change only at full quarters of an hour.
 const SLOT_MS = 900_000;
 const MOST_SLOTS = 4_096;
 
 /**
- * @param name of a time zone, such as UTC or Europe/Zurich. In the hour that clocks show twice the first one is meant; a
- *   time that they leap over is counted from before the leap.
- * @throws RangeError for a name that is none; the settings have been checked
+ * @param name of a time zone, such as UTC or Europe/Zurich. In the hour that clocks show twice the first one counts; a
+ *   time that they skip is counted with the offset from before the change.
+ * @throws RangeError for an unknown name; the settings have been checked
  */
 export function createAssumedZone(name: string): AssumedZone {
   const format = new Intl.DateTimeFormat('en-US', {

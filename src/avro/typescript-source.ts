@@ -55,7 +55,7 @@ function typeSource(node: SchemaNode): string {
 function scalarSource(node: ScalarNode): string {
   if (node.avro === 'string' || node.avro === 'boolean') return node.avro;
   if (node.avro === 'bytes') return 'Buffer';
-  // Beyond the year 2255 microseconds are no safe integer.
+  // Beyond the year 2255 microseconds are not a safe integer.
   if (node.logical?.name === 'timestamp-micros') return 'number | bigint';
   return node.avro === 'long' && node.logical === null ? 'bigint' : 'number';
 }

@@ -44,11 +44,11 @@ export interface HttpRequest {
  */
 export interface HttpClient {
   /** @param consume reads the response; runs within the request's deadline, and may leave the body's rest unread */
-  get<T>(request: HttpRequest, consume: (answer: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
+  get<T>(request: HttpRequest, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
   /** As `get`, with a JSON text as the body. */
   post<T>(
     request: HttpRequest & { readonly body: string },
-    consume: (answer: HttpResponse) => Promise<T>,
+    consume: (response: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
   /** How many processes ask this interface: each gets its share of the rate limit. One by default. */
@@ -81,7 +81,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   async function send<T>(
     method: 'GET' | 'POST',
     request: HttpRequest & { readonly body?: string },
-    consume: (answer: HttpResponse) => Promise<T>,
+    consume: (response: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
     const endpoint = request.endpoint ?? request.path;

@@ -47,7 +47,7 @@ export type ExchangeOutcome<T> =
 /** One request and its response under one deadline: connecting, headers, body and `consume` together. */
 export async function exchange<T>(
   request: Exchange,
-  consume: (answer: HttpResponse) => Promise<T>,
+  consume: (response: HttpResponse) => Promise<T>,
   signal: AbortSignal,
 ): Promise<ExchangeOutcome<T>> {
   const { clock, log, name, endpoint } = request;
@@ -100,7 +100,7 @@ async function ask(request: Exchange, deadline: AbortSignal): Promise<Dispatcher
 async function handle<T>(
   request: Exchange,
   response: Dispatcher.ResponseData,
-  consume: (answer: HttpResponse) => Promise<T>,
+  consume: (response: HttpResponse) => Promise<T>,
   deadline: AbortSignal,
 ): Promise<ExchangeOutcome<T>> {
   const action = actionOf(response.statusCode);
@@ -118,7 +118,7 @@ async function handle<T>(
 async function read<T>(
   request: Exchange,
   response: Dispatcher.ResponseData,
-  consume: (answer: HttpResponse) => Promise<T>,
+  consume: (response: HttpResponse) => Promise<T>,
   deadline: AbortSignal,
 ): Promise<T> {
   const { headers } = response;
@@ -126,7 +126,7 @@ async function read<T>(
   const age = ageSeconds(headers);
   if (age !== null && age > 0) throw violation(request, `from a cache, ${age} s old; configure caches not to answer`);
   const body = openBody(request, response, request.maxBodyBytes, deadline);
-  const answer: HttpResponse = {
+  const successful: HttpResponse = {
     status: response.statusCode,
     date: serverDate(headers),
     contentType,
@@ -136,7 +136,7 @@ async function read<T>(
     bytes: body.bytes,
   };
   try {
-    const value = await untilAborted(consume(answer), deadline);
+    const value = await untilAborted(consume(successful), deadline);
     await untilAborted(body.finish(), deadline);
     return value;
   } catch (error) {

@@ -13,26 +13,26 @@ export async function observedExchange<T>(
     readonly observer: HttpObserver | undefined;
     readonly signal: AbortSignal;
   },
-  consume: (answer: HttpResponse) => Promise<T>,
-  exchange: (consume: (answer: HttpResponse) => Promise<T>) => Promise<ExchangeOutcome<T>>,
+  consume: (response: HttpResponse) => Promise<T>,
+  exchange: (consume: (response: HttpResponse) => Promise<T>) => Promise<ExchangeOutcome<T>>,
 ): Promise<ExchangeOutcome<T>> {
   const { client, endpoint, clock, observer, signal } = observed;
   const startedAtMs = clock.monotonicMs();
-  let answer: HttpResponse | null = null;
+  let response: HttpResponse | null = null;
   const ended = (code: string) =>
     observer?.requested({
       client,
       endpoint,
       code,
       durationMs: clock.monotonicMs() - startedAtMs,
-      bytes: answer?.bytes() ?? 0,
+      bytes: response?.bytes() ?? 0,
     });
   try {
     const outcome = await exchange((came) => {
-      answer = came;
+      response = came;
       return consume(came);
     });
-    ended(outcome.accepted ? String((answer as HttpResponse | null)?.status ?? '') : codeOf(outcome.error));
+    ended(outcome.accepted ? String((response as HttpResponse | null)?.status ?? '') : codeOf(outcome.error));
     return outcome;
   } catch (error) {
     if (!signal.aborted) ended(codeOf(error));

@@ -23,12 +23,12 @@ export interface MarketData {
   /** POST /v1/products/bulk. The body may be as long as marketData.maxBodyBytes: it can hold many series. */
   bulk<T>(
     items: readonly PriceRequest[],
-    consume: (answer: HttpResponse) => Promise<T>,
+    consume: (response: HttpResponse) => Promise<T>,
     signal: AbortSignal,
     timeoutMs?: number,
   ): Promise<T>;
   /** GET /v1/products/{isin}/prices/overview, daily or intraday. */
-  single<T>(request: PriceRequest, consume: (answer: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
+  single<T>(request: PriceRequest, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
 export function createMarketData({ http }: { readonly http: Pick<HttpClient, 'get' | 'post'> }): MarketData {

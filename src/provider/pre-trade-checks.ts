@@ -18,9 +18,9 @@ export interface PreTradeChecks {
    * One response of GET /v1/pretradechecks: the checks after an offset; null for the first call, which has none.
    * `consume` is given a 2xx response and must read its body; it runs within the request's deadline.
    */
-  list<T>(since: string | null, consume: (answer: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
+  list<T>(since: string | null, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
   /** GET /v1/pretradechecks/id/{id}. The id appears in no error. */
-  single<T>(id: string, consume: (answer: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
+  single<T>(id: string, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
 export function createPreTradeChecks(options: {

@@ -30,7 +30,7 @@ export interface ReferenceData {
    */
   instruments<T>(
     page: { readonly minId: string | null; readonly limit: number },
-    consume: (answer: HttpResponse) => Promise<T>,
+    consume: (response: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
   /** The path of the event stream under this filter. */
@@ -38,7 +38,7 @@ export interface ReferenceData {
   /** One response of GET /v1/instruments/events or /v1/instruments/events/my, after an offset of the stream. */
   events<T>(
     after: { readonly since: string; readonly maxEvents: number },
-    consume: (answer: HttpResponse) => Promise<T>,
+    consume: (response: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
 }

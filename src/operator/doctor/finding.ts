@@ -25,7 +25,7 @@ export type Probed =
   | { readonly kind: 'failed'; readonly why: string; readonly error: ConnectorError };
 
 /** How a request is made: with the function that reads its response. */
-type Call<Answer> = (consume: (answer: HttpResponse) => Promise<Answer>) => Promise<Answer>;
+type Call<Answer> = (consume: (response: HttpResponse) => Promise<Answer>) => Promise<Answer>;
 
 /** Sends one request and reads the response. */
 export function probe(call: Call<Probed>): Promise<Probed> {
