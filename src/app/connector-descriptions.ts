@@ -25,7 +25,7 @@ export function describeSources({ prefix, sources }: Pick<Settings, 'prefix' | '
   }));
 }
 
-/** The price processor: a sink, since it reads Kafka as a consumer group; that it writes prices too, no type tells. */
+/** The price processor: a sink, since it reads Kafka as a consumer group; Kafka Connect has no type that also writes. */
 export function describeProcessor({ prices }: Pick<Settings, 'prices'>, topics: TopicPlan): ConnectorDescription {
   return {
     name: PRICE_PROCESSOR,

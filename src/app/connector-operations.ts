@@ -21,7 +21,7 @@ const OFFSETS_KEPT_MS = 1_000;
 export function createConnectorOperations(place: Installation): ConnectorOperations {
   const { sources } = place.settings;
   const kept = { keepMs: OFFSETS_KEPT_MS, clock: place.clock };
-  // All connectors' at once: one reading of the topic serves whoever asks for any of them.
+  // All connectors' at once: one reading of the topic serves requests for any of them.
   const ofSources = keptValue(() => listOffsets(place), kept);
   const ofProcessor = keptValue(() => consumerOffsets(place), kept);
   let last: Promise<unknown> = Promise.resolve();

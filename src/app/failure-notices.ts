@@ -10,14 +10,14 @@ import type { Context } from './context.ts';
 /** Puts failed sources on the notifications topic. */
 export interface FailureNotices {
   /** Begins to write a notification; returns at once. */
-  tell(failure: { readonly source: string; readonly err: unknown }): void;
-  /** Resolves when all that was told is written, or could not be. */
-  settled(): Promise<void>;
+  report(failure: { readonly source: string; readonly err: unknown }): void;
+  /** Resolves when every reported failure is written, or could not be. */
+  finished(): Promise<void>;
 }
 
 /**
  * A notice has a transaction of its own, of a writer of its own, since the source's may be what has failed. It is best
- * effort: what cannot be written stands in the log all the same, and a source that failed is not failed further by it.
+ * effort: what cannot be written is in the log all the same, and does not affect the source further.
  */
 export function createFailureNotices(
   options: Pick<Context, 'kafka' | 'registry' | 'clock'> & {
@@ -43,13 +43,13 @@ export function createFailureNotices(
   }
 
   return {
-    tell({ source, err }) {
+    report({ source, err }) {
       if (!(err instanceof ConnectorError)) return;
       const written = write(source, err, clock.wallMs()).catch(() => {});
       pending.add(written);
       written.finally(() => pending.delete(written));
     },
-    async settled() {
+    async finished() {
       await Promise.all(pending);
     },
   };

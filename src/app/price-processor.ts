@@ -61,7 +61,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   if (first === undefined) throw new TypeError('No kind of prices is asked for.');
   const kinds = [first, ...others] as const;
   const topicOfKind = (kind: PriceKind) => topics[PRICE_KINDS[kind].topic];
-  if (parts.marketHttp === null) throw new TypeError('Without marketData.url there is nobody to ask for prices.');
+  if (parts.marketHttp === null) throw new TypeError('Prices need marketData.url, which is not set.');
   const { marketHttp } = parts;
   const marketData = createMarketData({ http: marketHttp });
   const schemaId = (kind: PriceKind, asked: AbortSignal) =>

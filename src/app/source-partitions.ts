@@ -38,7 +38,7 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     ...parts.events,
     sourceFailed(failure) {
       parts.events.sourceFailed(failure);
-      notices.tell(failure);
+      notices.report(failure);
     },
   };
   const runStates = createRunStates<Source>({
@@ -61,7 +61,7 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
       }
     }
   } finally {
-    await notices.settled();
+    await notices.finished();
   }
 }
 

@@ -24,7 +24,7 @@ export interface WantedProcessor {
  * Lets the price processor run while that is wanted. Paused and stopped are the same to it: it leaves its group, and what
  * it had not committed it does again, from the committed offsets, once it is to run.
  *
- * @returns its name when it has failed and nobody can let it start again; rejects with the signal's reason.
+ * @returns its name when it has failed and no operator can let it start again; rejects with the signal's reason.
  */
 export async function runProcessorAsWanted(options: WantedProcessor): Promise<readonly string[]> {
   const { run, states, events, signal } = options;

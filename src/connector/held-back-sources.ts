@@ -18,7 +18,7 @@ export interface HeldBackOptions<Source> {
   readonly clock: Clock;
   readonly random: Random;
   readonly target: (source: Source) => WorkerTarget;
-  /** Resolves when the source's topics take records; left out where nothing can tell. */
+  /** Resolves when the source's topics take records; left out where that cannot be checked. */
   readonly verifyStart?: ((source: Source, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
@@ -37,7 +37,7 @@ export class HeldBackSources<Source> {
     this.#options = options;
   }
 
-  /** Another one was cut off by what this source committed, or wanted to; `isCertain` when that was no coincidence. */
+  /** A commit of this source ended the session of another one; `isCertain`: its own commit is known to be the cause. */
   failed(source: Source, { isCertain }: { readonly isCertain: boolean }): void {
     const { clock, random, target } = this.#options;
     const nowMs = clock.monotonicMs();

@@ -13,7 +13,7 @@ export function sourceAssignor(topic: string, describe: Assignor['describe']): A
   };
 }
 
-/** What a replica tells the others of itself. */
+/** What a replica reports of itself to the others. */
 export interface Replica {
   readonly id: string;
   /** Keys of the sources in its settings. */
@@ -28,7 +28,7 @@ export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string 
 }
 
 /**
- * A member whose description cannot be read is none of ours, or of another version: it knows nothing.
+ * A member whose description cannot be read is not a replica of ours, or of another version: it gets no sources.
  * Exported for tests.
  */
 export function readReplica({ id, description }: GroupMember): Replica {

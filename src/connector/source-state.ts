@@ -12,7 +12,7 @@ import type { WalkRequest } from './walk/core-state.ts';
 /** The one partition of the states topic. */
 export const STATES_PARTITION = 0;
 
-/** A walk that was asked for, and when, by the clock of whoever asked. */
+/** A walk that was requested, and when, by the clock of the requester. */
 export interface RequestedWalk extends WalkRequest {
   /** ISO 8601, for people. */
   readonly requestedAt: string | null;
@@ -23,21 +23,21 @@ export interface RequestedRestart {
   readonly id: string;
   /** ISO 8601, for people. */
   readonly requestedAt: string | null;
-  /** Whether whoever has not failed goes on as it is: only the process that runs it can tell. */
+  /** Whether only a failed source restarts: the process that runs the source knows whether it has failed. */
   readonly onlyFailed: boolean;
 }
 
 /** What is wanted of a source. */
 export interface SourceState {
   readonly state: TargetState;
-  /** The newest walk that was asked for, served or not: the source's offset tells which it has served. */
+  /** The newest walk that was asked for, served or not: the source's offset holds the one that was served last. */
   readonly walk: RequestedWalk | null;
   readonly restart: RequestedRestart | null;
 }
 
 export type DecodedState =
   | { readonly kind: 'state'; readonly state: SourceState }
-  /** Written by somebody else, or by a later version. `why` goes on a sentence that begins with "the value" and quotes none of it. */
+  /** Written by another program or a later version. `why` continues "the value", and quotes nothing of it. */
   | { readonly kind: 'unreadable'; readonly why: string };
 
 /** What is wanted of a source that has no record. */

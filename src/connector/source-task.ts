@@ -17,7 +17,7 @@ export interface SourceTurn {
 
 /**
  * One source at work, from one opening of the writer to the next. It asks the provider and decides; it never writes.
- * A task that failed to commit is thrown away and made anew from the committed offset.
+ * A task that failed to commit is discarded; a new one starts from the committed offset.
  */
 export interface SourceTask {
   /**

@@ -22,9 +22,9 @@ export interface SourceWorkerOptions {
 
 /**
  * The loop of every source: poll, then one transaction with records, dead letters and offset, then at once again or
- * after a wait. A paused source finishes what it has asked for and then stands still, its task and its place kept.
- * Polls are tried again as their errors say; a failed commit is not, since only the committed offset tells what became
- * of it: that error leaves the loop, and the writer's owner opens again.
+ * after a wait. A paused source finishes what it has asked for and then waits; it keeps its task and its place.
+ * Polls are tried again as their errors say; a failed commit is not, since only the committed offset shows whether it
+ * succeeded: that error leaves the loop, and the writer's owner opens again.
  *
  * @returns never; it ends by the signal's reason or by an error that no repetition mends.
  */
@@ -69,7 +69,7 @@ async function wait({ clock, target, signal }: SourceWorkerOptions, waitMs: numb
 async function whilePaused({ source, target, events, signal }: SourceWorkerOptions): Promise<void> {
   const { state } = target();
   if (state === 'running') return;
-  // One that is stopped is about to be told to leave.
+  // A stopped source is about to leave: only a pause is reported.
   if (state === 'paused') events.sourcePaused({ source });
   await untilTarget(target, (now) => now.state === 'running', signal);
   if (state === 'paused') events.sourceResumed({ source });

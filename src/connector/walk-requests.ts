@@ -9,6 +9,6 @@ export interface WalkRequests {
 export interface NewestWalk {
   /** The walk that was asked for last, served or not; null when none was. */
   readonly request: WalkRequest | null;
-  /** Aborts when another walk is asked for: whoever waits then looks again. */
+  /** Aborts when another walk is requested: a waiting caller then reads again. */
   readonly superseded: AbortSignal;
 }

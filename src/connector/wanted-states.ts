@@ -7,7 +7,7 @@ import type { WalkRequests } from './walk-requests.ts';
 export interface WantedStatesOptions {
   /** The sources that run here; what is wanted of others is passed over. */
   readonly sources: readonly string[];
-  /** Told of a value that cannot be read; what was known of the source before goes on. */
+  /** Called for a value that cannot be read; what was known of the source before stays valid. */
   readonly onUnreadable: (what: { readonly source: string; readonly offset: string; readonly why: string }) => void;
 }
 
@@ -28,7 +28,7 @@ interface Known {
 }
 
 /**
- * Learns what is wanted from the records of the states topic, whoever reads them. Records may come several times and
+ * Learns what is wanted from the records of the states topic. Records may come several times and
  * from several readers, each in the order of the topic: what lies before a record that was taken is old, and taking it
  * again would serve a walk twice that has long been done.
  */

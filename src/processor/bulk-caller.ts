@@ -18,7 +18,7 @@ const PATIENCE_WITH_ONE_MS = 10_000;
 const REFUSALS_BELIEVED = 20;
 /** So many items of a batch that never fit, one after the other: what is left of it is not taken apart any further. */
 const MISFITS_BELIEVED = 20;
-/** What each further refusal waits then: somebody has to look at the requests, and nobody is helped by thousands. */
+/** The wait after each further refusal: a person has to look at the requests, and thousands more of them do not help. */
 const DOUBTED_BACK_OFF: BackOff = { initialMs: 60_000, maximumMs: 60_000 };
 
 export interface BulkCallerOptions {

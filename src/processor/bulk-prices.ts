@@ -25,7 +25,7 @@ export type PriceResponse =
   | {
       readonly kind: 'prices';
       readonly records: readonly PriceRecord[];
-      /** Overview only: quoting was inactive; null when not told. */
+      /** Overview only: quoting was inactive; null where the provider does not say. */
       readonly isQuotingPulled: boolean | null;
     }
   /** The provider could not answer this item: its ProblemDetails, or that both response and errorResponse were null. */

@@ -33,7 +33,7 @@ export function* freshnessSteps(
     for (const row of core.instruments.rows()) {
       looked += 1;
       if (looked % INSTRUMENTS_AT_ONCE === 0) yield;
-      // The plans stand in the order of the kinds in the settings.
+      // The plans have the order of the kinds in the settings.
       for (const [at, counts] of ofAll.entries()) counts.add(core.instruments.plan(row, at));
     }
   }

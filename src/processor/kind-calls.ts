@@ -10,8 +10,8 @@ const SUSPECTED_AT_ONCE = 2;
 const OUTAGE_BELIEVED_MS = 20_000;
 
 /**
- * The calls for one kind of prices, each one attempt. Kinds share no slots, and what is suspected takes none of those
- * that the others need: so whatever hangs holds up only its like.
+ * The calls for one kind of prices, each one attempt. Kinds share no slots, and suspected items
+ * take none of those that the others need: so a call that hangs holds up only calls of its own sort.
  */
 export class KindCalls {
   readonly #kind: PriceKind;

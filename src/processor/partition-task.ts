@@ -36,7 +36,7 @@ export interface PartitionTaskOptions {
   readonly transactionalId: string;
   /** Opens only with the same proof as below. */
   readonly writer: TransactionalWriter;
-  /** The proof that the partition is still ours, without which we would fence our heir. */
+  /** The proof that the partition is still ours, without which we would fence the next owner. */
   readonly ownershipProof: OwnershipProof['since'];
   /** To be asked while the writer opens. */
   readonly committedOffset: (signal: AbortSignal) => Promise<bigint | null>;
@@ -56,7 +56,7 @@ export interface PartitionTaskOptions {
   readonly signal: AbortSignal;
 }
 
-/** What stands between two openings of the writer. */
+/** What lives between two openings of the writer. */
 interface Session {
   readonly core: PartitionCore;
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
@@ -87,7 +87,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return this.#core;
   }
 
-  /** Records of the partition that were not read yet, as far as the last fetch tells. */
+  /** Records of the partition that were not read yet, as of the last fetch. */
   get lag(): number {
     return this.#lag;
   }
@@ -129,7 +129,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       core.read(record.offset, id, news, this.#options.clock.monotonicMs());
       this.#position = record.offset + 1n;
     }
-    this.#unreadable.tell(this.#options.partition, this.#options.events);
+    this.#unreadable.report(this.#options.partition, this.#options.events);
     const { core } = await this.#sessionWithRoom();
     core.passed(nextOffset);
     this.#position = nextOffset;
@@ -165,7 +165,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       unreadable.read(read, record.offset);
       core.read(record.offset, read.id, read.news, nowMs);
     }
-    unreadable.tell(partition, this.#options.events);
+    unreadable.report(partition, this.#options.events);
     core.passed(until);
     this.#position = until;
     const session = { core, windows, over: new AbortController() };
@@ -252,7 +252,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return this.#session;
   }
 
-  /** A schema that is not known yet is asked for until the registry answers: without it, nobody knows what was read. */
+  /** A schema that is not known yet is asked for until the registry answers: without it, the record cannot be read. */
   async #read(record: CommittedRecord) {
     const { isins, clock, random, events, signal } = this.#options;
     const attemptFailed = (failed: FailedAttempt) => events.processorAttemptFailed({ ...failed, isMember: true });

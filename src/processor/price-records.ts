@@ -10,7 +10,7 @@ import type { WindowDigests } from './window-digests.ts';
 
 /** The name of the processor in headers of records. */
 export const NAME = 'prices';
-/** The header with what stands in the way of a price, of dead letters and tombstones. */
+/** The header of dead letters and tombstones that says why there is no price. */
 export const PROBLEM = 'spc-problem';
 
 export interface PriceTargets {
@@ -24,7 +24,7 @@ export interface PriceTargets {
 /** Everything of `BatchPriced` but the time that the commit takes. */
 export type BatchReport = Omit<BatchPriced, 'commitMs'>;
 
-/** What a part of a transaction is in Kafka: its records in order, and what is told of it. */
+/** What a part of a transaction is in Kafka: its records in order, and its report. */
 export function priceRecords(
   { batch, results }: CommittedPart,
   options: {
@@ -112,7 +112,7 @@ export function priceRecords(
         const { id, key, reason, value: raw } = result;
         deadLetter(result.offsets, { key, pointer: '', reason, raw }, target.name);
         for (const known of windows.values()) known.delete(id);
-        // Another key is none of an instrument, and no price has it.
+        // Any other key is not the id of an instrument, so no price has it.
         if (id === key) tombstone(id, 'unreadable', provenance);
         break;
       }

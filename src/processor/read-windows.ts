@@ -17,7 +17,7 @@ export async function readWindows(options: {
   readonly digestOf: (value: Buffer) => bigint | null;
   /** When the oldest window opened that may be answered again. */
   readonly fromMs: number;
-  /** Told of the records that are none of a series: somebody else wrote them, and we go on without them. */
+  /** Called for records that are not of a series: another program wrote them, and they are ignored. */
   readonly onUnreadable: (met: { readonly records: number; readonly firstOffset: bigint }) => void;
   readonly signal: AbortSignal;
 }): Promise<WindowDigests> {
@@ -43,7 +43,7 @@ export async function readWindows(options: {
     onRecord({ key, value, offset, timestampMs }) {
       if (key === null || value === null || timestampMs < sinceMs) return;
       const name = key.toString('utf8');
-      // Of a day's windows most are over: 100,000 instruments would need a gigabyte for what nobody answers any more.
+      // Of a day's windows most are over: 100,000 instruments would need a gigabyte for windows that are no longer answered.
       if (Date.parse(name.slice(name.lastIndexOf('/') + 1)) < fromMs) return;
       const id = name.slice(0, Math.max(0, name.indexOf('/')));
       const digest = readDigest(value, offset);

@@ -20,14 +20,14 @@ export class UnreadableRecords {
   /** Instruments whose newest record cannot be read: they have no price until another one comes. */
   readonly #ids = new Set<string>();
   readonly #missingSchemas = new Set<number>();
-  readonly #untold = new Map<UnreadableReason, Met>();
+  readonly #unreported = new Map<UnreadableReason, Met>();
   readonly #schemaMissing = new Pulse();
 
   get instruments(): number {
     return this.#ids.size;
   }
 
-  /** To be told of every record that is read, readable or not. */
+  /** To be called for every record that is read, readable or not. */
   read({ id, news }: ReadInstrument, offset: bigint): void {
     if (news.kind !== 'unreadable') {
       this.#ids.delete(id);
@@ -41,17 +41,17 @@ export class UnreadableRecords {
       this.#schemaMissing.notify();
     }
     const reason = missingSchemaId === null ? 'instrument' : 'schema';
-    const met = this.#untold.get(reason);
-    if (met === undefined) this.#untold.set(reason, { records: 1, firstOffset: offset });
+    const met = this.#unreported.get(reason);
+    if (met === undefined) this.#unreported.set(reason, { records: 1, firstOffset: offset });
     else met.records += 1;
   }
 
   /** One event for each reason, of what was met since the last time. */
-  tell(partition: TopicPartition, events: Pick<ProcessorEvents, 'recordsUnreadable'>): void {
-    for (const [reason, { records, firstOffset }] of this.#untold) {
+  report(partition: TopicPartition, events: Pick<ProcessorEvents, 'recordsUnreadable'>): void {
+    for (const [reason, { records, firstOffset }] of this.#unreported) {
       events.recordsUnreadable({ ...partition, reason, records, firstOffset: String(firstOffset) });
     }
-    this.#untold.clear();
+    this.#unreported.clear();
   }
 
   /**

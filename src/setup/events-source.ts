@@ -16,8 +16,8 @@ export function createEventsSource(
   const { maxEvents } = source;
   const instrument = readSchemaText('Instrument');
   const decoders = registeredDecoder(options, 'InstrumentEvent', ({ schema, schemaId, ...mapping }) => ({
-    // Only records of events are written: the instrument in them is also given as its own record, which nobody uses, and
-    // so is the row of the list that tells where the stream starts. Neither needs an id of the registry.
+    // Only records of events are written: the decoder also gives the instrument as a record of its own, and the list row
+    // that shows where the stream starts. Neither is used, so neither needs an id of the registry.
     events: createEventDecoder({
       ...mapping,
       eventSchema: schema,

@@ -96,7 +96,7 @@ async function runMembership(options: MembershipOptions, endings: Map<string, Pr
       if (ended.signal.aborted) return untilLost();
       const task = createTask({ partition, ownershipProof, signal: AbortSignal.any([lost, ended.signal]) });
       const running = task.run().catch((error: unknown) => {
-        // One partition that cannot go on ends the member: the others would hide that something stands still.
+        // One partition that cannot go on ends the member: the others would hide that this one does no work.
         if (!lost.aborted) failed.reject(error);
       });
       endings.set(key, running);

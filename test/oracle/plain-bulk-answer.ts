@@ -129,7 +129,7 @@ function memberOf(value: JsonValue, name: string): JsonValue {
 function mismatch(position: number, what: string): ConnectorError {
   return new ConnectorError(
     'BULK_MISMATCH',
-    `The bulk answer ${what} (item ${position}). Nothing of it is used, lest a price goes to another product.`,
+    `The bulk answer ${what} (item ${position}). Nothing of it is used, so that no price goes to another product.`,
     { fields: { position } },
   );
 }

@@ -93,7 +93,7 @@ export type GapInput =
   | { readonly kind: 'healthy' }
   | { readonly kind: 'sign'; readonly sign: Exclude<GapSign, 'overtaken'>; readonly isSuspected?: boolean }
   | { readonly kind: 'sign'; readonly sign: 'overtaken'; readonly held: string; readonly isSuspected: boolean }
-  /** A fresh start of the stream came; null: it came to nothing that could take the place of ours. */
+  /** A fresh start of the stream came; null: it cannot take the place of ours. */
   | { readonly kind: 'start'; readonly since: string | null; readonly ours: string }
   /** `items`: how many events it was answered with. */
   | { readonly kind: 'startVerified'; readonly items: number }
@@ -126,7 +126,7 @@ type Table = { readonly [P in GapPhase]: { readonly [K in GapInput['kind']]: Cel
 
 const forget = () => NO_PROOF;
 const stay = (proof: GapProof) => proof;
-/** A round that proved nothing; the next one may begin half a proof later, so that no poll asks in vain. */
+/** A round that proved nothing; the next one may begin half a proof later, so that polls do not start rounds without end. */
 const giveUp = (proof: GapProof, _: unknown, { nowMs }: GapContext): GapProof => ({
   ...NO_PROOF,
   phase: 'resting',

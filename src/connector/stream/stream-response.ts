@@ -51,7 +51,7 @@ export function hasReached({ next }: StreamResponse, offset: string | null): boo
   return offset !== null && (compareStreamOffsets(next, offset) ?? -1) >= 0;
 }
 
-/** Whether the answer names a newest offset that lies before ours: a sign that the stream was started anew. */
+/** Whether the answer names a newest offset that lies before ours: a sign that the stream was reset. */
 export function isNewestLower(since: string, answer: StreamResponse): boolean {
   return answer.nextId !== null && (compareStreamOffsets(answer.nextId, since) ?? 0) < 0;
 }

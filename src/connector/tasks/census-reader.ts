@@ -10,14 +10,14 @@ import { Census, REMEMBERED_MS } from '../walk/census.ts';
 const INSTRUMENT_ID = /^-?[0-9]{1,19}$/;
 /** More schemas than any topic of instruments has. */
 const MOST_SCHEMAS = 1_000;
-/** Of records that are none of ours; one is enough to stop, and a later record may still take it back. */
+/** Most foreign records that are kept: one is enough to stop, but a later record of its key may still replace it. */
 const MOST_STRANGERS = 1_000;
 
 interface CensusOptions {
   readonly reader: LogReader;
   readonly topic: TargetTopic;
   readonly digests: CurrentDigests;
-  /** For a walk: what of the topic events have told, and when. Absent where only the content matters. */
+  /** For a walk: which records came from events, and when. Absent where only the content matters. */
   readonly eventRecords?: EventRecords;
   readonly signal: AbortSignal;
 }
@@ -28,7 +28,7 @@ export interface EventRecords {
   readonly eventsEndpoint: string;
   /** Our offset in the stream. */
   readonly since: string | null;
-  /** How long ago a record was written, by whichever clock says that it is less. */
+  /** How long ago a record was written, by the clock that shows less time. */
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
@@ -49,8 +49,8 @@ export function recordAge(time: ResponseTime | null, wallMs: number): EventRecor
  * What the instruments topic holds now: the newest record of each id, as a digest. Records of an earlier schema are
  * read in it and taken as the current one would write them, so that a new schema alone is no correction.
  *
- * @throws ConnectorError RECORD_UNREADABLE when the newest record of a key is none of ours, and what the reader and the
- *   registry throw.
+ * @throws ConnectorError RECORD_UNREADABLE when this source did not write the newest record of a key; and what the reader
+ *   and the registry throw.
  */
 export async function readCensus(options: CensusOptions): Promise<Census> {
   for (let schemas = 0; schemas < MOST_SCHEMAS; schemas++) {
@@ -70,7 +70,7 @@ export function instrumentId(key: Buffer | null): bigint | null {
 /** Ends at the first record whose schema is not loaded: loading takes an answer, and records come without pause. */
 async function tryToRead({ reader, topic, digests, eventRecords, signal }: CensusOptions) {
   const census = new Census(new ReportedEvents(eventRecords?.since));
-  // By key: the newest record, where it is none of ours.
+  // By key: the newest record, where this source did not write it.
   const strangers = new Map<string, ConnectorError>();
   try {
     await reader.readToEnd({
@@ -92,7 +92,7 @@ async function tryToRead({ reader, topic, digests, eventRecords, signal }: Censu
   return census;
 }
 
-/** Counts one record; gives the error to stop with, should it stay the newest of its key and not be one of ours. */
+/** Counts one record; returns an error where it is foreign, to stop with if it stays the newest of its key. */
 function count(
   record: CommittedRecord,
   census: Census,
@@ -125,7 +125,7 @@ function count(
 function strange({ topic, partition, offset }: CommittedRecord, why: string, cause: unknown): ConnectorError {
   return new ConnectorError(
     'RECORD_UNREADABLE',
-    `The record at offset ${offset} of ${topic}, partition ${partition}, is none of ours. ${why} Only this source may ` +
+    `The record at offset ${offset} of ${topic}, partition ${partition}, was not written by this source. ${why} Only this source may ` +
       'write to the topic: find who else does, and write a null value under that key.',
     { cause, fields: { topic, partition, offset: String(offset) } },
   );

@@ -16,7 +16,7 @@ const WORDS = {
   proven: 'Events are lost for good; the source goes on with those that come from now on.',
   expired: 'events of that time; nothing mends them, an instruments source would only show their results',
   lost: 'events between the two offsets; nothing mends them, an instruments source would only show their results',
-  anew: 'The source goes on with the events that come from now on.',
+  restart: 'The source goes on with the events that come from now on.',
 };
 
 export interface EventsTaskOptions extends FollowerTaskOptions<DecodedEvent> {

@@ -9,11 +9,11 @@ export interface FollowerWords {
   /** What is lost of a time that is longer ago than the provider keeps anything. */
   readonly expired: string;
   readonly lost: string;
-  /** What comes of a source that begins anew after its offset was reset. */
-  readonly anew: string;
+  /** How a source goes on after its offset was reset. */
+  readonly restart: string;
 }
 
-/** What a source that follows one stream has to tell, as a record of the notifications topic. */
+/** A notification of a source that follows one stream, as a record of the notifications topic. */
 export function followerNotification(
   source: string,
   notification: FollowerNotification,

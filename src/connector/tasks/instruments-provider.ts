@@ -158,13 +158,13 @@ function pageLinks(links: ReadonlyMap<string, unknown>, baseUrl: string) {
   return { next: nextInstrumentCursor(links, baseUrl), start: pageStreamStart(links, baseUrl) };
 }
 
-/** The links of an answer, without which nobody knows where it goes on. */
+/** The links of a response, which alone say where the next request starts. */
 export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string): ReadonlyMap<string, unknown> {
   const links = envelope.get('links');
   if (links instanceof Map) return links;
   throw new ConnectorError(
     'PROTOCOL_VIOLATION',
-    `The answer of ${endpoint} has no object "links", which alone tells where to go on. Nothing was written.`,
+    `The answer of ${endpoint} has no object "links", which says where the next request starts. Nothing was written.`,
   );
 }
 

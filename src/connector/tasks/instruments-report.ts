@@ -6,9 +6,9 @@ import type { InstrumentsOffset } from '../walk/instruments-offset.ts';
 import { deadLetterCounts } from './dead-letter-counts.ts';
 import type { InstrumentEvents, InstrumentsPage } from './instruments-provider.ts';
 
-/** Tells what became of an answer once it is committed. */
+/** Reports what became of a response once it is committed. */
 export interface InstrumentsReport {
-  /** `offset`: where the source goes on from; null where it begins anew. */
+  /** `offset`: where the source goes on from; null without a committed offset. */
   started(place: Omit<StreamPlace, 'source'>, offset: InstrumentsOffset | null): void;
   polled(poll: Omit<Polled, 'source'>): void;
   decided(

@@ -132,7 +132,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
 
   function fetchAhead(request: PageRequest, signal: AbortSignal): void {
     const page = provider.page(request.minId, signal);
-    // Whoever takes the page sees its failure; a session that ends before must not end the process.
+    // The caller that takes the page sees its failure; if the session ends before, it must not end the process.
     page.catch(() => {});
     ahead = { request, page };
   }

@@ -24,11 +24,11 @@ export function ageText(ageMs: number): string {
 
 const RESET_WORDS = {
   healed: 'events of that time; instruments are healed by the walk that follows',
-  anew: 'The stream goes on from now, and a walk brings every instrument up to date.',
+  restart: 'The stream goes on from now, and a walk brings every instrument up to date.',
   lost: 'events between the two offsets; instruments are healed by the walk that follows',
 };
 
-/** What a decision has to tell, as a record of the notifications topic. */
+/** A notification of a decision, as a record of the notifications topic. */
 export function notificationContent(
   source: string,
   notification: CoreNotification,
@@ -132,10 +132,10 @@ export function sourceFailed(source: string, { code, message }: ConnectorError, 
   };
 }
 
-/** The first transaction after a reset of the committed offset; `anew` and `lost` speak of what the stream carries. */
+/** The first transaction after a reset of the committed offset; `restart` and `lost` describe it for this kind of stream. */
 export function offsetReset(
   { before, filter, to, goesOnAfter }: Extract<FollowerNotification, { kind: 'offsetReset' }>,
-  { anew, lost }: { readonly anew: string; readonly lost: string },
+  { restart, lost }: { readonly restart: string; readonly lost: string },
 ) {
   const isOther = before.filter !== null && before.filter !== filter;
   const why = 'the committed offset was reset';
@@ -143,7 +143,7 @@ export function offsetReset(
   return {
     kind: isOther ? 'filter-changed' : 'offset-reset',
     at: to.dateMs,
-    message: `The committed offset was reset${also}. ${anew}`,
+    message: `The committed offset was reset${also}. ${restart}`,
     gapFrom: before.dateMs,
     gapTo: to.dateMs,
     gapSinceFrom: before.since,
@@ -187,8 +187,8 @@ function deletionsStandStill({ walk, walks }: NotificationOf<'deletionsStandStil
   return {
     kind: 'deletions-stand-still',
     message:
-      `${walks} walks in a row could not tell which instruments are gone; those that the provider has dropped stay on the ` +
-      'topic. The notifications deletion-skipped say why; a walk that a restart interrupted cannot tell either.',
+      `${walks} walks in a row could not decide which instruments are gone; those that the provider has dropped stay on the ` +
+      'topic. The notifications deletion-skipped say why; a walk that a restart interrupted cannot decide either.',
     walk,
   };
 }
@@ -218,7 +218,7 @@ function deletionSkipped({ walk, flaws }: NotificationOf<'deletionSkipped'>) {
   const why = flaws.map((flaw) => reasons[flaw]).join(', ');
   return {
     kind: 'deletion-skipped',
-    message: `Walk ${walk} deleted nothing, since ${why}; the next walk decides anew.`,
+    message: `Walk ${walk} deleted nothing, since ${why}; the next walk decides again.`,
     walk,
     why,
   };

@@ -18,7 +18,8 @@ const WORDS = {
     'written once more, under the same key.',
   expired: 'pre-trade checks of that time',
   lost: 'pre-trade checks after our offset that the provider no longer serves',
-  anew: 'Every pre-trade check that the provider still serves is read: some may be written once more, under the same key.',
+  restart:
+    'Every pre-trade check that the provider still serves is read: some may be written once more, under the same key.',
 };
 
 export interface PreTradeChecksTaskOptions extends FollowerTaskOptions<DecodedCheck> {

@@ -83,7 +83,7 @@ export type CoreResult =
       readonly offsets: readonly bigint[];
       readonly withdrawal: Withdrawal | null;
     }
-  /** Nobody can price it: it has left the universe, or has no isin (any more). */
+  /** It cannot be priced: it has left the universe, or has no isin (any more). */
   | { readonly kind: 'noIsin' | 'gone'; readonly id: string; readonly offsets: readonly bigint[] }
   | {
       readonly kind: 'unreadable';

@@ -7,7 +7,7 @@ export type InputMeaning =
   | { readonly kind: 'noIsin' }
   /** The instrument has left: a counted pass, and a tombstone. */
   | { readonly kind: 'gone' }
-  /** The record is none of an instrument: a dead letter. */
+  /** The record is not one of an instrument: a dead letter. */
   | { readonly kind: 'unreadable'; readonly key: string | null; readonly value: Buffer; readonly reason: string };
 
 /** One or more records of one id that one result will answer. */

@@ -13,7 +13,7 @@ const ISIN_CHANGED = 1 << 30;
 
 /**
  * The instruments of one partition that have an isin: 12 bytes each beside their keys, and 4 for each further kind. An
- * instrument that is taken from here stands for the row as long as the table `holds` it.
+ * instrument that is taken from here represents the row as long as the table `holds` it.
  */
 export class InstrumentTable {
   readonly #keys = new InstrumentKeys();

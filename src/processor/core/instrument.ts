@@ -3,7 +3,7 @@ import type { Plan } from './plan.ts';
 
 /**
  * An instrument of the table with the isin that it is asked for by. Another isin makes another instrument of it, also
- * under the same id: whoever holds the old one sees by `InstrumentTable.holds` that it no longer counts.
+ * under the same id: `InstrumentTable.holds` says that the old one no longer counts.
  */
 export interface Instrument {
   /** Decimal digits. */

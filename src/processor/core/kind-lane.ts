@@ -12,7 +12,7 @@ import { RefreshSlots } from './refresh-slots.ts';
 
 /** Some are asked for while others are committed, and while one is asked for again and again. */
 const REFRESHES_IN_FLIGHT = 4;
-/** The same for instruments that are asked for alone: that they hang holds up nobody else. */
+/** The same for instruments that are asked for alone: one that hangs holds up no other instrument. */
 const ALONE_IN_FLIGHT = 2;
 const FIRST_BACK_OFF_MS = 10_000;
 /** Answers that an instrument owes after it has spoilt a call. */
@@ -22,7 +22,7 @@ const MOST_SUSPECTS = 50;
 /** Of one transaction, in questions. */
 const MOST_COMMITTED = 2_000;
 
-/** What can be told of the answers to an instrument: its prices, or why it has none. */
+/** What the answers to an instrument mean: it has prices, or why it has none. */
 export type Verdict =
   | { readonly kind: 'priced'; readonly isPulled: boolean }
   /** `isCulprit`: it is the one that spoilt a call. */
@@ -173,7 +173,7 @@ export class KindLane {
     this.#inFlight.delete(id);
   }
 
-  /** @returns what is told, where it began to fail or fails with another problem than before. */
+  /** @returns what to report, where it began to fail or fails with another problem than before. */
   judge(instrument: Instrument, verdict: Verdict, nowMs: number, mayRefresh: boolean): InstrumentFailing[] {
     const plan = planOf(instrument, this.kind);
     if (verdict.kind === 'failed') return this.#failed(instrument, verdict, nowMs, mayRefresh);

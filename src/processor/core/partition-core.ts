@@ -128,7 +128,7 @@ export class PartitionCore {
   }
 
   /**
-   * To be told once the transaction is committed.
+   * To be called once the transaction is committed.
    *
    * @returns the instruments that began to fail, or fail with another problem than before.
    */
@@ -138,7 +138,7 @@ export class PartitionCore {
     return parts.flatMap(({ batch, results }) => {
       const lane = this.#lane(batch);
       for (const { id } of batch.questions) lane.release(id);
-      const failing = results.flatMap((result) => this.#settled(lane, result, nowMs));
+      const failing = results.flatMap((result) => this.#finish(lane, result, nowMs));
       for (const { id } of batch.questions) {
         // Another one of this id was due meanwhile and waited for the end of the earlier one.
         const instrument = this.#table.get(id);
@@ -150,7 +150,7 @@ export class PartitionCore {
     });
   }
 
-  #settled(lane: KindLane, result: CoreResult, nowMs: number): InstrumentFailing[] {
+  #finish(lane: KindLane, result: CoreResult, nowMs: number): InstrumentFailing[] {
     if (result.kind === 'dropped') return [];
     this.#unanswered -= result.offsets.length;
     if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') return [];
@@ -223,7 +223,7 @@ export class PartitionCore {
     return results.length === 0 ? null : { batch: nothingAsked(kind), results };
   }
 
-  /** The time outside of commits: what nobody could answer meanwhile has not waited. */
+  /** The time outside of commits: no answer can be taken during a commit, so that time does not count as waiting. */
   #freeMs(nowMs: number): number {
     return (this.#commitBeganMs ?? nowMs) - this.#commitsMs;
   }

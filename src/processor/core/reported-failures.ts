@@ -1,7 +1,7 @@
 import type { PriceProblem } from '../../observability/processor-events.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 
-/** Beyond this the oldest are forgotten, and told again. */
+/** Beyond this the oldest are forgotten, and reported again. */
 const MOST_REMEMBERED = 200_000;
 
 /**

@@ -9,7 +9,7 @@ const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
 /**
  * Whether a failure takes away the price that the topic shows. The price of an earlier isin always goes: it is that of
  * another product. A price of this isin goes only when the provider says that there is none, or twice in a row says
- * nothing: any other failure may pass, and until then the price stands with its time.
+ * nothing: any other failure may pass, and until then the price stays, with its time.
  */
 export function withdrawalOf(instrument: Instrument, plan: Plan, problem: PriceProblem): Withdrawal | null {
   switch (plan.shown) {

@@ -22,7 +22,7 @@ const LONGEST_TITLE = 200;
 /**
  * Reads the body of a bulk answer (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). An item is taken
  * only where its position, its isin and its $type say the same: anything else may be the price of another product, and
- * then nothing of the answer can be trusted, since nobody knows which of the three was right.
+ * then nothing of the response can be trusted, since it is unknown which of the three is right.
  *
  * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED when the body is no such answer at all.
  */
@@ -61,7 +61,7 @@ function answerOf(row: PriceItem | DecodedFailure): PriceResponse {
   switch (row.kind) {
     case 'prices':
       return { kind: 'prices', records: row.records, isQuotingPulled: row.isQuotingPulled };
-    // With an error beside it, a price is none that the provider stands by.
+    // An item with both response and errorResponse counts as failed.
     case 'problem':
       return { kind: 'problem', ...problemOf(row.problem), item: row.item };
     case 'unusable':
@@ -93,7 +93,7 @@ function memberOf(value: JsonValue, name: string): JsonValue {
 function mismatch(position: number, what: string): ConnectorError {
   return new ConnectorError(
     'BULK_MISMATCH',
-    `The bulk answer ${what} (item ${position}). Nothing of it is used, lest a price goes to another product.`,
+    `The bulk answer ${what} (item ${position}). Nothing of it is used, so that no price goes to another product.`,
     { fields: { position } },
   );
 }

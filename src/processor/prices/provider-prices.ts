@@ -70,7 +70,7 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
   };
 }
 
-/** How far we are ahead, as far as it matters: in whole minutes, so that the look-back stands still. */
+/** How far we are ahead, as far as it matters: in whole minutes, so that the look-back does not move with every call. */
 function leadOf(differenceMs: number): number {
   if (differenceMs <= MINUTE_MS) return 0;
   return Math.min(Math.ceil(differenceMs / MINUTE_MS) * MINUTE_MS, LARGEST_LEAD_MS);

@@ -24,9 +24,9 @@ function createScene(registry = createMemoryRegistry()) {
 
 test('a failed source is told with its error and what to do about it, each in a transaction of its own', async () => {
   const { notices, clock, told } = createScene();
-  notices.tell({ source: 'instruments', err });
-  notices.tell({ source: 'checks', err });
-  await notices.settled();
+  notices.report({ source: 'instruments', err });
+  notices.report({ source: 'checks', err });
+  await notices.finished();
   const all = await told();
   assert.deepEqual(all.map(({ source }) => source).sort(), ['checks', 'instruments']);
   const [{ kind, errorCode, message, why, at } = {}] = all;
@@ -43,7 +43,7 @@ test('what cannot be written is left to the log', async () => {
       throw new ConnectorError('REGISTRY_UNREACHABLE', 'it is down');
     },
   });
-  notices.tell({ source: 'instruments', err });
-  await notices.settled();
+  notices.report({ source: 'instruments', err });
+  await notices.finished();
   assert.deepEqual(await told(), []);
 });
