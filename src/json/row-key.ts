@@ -17,6 +17,8 @@ type Span = readonly [start: number, end: number];
 
 const { QUOTE, COMMA, COLON, OPEN_BRACE } = BYTES;
 const STEP_BYTES = 1024 * 1024;
+/** Fewer characters than the least integer beyond 64 bits has. */
+const LEAST_TOO_LONG = 19;
 const INTEGER = /^-?(0|[1-9]\d{0,18})$/;
 // Ids of checks that were seen have 14 characters; a key must leave room for the value.
 const LONGEST_KEY_CHARACTERS = 512;
@@ -39,6 +41,12 @@ export function* skimKey(bytes: Buffer, row: Span, { path, form }: RowKey): Gene
 /** A text that is to be a key; null when it is empty or too long for one. */
 export function usableKey(id: string): string | null {
   return id !== '' && id.length <= LONGEST_KEY_CHARACTERS ? id : null;
+}
+
+/** Whether a text is the key of a row whose key is an integer: one of 64 bits, written in the one way that we write it. */
+export function isIntegerKey(text: string): boolean {
+  if (!INTEGER.test(text) || text === '-0') return false;
+  return text.length < LEAST_TOO_LONG || BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 }
 
 // The last member of this name; where it is missing or null, the last one with a capital first letter. As the mapping does.

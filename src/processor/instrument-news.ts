@@ -1,9 +1,8 @@
 import type { IsinReader } from '../avro/isin-reader.ts';
 import { ConnectorError } from '../errors.ts';
+import { isIntegerKey } from '../json/row-key.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { InstrumentNews } from './core/core-messages.ts';
-
-const INSTRUMENT_ID = /^-?[0-9]{1,19}$/;
 
 /** A record of an instruments topic, read. */
 export interface ReadInstrument {
@@ -19,7 +18,7 @@ export function readInstrument(
 ): ReadInstrument | { readonly unknownSchemaId: number } {
   const key = record.key === null ? null : record.key.toString('utf8');
   const { value } = record;
-  if (key === null || !INSTRUMENT_ID.test(key)) {
+  if (key === null || !isIntegerKey(key)) {
     const reason = 'the key is no id of an instrument';
     const news: InstrumentNews = { kind: 'unreadable', key, value: value ?? Buffer.alloc(0), reason };
     return { id: `at ${record.offset}`, news };

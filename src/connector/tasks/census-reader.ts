@@ -1,5 +1,6 @@
 import type { CurrentDigests } from '../../avro/current-digest.ts';
 import { ConnectorError } from '../../errors.ts';
+import { isIntegerKey } from '../../json/row-key.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
 import type { CommittedRecord } from '../../kafka/record.ts';
 import type { TargetTopic } from '../../kafka/target-topic.ts';
@@ -7,7 +8,6 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
-const INSTRUMENT_ID = /^-?[0-9]{1,19}$/;
 /** More schemas than any topic of instruments has. */
 const MOST_SCHEMAS = 1_000;
 /** Most foreign records that are kept: one is enough to stop, but a later record of its key may still replace it. */
@@ -64,7 +64,7 @@ export async function readCensus(options: CensusOptions): Promise<Census> {
 /** The id that a key of the instruments topic names; null for a key that somebody else has written. */
 export function instrumentId(key: Buffer | null): bigint | null {
   const text = String(key);
-  return INSTRUMENT_ID.test(text) ? BigInt(text) : null;
+  return isIntegerKey(text) ? BigInt(text) : null;
 }
 
 /** Ends at the first record whose schema is not loaded: loading takes an answer, and records come without pause. */

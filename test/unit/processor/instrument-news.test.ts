@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createIsinReader } from '../../../src/avro/isin-reader.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { readInstrument } from '../../../src/processor/instrument-news.ts';
+import { type ReadInstrument, readInstrument } from '../../../src/processor/instrument-news.ts';
 import { decodeRow, SCHEMA_ID } from '../../support/decoding/avro-decoding.ts';
 
 const forever = new AbortController().signal;
@@ -40,6 +40,20 @@ test('an instrument has its isin, none, or has left', async () => {
   const big = '9007199254740993';
   assert.deepEqual(readInstrument(at(big, without), isins), { id: big, news: { kind: 'live', isin: null } });
   assert.deepEqual(readInstrument(at('7', null), isins), { id: '7', news: { kind: 'gone' } });
+});
+
+for (const key of ['9223372036854775808', '-9223372036854775809', '9999999999999999999', '007', '-0', '']) {
+  test(`a record under the key "${key}" is none of an instrument: its prices would name another id`, async () => {
+    const { news } = readInstrument(at(key, await instrumentValue('{"id":7}')), await loaded()) as ReadInstrument;
+    assert.equal(news.kind, 'unreadable');
+  });
+}
+
+test('the ids at the ends of 64 bits are ids', async () => {
+  const [value, isins] = [await instrumentValue('{"id":7}'), await loaded()];
+  for (const key of ['9223372036854775807', '-9223372036854775808', '0', '-1']) {
+    assert.deepEqual(readInstrument(at(key, value), isins), { id: key, news: { kind: 'live', isin: null } });
+  }
 });
 
 test('the schema of a record is asked for once it is needed', async () => {
