@@ -63,14 +63,14 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   }
 
   async function answered<T>(what: string, stop: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const late = () => unreachable(`did not answer ${what} within ${timeoutMs} ms`, undefined);
+    const late = () => unreachable(base.host, `did not answer ${what} within ${timeoutMs} ms`, undefined);
     const deadline = openDeadline(timeoutMs, clock, late, { outer: stop });
     try {
       return await untilAborted(call(deadline.signal), deadline.signal);
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof ConnectorError) throw error;
-      throw unreachable(`did not answer ${what}${codeOf(error)}`, error);
+      throw unreachable(base.host, `did not answer ${what}${codeOf(error)}`, error);
     } finally {
       deadline.end();
     }
@@ -118,12 +118,12 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     register: (subject, schema, stop) =>
       answered(`the registration of ${subject}`, stop, (signal) => registerByPackage(subject, schema, signal)),
   };
+}
 
-  function unreachable(what: string, cause: unknown): ConnectorError {
-    return new ConnectorError('REGISTRY_UNREACHABLE', `The schema registry at ${base.host} ${what}.`, {
-      cause,
-    });
-  }
+function unreachable(host: string, what: string, cause: unknown): ConnectorError {
+  return new ConnectorError('REGISTRY_UNREACHABLE', `The schema registry at ${host} ${what}.`, {
+    cause,
+  });
 }
 
 /** ` (ECONNREFUSED)`, where the error has a code: its text may quote anything. */

@@ -1,7 +1,12 @@
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { createRegistryHttp, type RegistryHttpOptions, type RegistryResponse } from './registry-http.ts';
+import {
+  createRegistryHttp,
+  type RegistryHttp,
+  type RegistryHttpOptions,
+  type RegistryResponse,
+} from './registry-http.ts';
 import { pathHint } from './registry-refusal.ts';
 import { parseSchema } from './schema.ts';
 import { canonicalSchema } from './schema-canonical.ts';
@@ -38,55 +43,13 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   // The requests under way, by subject.
   const asking = new Map<string, { readonly id: Promise<number>; readonly signal: AbortSignal }>();
 
-  async function fixCompatibility(subject: string, signal: AbortSignal): Promise<void> {
-    const path = `/config/${encodeURIComponent(subject)}`;
-    const response = await http.request({ method: 'GET', path }, signal);
-    const level = levelOf(response);
-    if (level === LEVEL) return;
-    // 404: the subject has no level of its own (40401 from Apicurio, 40408 from Confluent).
-    if (response.status !== 200 && response.status !== 404) throw refused(response, `the compatibility of ${subject}`);
-    if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
-    const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);
-    // Apicurio refuses the second of two requests that set it at once, as replicas send them at their first start.
-    if (set.status === 409 && levelOf(await http.request({ method: 'GET', path }, signal)) === LEVEL) return;
-    if (set.status !== 200) throw refused(set, `the compatibility ${LEVEL} of ${subject}`);
-  }
-
-  async function registered(subject: string, schema: string, signal: AbortSignal): Promise<number> {
-    const response = await http.register(subject, schema, signal);
-    if (response.status === 409) {
-      const what = `The registry refuses the schema of ${subject}: it is not compatible with the registered versions.`;
-      throw new ConnectorError('SCHEMA_INCOMPATIBLE', what, { fields: { subject, status: response.status } });
-    }
-    return idOf(response, `the registration of ${subject}`);
-  }
-
-  function lookUp(subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse> {
-    return http.request({ method: 'POST', path: `/subjects/${encodeURIComponent(subject)}`, body: { schema } }, signal);
-  }
-
-  async function lookedUp(subject: string, schema: string, signal: AbortSignal): Promise<number> {
-    const response = await lookUp(subject, schema, signal);
-    if (response.status === 404) {
-      const what = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;
-      throw new ConnectorError('SCHEMA_NOT_REGISTERED', what, { fields: { subject } });
-    }
-    return idOf(response, `the look-up of ${subject}`);
-  }
-
-  async function schemaText(id: number, signal: AbortSignal): Promise<string> {
-    const response = await http.request({ method: 'GET', path: `/schemas/ids/${id}` }, signal);
-    if (response.status !== 200 || typeof response.body.schema !== 'string') throw refused(response, `schema id ${id}`);
-    return response.body.schema;
-  }
-
   async function isHeld(id: number, schema: string, signal: AbortSignal): Promise<boolean> {
-    return isSameSchema(await schemaText(id, signal), schema);
+    return isSameSchema(await schemaText(http, id, signal), schema);
   }
 
   /** The id of a schema that is registered, as at every start but the first: only the registering package loads slowly. */
   async function presentId(subject: string, schema: string, signal: AbortSignal): Promise<number | null> {
-    const response = await lookUp(subject, schema, signal);
+    const response = await lookUp(http, subject, schema, signal);
     if (response.status !== 200) return null;
     const id = idOf(response, `the look-up of ${subject}`);
     return (await isHeld(id, schema, signal)) ? id : null;
@@ -94,11 +57,11 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
 
   async function heldId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
     if (register) {
-      await fixCompatibility(subject, signal);
+      await fixCompatibility(http, log, subject, signal);
       const present = await presentId(subject, schema, signal);
       if (present !== null) return present;
     }
-    const id = await (register ? registered(subject, schema, signal) : lookedUp(subject, schema, signal));
+    const id = await (register ? registered(http, subject, schema, signal) : lookedUp(http, subject, schema, signal));
     if (await isHeld(id, schema, signal)) return id;
     const what = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
     throw new ConnectorError('REGISTRY_MISMATCH', what, { fields: { subject, schemaId: id } });
@@ -112,7 +75,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   }
 
   return {
-    schemaText,
+    schemaText: (id, signal) => schemaText(http, id, signal),
     async schemaId(subject, schema, signal) {
       // All partitions of a topic of prices need the same at once: one of them asks, for all.
       for (let other = asking.get(subject); other !== undefined; other = asking.get(subject)) {
@@ -139,6 +102,48 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
  */
 export function isSchemaNotFound(error: unknown): boolean {
   return error instanceof ConnectorError && error.fields.status === 404 && typeof error.fields.errorCode === 'number';
+}
+
+async function fixCompatibility(http: RegistryHttp, log: Log, subject: string, signal: AbortSignal): Promise<void> {
+  const path = `/config/${encodeURIComponent(subject)}`;
+  const response = await http.request({ method: 'GET', path }, signal);
+  const level = levelOf(response);
+  if (level === LEVEL) return;
+  // 404: the subject has no level of its own (40401 from Apicurio, 40408 from Confluent).
+  if (response.status !== 200 && response.status !== 404) throw refused(response, `the compatibility of ${subject}`);
+  if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
+  const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);
+  // Apicurio refuses the second of two requests that set it at once, as replicas send them at their first start.
+  if (set.status === 409 && levelOf(await http.request({ method: 'GET', path }, signal)) === LEVEL) return;
+  if (set.status !== 200) throw refused(set, `the compatibility ${LEVEL} of ${subject}`);
+}
+
+async function registered(http: RegistryHttp, subject: string, schema: string, signal: AbortSignal): Promise<number> {
+  const response = await http.register(subject, schema, signal);
+  if (response.status === 409) {
+    const what = `The registry refuses the schema of ${subject}: it is not compatible with the registered versions.`;
+    throw new ConnectorError('SCHEMA_INCOMPATIBLE', what, { fields: { subject, status: response.status } });
+  }
+  return idOf(response, `the registration of ${subject}`);
+}
+
+function lookUp(http: RegistryHttp, subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse> {
+  return http.request({ method: 'POST', path: `/subjects/${encodeURIComponent(subject)}`, body: { schema } }, signal);
+}
+
+async function lookedUp(http: RegistryHttp, subject: string, schema: string, signal: AbortSignal): Promise<number> {
+  const response = await lookUp(http, subject, schema, signal);
+  if (response.status === 404) {
+    const what = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;
+    throw new ConnectorError('SCHEMA_NOT_REGISTERED', what, { fields: { subject } });
+  }
+  return idOf(response, `the look-up of ${subject}`);
+}
+
+async function schemaText(http: RegistryHttp, id: number, signal: AbortSignal): Promise<string> {
+  const response = await http.request({ method: 'GET', path: `/schemas/ids/${id}` }, signal);
+  if (response.status !== 200 || typeof response.body.schema !== 'string') throw refused(response, `schema id ${id}`);
+  return response.body.schema;
 }
 
 function levelOf({ status, body }: RegistryResponse): unknown {

@@ -14,25 +14,6 @@ export function createMetricsEvents(options: {
 }): ConnectorEvents {
   const { meters, sources, clock } = options;
 
-  /** The counts of every committed response. */
-  function answerCommitted(
-    source: string,
-    answer: AnswerCounts,
-    written: { readonly record: string; readonly records: number; readonly commitMs: number },
-  ): void {
-    meters.add('spconnect_records_written_total', { source, record: written.record }, written.records);
-    const { deadLettersTooLarge: tooLarge, deadLettersWithoutKey: withoutKey } = answer;
-    const wrongType = answer.deadLetters - tooLarge - withoutKey;
-    meters.add('spconnect_dead_letters_total', { source, reason: 'tooLarge' }, tooLarge);
-    meters.add('spconnect_dead_letters_total', { source, reason: 'withoutKey' }, withoutKey);
-    meters.add('spconnect_dead_letters_total', { source, reason: 'wrongType' }, wrongType);
-    meters.add('spconnect_drift_fields_total', { source }, answer.drift);
-    meters.add('spconnect_rounded_numbers_total', { source }, answer.roundedNumbers);
-    meters.add('spconnect_duplicate_keys_total', { source }, answer.duplicateKeys);
-    meters.observe('spconnect_transaction_records', { source }, written.records + answer.deadLetters);
-    meters.observe('spconnect_commit_duration_seconds', { source }, written.commitMs / 1_000);
-  }
-
   return {
     topicCreated: () => meters.add('spconnect_topics_created_total', {}, 1),
     topicDrift: () => meters.add('spconnect_topic_differences_total', {}, 1),
@@ -54,46 +35,16 @@ export function createMetricsEvents(options: {
       meters.set('spconnect_source_last_poll_timestamp_seconds', { source }, clock.wallMs() / 1_000);
       sources.setPlace(poll);
     },
-    walkStarted({ source }) {
-      meters.set('spconnect_walk_running', { source }, 1);
-      meters.set('spconnect_walk_pages', { source }, 0);
-    },
-    walkResumed({ source, pages }) {
-      meters.set('spconnect_walk_running', { source }, 1);
-      meters.set('spconnect_walk_pages', { source }, pages);
-    },
-    pageCommitted(page) {
-      const { source, records, commitMs } = page;
-      answerCommitted(source, page, { record: 'instrument', records, commitMs });
-      meters.add('spconnect_rows_unchanged_total', { source }, page.unchanged);
-      meters.add('spconnect_rows_repeated_total', { source }, page.repeatedRows);
-      meters.set('spconnect_walk_pages', { source }, page.page);
-    },
-    walkCompleted(walk) {
-      const { source } = walk;
-      meters.set('spconnect_walk_running', { source }, 0);
-      meters.set('spconnect_walk_last_pages', { source }, walk.pages);
-      meters.set('spconnect_walk_last_duration_seconds', { source }, walk.durationMs / 1_000);
-      meters.set('spconnect_walk_last_completed_timestamp_seconds', { source }, clock.wallMs() / 1_000);
-      meters.add('spconnect_walks_completed_total', { source }, 1);
-      for (const result of WALK_RESULTS) meters.add('spconnect_walk_rows_total', { source, result }, walk[result]);
-      meters.add('spconnect_walk_rows_total', { source, result: 'deadLetter' }, walk.deadLetters);
-      meters.add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
-    },
-    walkScheduled({ source, at }) {
-      // It is reported when no walk is under way, and after a restart no other event shows that.
-      meters.set('spconnect_walk_running', { source }, 0);
-      meters.set('spconnect_walk_next_timestamp_seconds', { source }, Date.parse(at) / 1_000);
-    },
+    ...walkEvents(meters, clock),
     eventsCommitted(answer) {
       const { source, events, commitMs } = answer;
-      answerCommitted(source, answer, { record: 'event', records: events, commitMs });
+      answerCommitted(meters, source, answer, { record: 'event', records: events, commitMs });
     },
     instrumentsDeleted: ({ source, why, instruments }) =>
       meters.add('spconnect_tombstones_total', { source, reason: why }, instruments),
     checksCommitted(answer) {
       const { source, checks, commitMs } = answer;
-      answerCommitted(source, answer, { record: 'check', records: checks, commitMs });
+      answerCommitted(meters, source, answer, { record: 'check', records: checks, commitMs });
     },
     answerDiscarded: ({ source, why }) =>
       meters.add('spconnect_stream_answers_discarded_total', { source, reason: why }, 1),
@@ -121,4 +72,65 @@ export function createMetricsEvents(options: {
     adminListening() {},
     stopped() {},
   };
+}
+
+type WalkEvents = Pick<
+  ConnectorEvents,
+  'walkStarted' | 'walkResumed' | 'pageCommitted' | 'walkCompleted' | 'walkScheduled'
+>;
+
+function walkEvents(meters: Meters, clock: Pick<Clock, 'wallMs'>): WalkEvents {
+  return {
+    walkStarted({ source }) {
+      meters.set('spconnect_walk_running', { source }, 1);
+      meters.set('spconnect_walk_pages', { source }, 0);
+    },
+    walkResumed({ source, pages }) {
+      meters.set('spconnect_walk_running', { source }, 1);
+      meters.set('spconnect_walk_pages', { source }, pages);
+    },
+    pageCommitted(page) {
+      const { source, records, commitMs } = page;
+      answerCommitted(meters, source, page, { record: 'instrument', records, commitMs });
+      meters.add('spconnect_rows_unchanged_total', { source }, page.unchanged);
+      meters.add('spconnect_rows_repeated_total', { source }, page.repeatedRows);
+      meters.set('spconnect_walk_pages', { source }, page.page);
+    },
+    walkCompleted(walk) {
+      const { source } = walk;
+      meters.set('spconnect_walk_running', { source }, 0);
+      meters.set('spconnect_walk_last_pages', { source }, walk.pages);
+      meters.set('spconnect_walk_last_duration_seconds', { source }, walk.durationMs / 1_000);
+      meters.set('spconnect_walk_last_completed_timestamp_seconds', { source }, clock.wallMs() / 1_000);
+      meters.add('spconnect_walks_completed_total', { source }, 1);
+      for (const result of WALK_RESULTS) meters.add('spconnect_walk_rows_total', { source, result }, walk[result]);
+      meters.add('spconnect_walk_rows_total', { source, result: 'deadLetter' }, walk.deadLetters);
+      meters.add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
+    },
+    walkScheduled({ source, at }) {
+      // It is reported when no walk is under way, and after a restart no other event shows that.
+      meters.set('spconnect_walk_running', { source }, 0);
+      meters.set('spconnect_walk_next_timestamp_seconds', { source }, Date.parse(at) / 1_000);
+    },
+  };
+}
+
+/** The counts of every committed response. */
+function answerCommitted(
+  meters: Meters,
+  source: string,
+  answer: AnswerCounts,
+  written: { readonly record: string; readonly records: number; readonly commitMs: number },
+): void {
+  meters.add('spconnect_records_written_total', { source, record: written.record }, written.records);
+  const { deadLettersTooLarge: tooLarge, deadLettersWithoutKey: withoutKey } = answer;
+  const wrongType = answer.deadLetters - tooLarge - withoutKey;
+  meters.add('spconnect_dead_letters_total', { source, reason: 'tooLarge' }, tooLarge);
+  meters.add('spconnect_dead_letters_total', { source, reason: 'withoutKey' }, withoutKey);
+  meters.add('spconnect_dead_letters_total', { source, reason: 'wrongType' }, wrongType);
+  meters.add('spconnect_drift_fields_total', { source }, answer.drift);
+  meters.add('spconnect_rounded_numbers_total', { source }, answer.roundedNumbers);
+  meters.add('spconnect_duplicate_keys_total', { source }, answer.duplicateKeys);
+  meters.observe('spconnect_transaction_records', { source }, written.records + answer.deadLetters);
+  meters.observe('spconnect_commit_duration_seconds', { source }, written.commitMs / 1_000);
 }
