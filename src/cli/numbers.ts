@@ -4,7 +4,7 @@ const HIGHEST_PORT = 65_535;
 const HIGHEST_RATE = 10_000;
 
 /** Reads an option that is a count. */
-export function wholeNumber(text: string): number {
+export function wholeNumberOption(text: string): number {
   const value = Number(text);
   if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
     throw new InvalidArgumentError('Expected a whole number.');
@@ -13,7 +13,7 @@ export function wholeNumber(text: string): number {
 
 /** Reads an option that is a TCP port; 0 means any free one. */
 export function portNumber(text: string): number {
-  const value = wholeNumber(text);
+  const value = wholeNumberOption(text);
   if (value > HIGHEST_PORT) throw new InvalidArgumentError(`Expected a port from 0 to ${HIGHEST_PORT}.`);
   return value;
 }

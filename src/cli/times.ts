@@ -17,7 +17,7 @@ export function pastTimeMs(text: string): number {
 }
 
 /** Reads an option that is a duration; gives milliseconds. */
-export function duration(text: string): number {
+export function durationOption(text: string): number {
   const ms = durationMs(text);
   if (ms === undefined) throw new InvalidArgumentError('Expected a duration, like 250ms, 30s or 5m.');
   return ms;

@@ -6,7 +6,7 @@ import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
-import { createRunStates, type RunStates, type VerifiedTopics } from '../worker/run-states.ts';
+import { createRunStates, type RunStates, type UnitTopics } from '../worker/run-states.ts';
 import type { WorkerTargets } from '../worker/target.ts';
 import { runWriterSessions } from '../worker/writer-sessions.ts';
 import { HeldBackSources } from './held-back-sources.ts';
@@ -39,7 +39,7 @@ export interface OffsetPartitionOptions {
   /** The partition's one writer; `running` gives the sources that its next opening is for. */
   readonly createWriter: (running: () => readonly Source[]) => TransactionalWriter;
   /** Whether the topics of each source are as they must be; left out where all of them are known to be. */
-  readonly topics?: VerifiedTopics<Source>;
+  readonly topics?: UnitTopics<Source>;
   /** Resolves when the topics of a source take records, tried apart from the partition's writer. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
   /** By key; an error stands for an offset that cannot be read, and stops its source alone. */

@@ -9,50 +9,50 @@ import {
   KIND,
   NOTES,
   NULLABLE,
-  type Plan,
   PRECISION,
   type RecordPlan,
   SCALE,
+  type ValuePlan,
   WRITTEN_NULLABLE,
 } from './plan.ts';
 
 /** @throws Error when the record has no field for unknown members: they would be lost. */
-export function compilePlan(schema: RecordNode): Plan {
+export function compilePlan(schema: RecordNode): ValuePlan {
   const record = compileRecord(schema);
   if (!record.isWhole) throw new Error(`The schema ${schema.fullName} has no field for unknown members.`);
   return recordPlan('', record, false);
 }
 
 /** The plan of an object that is only read, and whose members are known by these names alone, in no other spelling. */
-export function objectPlan(name: string, members: readonly Plan[]): Plan {
+export function objectPlan(name: string, members: readonly ValuePlan[]): ValuePlan {
   return recordPlan(name, bareRecord(members, null, false), true);
 }
 
 /** The plan of an object whose one member, in either spelling, is a list; `$type` says what it is. */
-export function seriesPlan(name: string, list: string, item: Plan): Plan {
+export function seriesPlan(name: string, list: string, item: ValuePlan): ValuePlan {
   return recordPlan(name, bareRecord([listPlan(list, item), anyPlan('$type')], '$type'), true);
 }
 
 /** The same plan without the last fields of the record, whose bytes come from elsewhere. */
-export function withoutLastFields(plan: Plan, count: number): Plan {
+export function withoutLastFields(plan: ValuePlan, count: number): ValuePlan {
   if (plan.record === null) throw new Error('Only a record has fields.');
   const { kinds, sources } = plan.record;
   return { ...plan, record: { ...plan.record, kinds: kinds.slice(0, -count), sources: sources.slice(0, -count) } };
 }
 
-function listPlan(name: string, item: Plan): Plan {
+function listPlan(name: string, item: ValuePlan): ValuePlan {
   return { kind: KIND.LIST, nullable: true, name, expected: 'an array', record: null, item };
 }
 
-export function anyPlan(name: string): Plan {
+export function anyPlan(name: string): ValuePlan {
   return { ...IGNORED, name };
 }
 
-function recordPlan(name: string, record: RecordPlan, nullable: boolean): Plan {
+function recordPlan(name: string, record: RecordPlan, nullable: boolean): ValuePlan {
   return { kind: KIND.RECORD, nullable, name, expected: 'an object', record, item: null };
 }
 
-function compileNode(node: SchemaNode, name: string, nullable = false): Plan {
+function compileNode(node: SchemaNode, name: string, nullable = false): ValuePlan {
   switch (node.kind) {
     case 'nullable':
       return compileNode(node.inner, name, true);
@@ -122,7 +122,7 @@ function compileRecord(node: RecordNode): RecordPlan {
 }
 
 /** A record without fields: its members are noted, and nothing is written. */
-function bareRecord(members: readonly Plan[], discriminator: string | null, bothSpellings = true): RecordPlan {
+function bareRecord(members: readonly ValuePlan[], discriminator: string | null, bothSpellings = true): RecordPlan {
   const keys = new Map<string, Key>();
   for (const capitalised of bothSpellings ? [true, false] : [false]) {
     for (const [slot, plan] of members.entries()) {
@@ -149,7 +149,7 @@ function bareRecord(members: readonly Plan[], discriminator: string | null, both
   };
 }
 
-function fieldKind({ name, node, role }: FieldNode, members: readonly Plan[]): number {
+function fieldKind({ name, node, role }: FieldNode, members: readonly ValuePlan[]): number {
   switch (role.kind) {
     case 'member': {
       const plan = members.find((member) => member.name === name);
@@ -167,7 +167,7 @@ function fieldKind({ name, node, role }: FieldNode, members: readonly Plan[]): n
   }
 }
 
-function derivedField(field: FieldNode, { fields }: RecordNode, members: readonly Plan[]): DerivedPlan[] {
+function derivedField(field: FieldNode, { fields }: RecordNode, members: readonly ValuePlan[]): DerivedPlan[] {
   const { name, role } = field;
   const base = { name, nullable: field.node.kind === 'nullable', within: -1, slot: -1, plan: null, firstOf: null };
   switch (role.kind) {
@@ -197,7 +197,10 @@ function derivedField(field: FieldNode, { fields }: RecordNode, members: readonl
   }
 }
 
-function firstOf(members: readonly Plan[], { list, type }: { readonly list: string; readonly type: string }): FirstOf {
+function firstOf(
+  members: readonly ValuePlan[],
+  { list, type }: { readonly list: string; readonly type: string },
+): FirstOf {
   const at = members.findIndex((member) => member.name === list);
   const elements = members[at]?.item?.record?.members ?? [];
   const slotOf = (name: string) => elements.findIndex((member) => member.name === name);
@@ -205,7 +208,7 @@ function firstOf(members: readonly Plan[], { list, type }: { readonly list: stri
   return { list: at, type, typeSlot: slotOf('type'), valueSlot: slotOf('value') };
 }
 
-function memberOf({ name, node, role }: FieldNode, { fields }: RecordNode): Plan[] {
+function memberOf({ name, node, role }: FieldNode, { fields }: RecordNode): ValuePlan[] {
   if (role.kind !== 'member') return [];
   // A member that a field without null is taken out of must be there, whatever the schema says of it.
   const isMust = fields.some(
@@ -215,8 +218,8 @@ function memberOf({ name, node, role }: FieldNode, { fields }: RecordNode): Plan
 }
 
 // Objects that are sent around fields of the record.
-function envelopesOf({ fields }: RecordNode): Plan[] {
-  const envelopes = new Map<string, Plan[]>();
+function envelopesOf({ fields }: RecordNode): ValuePlan[] {
+  const envelopes = new Map<string, ValuePlan[]>();
   for (const { node, role } of fields) {
     if (role.kind !== 'takenFrom' || fields.some(({ name }) => name === role.within)) continue;
     const member = role.jsonText ? anyPlan(role.member) : compileNode(node, role.member);

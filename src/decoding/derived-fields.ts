@@ -1,6 +1,6 @@
 // Finds the values of fields that are not sent as such: they are taken out of an object, or the first of a list.
 import { BYTES } from '../json/json-bytes.ts';
-import { type DerivedPlan, type FirstOf, NOTES, type Plan } from './plan.ts';
+import { type DerivedPlan, type FirstOf, NOTES, type ValuePlan } from './plan.ts';
 import { ELEMENT_NOTE, type RowReader } from './row-reader.ts';
 
 const { QUOTE, OPEN_BRACE, OPEN_BRACKET } = BYTES;
@@ -69,7 +69,7 @@ function isType(reader: RowReader, note: number, type: string): boolean {
 }
 
 /** The text of a field of an object; null where it is null, or no string. */
-export function fieldText(reader: RowReader, { record }: Plan, note: number, name: string): string | null {
+export function fieldText(reader: RowReader, { record }: ValuePlan, note: number, name: string): string | null {
   const { tape, json } = reader;
   if (record === null || json.bytes[Math.abs(tape[note] as number)] !== OPEN_BRACE) return null;
   const frame = tape[note + 1] as number;

@@ -8,7 +8,7 @@ import { compilePlan, withoutLastFields } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { fieldText } from './derived-fields.ts';
 import { ListDecoder } from './list-decoder.ts';
-import { memberPlan, type Plan } from './plan.ts';
+import { memberPlan, type ValuePlan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowDecoder } from './row-decoder.ts';
 import type { RowReader } from './row-reader.ts';
@@ -81,15 +81,15 @@ export function createEventDecoder(options: Options): EventDecoder {
 // A record is the bytes of its fields one after the other. So the bytes of the instrument's own record are copied behind
 // the fields before it, and the instrument is converted once.
 class Events implements RowDecoder<DecodedEvent, null> {
-  readonly #plan: Plan;
-  readonly #head: Plan;
-  readonly #instrument: Plan;
+  readonly #plan: ValuePlan;
+  readonly #head: ValuePlan;
+  readonly #instrument: ValuePlan;
   readonly #reader: RowReader;
   readonly #instruments: RecordWriter;
   readonly #heads: RecordWriter;
   readonly #maxValueBytes: number;
 
-  constructor(plan: Plan, reader: RowReader, options: EventDecoderOptions, sizes: DecodingSizes) {
+  constructor(plan: ValuePlan, reader: RowReader, options: EventDecoderOptions, sizes: DecodingSizes) {
     const { onMismatch, maxValueBytes = Number.POSITIVE_INFINITY } = options;
     const common = { reader, keepMismatches: onMismatch === 'keepInExtras', slabBytes: sizes.slab };
     this.#plan = plan;

@@ -2,7 +2,7 @@
 // the nearest record that has one. Also the path to where the writer is, since failures need a pointer to it too.
 import { pointerStep } from '../json/json-text.ts';
 import { minified } from '../json/minified-json.ts';
-import { capitalise, type Plan, type RecordPlan } from './plan.ts';
+import { capitalise, type RecordPlan, type ValuePlan } from './plan.ts';
 import { type RowReader, UNKNOWN_NOTE } from './row-reader.ts';
 
 const SMALL_N = 0x6e;
@@ -63,7 +63,7 @@ export class Extras {
       const start = Math.abs(tape[note] as number);
       if (json.bytes[start] === SMALL_N) continue;
       const keyStart = tape[at + 1] as number;
-      const plan = keyStart < 0 ? (members[-1 - keyStart] as Plan) : null;
+      const plan = keyStart < 0 ? (members[-1 - keyStart] as ValuePlan) : null;
       this.path[depth] = plan === null ? json.text(keyStart, tape[at + 2] as number) : capitalise(plan.name);
       this.keep(depth, start, this.#reader.endOf(plan, note));
       this.driftFields += 1;
@@ -71,7 +71,7 @@ export class Extras {
   }
 
   /** The unknown members of an object around records, as each of them keeps them. */
-  unknownBeside({ record }: Plan, note: number): readonly Extra[] {
+  unknownBeside({ record }: ValuePlan, note: number): readonly Extra[] {
     this.clear();
     if (record === null) return [];
     this.path[0] = '..';

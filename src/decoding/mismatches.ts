@@ -4,7 +4,7 @@ import { parseInstant } from '../avro/instant.ts';
 import type { AssumedZone } from '../avro/time-zone.ts';
 import { BYTES } from '../json/json-bytes.ts';
 import type { Extras } from './extras.ts';
-import { KIND, NOTES, type Plan, PRECISION, type RecordPlan, SCALE } from './plan.ts';
+import { KIND, NOTES, PRECISION, type RecordPlan, SCALE, type ValuePlan } from './plan.ts';
 import type { RowReader } from './row-reader.ts';
 
 const { QUOTE, OPEN_BRACE, OPEN_BRACKET } = BYTES;
@@ -55,7 +55,7 @@ export class Mismatches {
   /** Whether null is written in place of a member. */
   giveWay(record: RecordPlan, slot: number, note: number, depth: number): boolean {
     if (this.again) return false;
-    const plan = record.members[slot] as Plan;
+    const plan = record.members[slot] as ValuePlan;
     if (!this.#keepMismatches || !plan.nullable) {
       // Where a value within it is wrong, that value is the reason.
       if (!this.#isContainer(plan, note)) this.member(record, slot, note, depth);
@@ -77,29 +77,29 @@ export class Mismatches {
 
   /** A member of the wrong type. */
   member(record: RecordPlan, slot: number, note: number, depth: number): number {
-    const plan = record.members[slot] as Plan;
+    const plan = record.members[slot] as ValuePlan;
     this.#extras.path[depth] = plan.name;
     return this.value(plan, note, depth);
   }
 
   /** A value of the wrong type, at the end of the path. */
-  value(plan: Plan, note: number, depth: number): number {
+  value(plan: ValuePlan, note: number, depth: number): number {
     this.pointer = this.#extras.pointer(depth);
     this.reason = mismatchReason(this.#reader, plan, note, this.#zone);
     return FAILED;
   }
 
-  #isContainer({ kind }: Plan, note: number): boolean {
+  #isContainer({ kind }: ValuePlan, note: number): boolean {
     const c = this.#reader.json.bytes[Math.abs(this.#reader.tape[note] as number)];
     return (kind === KIND.RECORD && c === OPEN_BRACE) || (kind === KIND.LIST && c === OPEN_BRACKET);
   }
 }
 
-function mismatchReason(reader: RowReader, plan: Plan, note: number, zone: AssumedZone | null): string {
+function mismatchReason(reader: RowReader, plan: ValuePlan, note: number, zone: AssumedZone | null): string {
   return `found ${describeNote(reader, plan, note, zone)}, expected ${plan.expected}`;
 }
 
-function describeNote(reader: RowReader, { kind }: Plan, note: number, zone: AssumedZone | null): string {
+function describeNote(reader: RowReader, { kind }: ValuePlan, note: number, zone: AssumedZone | null): string {
   const {
     json: { bytes },
     tape,

@@ -5,7 +5,7 @@ import { compilePlan } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { fieldText } from './derived-fields.ts';
 import { ListDecoder } from './list-decoder.ts';
-import type { Plan } from './plan.ts';
+import type { ValuePlan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowDecoder } from './row-decoder.ts';
 import type { RowReader } from './row-reader.ts';
@@ -63,12 +63,12 @@ export function createPageDecoder(options: PageDecoderOptions & { readonly sizes
 }
 
 class InstrumentRows implements RowDecoder<DecodedRow, null> {
-  readonly #plan: Plan;
+  readonly #plan: ValuePlan;
   readonly #reader: RowReader;
   readonly #writer: RecordWriter;
   readonly #maxValueBytes: number;
 
-  constructor(plan: Plan, reader: RowReader, options: PageDecoderOptions, sizes: DecodingSizes) {
+  constructor(plan: ValuePlan, reader: RowReader, options: PageDecoderOptions, sizes: DecodingSizes) {
     const { schemaId, onMismatch, maxValueBytes = Number.POSITIVE_INFINITY } = options;
     const keepMismatches = onMismatch === 'keepInExtras';
     this.#plan = plan;

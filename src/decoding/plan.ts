@@ -36,7 +36,7 @@ export const PRECISION = 38;
 export const SCALE = 18;
 
 /** The plan of one value. */
-export interface Plan {
+export interface ValuePlan {
   readonly kind: number;
   readonly nullable: boolean;
   /** The name in the schema; empty for elements of a list. */
@@ -46,7 +46,7 @@ export interface Plan {
   /** Of a record. */
   readonly record: RecordPlan | null;
   /** Of the elements of a list. */
-  readonly item: Plan | null;
+  readonly item: ValuePlan | null;
 }
 
 /** A field that takes its value from elsewhere in its record. */
@@ -57,7 +57,7 @@ export interface DerivedPlan {
   readonly within: number;
   /** The member there, where its value is taken as it is. */
   readonly slot: number;
-  readonly plan: Plan | null;
+  readonly plan: ValuePlan | null;
   /** Otherwise the value of the first element of a list there that has a type. */
   readonly firstOf: FirstOf | null;
 }
@@ -72,7 +72,7 @@ export interface FirstOf {
 
 export interface RecordPlan {
   /** By their slot: the note of the value of members[k] lies at frame + NOTES + 2 * k. */
-  readonly members: readonly Plan[];
+  readonly members: readonly ValuePlan[];
   readonly frameSize: number;
   /** Every spelling of every member. */
   readonly keys: ReadonlyMap<string, Key>;
@@ -97,12 +97,12 @@ export class Key {
   readonly mask: number;
   readonly length: number;
   readonly slot: number;
-  readonly plan: Plan;
+  readonly plan: ValuePlan;
   readonly capitalised: boolean;
   /** The key that followed this one last time, and so the first guess. */
   next: Key;
 
-  constructor(spelling: string, slot: number, plan: Plan, capitalised: boolean) {
+  constructor(spelling: string, slot: number, plan: ValuePlan, capitalised: boolean) {
     const bytes = Buffer.from(`${spelling}":`);
     const padded = Buffer.concat([bytes, Buffer.alloc(4 - (bytes.length % 4))]);
     this.words = Int32Array.from({ length: padded.length / 4 }, (_, at) => padded.readInt32LE(4 * at));
@@ -116,7 +116,7 @@ export class Key {
 }
 
 /** Of what the schema does not know. */
-export const IGNORED: Plan = {
+export const IGNORED: ValuePlan = {
   kind: KIND.TEXT,
   nullable: true,
   name: '',
@@ -126,7 +126,7 @@ export const IGNORED: Plan = {
 };
 
 /** The plan of a member of an object. */
-export function memberPlan({ record }: Plan, name: string): Plan {
+export function memberPlan({ record }: ValuePlan, name: string): ValuePlan {
   const member = record?.members.find((one) => one.name === name);
   if (member === undefined) throw new Error(`The plan has no member ${name}.`);
   return member;

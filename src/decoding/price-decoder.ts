@@ -13,7 +13,7 @@ import { anyPlan, compilePlan, objectPlan, seriesPlan, withoutLastFields } from 
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { longBytes, textBytes } from './given-bytes.ts';
 import { ListDecoder } from './list-decoder.ts';
-import { memberPlan, type Plan, type RecordPlan } from './plan.ts';
+import { memberPlan, type RecordPlan, type ValuePlan } from './plan.ts';
 import { type AskedPrices, type DecodedPrice, MOMENT_FIELDS, type PricedInstrument, priceSchema } from './priced.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowDecoder } from './row-decoder.ts';
@@ -120,10 +120,10 @@ interface Flaw {
 type Prices = Extract<PriceItem, { kind: 'prices' }>;
 
 class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
-  readonly #plan: Plan;
-  readonly #identifier: Plan;
-  readonly #response: Plan;
-  readonly #contents: Plan;
+  readonly #plan: ValuePlan;
+  readonly #identifier: ValuePlan;
+  readonly #response: ValuePlan;
+  readonly #contents: ValuePlan;
   readonly #reader: RowReader;
   readonly #writer: RecordWriter;
   readonly #asked: AskedPrices;
@@ -133,8 +133,8 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
   #tail: Uint8Array = new Uint8Array(0);
 
   constructor(parts: {
-    readonly plan: Plan;
-    readonly contents: Plan;
+    readonly plan: ValuePlan;
+    readonly contents: ValuePlan;
     readonly reader: RowReader;
     readonly options: PriceBodyDecoderOptions;
     readonly zone: AssumedZone | null;

@@ -21,8 +21,8 @@ import {
   KIND,
   NOTES,
   NULLABLE,
-  type Plan,
   type RecordPlan,
+  type ValuePlan,
   WRITTEN_NULLABLE,
 } from './plan.ts';
 import { ELEMENT_NOTE, type RowReader } from './row-reader.ts';
@@ -78,7 +78,7 @@ export class RecordWriter {
    * The record of the value at a note, in Confluent's wire format, with `tail` behind its fields; null where it does not
    * map. `rowBytes`: how many bytes of JSON it comes from.
    */
-  write(plan: Plan, note: number, rowBytes: number, tail: Uint8Array = NOTHING): Buffer | null {
+  write(plan: ValuePlan, note: number, rowBytes: number, tail: Uint8Array = NOTHING): Buffer | null {
     this.extras.clear();
     this.#reserve = 0;
     // Each note takes two integers, and gives a byte at least. No leaf becomes longer than four times its text and key,
@@ -95,7 +95,7 @@ export class RecordWriter {
     }
   }
 
-  #writeTop(plan: Plan, note: number, at: number): number {
+  #writeTop(plan: ValuePlan, note: number, at: number): number {
     const { tape } = this.#reader;
     const { bytes } = this.#reader.json;
     const start = Math.abs(tape[note] as number);
@@ -140,10 +140,11 @@ export class RecordWriter {
       const before = o;
       if ((kind & WRITTEN_NULLABLE) !== 0) out[o++] = IS_OTHER;
       const end = tape[note + 1] as number;
-      if ((kind & KIND_BITS) >= KIND.RECORD) o = this.#writeContainer(members[source] as Plan, start, end, o, depth);
+      if ((kind & KIND_BITS) >= KIND.RECORD)
+        o = this.#writeContainer(members[source] as ValuePlan, start, end, o, depth);
       else {
         o = this.#leaves.write(kind & KIND_BITS, start, end, o);
-        if (this.#leaves.inexact !== INEXACT.NO) this.#keepInexact(members[source] as Plan, start, end, depth);
+        if (this.#leaves.inexact !== INEXACT.NO) this.#keepInexact(members[source] as ValuePlan, start, end, depth);
       }
       if (o >= 0) continue;
       if (!this.mismatches.giveWay(record, source, note, depth)) return -1;
@@ -154,7 +155,7 @@ export class RecordWriter {
     return o;
   }
 
-  #keepInexact(plan: Plan, start: number, end: number, depth: number): void {
+  #keepInexact(plan: ValuePlan, start: number, end: number, depth: number): void {
     if (this.#leaves.inexact === INEXACT.ROUNDED) this.extras.roundedNumbers += 1;
     else this.extras.driftFields += 1;
     this.#leaves.inexact = INEXACT.NO;
@@ -164,7 +165,7 @@ export class RecordWriter {
 
   // ---- objects and lists
 
-  #writeContainer(plan: Plan, start: number, frame: number, at: number, depth: number): number {
+  #writeContainer(plan: ValuePlan, start: number, frame: number, at: number, depth: number): number {
     const extras = this.extras;
     const c = this.#reader.json.bytes[start];
     if (c !== (plan.kind === KIND.RECORD ? OPEN_BRACE : OPEN_BRACKET)) return -1;
@@ -173,7 +174,7 @@ export class RecordWriter {
     extras.path[depth] = plan.name;
     const end =
       plan.record === null
-        ? this.#writeList(plan.item as Plan, frame, at, depth + 1)
+        ? this.#writeList(plan.item as ValuePlan, frame, at, depth + 1)
         : this.#writeWhole(plan.record, frame, at, depth + 1);
     if (end < 0 && plan.nullable && !this.mismatches.again) {
       // The text that is kept holds everything below, so what was found there is forgotten.
@@ -184,7 +185,7 @@ export class RecordWriter {
     return end;
   }
 
-  #writeList(item: Plan, frame: number, at: number, depth: number): number {
+  #writeList(item: ValuePlan, frame: number, at: number, depth: number): number {
     const { tape } = this.#reader;
     const { bytes } = this.#reader.json;
     const count = tape[frame + 1] as number;
@@ -233,10 +234,10 @@ export class RecordWriter {
     const end = this.#writeOptional(field, note, at);
     const { json, tape } = this.#reader;
     const start = Math.abs(tape[note] as number);
-    this.extras.path[depth] = (record.members[field.within] as Plan).name;
+    this.extras.path[depth] = (record.members[field.within] as ValuePlan).name;
     if (this.#leaves.inexact !== INEXACT.NO) this.#keepInexact(plan, start, tape[note + 1] as number, depth + 1);
     if (end >= 0 || json.bytes[start] === SMALL_N) return end;
-    const envelope = (record.members[field.within] as Plan).record as RecordPlan;
+    const envelope = (record.members[field.within] as ValuePlan).record as RecordPlan;
     if (!this.mismatches.giveWay(envelope, field.slot, note, depth + 1)) return -1;
     this.#slab.out[at] = IS_NULL;
     return at + 1;
@@ -265,7 +266,7 @@ export class RecordWriter {
     if (tape[frame + 1] !== 0) this.extras.keepUnknown(record, frame, depth);
     for (const slot of record.envelopes) {
       const note = frame + NOTES + 2 * slot;
-      const { record: inner, name } = record.members[slot] as Plan;
+      const { record: inner, name } = record.members[slot] as ValuePlan;
       const isThere = inner !== null && this.#reader.json.bytes[Math.abs(tape[note] as number)] === OPEN_BRACE;
       extras.path[depth] = name;
       if (isThere) this.extras.keepUnknown(inner, tape[note + 1] as number, depth + 1);

@@ -1,5 +1,5 @@
 import type { DecodedFailure } from './decoded-list.ts';
-import type { Plan } from './plan.ts';
+import type { ValuePlan } from './plan.ts';
 import type { RowReader } from './row-reader.ts';
 import type { DecodingSizes } from './sizes.ts';
 
@@ -13,7 +13,7 @@ export interface BodyDecoderOptions<Row, Context> {
   /** The member of the response that holds the list. */
   readonly listKey: string;
   /** What is noted of a row. */
-  readonly plan: Plan;
+  readonly plan: ValuePlan;
   readonly rowDecoder: (reader: RowReader) => RowDecoder<Row, Context>;
   /** The longest row that is read; 512 KiB when absent. */
   readonly longestRowBytes?: number;

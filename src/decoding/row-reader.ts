@@ -19,7 +19,7 @@ import { BYTES } from '../json/json-bytes.ts';
 import { JsonScanner } from '../json/json-scanner.ts';
 import { hashBytes } from '../json/seen-keys.ts';
 import { readLong } from './number-writer.ts';
-import { IGNORED, type Key, KIND, NOTES, type Plan } from './plan.ts';
+import { IGNORED, type Key, KIND, NOTES, type ValuePlan } from './plan.ts';
 
 const FIRST_TAPE = 1 << 12;
 /** A tape that one huge row has made longer is not kept. */
@@ -52,7 +52,7 @@ export class RowReader {
   }
 
   /** Reads one value that has so many objects and arrays around it; its note is at 0 of the tape. */
-  readRow(plan: Plan, start: number, depth: number): number {
+  readRow(plan: ValuePlan, start: number, depth: number): number {
     this.#top = 0;
     this.json.forgetKeys();
     this.#alloc(2);
@@ -60,7 +60,7 @@ export class RowReader {
   }
 
   /** Where the value of a note ends; `plan`: what it was read with, null for an unknown member. */
-  endOf(plan: Plan | null, note: number): number {
+  endOf(plan: ValuePlan | null, note: number): number {
     const { tape } = this;
     const c = this.json.bytes[Math.abs(tape[note] as number)];
     const end = tape[note + 1] as number;
@@ -101,7 +101,7 @@ export class RowReader {
   }
 
   /** The note of a member of an object; 0 where there is no object. */
-  memberNote(plan: Plan, note: number, name: string): number {
+  memberNote(plan: ValuePlan, note: number, name: string): number {
     const slot = plan.record?.members.findIndex((member) => member.name === name) ?? -1;
     if (slot < 0) throw new Error(`The plan has no member ${name}.`);
     const isObject = this.json.bytes[Math.abs(this.tape[note] as number)] === OPEN_BRACE;
@@ -109,13 +109,13 @@ export class RowReader {
   }
 
   /** The integer value of a member of an object; null where it is not an integer. */
-  longOf(plan: Plan, note: number, name: string): bigint | null {
+  longOf(plan: ValuePlan, note: number, name: string): bigint | null {
     const own = this.memberNote(plan, note, name);
     if (own === 0) return null;
     return readLong(this.json.bytes, Math.abs(this.tape[own] as number), Math.abs(this.tape[own + 1] as number));
   }
 
-  #value(plan: Plan, start: number, note: number, depth: number, capitalised: boolean): number {
+  #value(plan: ValuePlan, start: number, note: number, depth: number, capitalised: boolean): number {
     const { json } = this;
     const { bytes } = json;
     this.tape[note] = capitalised ? -start : start;
@@ -132,7 +132,7 @@ export class RowReader {
     return end;
   }
 
-  #object(plan: Plan, start: number, note: number, depth: number): number {
+  #object(plan: ValuePlan, start: number, note: number, depth: number): number {
     const record = plan.record;
     if (record === null) throw new Error('A plan of a record without its members.');
     const { json } = this;
@@ -176,7 +176,7 @@ export class RowReader {
     return i + 1;
   }
 
-  #list(plan: Plan, start: number, note: number, depth: number): number {
+  #list(plan: ValuePlan, start: number, note: number, depth: number): number {
     const item = plan.item;
     if (item === null) throw new Error('A plan of a list without its elements.');
     const { json } = this;

@@ -9,7 +9,7 @@ import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import type { HttpResponse } from './http-response.ts';
 import { observedExchange } from './observed-exchange.ts';
-import type { Endpoint, RequestTurns } from './request-turns.ts';
+import type { RequestEndpoint, RequestTurns } from './request-turns.ts';
 
 // More than the sources and price batches that ask at once, since a request that waits for a connection has passed its
 // gate already; the rate limit is the real bound.
@@ -102,7 +102,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       log,
     } satisfies Omit<Exchange, 'credentials'>;
 
-    const asked: Endpoint = { key: `${base.origin}${base.pathname} ${endpoint}`, path: endpoint, from: common.from };
+    const asked: RequestEndpoint = {
+      key: `${base.origin}${base.pathname} ${endpoint}`,
+      path: endpoint,
+      from: common.from,
+    };
     const exchangeWith = async (credentials: Credentials) => {
       await turns.take(asked, signal);
       const observed = { client: name, endpoint, clock, observer, signal };

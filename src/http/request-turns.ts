@@ -6,7 +6,7 @@ import type { EndpointGates, Refusal } from './endpoint-gates.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 
 /** One endpoint as the gates know it and as messages name it. */
-export interface Endpoint {
+export interface RequestEndpoint {
   /** Origin and path without variable parts: the same for every caller in the process. Never shown. */
   readonly key: string;
   /** The path alone. */
@@ -25,10 +25,10 @@ export interface RequestTurns {
    *
    * @throws ConnectorError PROVIDER_BUSY with `retryAfterMs` while the endpoint is held back: nothing is sent then.
    */
-  take(endpoint: Endpoint, signal: AbortSignal): Promise<void>;
+  take(endpoint: RequestEndpoint, signal: AbortSignal): Promise<void>;
   /** A response came; its status may ask for patience. */
-  refused(endpoint: Endpoint, refusal: Refusal): void;
-  answered(endpoint: Endpoint): void;
+  refused(endpoint: RequestEndpoint, refusal: Refusal): void;
+  answered(endpoint: RequestEndpoint): void;
   /** How many processes ask this interface: each gets its share of the rate limit. One by default. */
   share(processes: number): void;
 }
@@ -47,7 +47,7 @@ export function createRequestTurns(options: {
   const limiter = createRateLimiter(options.requestsPerSecond, clock);
   let sharing = 1;
 
-  function pass({ key, path, from }: Endpoint): void {
+  function pass({ key, path, from }: RequestEndpoint): void {
     const held = gates.heldBack(key);
     if (held === null) return;
     const { remainingMs, status } = held;

@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../support/clock.ts';
-import type { Environment } from './stack-context.ts';
+import type { StackEnvironment } from './stack-context.ts';
 
 /** What an interrupted download left behind is removed after a day; a younger one may still be under way. */
 const ABANDONED_AFTER_MS = 86_400_000;
 
 /** Where this project keeps what it has downloaded, outside of the repository. */
-export function cacheRoot(env: Environment): string {
+export function cacheRoot(env: StackEnvironment): string {
   const base = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
   return join(base, 'structured-products-connect');
 }

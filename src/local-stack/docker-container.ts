@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Dockerode } from './docker-images.ts';
 import { type EndWatch, runWhenOrphaned } from './orphan-watch.ts';
-import type { Environment } from './stack-context.ts';
+import type { StackEnvironment } from './stack-context.ts';
 
 /** Marks what we start, so that a person can find it: `docker ps --filter label=structured-products-connect`. */
 const LABEL = 'structured-products-connect';
@@ -18,7 +18,7 @@ export interface ContainerOptions {
   /** The host's address on which the port is published. */
   readonly hostAddress: string;
   /** For the docker client that removes the container when we are killed hard. */
-  readonly env: Environment;
+  readonly env: StackEnvironment;
 }
 
 /** One container that we started. */

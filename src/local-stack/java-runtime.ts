@@ -3,7 +3,7 @@ import { readdir, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConnectorError } from '../errors.ts';
-import type { Environment } from './stack-context.ts';
+import type { StackEnvironment } from './stack-context.ts';
 
 const MINIMUM_JAVA = 17;
 
@@ -51,7 +51,7 @@ export function parseJavaVersion(text: string): number | undefined {
  * @returns undefined when there is none at all; the caller compares with `MINIMUM_JAVA`.
  * Exported for tests.
  */
-export async function findNewestJava(env: Environment, places = USUAL_PLACES): Promise<JavaRuntime | undefined> {
+export async function findNewestJava(env: StackEnvironment, places = USUAL_PLACES): Promise<JavaRuntime | undefined> {
   const programs = await javaPrograms(env, places);
   const found = await Promise.all(programs.map(askVersion));
   return found
@@ -64,14 +64,14 @@ export async function findNewestJava(env: Environment, places = USUAL_PLACES): P
  *
  * @throws ConnectorError STACK_UNAVAILABLE
  */
-export async function usableJava(env: Environment, places = USUAL_PLACES): Promise<JavaRuntime> {
+export async function usableJava(env: StackEnvironment, places = USUAL_PLACES): Promise<JavaRuntime> {
   const java = await findNewestJava(env, places);
   if (java && java.version >= MINIMUM_JAVA) return java;
   const found = java ? `the newest found is Java ${java.version}` : 'none was found';
   throw new ConnectorError('STACK_UNAVAILABLE', `Java ${MINIMUM_JAVA} or later is needed, and ${found}`);
 }
 
-async function javaPrograms(env: Environment, places: readonly string[]): Promise<string[]> {
+async function javaPrograms(env: StackEnvironment, places: readonly string[]): Promise<string[]> {
   const home = env.HOME;
   const folders = [...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin')] : []), ...(env.PATH ?? '').split(delimiter)];
   const usual = [...places, ...(home ? PLACES_AT_HOME.map((place) => join(home, place)) : [])];

@@ -9,7 +9,7 @@ import type { StackContext } from './stack-context.ts';
 import { startTogether } from './start-together.ts';
 import { openWorkFolder, type WorkFolder } from './work-folder.ts';
 
-export interface KafkaOptions extends StackContext {
+export interface LocalKafkaOptions extends StackContext {
   /** Added to the quick settings of the broker, and stronger; those of a node can build on its addresses. */
   readonly settings?: BrokerSettings | ((node: NodeAddress) => BrokerSettings);
   /** How many brokers, 1 by default; each is a Java process of about 300 MB. */
@@ -23,7 +23,7 @@ export interface KafkaOptions extends StackContext {
 }
 
 /** A cluster of Kafka brokers that keeps its ports and data while its nodes are killed and restarted. */
-export interface KafkaCluster {
+export interface LocalKafka {
   /** Where the nodes listen, host:port, whatever they advertise. */
   readonly brokers: string[];
   /** The process ids of the nodes that run. */
@@ -46,7 +46,7 @@ export interface KafkaCluster {
  *
  * @throws ConnectorError STACK_UNAVAILABLE without Java 17+ or Maven, or when Kafka does not start: the logs stay then.
  */
-export async function startKafka(options: KafkaOptions): Promise<KafkaCluster> {
+export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka> {
   const java = options.java ?? (await usableJava(options.env));
   const jars = await kafkaJars(options);
   const folder = await openWorkFolder('kafka', options.dataFolder);
@@ -92,7 +92,7 @@ export async function startKafka(options: KafkaOptions): Promise<KafkaCluster> {
   };
 }
 
-async function nodeAddresses(options: KafkaOptions): Promise<NodeAddress[]> {
+async function nodeAddresses(options: LocalKafkaOptions): Promise<NodeAddress[]> {
   const count = options.nodes ?? 1;
   const ports = await freePorts(2 * count);
   const addresses = Array.from({ length: count }, async (_none, index) => {
@@ -105,7 +105,7 @@ async function nodeAddresses(options: KafkaOptions): Promise<NodeAddress[]> {
 }
 
 function createNodes(
-  options: KafkaOptions,
+  options: LocalKafkaOptions,
   java: JavaRuntime,
   jars: string,
   folder: WorkFolder,

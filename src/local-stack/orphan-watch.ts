@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { Environment } from './stack-context.ts';
+import type { StackEnvironment } from './stack-context.ts';
 
 /** Ends the watch: what it watched over is gone. */
 export type EndWatch = () => void;
@@ -12,7 +12,7 @@ export type EndWatch = () => void;
  *
  * @param script what to do then; its arguments are "$@".
  */
-export function runWhenOrphaned(script: string, args: readonly string[], env: Environment = {}): EndWatch {
+export function runWhenOrphaned(script: string, args: readonly string[], env: StackEnvironment = {}): EndWatch {
   const watch = spawn('/bin/sh', ['-c', `read -r _\n${script}`, 'orphan-watch', ...args], {
     // A session of its own: a Ctrl-C in the terminal may not end it before us.
     detached: true,

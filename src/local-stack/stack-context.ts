@@ -3,12 +3,12 @@ import type { Log } from '../support/log.ts';
 import type { BrokerSettings } from './broker-settings.ts';
 
 /** Environment variables by name, as the process was given them. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type StackEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** What every part of the local stack is given. */
 export interface StackContext {
   /** KAFKA_BROKERS and SCHEMA_REGISTRY_URL, and where Java, Maven, Docker and the cache are. */
-  readonly env: Environment;
+  readonly env: StackEnvironment;
   readonly clock: Clock;
   /** Lines for a person who waits: what is tried, downloaded, started and ready. */
   readonly onProgress: (line: string) => void;

@@ -8,7 +8,7 @@ import { changeOffset, type OffsetChange } from './offsets-operation.ts';
 import { assertForm } from './usable-offset.ts';
 
 /** Where the stream of a source shall go on: at an offset of the provider, or where it was at a time. */
-export type StreamPlace = { readonly since: string } | { readonly atMs: number };
+export type RequestedPlace = { readonly since: string } | { readonly atMs: number };
 
 /** A place in the stream, and when the provider was asked there. */
 export interface FoundPlace {
@@ -37,7 +37,7 @@ export interface OffsetSet {
  */
 export async function setOffset(
   at: Installation,
-  request: { readonly source: SourceSettings; readonly to: StreamPlace; readonly execute: boolean },
+  request: { readonly source: SourceSettings; readonly to: RequestedPlace; readonly execute: boolean },
 ): Promise<OffsetSet> {
   const { source, to, execute } = request;
   const place = await findPlace(at, source, to);
@@ -67,7 +67,7 @@ function movedTo(offset: SourceOffset, { since, received }: FoundPlace): SourceO
   return { ...offset, since, serverDate: date, ownDate: date, ...nothing };
 }
 
-async function findPlace(at: Installation, source: SourceSettings, to: StreamPlace): Promise<FoundPlace> {
+async function findPlace(at: Installation, source: SourceSettings, to: RequestedPlace): Promise<FoundPlace> {
   if ('since' in to) assertForm(source, to.since);
   let found: { readonly since: string; readonly received: string | null; readonly timestampMs: number } | null = null;
   let isOldest = true;

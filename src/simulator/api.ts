@@ -6,7 +6,7 @@ import type { FaultScript } from './faults/fault-script.ts';
 import { spoilPage } from './faults/page-faults.ts';
 import { hangUp } from './faults/spoiled-transport.ts';
 import type { MarketData } from './market-data.ts';
-import type { Settings } from './options.ts';
+import type { SimulatorSettings } from './options.ts';
 import { type Page, type PageRow, renderPage } from './page.ts';
 import type { ReferenceData } from './reference-data.ts';
 import { readBody } from './request-body.ts';
@@ -19,7 +19,7 @@ import type { Tokens } from './tokens.ts';
 const MAX_BODY_BYTES = 8 * 2 ** 20;
 
 export interface ApiParts {
-  readonly settings: Settings;
+  readonly settings: SimulatorSettings;
   readonly clock: SimulatorClock;
   readonly tokens: Tokens;
   readonly reference: ReferenceData;

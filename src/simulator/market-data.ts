@@ -3,7 +3,7 @@ import type { SimulatorClock } from './clock.ts';
 import { type BulkFault, type BulkResult, bulkText, isRefused } from './faults/bulk-faults.ts';
 import type { Fault } from './faults/fault.ts';
 import type { PriceLedger } from './ledger/price-ledger.ts';
-import type { Settings } from './options.ts';
+import type { SimulatorSettings } from './options.ts';
 import { type PriceKind, readBulkItem, readPriceQuery } from './price-query.ts';
 import type { InstrumentFinder } from './universe/instrument-finder.ts';
 import type { PriceWriter } from './universe/prices.ts';
@@ -19,7 +19,7 @@ export interface MarketData {
 export const MARKET_BASE = '/market-data';
 
 export function createMarketData(parts: {
-  settings: Settings;
+  settings: SimulatorSettings;
   finder: InstrumentFinder;
   writer: PriceWriter;
   ledger: PriceLedger;

@@ -81,11 +81,11 @@ export interface SimulatorOptions {
   readonly clock?: SimulatorClock;
 }
 
-export type Settings = Required<Omit<SimulatorOptions, 'clock'>>;
+export type SimulatorSettings = Required<Omit<SimulatorOptions, 'clock'>>;
 
 const DAY_MS = 86_400_000;
 
-export const DEFAULTS: Settings = {
+export const DEFAULTS: SimulatorSettings = {
   seed: 1,
   instruments: 1_000,
   hugeIds: 3,

@@ -1,7 +1,7 @@
 import { type Answer, jsonAnswer, problem } from './answer.ts';
 import { type EventLog, offsetText, parseOffset } from './ledger/event-log.ts';
 import type { EventText } from './ledger/event-text.ts';
-import type { Settings } from './options.ts';
+import type { SimulatorSettings } from './options.ts';
 import type { Page } from './page.ts';
 import type { PreTradeChecks } from './pre-trade-checks.ts';
 import { Query } from './query.ts';
@@ -27,7 +27,7 @@ const MAX_CHECKS_PER_ANSWER = 100;
 const MAX_ID = 2n ** 63n - 1n;
 
 export function createReferenceData(parts: {
-  settings: Settings;
+  settings: SimulatorSettings;
   universe: Universe;
   text: InstrumentText;
   log: EventLog;

@@ -10,7 +10,7 @@ import { createEventText } from './ledger/event-text.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { createPriceLedger } from './ledger/price-ledger.ts';
 import { createMarketData, MARKET_BASE } from './market-data.ts';
-import { DEFAULTS, type Settings, type SimulatorOptions } from './options.ts';
+import { DEFAULTS, type SimulatorOptions, type SimulatorSettings } from './options.ts';
 import { createPreTradeChecks } from './pre-trade-checks.ts';
 import { createReferenceData, REFERENCE_BASE } from './reference-data.ts';
 import { createRequestLog } from './request-log.ts';
@@ -43,7 +43,7 @@ const MAX_POISONED = 1_000_000;
 
 /** Starts the simulated provider and resolves when it listens. Rejects when the port is taken. */
 export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const settings: Settings = { ...DEFAULTS, ...options };
+  const settings: SimulatorSettings = { ...DEFAULTS, ...options };
   const clock = options.clock ?? createSimulatorClock();
   const { seed } = settings;
 

@@ -28,7 +28,7 @@ export interface RunStates<Unit extends Named> {
 }
 
 /** Whether the topics of a source are as they must be. */
-export interface VerifiedTopics<Unit> {
+export interface UnitTopics<Unit> {
   areVerified(unit: Unit): boolean;
   /** Looks at them again; rejects with a ConnectorError when they are not. */
   verify(unit: Unit, signal: AbortSignal): Promise<void>;
@@ -47,7 +47,7 @@ export interface RunStatesOptions<Unit extends Named> {
   readonly targets: WorkerTargets;
   /** The target states in which a unit gives up its task. */
   readonly restsWhen: readonly Rest[];
-  readonly topics?: VerifiedTopics<Unit> | undefined;
+  readonly topics?: UnitTopics<Unit> | undefined;
   readonly held?: {
     failed(unit: Unit, how: { readonly isCertain: boolean }): void;
     isHeld(unit: Unit): boolean;

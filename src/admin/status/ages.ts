@@ -6,7 +6,7 @@ const UNITS: readonly [name: string, seconds: number][] = [
 ];
 
 /** A length of time as people read it, in its two largest units: `6 d 23 h`, `4 min 10 s`, `0 s`. */
-export function duration(seconds: number): string {
+export function durationText(seconds: number): string {
   const whole = Math.round(Math.abs(seconds));
   const first = UNITS.findIndex(([, size]) => whole >= size);
   if (first < 0) return '0 s';
@@ -19,5 +19,5 @@ export function duration(seconds: number): string {
 
 /** How long before `now` an instant was; both ISO 8601. */
 export function ago(instant: string, now: string): string {
-  return `${duration(Math.max(0, (Date.parse(now) - Date.parse(instant)) / 1_000))} ago`;
+  return `${durationText(Math.max(0, (Date.parse(now) - Date.parse(instant)) / 1_000))} ago`;
 }

@@ -1,4 +1,4 @@
-import { ago, duration } from './ages.ts';
+import { ago, durationText } from './ages.ts';
 import { type Html, html } from './html.ts';
 import type { ProcessorStatus, SourceStatus, TaskState, Trouble, WalkStatus } from './status.ts';
 
@@ -172,7 +172,7 @@ function number(value: number): string {
 }
 
 function length(seconds: number): string {
-  return unbroken(duration(seconds));
+  return unbroken(durationText(seconds));
 }
 
 /** A duration is one unit to the reader, so that no line breaks within it. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { duration } from './ages.ts';
+import { durationText } from './ages.ts';
 import { type Html, html } from './html.ts';
 import type { Status } from './status.ts';
 import { processorCard, shownState, sourceCard, urgency } from './status-cards.ts';
@@ -32,7 +32,7 @@ export function statusPage(status: Status): string {
 </head>
 <body>
 <main>
-<header><h1>${prefix}</h1>${readiness}<span class="soft right"><time datetime="${at}">${clockTime(at)}</time>, up ${duration(upSeconds)}</span></header>
+<header><h1>${prefix}</h1>${readiness}<span class="soft right"><time datetime="${at}">${clockTime(at)}</time>, up ${durationText(upSeconds)}</span></header>
 ${ready ? null : checks(status)}
 <section><h2>${processor === null ? 'Sources' : 'Sources and prices'}<span class="soft">${summary(status)}</span></h2>
 <div class="cards">${urgentFirst(sources).map((source) => sourceCard(source, at))}${processor === null ? null : processorCard(processor, at)}</div></section>

@@ -7,7 +7,7 @@ import type { AuditReport } from '../../operator/audit-operation.ts';
 import { systemClock } from '../../support/clock.ts';
 import { jsonText, type Output, outputOption, textTable } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
-import { duration } from '../times.ts';
+import { durationOption } from '../times.ts';
 import { knownSource } from './known-source.ts';
 
 /** Beyond poll and margin, for the commit and its way to a reader. */
@@ -35,7 +35,7 @@ export function auditCommand(
     .option(
       '--settle <duration>',
       'how long a change may take to reach the topic, like 30s; by default from the settings',
-      duration,
+      durationOption,
     )
     .addOption(outputOption())
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)

@@ -4,7 +4,7 @@ import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import type { RetriedLetter } from '../../operator/dead-letter-plan.ts';
 import type { DeadLetter } from '../../operator/dead-letters-operation.ts';
-import { wholeNumber } from '../numbers.ts';
+import { wholeNumberOption } from '../numbers.ts';
 import { jsonText, type Output, outputOption, printable, textTable } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
 import { pastTimeMs } from '../times.ts';
@@ -54,7 +54,7 @@ export function deadLettersCommand(
       'only those since a time, like 2026-03-31T12:00:00Z, or of the last duration, like 6h',
       pastTimeMs,
     )
-    .option('--limit <count>', 'the newest, at most this many', wholeNumber, 50)
+    .option('--limit <count>', 'the newest, at most this many', wholeNumberOption, 50)
     .addOption(outputOption())
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect dead-letters list --source instruments --since 7d\n')

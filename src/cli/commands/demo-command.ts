@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { wholeNumber } from '../numbers.ts';
+import { wholeNumberOption } from '../numbers.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
 
 /** `demo`: the whole path on real parts, started here. */
@@ -8,7 +8,7 @@ export function demoCommand(program: Command, terminal: Terminal, exitWith: (cod
     .command('demo')
     .description('Start Kafka, a schema registry and a simulated provider, and run the connector with them.')
     .option('--once', 'end when the walk is done and all is priced', false)
-    .option('--instruments <count>', 'instruments that the provider has', wholeNumber, 5_000)
+    .option('--instruments <count>', 'instruments that the provider has', wholeNumberOption, 5_000)
     .addHelpText('after', '\nExample:\n  spconnect demo --instruments 20000\n')
     .action(async (options: { once: boolean; instruments: number }) => {
       const { runDemo } = await import('../../demo/demo.ts');

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
-import type { OffsetSet, StreamPlace } from '../../operator/offset-set-operation.ts';
+import type { OffsetSet, RequestedPlace } from '../../operator/offset-set-operation.ts';
 import { withoutControls } from '../describe-error.ts';
 import { jsonText, type Output, outputOption } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
@@ -59,7 +59,7 @@ export function offsetsSetCommand(
     });
 }
 
-function placeOf(since: string | undefined, to: number | undefined): StreamPlace | null {
+function placeOf(since: string | undefined, to: number | undefined): RequestedPlace | null {
   if (since !== undefined) return { since };
   return to === undefined ? null : { atMs: to };
 }

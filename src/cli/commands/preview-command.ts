@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
-import { wholeNumber } from '../numbers.ts';
+import { wholeNumberOption } from '../numbers.ts';
 import { jsonLine } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 import { withoutUrlIn } from './check-text.ts';
@@ -27,7 +27,7 @@ export function previewCommand(
     .description('Read one page from the provider and print its records as lines of JSON; needs no Kafka.')
     .argument('<source>', 'the name of a source')
     .option('--from <cursor>', 'an id of the list, or an offset of the stream; without it, the first page')
-    .option('--limit <count>', 'rows, events or checks at most', wholeNumber, 10)
+    .option('--limit <count>', 'rows, events or checks at most', wholeNumberOption, 10)
     .option('--show-url', 'print the simulation URLs of pre-trade checks, which let their holder trade', false)
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(

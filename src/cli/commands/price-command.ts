@@ -8,7 +8,7 @@ import type { Redaction } from '../../observability/redaction.ts';
 import type { PriceQuery } from '../../provider/price-query.ts';
 import { isIsin } from '../../support/isin.ts';
 import type { Log } from '../../support/log.ts';
-import { wholeNumber } from '../numbers.ts';
+import { wholeNumberOption } from '../numbers.ts';
 import { writtenJson } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
 import { pricesAsTable } from './price-text.ts';
@@ -54,7 +54,7 @@ export function priceCommand(
     .option('--fields <names>', 'only these fields, as the interface names them; for an overview several, with commas')
     .option('--from <when>', 'the first day, or the first instant with its zone')
     .option('--to <when>', 'the last day or instant')
-    .option('--count <number>', 'days at most', wholeNumber)
+    .option('--count <number>', 'days at most', wholeNumberOption)
     .option('--ascending', 'the oldest day first')
     .option('--interval <length>', 'the length of a window: Minute_5 or Hour_1')
     .addOption(new Option('--output <form>', 'the format of stdout').choices(['json', 'table']).default('table'))

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Simulator } from '../../simulator/simulator.ts';
-import { portNumber, ratePerSecond, wholeNumber } from '../numbers.ts';
+import { portNumber, ratePerSecond, wholeNumberOption } from '../numbers.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
 
 /** `simulate`: the provider, simulated, until it is stopped. Its addresses go to stdout as one line of JSON. */
@@ -10,8 +10,8 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
     .description('Serve a simulated provider: both interfaces, a token endpoint and a control path.')
     .option('--host <address>', 'address to listen on; 0.0.0.0 for every network', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 for a free one', portNumber, 8090)
-    .option('--instruments <count>', 'instruments in the universe', wholeNumber, 5_000)
-    .option('--seed <number>', 'the same seed gives the same universe', wholeNumber, 1)
+    .option('--instruments <count>', 'instruments in the universe', wholeNumberOption, 5_000)
+    .option('--seed <number>', 'the same seed gives the same universe', wholeNumberOption, 1)
     .option('--changes <rate>', 'changes of the universe per second', ratePerSecond, 0)
     .addHelpText('after', '\nExample:\n  spconnect simulate --instruments 50000 --changes 20\n')
     .action(async (options: { host: string; port: number; instruments: number; seed: number; changes: number }) => {

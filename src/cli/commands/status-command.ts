@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { ago, duration } from '../../admin/status/ages.ts';
+import { ago, durationText } from '../../admin/status/ages.ts';
 import type { ProcessorStatus, SourceStatus, Status } from '../../admin/status/status.ts';
 import { adminAddress, requestStatus } from '../../admin/status/status-request.ts';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
@@ -58,7 +58,7 @@ function troubles({ sources, processor, at }: Status): string[] {
   return [...sources, ...(processor ? [processor] : [])].flatMap(({ name, trouble }) => {
     if (trouble === null) return [];
     const { failures, message, nextTryAt } = trouble;
-    const wait = duration(Math.max(0, (Date.parse(nextTryAt) - Date.parse(at)) / 1_000));
+    const wait = durationText(Math.max(0, (Date.parse(nextTryAt) - Date.parse(at)) / 1_000));
     return [`Retrying: ${name}: ${failures} failures in a row, next try in ${wait}: ${message.replace(/\s+/g, ' ')}`];
   });
 }
@@ -71,7 +71,7 @@ function sourceRow(source: SourceStatus, now: string): string[] {
     ...(caughtUp === null ? [] : [caughtUp ? 'caught up' : 'behind']),
     ...(seconds === null
       ? []
-      : [seconds < 0 ? 'events may be lost' : `unread events are kept for ${duration(seconds)}`]),
+      : [seconds < 0 ? 'events may be lost' : `unread events are kept for ${durationText(seconds)}`]),
     ...(walk?.running ? [`walk ${walk.number}: ${walk.rows} rows`] : []),
   ];
   return [name, stateOf(source), lastPollAt === null ? 'none yet' : ago(lastPollAt, now), far.join(', ')];

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
-import { wholeNumber } from '../numbers.ts';
+import { wholeNumberOption } from '../numbers.ts';
 import { jsonLine, writeAll } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 import { withoutUrlIn } from './check-text.ts';
@@ -31,7 +31,7 @@ export function tailCommand(
     .option('--from-beginning', 'also print the existing records', false)
     .option('--until-end', 'print the existing records, then end', false)
     .option('--key <key>', 'only records with this key')
-    .option('--limit <count>', 'end after this many records', wholeNumber)
+    .option('--limit <count>', 'end after this many records', wholeNumberOption)
     .option('--show-url', 'print the simulation URLs of pre-trade checks, which let their holder trade', false)
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(

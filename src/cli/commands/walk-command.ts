@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
-import { wholeNumber } from '../numbers.ts';
+import { wholeNumberOption } from '../numbers.ts';
 import type { Terminal } from '../terminal.ts';
 import { knownSource } from './known-source.ts';
 
@@ -16,7 +16,7 @@ export function walkCommand(
     .command('walk')
     .description('Request a walk: the source reads its complete list now and writes what differs.')
     .argument('<source>', 'the name of an instruments source')
-    .option('--allow-shrink <count>', 'allow this walk to delete up to this many instruments', wholeNumber)
+    .option('--allow-shrink <count>', 'allow this walk to delete up to this many instruments', wholeNumberOption)
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',

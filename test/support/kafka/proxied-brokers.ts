@@ -1,10 +1,10 @@
 import type { TestContext } from 'node:test';
-import type { KafkaCluster } from '../../../src/local-stack/kafka-cluster.ts';
+import type { LocalKafka } from '../../../src/local-stack/kafka-cluster.ts';
 import { startTcpProxy, type TcpProxy } from '../network/tcp-proxy.ts';
 import { ownKafkaOrSkip } from './stack.ts';
 
 export interface ProxiedBrokers {
-  readonly kafka: KafkaCluster;
+  readonly kafka: LocalKafka;
   /** Before each broker; its clients are told to connect here. */
   readonly proxies: readonly TcpProxy[];
 }

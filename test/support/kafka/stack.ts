@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { after, type TestContext } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import { type KafkaCluster, type KafkaOptions, startKafka } from '../../../src/local-stack/kafka-cluster.ts';
+import { type LocalKafka, type LocalKafkaOptions, startKafka } from '../../../src/local-stack/kafka-cluster.ts';
 import { startLocalStack } from '../../../src/local-stack/local-stack.ts';
 import type { LocalStack, StackContext } from '../../../src/local-stack/stack-context.ts';
 import { systemClock } from '../../../src/support/clock.ts';
@@ -36,8 +36,8 @@ export async function stackOrSkip(t: TestContext): Promise<TestStack | undefined
  */
 export async function ownKafkaOrSkip(
   t: TestContext,
-  options: Omit<KafkaOptions, keyof StackContext> = {},
-): Promise<KafkaCluster | undefined> {
+  options: Omit<LocalKafkaOptions, keyof StackContext> = {},
+): Promise<LocalKafka | undefined> {
   const kafka = await orSkip(t, () => startKafka({ ...testContext(), ...options }));
   if (kafka) t.after(() => kafka.stop());
   return kafka;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import type { VerifiedTopics } from '../../../src/worker/run-states.ts';
+import type { UnitTopics } from '../../../src/worker/run-states.ts';
 import { operator } from '../../support/connectors/operator.ts';
 import type { RecordedEvent } from '../../support/ledgers/recorded-events.ts';
 import { eventually } from '../../support/runner/eventually.ts';
@@ -11,7 +11,7 @@ import { broker, counted, countingSource, run, written } from './counting-source
 /** The topics of `bad` are refused with this until it is taken away. */
 function refusing(error: ConnectorError) {
   const is = { refused: true, asked: 0 };
-  const topics: VerifiedTopics<{ readonly name: string }> = {
+  const topics: UnitTopics<{ readonly name: string }> = {
     areVerified: ({ name }) => name !== 'bad' || !is.refused,
     async verify() {
       is.asked += 1;

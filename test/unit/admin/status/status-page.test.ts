@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ago, duration } from '../../../../src/admin/status/ages.ts';
+import { ago, durationText } from '../../../../src/admin/status/ages.ts';
 import { html } from '../../../../src/admin/status/html.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import { makeReady, startAdminScene } from '../../../support/connectors/admin-scene.ts';
@@ -188,7 +188,7 @@ test('only the newest notifications are kept', async (t) => {
 });
 
 test('lengths of time are told in their two largest units', () => {
-  const shown = [0, 0.4, 59, 60, 3_599, 3_600, 86_399, 86_400, 604_799, -90].map(duration);
+  const shown = [0, 0.4, 59, 60, 3_599, 3_600, 86_399, 86_400, 604_799, -90].map(durationText);
   assert.deepEqual(shown, [
     '0 s',
     '0 s',
