@@ -26,7 +26,7 @@ export type BatchReport = Omit<BatchPriced, 'commitMs'>;
 
 /** What a part of a transaction is in Kafka: its records in order, and its report. */
 export function priceRecords(
-  { batch, results }: CommittedPart,
+  part: CommittedPart,
   options: {
     readonly input: TopicPartition;
     readonly targets: PriceTargets;
@@ -36,7 +36,8 @@ export function priceRecords(
   },
 ): { readonly records: readonly OutgoingRecord[]; readonly report: BatchReport } {
   const { input, targets, windows, wallMs } = options;
-  const { kind, answers } = batch;
+  const { batch, results } = part;
+  const { kind } = batch;
   const target = targets.prices.get(kind);
   if (target === undefined) throw new RangeError(`There is no topic for ${kind}.`);
   const records: OutgoingRecord[] = [];
@@ -124,14 +125,22 @@ export function priceRecords(
         break;
     }
   }
+  return { records, report: reportOf(part, input, { unchanged, tombstones, prices }) };
+}
+
+function reportOf(
+  { batch, results }: CommittedPart,
+  input: TopicPartition,
+  counts: Pick<BatchReport, 'unchanged' | 'tombstones' | 'prices'>,
+): BatchReport {
+  const { answers } = batch;
   const count = (wanted: (result: CoreResult) => boolean) => results.filter(wanted).length;
-  const report: BatchReport = {
+  return {
     ...input,
-    kind,
+    kind: batch.kind,
     items: batch.questions.length,
     priced: count((result) => result.kind === 'prices'),
-    records: prices.reduce((sum, { values }) => sum + values.length, 0),
-    unchanged,
+    records: counts.prices.reduce((sum, { values }) => sum + values.length, 0),
     problems: count((result) => result.kind === 'failure' && result.outcome.kind !== 'unusable'),
     unusable: count((result) => result.kind === 'failure' && result.outcome.kind === 'unusable'),
     dropped: count((result) => result.kind === 'dropped'),
@@ -140,15 +149,13 @@ export function priceRecords(
     gone: count((result) => result.kind === 'gone'),
     postponed: results.reduce((sum, result) => sum + (result.kind === 'postponed' ? result.offsets.length : 0), 0),
     deadLetters: count((result) => result.kind === 'unreadable' || (result.kind === 'failure' && result.isDeadLetter)),
-    tombstones,
     calls: answers.calls,
     drift: answers.drift,
     roundedNumbers: answers.roundedNumbers,
     errorsFlagDiffers: answers.errorsFlagDiffers,
     askMs: answers.askMs,
-    prices,
+    ...counts,
   };
-  return { records, report };
 }
 
 /** Why an instrument has no price, in words that quote no value; the bytes are the provider's item, or our question. */

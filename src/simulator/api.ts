@@ -52,13 +52,7 @@ export function createApi(
     pagesBefore.set(endpoint, { self: url, rows: page.rows });
     return renderPage(spoiled);
   };
-  const pages: Partial<Record<Endpoint, (parameters: URLSearchParams) => Page | Answer>> = {
-    instruments: (parameters) => reference.instruments(parameters, false),
-    'instruments-my': (parameters) => reference.instruments(parameters, true),
-    events: (parameters) => reference.events(parameters, false),
-    'events-my': (parameters) => reference.events(parameters, true),
-    'pre-trade-checks': (parameters) => reference.preTradeChecks(parameters),
-  };
+  const pages = pagesOf(reference);
   const answerOf = (found: { endpoint: Endpoint; argument: string }, call: Call): Answer => {
     const { endpoint, argument } = found;
     const page = pages[endpoint]?.(call.url.searchParams);
@@ -113,4 +107,16 @@ interface Call {
   readonly url: URL;
   readonly body: string;
   readonly struck: readonly Fault[];
+}
+
+function pagesOf(
+  reference: ApiParts['reference'],
+): Partial<Record<Endpoint, (parameters: URLSearchParams) => Page | Answer>> {
+  return {
+    instruments: (parameters) => reference.instruments(parameters, false),
+    'instruments-my': (parameters) => reference.instruments(parameters, true),
+    events: (parameters) => reference.events(parameters, false),
+    'events-my': (parameters) => reference.events(parameters, true),
+    'pre-trade-checks': (parameters) => reference.preTradeChecks(parameters),
+  };
 }

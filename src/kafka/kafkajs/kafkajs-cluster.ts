@@ -77,13 +77,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const groupReader = createKafkajsGroupReader({ kafkajs, kafka, tuning, clock, log });
   const writers = new OpenWriters();
   const limits = new TopicLimits();
-  const facts: TopicFacts = {
-    async missing(topics) {
-      const present = new Set(await askAboutTopics({ kafka, tuning }, (admin) => admin.listTopics()));
-      return topics.filter((topic) => !present.has(topic));
-    },
-    takeLessThanKnown: async (topics) => limits.learn(await fetchMaxMessageBytes({ kafkajs, kafka, tuning }, topics)),
-  };
+  const facts = topicFacts({ kafkajs, kafka, tuning }, limits);
   return {
     logReader,
     logTail,
@@ -115,6 +109,17 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
       await writers.close();
       await Promise.all([logReader.close(), logTail.close(), groupReader.close()]);
     },
+  };
+}
+
+/** What a writer asks about topics after a refusal. */
+function topicFacts(parts: Parameters<typeof fetchMaxMessageBytes>[0], limits: TopicLimits): TopicFacts {
+  return {
+    async missing(topics) {
+      const present = new Set(await askAboutTopics(parts, (admin) => admin.listTopics()));
+      return topics.filter((topic) => !present.has(topic));
+    },
+    takeLessThanKnown: async (topics) => limits.learn(await fetchMaxMessageBytes(parts, topics)),
   };
 }
 
