@@ -22,7 +22,7 @@ export interface HeldBackOptions<Source> {
   readonly verifyStart?: ((source: Source, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-interface Held {
+interface HeldSource {
   failures: number;
   lastMs: number;
   /** While it is held: until when, and the restart epoch by then. */
@@ -31,7 +31,7 @@ interface Held {
 
 export class HeldBackSources<Source> {
   readonly #options: HeldBackOptions<Source>;
-  readonly #held = new Map<Source, Held>();
+  readonly #held = new Map<Source, HeldSource>();
 
   constructor(options: HeldBackOptions<Source>) {
     this.#options = options;

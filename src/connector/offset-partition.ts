@@ -42,7 +42,7 @@ export interface OffsetPartitionOptions {
   readonly topics?: UnitTopics<Source>;
   /** Resolves when the topics of a source take records, tried apart from the partition's writer. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
-  /** By key; an error stands for an offset that cannot be read, and stops its source alone. */
+  /** By key; an error in place of an offset that cannot be read; it stops its source alone. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
   /** The proof that the partition is still ours; left out where a single process needs none. */

@@ -73,10 +73,10 @@ export function assignPartitions(
   // Each partition is looked at once for each that could be moved before it: then no move is left that would help.
   for (const partition of partitions.flatMap(() => partitions)) {
     const owner = inOrder.find(({ id }) => shares.get(id)?.has(partition))?.id;
-    const heir = smallest(candidates.get(partition) ?? []);
-    if (owner === undefined || heir === undefined || size(owner) - size(heir) < 2) continue;
+    const nextOwner = smallest(candidates.get(partition) ?? []);
+    if (owner === undefined || nextOwner === undefined || size(owner) - size(nextOwner) < 2) continue;
     shares.get(owner)?.delete(partition);
-    shares.get(heir)?.add(partition);
+    shares.get(nextOwner)?.add(partition);
   }
   return new Map([...shares].map(([id, held]) => [id, [...held].sort((a, b) => a - b)]));
 }

@@ -5,8 +5,8 @@ import type { WalkRequest } from './walk/core-state.ts';
 /*
  * The states topic: what operators want of each source. The key is the source's name, the value JSON:
  * `{"state":"running","walk":{"id":"…","requestedAt":"…","allowShrink":null},`
- * `"restart":{"id":"…","requestedAt":"…","onlyFailed":false}}`. Only the newest value of a key counts, and null stands for
- * a source of which nothing is wanted but to run. The processor has its record beside those of the sources.
+ * `"restart":{"id":"…","requestedAt":"…","onlyFailed":false}}`. Only the newest value of a key counts, and null means
+ * that the source shall just run. The processor has its record beside those of the sources.
  */
 
 /** The one partition of the states topic. */

@@ -3,7 +3,7 @@ import type { OutgoingRecord } from '../kafka/record.ts';
 
 /** What one poll of a source came to. */
 export interface SourceTurn {
-  /** Records, dead letters and notifications that one transaction shall hold, with the offset that stands for them. */
+  /** Records, dead letters and notifications that one transaction shall hold, with the offset that covers them. */
   readonly records: readonly OutgoingRecord[];
   /** Where the source goes on from once that is committed; null when there is nothing to commit. */
   readonly offset: SourceOffset | null;

@@ -14,9 +14,9 @@ const PARTS = 4;
 const SAMPLES = 2;
 /** How long an instrument that was asked for alone, and has no neighbours to compare with, may fail while others do not. */
 const PATIENCE_WITH_ONE_MS = 10_000;
-/** So many items refused alone, and nothing answered between: then it is rather our requests than the items. */
+/** After so many items were refused alone with no answer between them, our requests are at fault and not the items. */
 const REFUSALS_BELIEVED = 20;
-/** So many items of a batch that never fit, one after the other: what is left of it is not taken apart any further. */
+/** After so many items in a row whose answers did not fit, the rest of the batch is not divided any further. */
 const MISFITS_BELIEVED = 20;
 /** The wait after each further refusal: a person has to look at the requests, and thousands more of them do not help. */
 const DOUBTED_BACK_OFF: BackOff = { initialMs: 60_000, maximumMs: 60_000 };

@@ -1,7 +1,7 @@
 import type { Freshness, KindFreshness } from '../observability/processor-events.ts';
 import { AgeCounts } from './age-counts.ts';
 import type { PriceKind } from './bulk-prices.ts';
-import type { Plan } from './core/plan.ts';
+import type { RefreshPlan } from './core/refresh-plan.ts';
 import type { PartitionTask } from './partition-task.ts';
 
 /** In intervals: an instrument without a newer price is overdue. */
@@ -61,7 +61,7 @@ class KindCounts {
     this.#nowMs = nowMs;
   }
 
-  add({ isPriced, sinceMs, pulled, problem }: Plan): void {
+  add({ isPriced, sinceMs, pulled, problem }: RefreshPlan): void {
     // One that was priced since the pass began is new.
     if (isPriced) this.#ages.add(Math.max(0, this.#nowMs - sinceMs));
     if (pulled) this.#pulled += 1;

@@ -57,7 +57,7 @@ export interface PartitionTaskOptions {
 }
 
 /** What lives between two openings of the writer. */
-interface Session {
+interface PriceSession {
   readonly core: PartitionCore;
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
   readonly over: AbortController;
@@ -71,7 +71,7 @@ interface Session {
 export class PartitionTask implements PartitionReader, WorkerTask {
   readonly #options: PartitionTaskOptions;
   readonly #moved = new Pulse();
-  #session: Session | null = null;
+  #session: PriceSession | null = null;
   #core: PartitionCore | null = null;
   /** Where the group reads on; everything below has been given to a core. */
   #position: bigint | null = null;
@@ -150,7 +150,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   }
 
   /** Fills the table up to the committed offset. */
-  async #begin({ position, startedMs }: WriterSession<bigint | null>): Promise<Session> {
+  async #begin({ position, startedMs }: WriterSession<bigint | null>): Promise<PriceSession> {
     const { reader, partition, isins, clock, transactionalId, signal } = this.#options;
     const offset = position ?? 0n;
     const until = this.#position !== null && this.#position > offset ? this.#position : offset;
@@ -183,7 +183,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   }
 
   /** The loop: ask for what is due, commit what is answered, wait for the next of either. */
-  async #work(session: Session, onCommitted: () => void): Promise<never> {
+  async #work(session: PriceSession, onCommitted: () => void): Promise<never> {
     const { clock, signal } = this.#options;
     const over = AbortSignal.any([signal, session.over.signal]);
     for (;;) {
@@ -199,7 +199,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   }
 
   /** Answers come in their own time and in parts; no transaction is open meanwhile. */
-  #ask({ core, over }: Session, batch: Batch, signal: AbortSignal): void {
+  #ask({ core, over }: PriceSession, batch: Batch, signal: AbortSignal): void {
     const { kind, isAlone } = batch;
     const questions = batch.questions.map(({ id, isin }) => ({ instrumentId: id, isin }));
     const answered = (from: number, answers: BatchResponses) => {
@@ -211,7 +211,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   }
 
   /** Results, dead letters and the consumer offset, in one transaction. */
-  async #commit({ core, windows }: Session, transaction: CoreTransaction): Promise<void> {
+  async #commit({ core, windows }: PriceSession, transaction: CoreTransaction): Promise<void> {
     const { writer, groupId, partition, targets, clock, events } = this.#options;
     const context = { input: partition, targets, windows, wallMs: clock.wallMs() };
     const parts = transaction.parts.map((part) => priceRecords(part, context));
@@ -229,7 +229,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   }
 
   /** Instruments whose schema was missing are in no table: with the schema, the session ends and the next one reads them. */
-  #readAgainOnceSchemasAreFound({ over }: Session): void {
+  #readAgainOnceSchemasAreFound({ over }: PriceSession): void {
     const { isins, clock, random } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, over.signal]);
     const load = (schemaId: number, asked: AbortSignal) => isins.load(schemaId, asked);
@@ -243,7 +243,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     );
   }
 
-  async #sessionWithRoom(): Promise<Session> {
+  async #sessionWithRoom(): Promise<PriceSession> {
     const { maxUnanswered, signal } = this.#options;
     while (this.#session === null || this.#session.core.unanswered >= maxUnanswered) {
       this.#moved.notify();

@@ -171,8 +171,7 @@ function rejectedAnswer({ instrument, outcome }: CoreResult & { readonly kind: '
       return { key, pointer: outcome.pointer, reason: outcome.reason, raw: outcome.item };
     case 'refused': {
       const { status } = outcome;
-      const what =
-        status === null ? 'was none that can be used, or did not come' : `was a refusal with status ${status}`;
+      const what = status === null ? 'could not be used, or did not come' : `was a refusal with status ${status}`;
       const raw = Buffer.from(JSON.stringify({ isin: instrument.isin }));
       return { key, pointer: '', reason: `the answer to a call for this item alone ${what}`, raw };
     }

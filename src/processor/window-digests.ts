@@ -5,7 +5,7 @@ const MAXIMUM_WINDOWS = 4_000_000;
 
 /**
  * What the topic of a series holds of each instrument's look-back, as digests: what an answer repeats is not written
- * again. A digest stands for window and content, so a set of them is enough.
+ * again. A digest covers window and content, so a set of them is enough.
  */
 export class WindowDigests {
   readonly #windows = new Map<string, BigUint64Array>();

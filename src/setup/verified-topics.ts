@@ -4,8 +4,8 @@ import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * What is known of the topics since the process started. One that was refused then stops those that need it and nobody
- * else; it is looked at again whenever one of them is to start.
+ * What is known of the topics since the process started. A refused topic stops only the sources and
+ * prices that need it; it is verified again whenever one of them is to start.
  */
 export interface VerifiedTopics {
   /** Why topics were refused, by name; empty when all are as they must be. */

@@ -27,7 +27,7 @@ export interface RunStates<Unit extends Named> {
   allFailed(): boolean;
 }
 
-/** Whether the topics of a source are as they must be. */
+/** Whether the topics of a source, or of the price processor, are as they must be. */
 export interface UnitTopics<Unit> {
   areVerified(unit: Unit): boolean;
   /** Looks at them again; rejects with a ConnectorError when they are not. */

@@ -217,8 +217,8 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a gap begins no walk',
     file: 'follow-events.ts',
-    right: 'if (reason !== null) after = beginAnew(after, answer, at);',
-    wrong: "if (reason !== null && !reason.startsWith('gap')) after = beginAnew(after, answer, at);",
+    right: 'if (reason !== null) after = replaceWalk(after, answer, at);',
+    wrong: "if (reason !== null && !reason.startsWith('gap')) after = replaceWalk(after, answer, at);",
   },
   {
     mistake: 'a walk that was resumed is not followed by a fresh one',

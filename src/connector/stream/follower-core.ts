@@ -7,7 +7,7 @@ import {
   type FollowerState,
   followOffset,
   takeStart,
-  takeTrial,
+  takeVerifiedStart,
   unshown,
 } from './follower-steps.ts';
 import type { ResetOffset } from './reset-offset.ts';
@@ -111,7 +111,7 @@ export class FollowerCore {
       case 'start':
         return takeStart(state, answer, at);
       case 'verifyStart':
-        return takeTrial(state, answer, at);
+        return takeVerifiedStart(state, answer, at);
       case 'stream':
       case 'refused':
         return followOffset(state, answer, at);

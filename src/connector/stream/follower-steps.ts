@@ -5,7 +5,7 @@ import { type GapInput, healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset
 import {
   confirmOffset,
   followStream,
-  type OffsetAnswer,
+  type OffsetResponse,
   type Stream,
   type StreamPosition,
   streamAtStart,
@@ -84,7 +84,7 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
     since: shown(offset.since, at),
     held: held && { ...held, since: shown(held.since, at) },
   };
-  const step = followStream(state.stream, position, asOffsetAnswer(answer, at), { ...gapContext(at), events: items });
+  const step = followStream(state.stream, position, asOffsetResponse(answer, at), { ...gapContext(at), events: items });
   const taken = answer.kind === 'stream' && step.reading !== null ? answer : null;
   const followed = { ...offset, ...step.position, ...unshownPosition(step.position, at.settings) };
   let after: FollowerState = { ...state, stream: step.stream, offset: followed };
@@ -134,7 +134,7 @@ export function takeStart(
   const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, at.nowMs) : { stream: asked }) };
   // The request without an offset does both at once: it gives a fresh start, and it shows that this start gets 200.
   return isWithoutOffset && !isRenewal
-    ? takeTrial(after, { taken: true, items: 0 }, at)
+    ? takeVerifiedStart(after, { taken: true, items: 0 }, at)
     : { state: after, commits: false };
 }
 
@@ -142,7 +142,7 @@ export function takeStart(
  * Whether the fresh start gets 200. Our own offset is asked again at once, so that the round is complete. Where offsets
  * can only be compared for equality, a start with items behind it is not the newest, and may lie before our offset.
  */
-export function takeTrial(
+export function takeVerifiedStart(
   state: FollowerState,
   { taken, items }: Pick<Extract<FollowerAnswer, { kind: 'verifyStart' }>, 'taken' | 'items'>,
   at: FollowerContext,
@@ -226,7 +226,7 @@ function gapContext({ settings, nowMs }: FollowerContext) {
   return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs, rereadsAll: begins === 'withoutOffset' };
 }
 
-function asOffsetAnswer(answer: Streamed, at: FollowerContext): OffsetAnswer {
+function asOffsetResponse(answer: Streamed, at: FollowerContext): OffsetResponse {
   const { time } = answer;
   if (answer.kind === 'refused') return { kind: 'refused', time };
   const { next, nextId } = answer;

@@ -66,7 +66,7 @@ export interface StreamPosition {
 }
 
 /** What was answered to our offset: an answer, or a refusal. */
-export type OffsetAnswer =
+export type OffsetResponse =
   | ({ readonly kind: 'events'; readonly time: ResponseTime } & StreamResponse)
   | { readonly kind: 'refused'; readonly time: ResponseTime };
 
@@ -129,7 +129,7 @@ export function streamAtStart(nowMs: number): Stream {
 export function followStream(
   stream: Stream,
   position: StreamPosition,
-  answer: OffsetAnswer,
+  answer: OffsetResponse,
   at: {
     readonly nowMs: number;
     readonly pollIntervalMs: number;
@@ -212,7 +212,7 @@ export function followStream(
 function gapInput(
   reading: StreamReading | 'refused',
   { since, held }: StreamPosition,
-  answer: OffsetAnswer,
+  answer: OffsetResponse,
   at: {
     readonly isSuspected: boolean;
     readonly isOver: boolean;
@@ -237,7 +237,7 @@ function gapInput(
   return isBehindOurs ? { kind: 'sign', sign: 'overtaken', held: held.since, isSuspected } : { kind: 'healthy' };
 }
 
-function namesLower(since: string, answer: OffsetAnswer, reading: StreamReading | 'refused'): boolean {
+function namesLower(since: string, answer: OffsetResponse, reading: StreamReading | 'refused'): boolean {
   if (answer.kind === 'refused' || reading === 'moved') return false;
   return reading === 'lower' || isNewestLower(since, answer);
 }

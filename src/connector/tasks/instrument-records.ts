@@ -5,7 +5,7 @@ import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 
-/** How many events of the same instrument stand behind a dead one in its response: with any, its state is not the newest. */
+/** How many events of the same instrument follow a dead letter in its response: with any, its state is not the newest. */
 export const FOLLOWED_HEADER = 'spc-followed';
 
 export interface InstrumentTargets {

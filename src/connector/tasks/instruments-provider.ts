@@ -105,7 +105,7 @@ export function createInstrumentsProvider(options: {
     try {
       await referenceData.events({ since, maxEvents: 1 }, async () => {}, signal);
     } catch (error) {
-      if (refusalOf(error) === 400) return;
+      if (refusedStatusOf(error) === 400) return;
       throw error;
     }
     throw new ConnectorError(
@@ -129,7 +129,7 @@ export function createInstrumentsProvider(options: {
       eventShare.check(answer.decoded.rows, `${eventsEndpoint}?since=${since}`);
       return { kind: 'events', answer };
     } catch (error) {
-      const status = refusalOf(error);
+      const status = refusedStatusOf(error);
       if (status === null || !refusesOffset(status)) throw error;
       if (status === 400 && maxEvents > 1) await assertRefusesOne(since, maxEvents, signal);
       return { kind: 'refused', status, time: refusalTime(error, clock) };
@@ -172,7 +172,7 @@ export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string
  * The status with which the provider refused a request, or null for any other error: those of the token endpoint and of
  * the registry have statuses too, which say nothing of our offset.
  */
-export function refusalOf(error: unknown): number | null {
+export function refusedStatusOf(error: unknown): number | null {
   const isRefusal = error instanceof ConnectorError && error.code === 'PROVIDER_REFUSED';
   return isRefusal && typeof error.fields.status === 'number' ? error.fields.status : null;
 }

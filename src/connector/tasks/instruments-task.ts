@@ -25,7 +25,7 @@ export interface InstrumentsTaskOptions {
   readonly core: InstrumentsCore;
   readonly provider: InstrumentsProvider;
   readonly walkRequests: WalkRequests;
-  /** What the instruments topic holds now; `offset`: ours, as it stands in the stream. */
+  /** What the instruments topic holds now; `offset`: ours in the stream. */
   readonly census: (offset: InstrumentsOffset | null, signal: AbortSignal) => Promise<Census>;
   /** Resolves once the schemas are registered; asked at each poll, so that a registry that is down is tried again. */
   readonly notificationEncoder: (signal: AbortSignal) => Promise<NotificationEncoder>;
@@ -45,7 +45,7 @@ export interface InstrumentsTaskOptions {
 const LIST_REQUESTS: readonly CoreRequest['kind'][] = ['probe', 'page', 'behindLast'];
 
 /** What came with the newest answers, until the core has decided what of it is written. */
-interface Held {
+interface NewestAnswers {
   page: InstrumentsPage | null;
   events: InstrumentEvents | null;
   time: ResponseTime | null;
@@ -61,7 +61,7 @@ interface Held {
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
   const { core, provider, targets, deadRows, report, listHold, clock } = options;
   const { source } = targets;
-  const held: Held = { page: null, events: null, time: null, poll: null };
+  const held: NewestAnswers = { page: null, events: null, time: null, poll: null };
   let ahead: { readonly request: PageRequest; readonly page: Promise<InstrumentsPage> } | null = null;
   /** The rows of the page that become records; one that is a dead letter already is left out. */
   const rowsToWrite = ({ write }: CoreDecision) =>
@@ -215,6 +215,6 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
   };
 }
 
-function pollOf({ decoded, fetchMs }: InstrumentsPage): Held['poll'] {
+function pollOf({ decoded, fetchMs }: InstrumentsPage): NewestAnswers['poll'] {
   return { endpoint: 'instruments', rows: decoded.rows.length, durationMs: fetchMs };
 }

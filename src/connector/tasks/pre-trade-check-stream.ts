@@ -6,7 +6,7 @@ import { responseTime } from '../stream/response-time.ts';
 import { refusesOffset } from '../stream/retention-gap.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
 import type { FollowedResponse, FollowedStream } from './followed-stream.ts';
-import { linksOf, refusalOf, refusalTime } from './instruments-provider.ts';
+import { linksOf, refusalTime, refusedStatusOf } from './instruments-provider.ts';
 
 /** The provider's pre-trade checks, decoded and with their links read. */
 export function followPreTradeChecks(options: {
@@ -49,7 +49,7 @@ export function followPreTradeChecks(options: {
         share.check(answer.decoded.rows, whence);
         return { kind: 'stream', answer };
       } catch (error) {
-        const status = refusalOf(error);
+        const status = refusedStatusOf(error);
         if (since === null || status === null || !refusesOffset(status)) throw error;
         return { kind: 'refused', status, time: refusalTime(error, clock) };
       }

@@ -46,7 +46,7 @@ export function followEvents(state: CoreState, answer: OffsetAnswer, at: CoreCon
     notifications.push(gapNotification(offset, followed, answer));
     after = healGap(after, answer, at.nowMs);
   }
-  if (reason !== null) after = beginAnew(after, answer, at);
+  if (reason !== null) after = replaceWalk(after, answer, at);
   else if (taken !== null) after = walkBeside(after, taken, followed, at);
 
   const hasEvents = taken !== null && events.length > 0;
@@ -65,7 +65,7 @@ export function followEvents(state: CoreState, answer: OffsetAnswer, at: CoreCon
 }
 
 /** A fresh start of the stream. One that equals our offset: nothing lies behind it, so there is no gap. */
-export function takeStart(state: CoreState, since: string, at: CoreContext): Outcome {
+export function takeProbe(state: CoreState, since: string, at: CoreContext): Outcome {
   const { offset, stream } = state;
   const proof = weighGap(stream.proof, { kind: 'start', since, ours: offset.since }, gapContext(at));
   // Where a doubt is over, our own offset is asked at once: a drain may wait for it.
@@ -85,7 +85,7 @@ function drainTo(start: string, { walk, offset }: CoreState, { nowMs, settings }
 }
 
 /** Whether the fresh start gets 200; our own offset is asked again at once, so that the round is complete. */
-export function takeTrial(
+export function takeVerifiedProbe(
   state: CoreState,
   { taken, items }: Pick<Extract<CoreAnswer, { kind: 'verifyStart' }>, 'taken' | 'items'>,
   at: CoreContext,
@@ -162,7 +162,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
 }
 
 /** A walk begins and replaces any walk under way; it also serves a requested walk that waits. */
-function beginAnew(state: CoreState, { time }: OffsetAnswer, at: CoreContext): CoreState {
+function replaceWalk(state: CoreState, { time }: OffsetAnswer, at: CoreContext): CoreState {
   const { walk } = stepWalk(state.walk, { kind: 'begin' }, walkContext(state, at));
   const { walkRequest, walkAllowShrink } = state.offset;
   const demand: WalkDemand =

@@ -10,7 +10,7 @@ import {
   type WalkRequest,
   walkOn,
 } from './core-state.ts';
-import { followEvents, takeStart, takeTrial } from './follow-events.ts';
+import { followEvents, takeProbe, takeVerifiedProbe } from './follow-events.ts';
 import type { CoreAnswer, CoreDecision, CoreRequest, EventFacts } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 import type { InstrumentsSettings } from './instruments-settings.ts';
@@ -119,9 +119,9 @@ export class InstrumentsCore {
     }
     switch (answer.kind) {
       case 'probe':
-        return takeStart(state, answer.since, at);
+        return takeProbe(state, answer.since, at);
       case 'verifyStart':
-        return takeTrial(state, answer, at);
+        return takeVerifiedProbe(state, answer, at);
       case 'events':
       case 'refused':
         return followEvents(state, answer, at);

@@ -12,7 +12,7 @@ import type { ResponseTime } from '../stream/response-time.ts';
 import { NO_COUNTS, type WalkCounts } from './walk-counts.ts';
 
 /**
- * The committed offset of an instruments source: where it is in the stream and where its walk stands. Whatever must
+ * The committed offset of an instruments source: its place in the stream and the progress of its walk. Whatever must
  * survive a restart is here; what the source does next follows from it and the provider's next answers.
  */
 export interface InstrumentsOffset extends CommittedStream {

@@ -1,7 +1,7 @@
 import type { PriceKind } from '../bulk-prices.ts';
 import type { Instrument } from './instrument.ts';
 import { InstrumentKeys } from './instrument-keys.ts';
-import { PLAN_FLAG_BITS, Plan, type PlanColumns } from './plan.ts';
+import { PLAN_FLAG_BITS, type PlanColumns, RefreshPlan } from './refresh-plan.ts';
 import { WordRows } from './word-rows.ts';
 
 /** The words of a row; behind them, the one of each kind. */
@@ -52,8 +52,8 @@ export class InstrumentTable {
   }
 
   /** What became of the instrument of a row, for a kind by its number in the settings. */
-  plan(row: number, kind: number): Plan {
-    return new Plan(this.#columns[kind] as PlanColumns, row);
+  plan(row: number, kind: number): RefreshPlan {
+    return new RefreshPlan(this.#columns[kind] as PlanColumns, row);
   }
 
   hashAt(row: number): number {
@@ -99,7 +99,7 @@ export class InstrumentTable {
       row,
       version: this.#words.get(row, VERSION),
       isinChanged: (this.#words.get(row, FLAGS) & ISIN_CHANGED) !== 0,
-      plans: this.#columns.map((columns) => new Plan(columns, row)),
+      plans: this.#columns.map((columns) => new RefreshPlan(columns, row)),
     };
   }
 }

@@ -1,5 +1,5 @@
 import type { PriceKind } from '../bulk-prices.ts';
-import type { Plan } from './plan.ts';
+import type { RefreshPlan } from './refresh-plan.ts';
 
 /**
  * An instrument of the table with the isin that it is asked for by. Another isin makes another instrument of it, also
@@ -16,7 +16,7 @@ export interface Instrument {
   /** Whether the id had another isin before, as far as this process knows. */
   readonly isinChanged: boolean;
   /** One for each kind, in the order of the settings. */
-  readonly plans: readonly Plan[];
+  readonly plans: readonly RefreshPlan[];
 }
 
 /**
@@ -30,7 +30,7 @@ export function carryOver(from: Instrument, to: Instrument): void {
   }
 }
 
-export function planOf({ plans }: Instrument, wanted: PriceKind): Plan {
+export function planOf({ plans }: Instrument, wanted: PriceKind): RefreshPlan {
   const plan = plans.find(({ kind }) => kind === wanted);
   if (plan === undefined) throw new RangeError(`The instrument is not asked for ${wanted}.`);
   return plan;

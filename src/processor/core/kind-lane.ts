@@ -7,17 +7,17 @@ import type { PartitionCoreSettings, Withdrawal } from './core-messages.ts';
 import { DueQueue } from './due-queue.ts';
 import { type Instrument, planOf } from './instrument.ts';
 import type { InstrumentTable } from './instrument-table.ts';
-import type { Plan } from './plan.ts';
+import type { RefreshPlan } from './refresh-plan.ts';
 import { RefreshSlots } from './refresh-slots.ts';
 
-/** Some are asked for while others are committed, and while one is asked for again and again. */
+/** Batches in flight: some are asked for while others are committed, or while one is repeated. */
 const REFRESHES_IN_FLIGHT = 4;
 /** The same for instruments that are asked for alone: one that hangs holds up no other instrument. */
 const ALONE_IN_FLIGHT = 2;
 const FIRST_BACK_OFF_MS = 10_000;
-/** Answers that an instrument owes after it has spoilt a call. */
+/** So many answers, each to a call for it alone, clear an instrument that has spoilt a call. */
 const SUSPICION = 3;
-/** Where more spoil their calls it is rather the provider, and asking for each alone would not help. */
+/** If more instruments spoil their calls, the provider is the likely cause, and asking for each alone would not help. */
 const MOST_SUSPECTS = 50;
 /** Of one transaction, in questions. */
 const MOST_COMMITTED = 2_000;
@@ -223,7 +223,7 @@ export class KindLane {
   }
 
   /** Only for a plan that is not scheduled. */
-  #suspect(plan: Plan, suspicion: number): void {
+  #suspect(plan: RefreshPlan, suspicion: number): void {
     this.#suspects += Number(suspicion > 0) - Number(plan.suspicion > 0);
     plan.suspicion = suspicion;
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import {
   followStream,
-  type OffsetAnswer,
+  type OffsetResponse,
   type Stream,
   type StreamPosition,
   secondsToRetentionCliff,
@@ -75,7 +75,7 @@ const position = (gapSuspectedFromMs: number | null = null) => ({
 
 function follow(given: StreamResponse | 'refused', options: { events?: number; awayMs?: number; from?: number } = {}) {
   const time = responseTime(null, DAY_MS + (options.awayMs ?? 1_000));
-  const told: OffsetAnswer = given === 'refused' ? { kind: 'refused', time } : { kind: 'events', time, ...given };
+  const told: OffsetResponse = given === 'refused' ? { kind: 'refused', time } : { kind: 'events', time, ...given };
   return followStream(streamAtStart(0), position(options.from ?? null), told, {
     nowMs: 1_000,
     pollIntervalMs: 30_000,
@@ -117,7 +117,7 @@ function readOn(counts: readonly number[], newest: (at: number) => string | null
   const time = responseTime(DAY_MS, DAY_MS);
   return counts.map((events, at) => {
     const next = events === 0 ? place.since : `6-${at}`;
-    const told: OffsetAnswer = { kind: 'events', time, next, nextId: newest(at) ?? next };
+    const told: OffsetResponse = { kind: 'events', time, next, nextId: newest(at) ?? next };
     const step = followStream(stream, place, told, {
       nowMs: 0,
       pollIntervalMs: 30_000,
@@ -209,7 +209,7 @@ function quietLife(committed: StreamPosition) {
   let stream = streamAtStart(0);
   let place = committed;
   return (nowMs: number, providerMs: number, ownMs: number) => {
-    const told: OffsetAnswer = { kind: 'events', time: responseTime(providerMs, ownMs), ...answer('5-5', '9-9') };
+    const told: OffsetResponse = { kind: 'events', time: responseTime(providerMs, ownMs), ...answer('5-5', '9-9') };
     const at = { nowMs, pollIntervalMs: 30_000, gapProofMs: 300_000, offsetHoldMs: DAY_MS, events: 0 };
     const step = followStream(stream, place, told, at);
     [stream, place] = [step.stream, step.position];

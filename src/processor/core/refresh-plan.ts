@@ -38,7 +38,7 @@ export interface PlanColumns {
 }
 
 /** What became of an instrument so far, for one kind: a view of its row in the table. Times are monotonic milliseconds. */
-export class Plan {
+export class RefreshPlan {
   readonly #columns: PlanColumns;
   readonly row: number;
 
