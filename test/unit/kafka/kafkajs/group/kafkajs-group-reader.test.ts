@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { AssignerProtocol, type Kafka, type PartitionAssigner } from 'kafkajs';
 import { createKafkajsGroupReader } from '../../../../../src/kafka/kafkajs/group/kafkajs-group-reader.ts';
@@ -14,7 +15,7 @@ function member({ stopped = new AbortController() } = {}) {
   const clock = new SteppedClock();
   const calls: string[] = [];
   const configs: object[] = [];
-  const listeners: Record<string, (event: { payload: object }) => void> = {};
+  const events = new EventEmitter();
   const call =
     (name: string) =>
     async (...args: unknown[]) =>
@@ -30,8 +31,7 @@ function member({ stopped = new AbortController() } = {}) {
         REQUEST: 'request',
         HEARTBEAT: 'heartbeat',
       },
-      on: (name: string, listener: (event: { payload: object }) => void) =>
-        Object.assign(listeners, { [name]: listener }),
+      on: (name: string, listener: (event: { payload: object }) => void) => events.on(name, listener),
       connect: call('connect'),
       subscribe: call('subscribe'),
       run: async () => {},
@@ -65,7 +65,7 @@ function member({ stopped = new AbortController() } = {}) {
     },
   });
   ended.catch(() => {});
-  const tell = (name: string, payload: object) => listeners[name]?.({ payload });
+  const tell = (name: string, payload: object) => events.emit(name, { payload });
   return { calls, configs, clock, ended, signals, proofs, tell, reader };
 }
 
