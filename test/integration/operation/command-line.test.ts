@@ -101,7 +101,7 @@ log: { level: "\${SECRET}" }
   );
   const connector = command(t, ['run', '--config', file], { SECRET: secret });
   assert.equal((await connector.ended).code, 2);
-  assert.match(connector.lines.join('\n'), /the value of SECRET came/);
+  assert.match(connector.lines.join('\n'), /found the value of SECRET;/);
   assert.ok(!connector.lines.join('\n').includes(secret));
 });
 
