@@ -34,7 +34,7 @@ export interface RestartFigures {
   readonly processorSeconds: number;
   readonly processorPeakMiB: number;
   readonly processorCpuSeconds: number;
-  /** Of the tables, as the processor tells; fewer than there are, and it is no restart. */
+  /** Of the tables, as the processor reports; fewer than there are, and it is no restart. */
   readonly tabled: number;
   /** From the start of the sources' process to its first poll. */
   readonly sourcesSeconds: number;

@@ -1,6 +1,6 @@
 const MAXIMUM_WORDS = 6_000;
 
-/** A row of steps; each is told by its outcome, with the time that it took. */
+/** A row of steps; each is reported by its outcome, with the time that it took. */
 export interface Campaign {
   /** Runs one step. When it fails, the rest of its part is left out. */
   step(outcome: string, body: () => Promise<string | undefined>): Promise<void>;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type RunOptions, run } from './run.ts';
 
-/** Not the name in the file: whoever runs that project here keeps its containers and its topics. */
+/** Not the name in the file: a user who runs that project here keeps its containers and its topics. */
 const PROJECT = 'structured-products-connect-test';
 const UP_LIMIT_MS = 1_800_000;
 const COMMAND_LIMIT_MS = 180_000;

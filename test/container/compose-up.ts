@@ -1,5 +1,5 @@
 // Brings the compose file up as it is, with all its profiles, and looks at what runs. Images that cannot be pulled are
-// replaced by stand-ins under their very names; which they are, and what in them is real, is told.
+// replaced by stand-ins under their very names; which they are, and what in them is real, is reported.
 //
 //   npm run test:compose -- [--install] [--keep]
 //

@@ -99,7 +99,7 @@ export async function checkConnector({ campaign, engine, project, instruments }:
     return undefined;
   });
   await step(
-    'started again it goes on where it was: events follow, none comes twice, and no walk begins anew',
+    'started again it goes on where it was: events follow, none comes twice, and no walk begins again',
     async () => {
       const stopped = await readTopics();
       await project.up([], 'connector');

@@ -62,7 +62,7 @@ export async function createMachineRoot(root: string): Promise<void> {
   await writeFile(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n');
 }
 
-/** A folder into which every user may write: which of them the container runs as is told only when it starts. */
+/** A folder into which every user may write: which of them the container runs as is reported only when it starts. */
 export async function makeWritable(root: string, folder: string): Promise<void> {
   await mkdir(join(root, folder), { recursive: true });
   await chmod(join(root, folder), EVERYBODY);

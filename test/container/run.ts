@@ -14,7 +14,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs a program to its end and returns what it wrote to stdout; a failure tells its last words. */
+/** Runs a program to its end and returns what it wrote to stdout; a failure reports its last words. */
 export async function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { env = process.env, cwd, limitMs = DEFAULT_LIMIT_MS, signal } = options;
   const limits = { timeout: limitMs, killSignal: 'SIGKILL', maxBuffer: MAXIMUM_OUTPUT_BYTES } as const;

@@ -19,7 +19,7 @@ const PRICES = [
 ] as const;
 
 /**
- * Adds what a reader may get wrong to a walked topic of instruments, and tells what is to be read of the keys that it
+ * Adds what a reader may get wrong to a walked topic of instruments, and reports what is to be read of the keys that it
  * changed: a deletion, records of a later schema (a field more, in the middle) with the hardest decimals, and in the end,
  * in each partition, a page that was dropped: other prices, in a transaction that is aborted.
  */
@@ -56,7 +56,7 @@ export async function addHardRecords(
   return new Map([[gone.key, null], ...changed.map(({ key }, index) => [key, PRICES[index] ?? null] as const)]);
 }
 
-/** Registers a schema of one field more, and gives what writes a record anew in it, with another issue price. */
+/** Registers a schema of one field more, and gives what writes a record again in it, with another issue price. */
 async function registerLater(
   registryUrl: string,
   subject: string,

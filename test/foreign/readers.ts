@@ -103,7 +103,7 @@ export async function readPrices(
       env: {
         ...process.env,
         ...env,
-        // Of a Python that is ended below, the error tells what it had read and where it stood.
+        // Of a Python that is ended below, the error reports what it had read and where it stood.
         PYTHONFAULTHANDLER: '1',
         PYTHONUNBUFFERED: '1',
         // Any Java among them takes this: little memory, a quick start, and nothing left behind.

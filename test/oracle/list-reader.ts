@@ -28,7 +28,7 @@ export interface ListReaderOptions<Row> {
   /** The longest element that is read; 512 KiB when absent. */
   readonly longestRowBytes?: number;
   /**
-   * What the element at a position gives. `raw` is a view of its bytes within the body: whoever keeps it makes a copy.
+   * What the element at a position gives. `raw` is a view of its bytes within the body: a caller that keeps it makes a copy.
    */
   readonly decodeRow: (element: JsonValue, raw: Buffer, position: number) => Row;
 }

@@ -24,7 +24,7 @@ export type DecodedPrices =
       readonly kind: 'prices';
       /** One snapshot, or the windows of a series; of a window that is sent twice the last one counts. */
       readonly records: readonly DecodedPrice[];
-      /** Null for series, and when it was not told. */
+      /** Null for series, and when it was not reported. */
       readonly isQuotingPulled: boolean | null;
       /** Fields that the schema does not know, kept in extras. */
       readonly driftFields: number;
@@ -141,7 +141,7 @@ export function createPriceDecoders(options: PriceDecoderOptions): {
 
 /**
  * The schema in two: what was sent, and our two moments behind it. A record is the bytes of its fields one after the
- * other, so the bytes of the moments are made once for an answer, and those before them tell what has changed.
+ * other, so the bytes of the moments are made once for an answer, and those before them report what has changed.
  */
 function schemaParts(schema: string): { readonly contents: string; readonly moments: string } {
   const { fields, ...record } = JSON.parse(schema) as { readonly fields: readonly { readonly name: string }[] };
@@ -184,8 +184,8 @@ function withExtras(extras: AvroRecord | null, more: readonly (readonly [string,
 }
 
 function quotingPulled(lastPrice: AvroValue): boolean | null {
-  const told = (lastPrice as AvroRecord | null)?.isQuotingPulled ?? null;
-  return typeof told === 'boolean' ? told : null;
+  const reported = (lastPrice as AvroRecord | null)?.isQuotingPulled ?? null;
+  return typeof reported === 'boolean' ? reported : null;
 }
 
 function failure(pointer: string, reason: string) {

@@ -46,7 +46,7 @@ sources:
 const refusal = (status: number): Fault => {
   return { kind: 'status', status, body: `{"title":"${SECRET}","detail":"Bearer ${SECRET}"}` };
 };
-/** A provider that gives back what it was told in confidence, in every place of an answer that fails. */
+/** A provider that returns what it was given in confidence, in every place of an answer that fails. */
 const ECHOES: readonly Fault[] = [
   refusal(503),
   { kind: 'body', body: `<html>${SECRET}</html>`, contentType: `text/html; ${SECRET}` },

@@ -37,15 +37,20 @@ function connectorAt(
   return startConnector(t, { stack, simulator, prefix, kafka, overrides });
 }
 
-/** A start that is tried again and again, and told why; a slow broker may first be told as one that does not answer. */
+/** A start that is tried again and again, with the reason reported; a slow broker may first be reported as one that does not answer. */
 async function refused(t: TestContext, at: SecuredScene, broker: string, kafka: string, why: RegExp): Promise<void> {
   const connector = await connectorAt(t, at, broker, kafka);
   const failures = () =>
     connector.seen.flatMap(({ name, fields }) =>
       name === 'attemptFailed' ? [`${fields.err.code}: ${fields.err.message}`] : [],
     );
-  const told = await eventually(`${why} is told`, failures, (texts) => texts.some((text) => why.test(text)), 120_000);
-  for (const text of told) assert.match(text, /^KAFKA_UNREACHABLE: /);
+  const reported = await eventually(
+    `${why} is reported`,
+    failures,
+    (texts) => texts.some((text) => why.test(text)),
+    120_000,
+  );
+  for (const text of reported) assert.match(text, /^KAFKA_UNREACHABLE: /);
   assert.ok(!connector.seen.some(({ name }) => name === 'topicCreated'));
   await connector.stop();
   assert.ok(!JSON.stringify(connector.seen).includes(PASSWORD));

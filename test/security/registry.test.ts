@@ -23,7 +23,7 @@ before(() => {
   certificates = makeCertificates();
 });
 
-/** A registry behind TLS, and the PEM files of whoever asks it. */
+/** A registry behind TLS, and the PEM files of its clients. */
 async function scene(t: TestContext, options: ServerOptions) {
   const { url, calls } = await startFakeRegistry(t);
   const server = createServer(options, (request, response) => {
@@ -87,7 +87,7 @@ test('a registry with our own authority gets our certificate and our login with 
 test('a registry whose certificate is not to be trusted gets no request', async (t) => {
   const { good, otherHost, expired, selfSigned } = certificates;
   for (const [name, server, isCaGiven] of [
-    ['no authority of ours named', good, false],
+    ['no authority named', good, false],
     ['other host', otherHost, true],
     ['expired', expired, true],
     ['self-signed', selfSigned, true],

@@ -149,7 +149,7 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     wrong: "return census.reportedAgeMs(id) === null ? outcome : 'contradicting';",
   },
   {
-    mistake: 'a list that lags is trusted to tell what is gone',
+    mistake: 'a list that lags is trusted to say what is gone',
     file: 'walk-steps.ts',
     right: "if (seen !== null) flaws.add('listLags');",
     wrong: '',
@@ -185,7 +185,7 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     wrong: `return ${NEVER}ageMs >= UNMOVED_MS;`,
   },
   {
-    mistake: 'a fresh offset takes the place of ours after gapProof',
+    mistake: 'a fresh offset replaces the committed one after gapProof',
     file: 'follow-events.ts',
     right: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs };',
     wrong: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs) };',

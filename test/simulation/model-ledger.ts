@@ -77,7 +77,7 @@ export class ModelLedger {
   }
 }
 
-/** Whether an offset lies behind another. Written anew here: the oracle shares no code with what it checks. */
+/** Whether an offset lies behind another. Written again here: the oracle shares no code with what it checks. */
 export function isBehind(a: string, b: string): boolean {
   const [firstMs = 0, firstOrder = 0] = a.split('-').map(Number);
   const [secondMs = 0, secondOrder = 0] = b.split('-').map(Number);

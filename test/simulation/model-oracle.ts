@@ -24,7 +24,7 @@ class Oracle {
   readonly #ledger: ModelLedger;
   readonly #topic = new Map<bigint, number | null>();
   readonly #seen = new Set<number>();
-  /** Ids whose newest version a page has shown, and no event has told. */
+  /** Ids whose newest version a page has shown, and no event has reported. */
   readonly #shown = new Set<bigint>();
   #newestOrder = 0;
   #epoch = 0;
@@ -95,7 +95,7 @@ class Oracle {
     }
     const dropped = due.filter((event) => !this.#seen.has(event.order));
     if (dropped.length > 0 && !isGap && !this.#isNoticed(transaction)) {
-      this.#wrong('gaps', transaction, `${dropped.length} events were dropped and nobody was told`);
+      this.#wrong('gaps', transaction, `${dropped.length} events were dropped and nobody was reported`);
     }
   }
 
@@ -115,7 +115,7 @@ class Oracle {
       if (kind !== 'gapProven' && kind !== 'streamReset') continue;
       const isReset = incarnation !== this.#ledger.starts.length - 1;
       const isExpired = this.#ledger.events.some((e) => isBehind(e.offset, before) && this.#ledger.isDropped(e, atMs));
-      // After a long absence, or a wrong date, an offset that stood still cannot be told from an expired one: that may be
+      // After a long absence, or a wrong date, an offset that stood still cannot be distinguished from an expired one: that may be
       // a false alarm, but nothing may be lost by it.
       const skipped = this.#ledger.between(before, String(transaction.offset.since), incarnation ?? -1);
       const isLoss = skipped.some(({ hidden, order }) => !hidden && !this.#seen.has(order));
@@ -127,7 +127,7 @@ class Oracle {
     }
   }
 
-  /** A walk that was resumed cannot tell what is gone, so a fresh one follows at once. */
+  /** A walk that was resumed cannot determine what is gone, so a fresh one follows at once. */
   #checkResumed(transaction: ModelTransaction): void {
     const { notifications, offset } = transaction;
     for (const notification of notifications) {
@@ -165,7 +165,7 @@ class Oracle {
     }
     // One that comes back while the log lags is named by no event yet.
     if (this.#ledger.streamLags) return;
-    // A list that lost a little, or as much as an operator has allowed, cannot be told from instruments that are gone.
+    // A list that lost a little, or as much as an operator has allowed, cannot be distinguished from instruments that are gone.
     const isAllowed = this.#offset?.walkAllowShrink !== null;
     if (truth.truncated !== null && isAllowed) return;
     if (truth.truncated === 'hard' && alive.length <= ALWAYS_ALLOWED) return;

@@ -186,7 +186,7 @@ export class ModelProcess {
     }
   }
 
-  /** What the topic holds, and what of it events have told, as its records say. */
+  /** What the topic holds, and what of it events have reported, as its records say. */
   #census(): Census {
     const { modules, log, nowMs } = this.#around;
     const census = new modules.Census(new modules.ReportedEvents(this.#core?.offset?.since ?? null));

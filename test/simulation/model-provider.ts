@@ -109,7 +109,7 @@ export class ModelProvider {
     this.#publish({ hidden: kind === 'hidden', dead: kind === 'unreadable' }, atMs);
   }
 
-  /** The log is lost, and begins anew at lower offsets. */
+  /** The log is lost, and begins again at lower offsets. */
   reset(atMs: number): void {
     this.#log = [];
     this.ledger.starts.push({ offset: `${OLD_EVENT_MS + this.ledger.starts.length + atMs}-0`, atMs });

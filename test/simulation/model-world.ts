@@ -199,7 +199,7 @@ class World {
     this.#process.open();
   }
 
-  /** Another process that was told to give up the partition, and opens its writer again all the same. */
+  /** Another process that was asked to give up the partition, and opens its writer again all the same. */
   #rival(): ModelProcess {
     const rival = new ModelProcess(this.#around);
     rival.open();

@@ -6,14 +6,14 @@ type Failure = Extract<CoreResult, { readonly kind: 'failure' }>;
 /** Answers that are owed after a spoilt call. */
 const SUSPICION = 3;
 
-/** What one process has told of failures, and which instruments it asks for alone since they have spoilt a call. */
+/** What one process has reported of failures, and which instruments it asks for alone since they have spoilt a call. */
 export class ProcessFailures {
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   /** By the instruments' versions. */
   readonly #suspicion = new Map<number, Map<string, number>>();
 
-  told(kind: string, { instrument, problem, outcome }: Failure): void {
-    this.#told.add(`${kind} ${instrument.id} ${problem}`);
+  reported(kind: string, { instrument, problem, outcome }: Failure): void {
+    this.#reported.add(`${kind} ${instrument.id} ${problem}`);
     if (outcome.kind === 'refused') this.#suspect(instrument.version, kind, SUSPICION);
   }
 
@@ -27,7 +27,7 @@ export class ProcessFailures {
   }
 
   violationsOf({ kind }: { readonly kind: string }, { instrument, problem, offsets, isDeadLetter }: Failure): string[] {
-    const isNews = !this.#told.has(`${kind} ${instrument.id} ${problem}`);
+    const isNews = !this.#reported.has(`${kind} ${instrument.id} ${problem}`);
     if (isDeadLetter === (offsets.length > 0 || isNews)) return [];
     return [`a failure of ${instrument.id} is ${isDeadLetter ? '' : 'no '}dead letter`];
   }

@@ -177,7 +177,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc
     ),
   })
   .map(({ before, ...scenario }) => {
-    // Offsets of a stream that began anew say nothing about the pages of a list that shows the time before.
+    // Offsets of a stream that began again say nothing about the pages of a list that shows the time before.
     const isOld = scenario.traits.listLagMs > HOUR_MS;
     const kept = scenario.commands.filter(({ kind }) => !isOld || kind !== 'reset');
     return { ...scenario, commands: before === 0 ? kept : [{ kind: 'step', times: before }, ...kept] };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { SECURITY_README_FILE } from '../support/documents/readme-tables.ts';
 
-/** Threats that must stand in the table; the others of the list are told elsewhere. */
+/** Threats that must stand in the table; the others of the list are reported elsewhere. */
 const THREATS = ['S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7', 'S13', 'S15'];
 
 const document = readFileSync(SECURITY_README_FILE, 'utf8');

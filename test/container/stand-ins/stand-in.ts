@@ -2,7 +2,7 @@ import type { StackContext } from '../../../src/local-stack/stack-context.ts';
 
 /** What takes the place of an image that cannot be pulled. */
 export interface StandIn {
-  /** What is real in it and what is not, for whoever reads the outcome. */
+  /** What is real in it and what is not, for the reader of the outcome. */
   readonly what: string;
   /** What the image says beside its files, as instructions of a Dockerfile. */
   readonly changes: readonly string[];

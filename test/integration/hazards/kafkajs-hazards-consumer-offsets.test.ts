@@ -28,23 +28,26 @@ testOnBroker('H10: a raw producer that is no member commits offsets of a group t
   );
 });
 
-testOnBroker('H10: of ours, only the newest holder of the transactional id commits an offset', async (t, raw) => {
-  const topic = await raw.createTopic();
-  const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { broker: raw.broker })];
-  const transactionalId = uniqueName('shared');
-  const offset = { groupId: uniqueName('group'), topic, partition: 0 };
-  const position = () => theirs.consumerOffset(offset.groupId, offset, t.signal);
-  const zombie = ours.transactionalWriter(transactionalId);
-  await zombie.open(noPosition, t.signal);
-  await zombie.commit({ records: [], consumerOffset: { ...offset, offset: 1n } });
-  const heir = theirs.transactionalWriter(transactionalId);
-  assert.equal(await heir.open(position, t.signal), 1n);
-  await assert.rejects(zombie.commit({ records: [], consumerOffset: { ...offset, offset: 1234n } }), {
-    code: 'WRITER_FENCED',
-  });
-  await heir.commit({ records: [], consumerOffset: { ...offset, offset: 2n } });
-  assert.equal(await heir.open(position, t.signal), 2n);
-});
+testOnBroker(
+  'H10: of our writers, only the newest holder of the transactional id commits an offset',
+  async (t, raw) => {
+    const topic = await raw.createTopic();
+    const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { broker: raw.broker })];
+    const transactionalId = uniqueName('shared');
+    const offset = { groupId: uniqueName('group'), topic, partition: 0 };
+    const position = () => theirs.consumerOffset(offset.groupId, offset, t.signal);
+    const zombie = ours.transactionalWriter(transactionalId);
+    await zombie.open(noPosition, t.signal);
+    await zombie.commit({ records: [], consumerOffset: { ...offset, offset: 1n } });
+    const heir = theirs.transactionalWriter(transactionalId);
+    assert.equal(await heir.open(position, t.signal), 1n);
+    await assert.rejects(zombie.commit({ records: [], consumerOffset: { ...offset, offset: 1234n } }), {
+      code: 'WRITER_FENCED',
+    });
+    await heir.commit({ records: [], consumerOffset: { ...offset, offset: 2n } });
+    assert.equal(await heir.open(position, t.signal), 2n);
+  },
+);
 
 /** Nearly half of the raw ones fail. */
 const ALONE = 40;

@@ -19,7 +19,7 @@ for (const { fault, committed } of LOSSES) {
   const truth = committed ? 'is committed' : 'is not committed';
 
   testOnBroker(
-    `H4: raw kafkajs is wedged for ever after ${fault} of EndTxn, and cannot tell that the page ${truth}`,
+    `H4: raw kafkajs is wedged for ever after ${fault} of EndTxn, and cannot detect that the page ${truth}`,
     async (_t, raw) => {
       const topic = await raw.createTopic();
       const client = { requestTimeout: REQUEST_TIMEOUT_MS };

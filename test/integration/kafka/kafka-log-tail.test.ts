@@ -70,7 +70,7 @@ const faults = [
 ] as const;
 for (const { fault, says } of faults) {
   testOnBroker(
-    `a follower whose connection ${says} joins anew and gives every record once, in order`,
+    `a follower whose connection ${says} joins again and gives every record once, in order`,
     async (t, raw) => {
       const topic = await raw.createTopic();
       // kafkajs' own time-out is far away: it is ours that notices the silence.

@@ -59,7 +59,7 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
   );
   assert.deepEqual(await rows(), pageTexts(PAGES_BEFORE));
 
-  // Of all topics in the cluster one has no leader; whoever has nothing to do with it goes on.
+  // Of all topics in the cluster one has no leader; a client without need of it goes on.
   const others = { name: 'others', partitions: 1, replicationFactor: 2, settings: {} };
   await untilReached(() => cluster.ensureTopics([others], { create: false }));
   const place = { groupId: 'others-read', topic: 'others', partition: 0 };

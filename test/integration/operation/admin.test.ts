@@ -86,7 +86,7 @@ test(
       (walks) => walks === 2,
     );
     const walks = connector.seen.filter(({ name }) => name === 'walkCompleted').map(({ fields }) => fields);
-    // The census knows the topic: nothing is written twice, although the source begins anew.
+    // The census knows the topic: nothing is written twice, although the source begins again.
     assert.deepEqual([walks[1]?.unchanged, walks[1]?.added], [INSTRUMENTS, 0]);
   },
 );

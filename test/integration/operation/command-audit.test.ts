@@ -35,7 +35,7 @@ test('a topic that is what the provider has passes, also while the provider goes
   assert.deepEqual(report.differences, []);
 });
 
-test('what is missing, too many or different is told field by field, and nothing is written', {
+test('what is missing, too many or different is reported field by field, and nothing is written', {
   timeout: 300_000,
 }, async (t) => {
   const scene = await commandScene(t);

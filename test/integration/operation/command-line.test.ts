@@ -34,7 +34,7 @@ async function countingPort(t: TestContext): Promise<{ address: string; connecti
   };
 }
 
-test('wrong settings are told all at once, each with its place and what is wanted, and nothing is started', async (t) => {
+test('wrong settings are reported all at once, each with its place and what is wanted, and nothing is started', async (t) => {
   const port = await countingPort(t);
   const file = await settingsFile(
     t,

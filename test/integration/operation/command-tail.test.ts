@@ -52,7 +52,7 @@ test('a topic is printed decoded, by key, to a limit, to its end, and as it grow
   following.finally(() => {
     isOver = true;
   });
-  // When it has found the end is not told: events come until two were printed.
+  // When it has found the end is not reported: events come until two were printed.
   await eventually(
     'two events',
     async () => simulator.change(2),

@@ -9,7 +9,7 @@ import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { commandScene } from '../../support/connectors/command-scene.ts';
 import { runWith } from '../../unit/cli/terminal.ts';
 
-test('missing topics are told with an exit code, created, and then as they should be', async (t) => {
+test('missing topics are reported with an exit code, created, and then as they should be', async (t) => {
   const scene = await commandScene(t);
   if (!scene) return;
   const { prefix, kafka } = scene;
@@ -53,7 +53,7 @@ test('schemas are listed, checked and registered without a connector', async (t)
   assert.match((await scene.spconnect('schemas check')).stdout, /instruments-value +Instrument +registered$/m);
 });
 
-test('a schema that the registry would refuse is told with an exit code', async (t) => {
+test('a schema that the registry would refuse is reported with an exit code', async (t) => {
   const scene = await commandScene(t);
   if (!scene) return;
   const { prefix, stack } = scene;

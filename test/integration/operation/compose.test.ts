@@ -164,7 +164,7 @@ test("Kafka's health check asks the broker, and starts no JVM for it", { timeout
   assert.notEqual(await check(new URL(stack.registryUrl).host), 'healthy');
 });
 
-test('what the services are told of each other is there: two listeners, ports, volumes, what is scraped and shown', () => {
+test('what the services need of each other is there: two listeners, ports, volumes, what is scraped and shown', () => {
   const kafka = service('kafka').environment ?? {};
   const addresses = (name: string) =>
     new Map(

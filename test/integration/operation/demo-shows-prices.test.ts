@@ -43,7 +43,7 @@ test('the demo ends with every product priced, a table of some and how fresh all
     stop.abort(new Error('the test has ended'));
     await demo.catch(() => {});
   });
-  const parts = () => stdout.text().split('The provider goes on, until Ctrl-C');
+  const parts = () => stdout.text().split('The provider now changes its instruments, until Ctrl-C');
   await onceRight(() =>
     FRESHNESS.test(parts()[1] ?? '') ? null : `no prices flow yet:\n${stdout.text()}${stderr.text()}`,
   );
@@ -61,7 +61,7 @@ test('the demo ends with every product priced, a table of some and how fresh all
   assert.equal(await demo, true);
 
   const [summary = '', live = ''] = parts();
-  assert.match(summary, /^The newest prices of some products$/m);
+  assert.match(summary, /^The newest prices of some products:$/m);
   assert.match(summary, /^ {2}\S+\.prices +\d+$/m);
   for (const shown of [summary, live]) {
     assert.ok((shown.match(ROW) ?? []).length >= 5, shown);

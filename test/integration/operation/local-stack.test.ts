@@ -107,7 +107,7 @@ test('an interrupted start leaves no process and no folder', async (t) => {
   await assertNothingIsLeft(folder);
 });
 
-test('a broker that cannot start tells why, and keeps its log', async (t) => {
+test('a broker that cannot start reports why, and keeps its log', async (t) => {
   const folder = await ownTemporaryFolder(t);
   const settings = { 'metric.reporters': 'no.such.Reporter' };
   const error = await orSkip(t, () =>
@@ -132,12 +132,12 @@ test('a process that is killed hard takes its Kafka and its folder with it', asy
   });
   const lines = createInterface(victim.stdout);
   const [line] = await Promise.race([once(lines, 'line'), once(victim, 'exit')]);
-  const told = await orSkip(t, async () => {
+  const reported = await orSkip(t, async () => {
     if (typeof line !== 'string') throw new ConnectorError('STACK_UNAVAILABLE', 'the program that starts it ended');
     return JSON.parse(line) as { pids: number[]; brokers: string[] };
   });
-  if (!told) return;
-  const { pids, brokers } = told;
+  if (!reported) return;
+  const { pids, brokers } = reported;
   await eventually('the broker answers', () => answers(brokers[0] ?? ''), Boolean, LIMIT_MS);
   victim.kill('SIGKILL');
   await once(victim, 'exit');

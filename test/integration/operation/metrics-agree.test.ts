@@ -64,7 +64,7 @@ test('a scrape counts what is on the topics, what the provider was asked, and wh
   const asked = simulator.requests.last;
   const askedOf = (endpoint: string) => asked.filter((request) => request.endpoint === endpoint).length;
   assert.equal(sum('http_requests_total', 'endpoint="/v1/instruments"'), askedOf('instruments'));
-  // The stop may cut a poll of the stream, which is then nobody's fault and is not counted.
+  // The stop may cut a poll of the stream, which is then not counted as a failure.
   const uncounted = askedOf('events') - sum('http_requests_total', 'endpoint="/v1/instruments/events"');
   assert.ok(uncounted === 0 || uncounted === 1, String(uncounted));
   assert.equal(sum('http_requests_total', 'code="503"'), 2);
@@ -85,7 +85,7 @@ test('a scrape counts what is on the topics, what the provider was asked, and wh
   assert.ok(cliff > 6 * 86_400 && cliff <= 7 * 86_400, String(cliff));
 });
 
-test('when the next walk is due is told after each walk, and again after a restart', async (t) => {
+test('when the next walk is due is reported after each walk, and again after a restart', async (t) => {
   const time = createSharedTime();
   const simulator = await createSimulator({ instruments: 20, seed: 9, clock: time.provider });
   t.after(() => simulator.close());
@@ -103,13 +103,13 @@ test('when the next walk is due is told after each walk, and again after a resta
     });
     await connector.until('the next walk', (seen) => seen.some(({ name }) => name === 'walkScheduled'));
     await connector.stop();
-    const told = connector.seen
+    const reported = connector.seen
       .filter(({ name }) => name === 'walkScheduled')
       .map(({ fields }) => Date.parse(fields.at));
-    assert.equal(told.length, 1);
-    scheduled.push(...told);
+    assert.equal(reported.length, 1);
+    scheduled.push(...reported);
     const series = scraped(await metrics.text());
-    assert.equal(series.get(`spconnect_walk_next_timestamp_seconds{source="${SOURCE}"}`), (told[0] ?? 0) / 1_000);
+    assert.equal(series.get(`spconnect_walk_next_timestamp_seconds{source="${SOURCE}"}`), (reported[0] ?? 0) / 1_000);
   }
   assert.equal(scheduled[0], scheduled[1]);
   const untilNextMs = (scheduled[0] ?? 0) - startedAtMs;

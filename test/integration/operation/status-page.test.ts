@@ -17,7 +17,7 @@ const SCREENS = {
 /** Least contrast of text on its background that WCAG 2 AA asks for. */
 const LEAST_CONTRAST = 4.5;
 
-/** A connector of which there is much to tell, long words among it. */
+/** A connector of which there is much to show, long words among it. */
 function makeEventful(scene: AdminScene): void {
   const { board, operator } = scene;
   makeReady(scene);

@@ -87,7 +87,7 @@ test('failing items, a refused isin, an unknown limit and slow answers leave eve
   );
   assert.ok(failing.has(refusedId ?? ''), 'the refused one is a dead letter');
   assert.ok(failing.size > 5 && failing.size < INSTRUMENTS * 0.03, `${failing.size} fail`);
-  // Refreshes that fail the same way again are not told again.
+  // Refreshes that fail the same way again are not reported again.
   assert.equal(dead.length, failing.size);
   for (const { id, price } of log.prices) {
     assert.equal(price.isin, isins.get(id));

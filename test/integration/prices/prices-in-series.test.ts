@@ -12,7 +12,7 @@ import { fencePrices, onceRight } from '../../support/ledgers/prices-on-topics.t
 const INSTRUMENTS = 30;
 const PATIENCE_MS = 300_000;
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
-/** The two moments of ours at the end of each value: a branch and six bytes each. */
+/** The two moments of the connector at the end of each value: a branch and six bytes each. */
 const MOMENTS_BYTES = 14;
 
 const SERIES = ['daily-prices', 'intraday-prices'];

@@ -219,8 +219,8 @@ scene(
     const connector = await scene.start(400);
     const completed = await connector.event('walkCompleted');
     assert.deepEqual([completed.fields.walk, completed.fields.rows], [3, 1_200]);
-    const told = connector.seen.filter(({ name }) => name === 'notified').map(({ fields }) => fields.kind);
-    assert.deepEqual(told, ['walkGivenUp', 'walkGivenUp']);
+    const reported = connector.seen.filter(({ name }) => name === 'notified').map(({ fields }) => fields.kind);
+    assert.deepEqual(reported, ['walkGivenUp', 'walkGivenUp']);
     // The stream was followed between the walks, and a row that the first one wrote is not written again.
     const kinds = connector.seen.filter(({ name }) => name === 'polled').map(({ fields }) => fields.endpoint);
     assert.ok(kinds.lastIndexOf('events') > kinds.indexOf('instruments'));

@@ -38,10 +38,10 @@ for (const [what, { fault, discarded, says }] of Object.entries(badAnswers)) {
     simulator.injectFaults([{ match: 'events', count: 3, fault }]);
     await reached(change(20));
     if (discarded) {
-      const told = connector.seen.filter(({ name }) => name === 'answerDiscarded').map(({ fields }) => fields.why);
+      const reported = connector.seen.filter(({ name }) => name === 'answerDiscarded').map(({ fields }) => fields.why);
       // One of the faults may strike the trial of another offset instead.
-      assert.ok(told.length >= 2, told.join());
-      assert.deepEqual(new Set(told), new Set([discarded]));
+      assert.ok(reported.length >= 2, reported.join());
+      assert.deepEqual(new Set(reported), new Set([discarded]));
     } else {
       const failed = connector.seen
         .filter(({ name }) => name === 'attemptFailed')

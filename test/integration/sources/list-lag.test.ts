@@ -14,7 +14,7 @@ const PATIENCE_MS = 120_000;
 const LAG_MS = 600_000;
 
 const count = ({ seen }: RunningConnector, name: string) => seen.filter((event) => event.name === name).length;
-const told = ({ seen }: RunningConnector) =>
+const reported = ({ seen }: RunningConnector) =>
   seen.filter(({ name }) => name === 'notified').map(({ fields }) => String(fields.kind));
 
 test('a list that lags the stream by minutes puts no row back and deletes no live instrument, restarts included', {
@@ -51,16 +51,16 @@ test('a list that lags the stream by minutes puts no row back and deletes no liv
   const issued = String(simulator.publish({ kind: 'newissue' }).id);
   const events = () => first.seen.filter(({ name }) => name === 'eventsCommitted').map(({ fields }) => fields.events);
   await eventually('both events', events, (all) => all.reduce((sum, n) => sum + n, 0) === 2, PATIENCE_MS);
-  // What the stream told is known to a process that starts after it, too.
+  // What the stream reported is known to a process that starts after it, too.
   await first.stop();
   const second = await start();
   await walk(second);
-  assert.deepEqual(told(second), ['listLags', 'deletionSkipped']);
+  assert.deepEqual(reported(second), ['listLags', 'deletionSkipped']);
   const newest = new Map((await onTopic()).map((record) => [String(record.key), record]));
   for (const id of [changed, issued]) {
     const record = newest.get(id);
     assert.ok(record?.value, `${id} is there`);
-    assert.equal(record.headers['spc-endpoint'], '/v1/instruments/events', `${id} is as the event told it`);
+    assert.equal(record.headers['spc-endpoint'], '/v1/instruments/events', `${id} is as the event reported it`);
   }
   assert.equal(newest.size, 41);
 
@@ -73,5 +73,5 @@ test('a list that lags the stream by minutes puts no row back and deletes no liv
     [...held].filter(([, isThere]) => !isThere).map(([id]) => id),
     [left],
   );
-  assert.equal(told(second).length, 2);
+  assert.equal(reported(second).length, 2);
 });

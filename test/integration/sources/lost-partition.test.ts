@@ -13,7 +13,7 @@ const TUNING = {
   readStallMs: 120_000,
 };
 
-/** Whoever describes itself as the heir gets the partition. */
+/** A member that describes itself as the heir gets the partition. */
 function assignorOf(topic: string, name: string): Assignor {
   return {
     name: 'heirs',
@@ -25,7 +25,7 @@ function assignorOf(topic: string, name: string): Assignor {
   };
 }
 
-testOnBroker('a member that lost its partition and was not told yet begins no transaction', async (t, raw) => {
+testOnBroker('a member that lost its partition and was not informed yet begins no transaction', async (t, raw) => {
   const [topic, groupId, transactionalId] = [await raw.createTopic(), uniqueName('group'), uniqueName('shared')];
   const slow = openOurCluster(t, { ...raw, tuning: TUNING });
   const heir = openOurCluster(t, { broker: raw.broker, tuning: TUNING });
@@ -57,11 +57,11 @@ testOnBroker('a member that lost its partition and was not told yet begins no tr
   assert.equal(lost.aborted, false, 'the first owner knows nothing of its heir');
   const from = raw.proxy.trace.length;
   // The heir is not at its fence yet, so nothing but what the group says keeps the first owner from writing.
-  const told = assert.rejects(writer.commit({ records: [textRecord(topic, 'from a past owner')] }), {
+  const reported = assert.rejects(writer.commit({ records: [textRecord(topic, 'from a past owner')] }), {
     code: 'TRANSACTION_FAILED',
   });
   arrival.resolve();
-  await told;
+  await reported;
   assert.equal(lost.aborted, true);
   const written = raw.proxy.trace.slice(from).filter(({ api }) => /Produce|Txn/.test(api));
   assert.deepEqual(written, []);

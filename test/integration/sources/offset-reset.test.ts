@@ -54,7 +54,7 @@ async function createScene(t: TestContext, name: string, type: 'instruments' | '
       return before.offset && String(before.offset.since);
     },
     /** What was notified, complete walks left out. */
-    async told() {
+    async notice() {
       const all = await notificationsOn(kafka, PREFIX);
       return all.filter(({ kind }) => kind !== 'walk-completed');
     },
@@ -62,10 +62,10 @@ async function createScene(t: TestContext, name: string, type: 'instruments' | '
 }
 
 test('after a changed filter and a reset, the first transaction says which events may be missing', async (t) => {
-  const { simulator, time, live, reset, told } = await createScene(t, 'instruments', 'instruments');
+  const { simulator, time, live, reset, notice } = await createScene(t, 'instruments', 'instruments');
   assert.deepEqual(await live(), []);
   assert.deepEqual(await live({ scope: 'my' }), ['FILTER_CHANGED']);
-  const [stopped, ...others] = await told();
+  const [stopped, ...others] = await notice();
   assert.deepEqual([stopped?.kind, stopped?.errorCode, others], ['source-failed', 'FILTER_CHANGED', []]);
   assert.match(String(stopped?.message), /"scope=my".*"scope=all"/);
   const since = await reset();
@@ -73,9 +73,9 @@ test('after a changed filter and a reset, the first transaction says which event
   const id = [...simulator.ledger.instruments()][0]?.id ?? '';
   simulator.publish({ kind: 'datachange', id });
   assert.deepEqual(await live({ scope: 'my' }), []);
-  // It is told once, however often the source starts after it.
+  // It is reported once, however often the source starts after it.
   assert.deepEqual(await live({ scope: 'my' }), []);
-  const [, reported, ...more] = await told();
+  const [, reported, ...more] = await notice();
   // Most of what the topic holds is outside the new filter, which an operator has to confirm.
   assert.deepEqual(
     more.map(({ kind }) => kind),
@@ -88,12 +88,12 @@ test('after a changed filter and a reset, the first transaction says which event
   assert.match(String(message), /another filter than before.*walk/);
 });
 
-test('a reset that leaves the filter is told too, with what comes of it for this kind of source', async (t) => {
+test('a reset that leaves the filter is reported too, with what comes of it for this kind of source', async (t) => {
   for (const [type, lost] of [
     ['events', /nothing mends them/],
     ['pre-trade-checks', /no longer serves/],
   ] as const) {
-    const { simulator, live, reset, told } = await createScene(t, 'followed', type);
+    const { simulator, live, reset, notice } = await createScene(t, 'followed', type);
     const id = [...simulator.ledger.instruments()][0]?.id ?? '';
     simulator.triggerCheck(id);
     assert.deepEqual(await live(), []);
@@ -101,7 +101,7 @@ test('a reset that leaves the filter is told too, with what comes of it for this
     assert.ok(since);
     assert.deepEqual(await live(), []);
     assert.deepEqual(await live(), []);
-    const [reported, ...more] = await told();
+    const [reported, ...more] = await notice();
     assert.deepEqual(more, []);
     assert.deepEqual([reported?.kind, reported?.gapSinceFrom], ['offset-reset', since]);
     assert.equal(reported?.gapSinceTo, type === 'events' ? since : null);

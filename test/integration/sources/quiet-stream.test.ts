@@ -108,13 +108,13 @@ for (const [what, lagMs] of [
   });
 }
 
-test('an offset that stood still until it expired, since no fresh one was to be had, is healed and told', async (t) => {
+test('an offset that stood still until it expired, since no fresh one was to be had, is healed and reported', async (t) => {
   const scene = await createQuietScene(t, { expiredSince: 'emptyNewest' });
   const { simulator, time } = scene;
   await scene.live(HOUR_MS);
   othersHappen(scene, HOUR_MS, 9 * DAY_MS, 1);
   simulator.injectFaults([STAYS, { match: 'instruments', count: 0, fault: { kind: 'status', status: 403 } }]);
-  // Nobody is told of these: the offset has expired by then.
+  // Nothing is reported of these: the offset has expired by then.
   time.after(7.5 * DAY_MS, scene.change);
   // It never stops for long, and is answered each time.
   for (let day = 0; day < 8; day++) {
@@ -129,7 +129,7 @@ test('an offset that stood still until it expired, since no fresh one was to be 
   await scene.live(HOUR_MS);
   const { violations, notified } = await scene.outcome();
   assert.deepEqual(notified, ['retention-gap-suspected', 'retention-gap']);
-  // One event is lost, as was told; every instrument is right, and the event of another one after it has come.
+  // One event is lost, as was reported; every instrument is right, and the event of another one after it has come.
   assert.equal(violations.length, 1);
   assert.match(violations[0] ?? '', /has 0 events, 1 were due/);
 });
@@ -161,7 +161,7 @@ for (const [what, shiftMs] of Object.entries(shifts)) {
     await scene.live(DAY_MS);
     othersHappen(scene, 20 * MINUTE_MS, 5 * DAY_MS, 1);
     for (let at = 1; at <= 40; at++) time.after(at * 3 * HOUR_MS, scene.change);
-    // Before it, during it and after it the connector is started anew.
+    // Before it, during it and after it the connector is started again.
     for (const [from, isWrong] of [false, true, true, false, false].entries()) {
       simulator.clearFaults();
       const date = shiftMs === null ? 'none' : new Date(time.nowMs() + shiftMs).toUTCString();
@@ -221,7 +221,7 @@ function laggingReplica({ simulator }: QuietScene): FaultRule[] {
 
 const refused = (status: number): Fault => ({ kind: 'status', status });
 const troubles: Record<string, { minutes: number; rules: (scene: QuietScene) => FaultRule[] }> = {
-  // Longer than a proof takes: a fresh start is refused too, which is what tells a deployment from a gap.
+  // Longer than a proof takes: a fresh start is refused too, which is what distinguishes a deployment from a gap.
   'a 404 from the events endpoint': {
     minutes: 20,
     rules: () => [{ match: 'events', count: 0, fault: refused(404) }],

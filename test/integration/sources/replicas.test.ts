@@ -52,7 +52,7 @@ async function prepare(t: TestContext) {
   return {
     simulator,
     start: () => startCommand(t, { stack, simulator, prefix }),
-    /** A replica that stops itself at this moment, and goes on when it is told to. */
+    /** A replica that stops itself at this moment, and goes on when the test asks it to. */
     startStalling(moment: Omit<KillMoment, 'signal'>) {
       const SETTINGS = settingsText(quickSettings(), '', `, transactionTimeout: ${TRANSACTION_TIMEOUT_MS}ms`);
       const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, SETTINGS });
@@ -113,8 +113,8 @@ test('of replicas started at random moments one runs the source; killed, another
   );
   const [owner, other] = owns(first) ? [first, second] : [second, first];
   assert.deepEqual([runs(owner), runs(other)], [['instruments'], []]);
-  const sharing = () => replicas.map(shares).join();
-  await eventually('the request limit is halved in both', sharing, (processes) => processes === '2,2', PATIENCE_MS);
+  const divided = () => replicas.map(shares).join();
+  await eventually('the request limit is halved in both', divided, (processes) => processes === '2,2', PATIENCE_MS);
   // Every event from here on is one that the stream brings.
   await owner.line('"msg":"walk completed"');
   parts.simulator.setChangeRate(CHANGES_PER_SECOND);

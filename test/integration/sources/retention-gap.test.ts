@@ -129,8 +129,8 @@ describe('after a retention gap', { concurrency: 4 }, () => {
       assert.deepEqual(await connector.stop(), []);
       await fenceSource(kafka, prefix);
 
-      const told = (await notificationsOn(kafka, prefix)).filter(({ kind }) => kind !== 'walk-completed');
-      const [suspected, certain, proven, ...others] = told;
+      const reported = (await notificationsOn(kafka, prefix)).filter(({ kind }) => kind !== 'walk-completed');
+      const [suspected, certain, proven, ...others] = reported;
       const events = [...simulator.ledger.events()];
       const placeOf = (offset: unknown) => events.findIndex((event) => event.offset === offset);
       const goesOnAfter = placeOf(proven?.gapSinceTo);
@@ -207,7 +207,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
     assert.deepEqual([refused?.gone, refused?.known], [vanished.length, before.length]);
   });
 
-  test('a stream that begins anew behind our offset is followed from there once that is proven', {
+  test('a stream that begins again behind our offset is followed from there once that is proven', {
     timeout: 600_000,
   }, async (t) => {
     const scene = await sceneOrSkip(t, {});
@@ -224,12 +224,12 @@ describe('after a retention gap', { concurrency: 4 }, () => {
     assert.deepEqual(await connector.stop(), []);
     await fenceSource(kafka, prefix);
 
-    // The ledger forgets with the stream, and so it is told what happened before.
+    // The ledger forgets with the stream, and so the test hands it what happened before.
     const log = await universeOnTopics({ kafka, prefix, simulator, first, before, isDue: () => true });
     assert.deepEqual(universeViolations(log), []);
-    const told = (await notificationsOn(kafka, prefix)).filter(({ kind }) => kind !== 'walk-completed');
+    const reported = (await notificationsOn(kafka, prefix)).filter(({ kind }) => kind !== 'walk-completed');
     assert.deepEqual(
-      told.map(({ kind, gapSinceFrom, gapSinceTo }) => [kind, gapSinceFrom, gapSinceTo]),
+      reported.map(({ kind, gapSinceFrom, gapSinceTo }) => [kind, gapSinceFrom, gapSinceTo]),
       [['stream-reset', stoodAt, '1000-0']],
     );
   });

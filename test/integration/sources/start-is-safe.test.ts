@@ -53,7 +53,7 @@ function scene(title: string, body: (t: TestContext, scene: Scene) => Promise<vo
   });
 }
 
-/** Waits for the end by itself, with exit code 1; the last line of the log tells that it has stopped. */
+/** Waits for the end by itself, with exit code 1; the last line of the log reports that it has stopped. */
 async function assertFails(connector: ConnectorProcess): Promise<string> {
   const { code } = await connector.ended;
   assert.equal(code, 1, connector.lines.join('\n'));

@@ -44,7 +44,7 @@ interface Phase {
   readonly reached: (started: Started) => Promise<unknown>;
   /** The pages that may be committed then. */
   readonly pages: readonly number[] | 'no topics';
-  /** The broker could not be told how the transaction ends: its time-out, or the next start, ends it. */
+  /** The broker could not be informed how the transaction ends: its time-out, or the next start, ends it. */
   readonly leavesOpen?: true;
 }
 

@@ -22,7 +22,7 @@ const SEED = Number(process.env.KILL_SEED ?? 1);
 const INSTRUMENTS = 2_000;
 const CHANGES_AT_ONCE = 10;
 const CHANGES_EVERY_MS = 50;
-/** Of the first instruments nothing is told but that they leave the list. */
+/** Of the first instruments nothing is reported but that they leave the list. */
 const QUIET = 1_200;
 /** The lowest ids, which leave last. */
 const LAST_TO_LEAVE = 20;
@@ -132,7 +132,7 @@ function moves(simulator: Simulator, random: () => number): () => void {
   return () => clearInterval(timer);
 }
 
-/** The offset at which the source began: what happened before is in the list, and no event of it is due. */
+/** The offset at which the source began: what happened before is in the list, and no event of it is expected. */
 async function firstSince(kafka: KafkaCluster, prefix: string): Promise<string> {
   const offsets = await readCommitted(kafka, `${prefix}.offsets`, [SOURCE_PARTITION]);
   const first = offsets.find(({ key }) => String(key) === SOURCE_KEY)?.value;

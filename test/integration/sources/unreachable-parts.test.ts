@@ -68,7 +68,7 @@ function through(url: string, { address }: SwitchablePort): string {
   return moved.href.replace(/\/$/, '');
 }
 
-/** Errors of the attempts that have failed so far, each told with its wait. */
+/** Errors of the attempts that have failed so far, each reported with its wait. */
 function failures(connector: RunningConnector): { code: string; message: string }[] {
   return connector.seen
     .filter(({ name }) => name === 'attemptFailed')

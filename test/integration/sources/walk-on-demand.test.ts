@@ -83,7 +83,7 @@ async function staysAt(connector: RunningConnector, count: number): Promise<void
   assert.equal(completed(connector).length, count);
 }
 
-/** Whoever follows a topic hears nothing; readings to the end go on. */
+/** A follower of a topic hears nothing; readings to the end go on. */
 function withoutFollowers(kafka: KafkaCluster): KafkaCluster {
   const silence = new Promise<never>(() => {});
   return { ...kafka, logTail: { follow: ({ signal }) => untilAborted(silence, signal) } };
@@ -177,7 +177,7 @@ scene('a walk that misses 60 % deletes nothing until it is allowed, and then exa
   assert.equal((await walks(connector, 5)).gone, 0);
 });
 
-scene('after a changed filter, offsets reset lets the source start anew', async (_t, scene) => {
+scene('after a changed filter, offsets reset lets the source start again', async (_t, scene) => {
   const first = await scene.start();
   await walks(first, 1);
   await scene.spconnect(['walk', 'instruments', '--allow-shrink', '1000']);
@@ -244,7 +244,7 @@ scene(
   },
 );
 
-scene('a value of the states topic that cannot be read is passed over and told', async (_t, scene) => {
+scene('a value of the states topic that cannot be read is passed over and reported', async (_t, scene) => {
   const connector = await scene.start();
   await walks(connector, 1);
   const writer = scene.kafka.transactionalWriter(`${scene.prefix}-test`);
@@ -252,9 +252,9 @@ scene('a value of the states topic that cannot be read is passed over and told',
   const key = Buffer.from('instruments');
   const record = { topic: `${scene.prefix}.states`, partition: 0, key, headers: {} };
   await writer.commit({ records: [{ ...record, value: Buffer.from('{"state":"asleep"}') }] });
-  const told = await connector.event('stateUnreadable');
-  assert.equal(told.fields.source, 'instruments');
-  assert.match(told.fields.why, /another state than running/);
+  const notice = await connector.event('stateUnreadable');
+  assert.equal(notice.fields.source, 'instruments');
+  assert.match(notice.fields.why, /another state than running/);
   await scene.spconnect(['walk', 'instruments']);
   assert.equal((await walks(connector, 2)).walk, 2);
 });

@@ -70,7 +70,7 @@ test(`a walk killed at ${MOMENTS.length} different moments writes every instrume
   assert.equal((await last.ended).code, 0, last.lines.join('\n'));
   const log = await atRest(kafka, prefix);
   assert.deepEqual(walkViolations(log, ids), []);
-  // A resumed walk cannot tell what is gone, so a fresh one follows it at once; it finds nothing to write.
+  // A resumed walk cannot determine what is gone, so a fresh one follows it at once; it finds nothing to write.
   const done = log.offsets.at(-1);
   assert.deepEqual([done?.walk, done?.walkPending, done?.counts.unchanged], [2, false, INSTRUMENTS]);
   assert.equal(log.rows.length, INSTRUMENTS);

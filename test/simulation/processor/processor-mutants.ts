@@ -105,7 +105,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
     wrong: 'return Number.POSITIVE_INFINITY;',
   },
   {
-    mistake: 'a record that supersedes another begins to wait anew',
+    mistake: 'a record that supersedes another begins to wait again',
     file: 'input-queue.ts',
     right: 'superseded?.waitsSinceMs ?? earlier?.waitsSinceMs ?? input.waitsSinceMs',
     wrong: 'input.waitsSinceMs',
@@ -196,7 +196,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
     wrong: '',
   },
   {
-    mistake: 'all instruments are due at a start',
+    mistake: 'all instruments are due for a refresh at a start',
     file: 'partition-core.ts',
     right: 'lane.scheduleInSlot(row, nowMs);',
     wrong: 'lane.schedule(table.at(row), nowMs);',

@@ -12,7 +12,7 @@ export class AnsweredRecords {
   readonly #violated: (what: string) => void;
   /** By offset: how many committed results answer it. */
   readonly #answers: number[] = [];
-  /** By any process so far; what it has superseded waits for the later record, whoever answers that. */
+  /** By any process so far; what it has superseded waits for the later record, whichever process answers that. */
   #everRead = 0n;
   /** By offset: when the present process read it, in time outside of commits. */
   readonly #readAtMs = new Map<number, number>();

@@ -18,7 +18,7 @@ export const REAL_PROCESSOR: ProcessorModules = { PartitionCore, ReportedFailure
 
 /** Steps in which everything must come to rest once nothing is written any more. */
 const REST_STEPS = 2_600;
-/** By which what is due may come later, for the steps that it takes. */
+/** By which what is expected may come later, for the steps that it takes. */
 const SLACK_MS = 2_000;
 /** More than a core has to do at a time. */
 const MOST_STEPS = 100;
@@ -61,7 +61,7 @@ export class ProcessorWorld {
   #asked: Asked[] = [];
   /** When what is asked for and not committed was asked for, by kind and id. */
   #inFlight = new Map<string, number>();
-  /** What failures of the present process were told, and which instruments have spoilt calls. */
+  /** What failures of the present process were reported, and which instruments have spoilt calls. */
   #failures = new ProcessFailures();
   #commit: CoreTransaction | null = null;
   readonly #held: ProcessorScenario['held'];
@@ -253,7 +253,7 @@ export class ProcessorWorld {
         this.counts.withdrawals += 1;
         this.#shown.withdrawn(result.instrument.id, result.instrument.isin);
       }
-      this.#failures.told(kind, result);
+      this.#failures.reported(kind, result);
       if (result.outcome.kind === 'refused') this.counts.spoilt += 1;
     }
     if (result.kind === 'prices') {

@@ -27,7 +27,7 @@ export interface AdminScene {
   change(method: string, path: string, body?: unknown): Promise<Response>;
 }
 
-/** An admin server whose connectors are told what they do by the test; closed when the test ends. */
+/** An admin server whose connectors get their state from the test; closed when the test ends. */
 export async function startAdminScene(
   t: TestContext,
   settings: {

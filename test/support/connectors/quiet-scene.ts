@@ -76,10 +76,10 @@ export async function createQuietScene(
     },
     async outcome() {
       const log = await universeOnTopics({ kafka, prefix: PREFIX, simulator: inside, first, isDue: () => true });
-      const told = await notificationsOn(kafka, PREFIX);
+      const reported = await notificationsOn(kafka, PREFIX);
       return {
         violations: universeViolations(log),
-        notified: told.map(({ kind }) => kind).filter((kind) => kind !== 'walk-completed'),
+        notified: reported.map(({ kind }) => kind).filter((kind) => kind !== 'walk-completed'),
         events: log.events.length,
       };
     },

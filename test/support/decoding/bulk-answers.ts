@@ -30,7 +30,7 @@ export function questionsFor(isins: readonly string[]): PriceQuestion[] {
 export interface AskOptions extends Partial<ProviderPricesOptions> {
   readonly kind?: PriceKind;
   readonly chunkBytes?: number;
-  /** The provider's clock in milliseconds since the epoch; it does not tell when absent. */
+  /** The provider's clock in milliseconds since the epoch; it has none when absent. */
   readonly date?: () => number;
 }
 

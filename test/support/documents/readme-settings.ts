@@ -20,7 +20,7 @@ export interface DocumentedSetting {
   readonly hasFile: boolean;
 }
 
-/** Tells what is known of a setting such as `sources[].limit`; lists are written with empty brackets. */
+/** Gives what is known of a setting such as `sources[].limit`; lists are written with empty brackets. */
 export function settingsDocumentation(): (path: string) => DocumentedSetting {
   const schema = settingsJsonSchema() as SettingSchema;
   return (path) => {

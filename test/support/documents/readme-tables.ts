@@ -213,7 +213,7 @@ const UNITS: readonly [suffix: string, units: readonly [size: number, name: stri
   ['bytes', [[1_048_576, 'MiB']]],
 ];
 
-/** `604800000` is `7 d` where the setting's name tells the unit. */
+/** `604800000` is `7 d` where the setting's name says the unit. */
 function readable(setting: string, value: string): string {
   const units = UNITS.find(([suffix]) => setting.endsWith(suffix))?.[1] ?? [];
   const unit = units.find(([size]) => Number(value) % size === 0);

@@ -37,7 +37,7 @@ export function testLogTailContract(
     const all = parts.follow();
     await all.has(['a', 'b']);
     const follower = parts.follow({ onlyNew: true, partitions: [0, 1] });
-    // What it finds there is not given, and when it looked is not told: so until the first is given.
+    // What it finds there is not given, and when it looked is not reported: so until the first is given.
     const later: string[] = [];
     while (follower.seen.length === 0 && later.length < 100) {
       later.push(`later ${later.length}`);

@@ -47,7 +47,7 @@ const MAXIMUM_FETCHES = 1_000;
 const DEADLINE_MS = 10_000;
 
 /**
- * What a broker answers for a partition that it is about to lead: after a start, and for a topic just made, it tells of
+ * What a broker answers for a partition that it is about to lead: after a start, and for a topic just made, it reports
  * itself as the leader before it serves each partition. Every client asks again then.
  */
 const NOT_YET_SERVED = new Set([3, 5, 6, 9, 78]);
@@ -172,7 +172,7 @@ const BATCH_HEADER_BYTES = 61;
 function readBatches(bytes: Buffer): StoredBatch[] {
   const batches: StoredBatch[] = [];
   let start = 0;
-  // The last batch may be cut; its length tells.
+  // The last batch may be cut; its length shows it.
   while (start + BATCH_HEADER_BYTES <= bytes.length) {
     const end = start + 12 + bytes.readInt32BE(start + 8);
     if (end > bytes.length) break;

@@ -34,7 +34,7 @@ const LENGTH_BYTES = 4;
 const MAXIMUM_FRAME_BYTES = 104_857_600;
 
 export interface RequestHeader {
-  /** The name when it is one of ours, else `api <key>`. */
+  /** The name when it is a known one, else `api <key>`. */
   readonly api: ApiName | `api ${number}`;
   readonly apiVersion: number;
   readonly correlationId: number;

@@ -19,7 +19,7 @@ type Listener = (typeof LISTENERS)[number];
 export interface SecuredKafka {
   /** host:port of each listener. */
   readonly at: Readonly<Record<Listener, string>>;
-  /** Without TLS and login: whoever comes here may do everything. */
+  /** Without TLS and login: every client here may do everything. */
   readonly open: string;
   readonly files: { readonly ca: string; readonly cert: string; readonly key: string };
 }

@@ -22,7 +22,7 @@ interface Topic {
   readonly logs: readonly Appended[][];
 }
 
-/** Told like the broker's INVALID_PRODUCER_EPOCH: a newer producer holds the transactional id. */
+/** Has the message of the broker's INVALID_PRODUCER_EPOCH: a newer producer holds the transactional id. */
 export class MemoryFenced extends Error {
   readonly code = 47;
 }

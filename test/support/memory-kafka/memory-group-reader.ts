@@ -37,7 +37,7 @@ export function createMemoryGroupReader(broker: MemoryBroker): GroupReader {
         assigned,
         ...(joined && { joined }),
         async ownershipProof(_sinceMs, waiting) {
-          // Who is no member any more hears nothing; to whoever is, each moment confirms it.
+          // Who is no member any more hears nothing; for a member, each moment confirms it.
           if (!broker.groups.isMember(groupId, member)) await untilAborted(new Promise<never>(() => {}), waiting);
         },
         failed: failed.reject,

@@ -1,7 +1,7 @@
 import type { Assignor } from '../../../src/kafka/assignor.ts';
 import type { TopicPartition } from '../../../src/kafka/topic.ts';
 
-/** What a member of a group has told it. */
+/** What a member of a group has reported to it. */
 export interface GroupMembership {
   readonly topics: readonly string[];
   readonly assignor?: Assignor | undefined;
@@ -11,7 +11,7 @@ export interface GroupMembership {
 
 /**
  * Consumer groups as a coordinator sees them: each partition of the topics has one member, in turns. Whenever a member
- * joins or leaves, all of them join anew.
+ * joins or leaves, all of them join again.
  */
 export class MemoryGroups {
   readonly #partitionsOf: (topic: string) => number;
@@ -45,7 +45,7 @@ export class MemoryGroups {
     }
   }
 
-  /** Gives the partitions of the member that was first to the others and does not tell it, as when it stalls. */
+  /** Gives the partitions of the member that was first to the others and does not inform it, as when it stalls. */
   forgetFirst(groupId: string): void {
     const first = this.#groups.get(groupId)?.[0];
     if (first) this.#remove(groupId, first);

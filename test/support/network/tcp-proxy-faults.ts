@@ -49,7 +49,7 @@ export interface AppliedFault {
   readonly fault: Fault;
   /** Resolves when the delay is over. */
   readonly delay: () => Promise<unknown>;
-  /** To be told when the broker has answered a request that it got late. */
+  /** Called when the broker has answered a request that it got late. */
   readonly onAnsweredLate: () => void;
 }
 

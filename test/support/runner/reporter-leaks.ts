@@ -1,5 +1,5 @@
 // Loaded into every test process by the runner: a file whose process does not end by itself after its last test has
-// left something open, and would keep the whole run waiting. It is told what, and fails.
+// left something open, and would keep the whole run waiting. It reports what, and fails.
 
 import { after } from 'node:test';
 

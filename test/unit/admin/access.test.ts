@@ -44,7 +44,7 @@ for (const [authorization, status] of authorizations) {
   });
 }
 
-test('a refusal says what to send; it comes before anything is told of connectors', async (t) => {
+test('a refusal says what to send; it comes before anything is reported of connectors', async (t) => {
   const scene = await startAdminScene(t);
   const answer = await scene.ask('/connectors/nobody/pause', { method: 'PUT' });
   assert.equal(answer.status, 401);

@@ -111,12 +111,12 @@ for (const body of [
   });
 }
 
-test('what Kafka refuses is told with its code, what nobody expected is not', async (t) => {
+test('what Kafka refuses is reported with its code, what nobody expected is not', async (t) => {
   const scene = await startAdminScene(t);
   scene.failure = new ConnectorError('KAFKA_UNREACHABLE', 'No broker answers.');
-  const told = await scene.change('PUT', '/connectors/checks/pause');
-  assert.equal(told.status, 500);
-  assert.deepEqual(await told.json(), { error_code: 500, message: 'KAFKA_UNREACHABLE: No broker answers.' });
+  const reported = await scene.change('PUT', '/connectors/checks/pause');
+  assert.equal(reported.status, 500);
+  assert.deepEqual(await reported.json(), { error_code: 500, message: 'KAFKA_UNREACHABLE: No broker answers.' });
   scene.failure = new Error('/home/secret');
   const hidden = await scene.change('PUT', '/connectors/checks/pause');
   assert.deepEqual(await hidden.json(), { error_code: 500, message: 'Internal Server Error' });

@@ -30,7 +30,7 @@ test('connectors are listed by name, and expanded when asked', async (t) => {
   assert.deepEqual(Object.keys(info.instruments ?? {}), ['info']);
 });
 
-test('an address that is none is told as Kafka Connect tells errors', async (t) => {
+test('an address that is none is reported in the error format of Kafka Connect', async (t) => {
   const { ask } = await startAdminScene(t);
   for (const [path, status] of [
     ['/%zz', 400],

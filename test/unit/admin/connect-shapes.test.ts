@@ -28,7 +28,7 @@ for (const state of ['running', 'failed', 'stopped'] as const) {
   });
 }
 
-test('a path that is there names the methods that it has to whoever asks with another', async (t) => {
+test('a path that is there names the methods that it has to a client that asks with another', async (t) => {
   const { ask, change } = await startAdminScene(t);
   const allowed = async (answer: Promise<Response>) => [(await answer).status, (await answer).headers.get('allow')];
   assert.deepEqual(await allowed(ask('/connectors/instruments/offsets', { method: 'OPTIONS' })), [

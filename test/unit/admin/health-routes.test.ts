@@ -10,7 +10,7 @@ const ready = async (scene: AdminScene) => {
   return `${answer.status}\n${await answer.text()}`;
 };
 
-test('ready is who has proven topics, fence, offset and schemas, and joined; one line tells of each', async (t) => {
+test('ready is who has proven topics, fence, offset and schemas, and joined; one line reports each', async (t) => {
   const scene = await startAdminScene(t);
   const { board } = scene;
   const source = 'instruments';

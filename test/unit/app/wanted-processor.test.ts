@@ -48,7 +48,7 @@ async function quiet(): Promise<void> {
 }
 
 for (const state of ['paused', 'stopped'] as const) {
-  test(`the processor leaves when it is ${state}, and begins anew when it is to run`, async () => {
+  test(`the processor leaves when it is ${state}, and begins again when it is to run`, async () => {
     const { asking, happened, stop, ended } = start();
     await quiet();
     asking.wants(PRICE_PROCESSOR, { state });

@@ -59,7 +59,7 @@ test('a record of an earlier schema has the digest that the same row has now, on
   assert.deepEqual(asked, [EARLIER_ID]);
 });
 
-test('what is no record of ours is told as such, whatever is wrong with it', async () => {
+test('what is no record of this program is reported as such, whatever is wrong with it', async () => {
   const notThere = new ConnectorError('REGISTRY_REFUSED', 'no such id', { fields: { status: 404, errorCode: 40403 } });
   const { digests } = digestsWith({ 1: 'syntax = "proto3";', 2: '"string"', 3: notThere, 4: schema });
   for (const id of [1, 2, 3, 4]) await digests.load(id);

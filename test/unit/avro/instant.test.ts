@@ -27,7 +27,7 @@ for (const [sent, expected] of Object.entries(INSTANTS)) {
   test(`${sent} is exactly ${expected}`, () => assert.equal(read(sent), expected));
 }
 
-test('digits finer than a microsecond are rounded half to even, and that is told', () => {
+test('digits finer than a microsecond are rounded half to even, and that is reported', () => {
   const fraction = (digits: string) => read(`2026-01-07T12:00:00.${digits}Z`)?.slice(19);
   assert.equal(fraction('1234567'), '.123457Z rounded');
   assert.equal(fraction('1234565'), '.123456Z rounded');

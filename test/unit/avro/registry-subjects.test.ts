@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/support/clock.ts';
 const SCHEMA = readSchemaText('Instrument');
 const NO_STOP = new AbortController().signal;
 
-/** What is told of a subject where every request gets this answer. */
+/** What is reported of a subject where every request gets this answer. */
 async function subjectsAt(t: TestContext, status: number, type: string, body: string) {
   const server = createServer((_, response) => response.writeHead(status, { 'content-type': type }).end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -45,7 +45,7 @@ test('a subject that a registry does not know has no versions, and takes any sch
   assert.equal(await subjects.level('s', NO_STOP), null);
 });
 
-test('what a registry itself refuses is told without a hint at the path', async (t) => {
+test('what a registry itself refuses is reported without a hint at the path', async (t) => {
   const subjects = await subjectsAt(t, 403, JSON_TYPE, '{"message":"forbidden"}');
   await assert.rejects(subjects.versions('s', SCHEMA, NO_STOP), {
     code: 'REGISTRY_REFUSED',

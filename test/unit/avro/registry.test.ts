@@ -66,7 +66,7 @@ test('an id is asked for once, and again only after a failure or for another sch
   assert.ok(calls.length > asked);
 });
 
-test('those who want the same id at once ask once, and share a failure; who is told to stop waits for nobody', async (t) => {
+test('those who want the same id at once ask once, and share a failure; who is asked to stop waits for nobody', async (t) => {
   const { url, calls, replies } = await startFakeRegistry(t);
   const registry = registryAt(url);
   replies.set(`GET ${CONFIG}`, { status: 503, body: {} });

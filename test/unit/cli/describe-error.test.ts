@@ -5,7 +5,7 @@ import { describeError } from '../../../src/cli/describe-error.ts';
 import { ConnectorError, ERROR_CODES } from '../../../src/errors.ts';
 import { createRedaction } from '../../../src/observability/redaction.ts';
 
-test('an error of ours is its code, its message and what to do', () => {
+test('a ConnectorError is its code, its message and what to do', () => {
   const error = new ConnectorError('TOPIC_MISSING', 'Topics are missing:\nkafka-topics.sh --create');
   const text = describeError(error, createRedaction());
   assert.equal(

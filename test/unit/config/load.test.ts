@@ -47,19 +47,19 @@ test('a whole file with the environment becomes settings, durations as milliseco
   assert.deepEqual([source.walkIntervalMs, source.topics], [604_800_000, topics]);
 });
 
-test('secrets can be had, are told to the log, and are never printed', async () => {
-  const told: string[] = [];
+test('secrets can be had, are registered with the log, and are never printed', async () => {
+  const reported: string[] = [];
   const settings = await loadSettings({
     text: EVERY_SECRET,
     env: { CANARY },
     readFile: async () => `${CANARY}\n`,
-    onSecret: (value) => told.push(value),
+    onSecret: (value) => reported.push(value),
   });
   const { auth } = settings.referenceData;
   assert.equal(auth.type === 'oauth2' && (await auth.clientSecret()), CANARY);
   assert.equal(await settings.kafka.sasl?.password(), CANARY);
   assert.equal(await settings.referenceData.proxy?.(), `http://user:${CANARY}@proxy.example:3128`);
-  assert.deepEqual([...new Set(told)].sort(), [CANARY, `http://user:${CANARY}@proxy.example:3128`]);
+  assert.deepEqual([...new Set(reported)].sort(), [CANARY, `http://user:${CANARY}@proxy.example:3128`]);
   for (const printed of [printSettings(settings), JSON.stringify(settings), inspect(settings, { depth: 9 })]) {
     assert.ok(!printed.includes(CANARY));
     assert.ok(printed.includes('[secret in /run/password]'));
@@ -104,7 +104,7 @@ admin: { tokenFile: /run/admin }`;
   );
 });
 
-test('a secret or a key that stands where the path of its file is due is not shown', async () => {
+test('a secret or a key that stands where the path of its file was expected is not shown', async () => {
   const key = `-----BEGIN PRIVATE KEY-----\\n${CANARY}\\n-----END PRIVATE KEY-----`;
   const referenceData = `
 referenceData:
@@ -125,7 +125,7 @@ referenceData:
   );
 });
 
-test('every problem is told at once, each with its place and what to do', async () => {
+test('every problem is reported at once, each with its place and what to do', async () => {
   const text = `prefixx: a
 referenceData:
   url: \${REFERENCE_DATA_URL}
@@ -225,7 +225,7 @@ test('a second document in the file is refused, not passed over', async () => {
   assert.deepEqual(problems, ['config/connector.yaml:2:1 a second document begins here; settings are one']);
 });
 
-test('broken YAML is told by its place, without its text', async () => {
+test('broken YAML is reported by its place, without its text', async () => {
   for (const text of [
     `a: "${CANARY}\nb: 1`,
     `a: b: ${CANARY}`,

@@ -17,12 +17,12 @@ async function secretFile(t: TestContext, content: string) {
 }
 
 function reader() {
-  const told: string[] = [];
+  const reported: string[] = [];
   const secrets = createSecretReader({
     readFile: (path) => readFile(path, 'utf8'),
-    onSecret: (value) => told.push(value),
+    onSecret: (value) => reported.push(value),
   });
-  return { secrets, told };
+  return { secrets, reported };
 }
 
 test('a secret gives its text, and prints as where it comes from', async (t) => {
@@ -46,13 +46,13 @@ test('a secret gives its text, and prints as where it comes from', async (t) => 
   }
 });
 
-test('a rotated file is seen at the next call, and its new value is told before it is used', async (t) => {
-  const { secrets, told } = reader();
+test('a rotated file is seen at the next call, and its new value is reported before it is used', async (t) => {
+  const { secrets, reported } = reader();
   const path = await secretFile(t, 'first-secret');
   const secret = await secrets.fromFile(path, 'secret');
   await writeFile(path, 'second-secret\r\n');
   assert.equal(await secret(), 'second-secret');
-  assert.deepEqual(told, ['first-secret', 'second-secret']);
+  assert.deepEqual(reported, ['first-secret', 'second-secret']);
 });
 
 test('while a rotation is half done the last good secret serves', async (t) => {
@@ -68,7 +68,7 @@ test('while a rotation is half done the last good secret serves', async (t) => {
 });
 
 test('what cannot be a secret is refused without being quoted', async (t) => {
-  const { secrets, told } = reader();
+  const { secrets, reported } = reader();
   const problem = (content: string) =>
     secretFile(t, content)
       .then((path) => secrets.fromFile(path, 'secret'))
@@ -84,7 +84,7 @@ test('what cannot be a secret is refused without being quoted', async (t) => {
     secrets.fromFile('/no/such/file', 'secret'),
     /^Error: \/no\/such\/file cannot be read \(ENOENT\)$/,
   );
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });
 
 test('a file that we may not read is named, with the right that is missing and whose it is', async () => {
@@ -96,10 +96,10 @@ test('a file that we may not read is named, with the right that is missing and w
 });
 
 test('a certificate keeps its lines and is no secret', async (t) => {
-  const { secrets, told } = reader();
+  const { secrets, reported } = reader();
   const path = await secretFile(t, 'BEGIN\nabc\n');
   const content = await secrets.fromFile(path, 'pem');
   assert.equal(await content(), 'BEGIN\nabc\n');
   assert.equal(String(content), `[content of ${path}]`);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });

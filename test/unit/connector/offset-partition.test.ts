@@ -93,7 +93,7 @@ test('when something else uses our ids, the sources of the partition stop with t
   assert.deepEqual(failures, ['a: give it its own prefix', 'b: give it its own prefix']);
 });
 
-test('an error that is nobody’s fault but ours ends the partition loudly', async () => {
+test('an error that is only our own fault ends the partition loudly', async () => {
   const bug: Source = {
     ...countingSource('bug'),
     startTask: () => {

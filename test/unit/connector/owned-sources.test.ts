@@ -13,7 +13,7 @@ const SOURCES = ['a', 'b']
   .map((name) => ({ name, offsetKey: offsetKey(name, 'counting') }))
   .toSorted((x, y) => offsetPartition(x.offsetKey) - offsetPartition(y.offsetKey));
 
-/** A replica with both sources; whoever runs one of them tells when it has failed. */
+/** A replica with both sources; the process that runs one of them reports when it has failed. */
 function replica(broker: MemoryBroker) {
   const fail = new Map<string, () => void>();
   const stop = new AbortController();

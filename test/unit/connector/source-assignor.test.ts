@@ -20,7 +20,7 @@ test('only partitions that carry a source are given, each to one replica', () =>
   assert.deepEqual(share(replica('a', [])), { a: [] });
 });
 
-test('a single source stays where it is, whoever comes', () => {
+test('a single source stays where it is, whichever replica joins', () => {
   const known = ['3'];
   assert.deepEqual(share(replica('b', known, [3]), replica('a', known), replica('c', known)), { a: [], b: [3], c: [] });
 });
@@ -31,7 +31,7 @@ test('what is held stays while the counts differ by at most one', () => {
   assert.deepEqual(share(replica('a', known, [1, 2, 3]), replica('b', known)), { a: [2, 3], b: [1] });
 });
 
-test('what nobody holds goes to whoever has least', () => {
+test('what nobody holds goes to the replica that has least', () => {
   const known = ['1', '2', '3', '4'];
   assert.deepEqual(share(replica('a', known, [1, 2]), replica('b', known)), { a: [1, 2], b: [3, 4] });
 });
@@ -48,7 +48,7 @@ test('of two replicas that both say they hold a partition, one has it', () => {
   assert.deepEqual(share(replica('b', known, [1]), replica('a', known, [1])), { a: [1], b: [] });
 });
 
-test('sharing again changes nothing', () => {
+test('assigning again changes nothing', () => {
   const known = Array.from({ length: 7 }, (_, partition) => String(partition));
   const ids = ['c', 'a', 'b'];
   const first = share(...ids.map((id) => replica(id, known)));
@@ -57,9 +57,9 @@ test('sharing again changes nothing', () => {
   assert.deepEqual(sizes.sort(), [2, 2, 3]);
 });
 
-test('a description comes back as it was given, and one that is none of ours knows nothing', () => {
-  const told = { sources: ['["a",{"endpoint":"instruments"}]'], held: [3] };
-  assert.deepEqual(readReplica({ id: 'a', description: describeReplica(told) }), { id: 'a', ...told });
+test('a description comes back as it was given, and one of another program knows nothing', () => {
+  const reported = { sources: ['["a",{"endpoint":"instruments"}]'], held: [3] };
+  assert.deepEqual(readReplica({ id: 'a', description: describeReplica(reported) }), { id: 'a', ...reported });
   for (const description of ['', 'null', '[]', '{"sources":1,"held":["x"]}', '\u0000']) {
     assert.deepEqual(readReplica({ id: 'a', description }), { id: 'a', sources: [], held: [] });
   }

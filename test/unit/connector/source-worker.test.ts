@@ -66,7 +66,7 @@ async function run(...script: Parameters<typeof start>) {
   return { ...started, reason: await started.reason };
 }
 
-test('each answer is committed before the next one is asked for, and the task told afterwards', async () => {
+test('each answer is committed before the next one is asked for, and the task is informed afterwards', async () => {
   const { happened } = await run([{}, {}]);
   assert.deepEqual(happened, ['poll', 'commit', 'committed', 'poll', 'commit', 'committed']);
 });
@@ -145,7 +145,7 @@ for (const error of [new ConnectorError('WALK_CURSOR_REPEATED', 'loop'), new Typ
   });
 }
 
-test('a failed commit is never repeated: it leaves the loop, since only the committed offset tells what became of it', async () => {
+test('a failed commit is never repeated: it leaves the loop, since only the committed offset reports what became of it', async () => {
   const failure = new ConnectorError('TRANSACTION_FAILED', 'cut');
   const { happened, reason } = await run([{}, {}], { commit: () => Promise.reject(failure) });
   assert.deepEqual(happened, ['poll', 'commit']);
@@ -175,7 +175,7 @@ test('a source that is paused commits what it has, then asks for nothing until i
   );
 });
 
-test('a source that is stopped asks for nothing more, and is not told to be paused', async () => {
+test('a source that is stopped asks for nothing more, and is not reported to be paused', async () => {
   const asking = operator(['s']);
   const { happened, seen, reason } = start([{ records: [], offset: null, waitMs: 3_600_000 }, {}], {
     asking,

@@ -4,8 +4,11 @@ import { stateRecord } from '../../../src/connector/source-state.ts';
 import { createWantedStates } from '../../../src/connector/wanted-states.ts';
 
 function requests() {
-  const told: object[] = [];
-  const { walks, targets, take } = createWantedStates({ sources: ['a', 'b'], onUnreadable: (what) => told.push(what) });
+  const reported: object[] = [];
+  const { walks, targets, take } = createWantedStates({
+    sources: ['a', 'b'],
+    onUnreadable: (what) => reported.push(what),
+  });
   const at = (offset: number, source: string, value: Buffer | null) => ({
     ...stateRecord('t', source, { state: 'running', walk: null, restart: null }),
     value,
@@ -17,7 +20,7 @@ function requests() {
   return {
     walks,
     targets,
-    told,
+    reported,
     ask: (offset: number, source: string, id: string, allowShrink?: number) =>
       take(at(offset, source, asked(source, id, allowShrink))),
     write: (offset: number, source: string, text: string | null) =>
@@ -47,7 +50,7 @@ test('a topic that is read again does not bring an older request back', () => {
   assert.equal(superseded.aborted, false);
 });
 
-test('whoever waits is woken by another request for its source, and by nothing else', () => {
+test('a waiting caller is woken by another request for its source, and by nothing else', () => {
   const { ask, write, walks } = requests();
   const { superseded } = walks.newest('a');
   ask(0, 'b', 'one');
@@ -68,18 +71,20 @@ test('a deleted state takes the request back', () => {
   assert.equal(newest('a'), null);
 });
 
-test('what cannot be read is told, and what was known stays', () => {
-  const { ask, write, newest, told } = requests();
+test('what cannot be read is reported, and what was known stays', () => {
+  const { ask, write, newest, reported } = requests();
   ask(0, 'a', 'one');
   write(1, 'a', '{"state":"asleep"}');
   assert.deepEqual(newest('a'), { id: 'one', allowShrink: null });
-  assert.deepEqual(told, [{ source: 'a', offset: '1', why: 'asks for another state than running, paused, stopped' }]);
+  assert.deepEqual(reported, [
+    { source: 'a', offset: '1', why: 'asks for another state than running, paused, stopped' },
+  ]);
 });
 
 test('sources that do not run here are passed over, readable or not', () => {
-  const { write, told, walks } = requests();
+  const { write, reported, walks } = requests();
   write(0, 'elsewhere', 'no JSON');
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   assert.throws(() => walks.newest('elsewhere'), /no source elsewhere/);
 });
 
@@ -97,7 +102,7 @@ const changes: readonly [from: string, to: string, generations: number, isChange
   ['{"state":"running"}', '{"state":"running","walk":{"id":"1"}}', 0, false],
 ];
 for (const [from, to, generations, isChange] of changes) {
-  test(`from ${from} to ${to}: ${generations === 0 ? 'the task is kept' : 'the source starts anew'}`, () => {
+  test(`from ${from} to ${to}: ${generations === 0 ? 'the task is kept' : 'the source starts again'}`, () => {
     const { write, targets } = requests();
     write(0, 'a', from);
     const before = targets.of('a');

@@ -11,12 +11,12 @@ function freshness(counts: Partial<Freshness>): Freshness {
   return { ...NOTHING, instruments: 0, priced: 0, failing: {}, unansweredInputs: 0, lag: 0, ...counts };
 }
 
-/** How long it waits while the processor tells these in turn, the last for ever; and the last line that it shows. */
-async function waited(told: readonly (Freshness | null)[], signal = new AbortController().signal) {
+/** How long it waits while the processor reports these in turn, the last for ever; and the last line that it shows. */
+async function waited(reported: readonly (Freshness | null)[], signal = new AbortController().signal) {
   const clock = skippingClock();
   let asked = 0;
   let shown = '';
-  const board = { freshness: () => told[Math.min(asked++, told.length - 1)] ?? null };
+  const board = { freshness: () => reported[Math.min(asked++, reported.length - 1)] ?? null };
   const line = {
     show: (text: string) => {
       shown = text;

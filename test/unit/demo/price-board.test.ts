@@ -62,7 +62,7 @@ test('a product that is shown keeps its row and takes its newest price', async (
   assert.match(board.table(new Map())[1] ?? '', /instrument 1 +3 +4 /);
 });
 
-test('the line of freshness tells ages, what is overdue, the rates and what fails', async () => {
+test('the line of freshness reports ages, what is overdue, the rates and what fails', async () => {
   const clock = skippingClock();
   const board = createPriceBoard(clock);
   assert.equal(board.freshnessLine(), 'Prices: none yet');

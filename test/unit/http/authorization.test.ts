@@ -4,7 +4,7 @@ import { type AuthorizationSettings, createAuthorization } from '../../../src/ht
 import { never } from './loopback.ts';
 import { oauth2, options, token, tokenEndpoint, value } from './token-endpoint.ts';
 
-test('secrets are read anew for each use, so that a rotated one counts at once', async (t) => {
+test('secrets are read again for each use, so that a rotated one counts at once', async (t) => {
   const { url, requests } = await tokenEndpoint(t, [token('one', 10)]);
   const settings = options();
   let secret = 'first';

@@ -35,7 +35,7 @@ test('busy answers carry how long the server asks us to wait, in seconds or as a
   }
 });
 
-test('refusals say what to do: 413 asks for less, 400 and 404 are told with their status, 403 is not repeated', async (t) => {
+test('refusals say what to do: 413 asks for less, 400 and 404 are reported with their status, 403 is not repeated', async (t) => {
   for (const [status, code] of [
     [413, 'PROVIDER_ASKS_FOR_LESS'],
     [400, 'PROVIDER_REFUSED'],
@@ -57,7 +57,7 @@ test('refusals say what to do: 413 asks for less, 400 and 404 are told with thei
   }
 });
 
-test('an error tells title and detail of the problem, escaped, cut, without addresses and what was sent', async (t) => {
+test('an error reports title and detail of the problem, escaped, cut, without addresses and what was sent', async (t) => {
   const detail = `\r\n\u001b[2J see https://host/x?since=1 for canary-key ${'x'.repeat(1_000)}`;
   const { url } = await serve(t, (_, response) => {
     response.writeHead(400, { 'content-type': 'application/problem+json', 'content-encoding': 'gzip' });
@@ -158,7 +158,7 @@ test('slow headers, a slow body, and a body without end are cut at the total dea
         .get(page, consume, never)
         .catch((caught) => caught);
       assert.equal(error.code, 'PROVIDER_TIMEOUT');
-      assert.ok(seen === undefined || seen === error, 'the reader of the body was told the same');
+      assert.ok(seen === undefined || seen === error, 'the reader of the body was reported the same');
       const tookMs = performance.now() - startedAt;
       assert.ok(tookMs > 280 && tookMs < 20_000, `cut after ${tookMs} ms`);
     }),

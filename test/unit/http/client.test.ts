@@ -112,7 +112,7 @@ test('what consume throws comes out, and the connection is let go', async (t) =>
   assert.equal(await client.get(page, text, never), '{}');
 });
 
-test('what the reader of an answer finds wrong is told with the request that was answered', async (t) => {
+test('what the reader of an answer finds wrong is reported with the request that was answered', async (t) => {
   const { url } = await serve(t, (_, response) => void response.writeHead(200, json).end('{}'));
   const client = clientFor(t, url);
   const cause = new Error('why');

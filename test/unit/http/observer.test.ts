@@ -18,7 +18,7 @@ function recording() {
   return { observer, requests, waits, tokens, codes: () => requests.map(({ code }) => code) };
 }
 
-test('each request is told once, with its status or the code of what went wrong', async (t) => {
+test('each request is reported once, with its status or the code of what went wrong', async (t) => {
   const { observer, requests, codes } = recording();
   const { url } = await serve(t, (request, response) => {
     const path = request.url?.split('?')[0];
@@ -79,7 +79,7 @@ test('a refused token is two requests; a stop is none', async (t) => {
   assert.deepEqual(codes(), ['401', '200']);
 });
 
-test('what the rate limit holds back is told', async (t) => {
+test('what the rate limit holds back is reported', async (t) => {
   const { observer, waits } = recording();
   const { url } = await serve(t, (_, response) => void response.writeHead(200, json).end('{}'));
   const client = clientFor(t, url, { observer, turns: freeTurns({ observer, requestsPerSecond: 4 }) });
@@ -89,18 +89,18 @@ test('what the rate limit holds back is told', async (t) => {
   assert.ok(heldBackMs > 200, String(heldBackMs));
 });
 
-test('tokens are told, renewed or failed', async (t) => {
-  const told = recording();
+test('tokens are reported, renewed or failed', async (t) => {
+  const reported = recording();
   const status = { now: 200 };
-  const authorization = await oauth(t, status, told.observer);
+  const authorization = await oauth(t, status, reported.observer);
   await authorization.headers(never);
-  assert.deepEqual(told.tokens, ['marketData renewed']);
+  assert.deepEqual(reported.tokens, ['marketData renewed']);
   status.now = 500;
-  const failing = await oauth(t, status, told.observer);
+  const failing = await oauth(t, status, reported.observer);
   await assert.rejects(failing.headers(never), { code: 'TOKEN_FAILED' });
-  // Within its pause nothing is asked for, so nothing is told.
+  // Within its pause nothing is asked for, so nothing is reported.
   await assert.rejects(failing.headers(never), { code: 'TOKEN_FAILED' });
-  assert.deepEqual(told.tokens, ['marketData renewed', 'marketData failed']);
+  assert.deepEqual(reported.tokens, ['marketData renewed', 'marketData failed']);
 });
 
 async function oauth(t: TestContext, status: { readonly now: number }, observer: HttpObserver) {

@@ -17,7 +17,7 @@ test('a proxy that was silent for a while is asked again as soon as it speaks, a
   proxy.on('connect', (_, socket) => {
     sockets.add(socket as Socket);
     socket.on('error', () => {});
-    // Its end is only noticed by whoever reads.
+    // Its end is only noticed by a reader.
     socket.on('end', () => socket.end()).resume();
     socket.on('close', () => sockets.delete(socket as Socket));
     if (!isSilent) socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');

@@ -29,7 +29,7 @@ test('an id_token that comes along with scope openid is ignored', async (t) => {
   assert.equal(await value(createAuthorization(oauth2(url), options())), 'Bearer one');
 });
 
-test('the OAuth error is told without the secret that it echoes, and without control characters', async (t) => {
+test('the OAuth error is reported without the secret that it echoes, and without control characters', async (t) => {
   const { url } = await tokenEndpoint(t, [
     { error: 'invalid_scope', error_description: 'no canary+secret\n\u001b[2J for you' },
   ]);
@@ -41,7 +41,7 @@ test('the OAuth error is told without the secret that it echoes, and without con
   assert.deepEqual(error.fields, { status: 400, oauthError: 'invalid_scope' });
 });
 
-test('the login of the client is not told either, when the OAuth error echoes it', async (t) => {
+test('the login of the client is not reported either, when the OAuth error echoes it', async (t) => {
   const echo: Answer = (request, response) => {
     const [, login = ''] = (request.headers.authorization ?? '').split(' ');
     response.writeHead(400, json).end(JSON.stringify({ error: 'invalid_request', error_description: `read ${login}` }));

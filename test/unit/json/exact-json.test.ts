@@ -206,7 +206,7 @@ test('finds the first byte that is not UTF-8 wherever it stands', () => {
   }
 });
 
-test('strings with the same hash are told apart', () => {
+test('strings with the same hash are distinguished', () => {
   const strings = new StringCache();
   const texts = Array.from({ length: 30_000 }, (_, index) => `key${index}`);
   const { value } = parse(JSON.stringify([...texts, ...texts]), strings);

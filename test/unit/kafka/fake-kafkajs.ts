@@ -73,7 +73,7 @@ export function fakeKafka(scripts: readonly ProducerScript[]) {
     };
   };
   const kafka = { producer } as unknown as Kafka;
-  /** Makes the producers tell that a request was not answered in time. */
+  /** Makes the producers report that a request was not answered in time. */
   const timeOutRequests = () => {
     for (const timeOut of timeOutNow) timeOut();
   };

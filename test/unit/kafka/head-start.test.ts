@@ -90,7 +90,7 @@ test('a broker that fails meanwhile ends the confirmations', async () => {
   assert.deepEqual([seen.confirmed, seen.closed, clock.sleeping], [[0], 1, 0]);
 });
 
-test('what one member is given alone is what the members agree on, by what it tells of itself', () => {
+test('what one member is given alone is what the members agree on, by what it reports of itself', () => {
   const topic = 'offsets';
   const assignor = {
     name: 'sources',

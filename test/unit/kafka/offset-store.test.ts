@@ -67,7 +67,7 @@ test('the newest value of each key counts, and a key that was reset has its mark
   assert.deepEqual(resetOf(offsets.get(other)), { a: true });
 });
 
-test('a mark of a reset tells what stood before it, as far as that can still be read', async () => {
+test('a mark of a reset reports what stood before it, as far as that can still be read', async () => {
   const before = async (...values: readonly [string, string | null][]) => resetOf((await read(...values)).get(key));
   assert.deepEqual(await before([key, '{"since":"1"}'], [key, null], [key, null]), { since: '1' });
   assert.deepEqual(await before([key, null]), {});
@@ -83,7 +83,7 @@ test('a broken value that was replaced or reset does no harm, nor does a record 
 });
 
 for (const value of ['', 'broken', '[]', '"text"', 'null', '{"nested":{}}', '{"list":[]}', '{"n":9007199254740993}']) {
-  test(`the value ${value || '(empty)'} is unreadable, told with topic, partition, offset and key`, async () => {
+  test(`the value ${value || '(empty)'} is unreadable, reported with topic, partition, offset and key`, async () => {
     const offsets = await read([key, '{}'], [key, value], ['other', '{"since":"1"}']);
     const error = offsets.get(key);
     assert.ok(error instanceof ConnectorError);

@@ -31,14 +31,14 @@ test('at the end those are closed that are open, opened again included; what was
   );
 });
 
-test('laps that come and go leave nothing behind', async () => {
+test('writer sessions that come and go leave nothing behind', async () => {
   const writers = new OpenWriters();
-  const laps = Array.from({ length: 100 }, countedWriter);
-  for (const { writer } of laps) {
+  const sessions = Array.from({ length: 100 }, countedWriter);
+  for (const { writer } of sessions) {
     const watched = writers.watched(writer);
     await watched.open(async () => {}, signal);
     await watched.close();
   }
   await writers.close();
-  assert.ok(laps.every(({ closed }) => closed() === 1));
+  assert.ok(sessions.every(({ closed }) => closed() === 1));
 });

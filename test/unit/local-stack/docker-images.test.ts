@@ -37,7 +37,7 @@ test('a pull that breaks half-way is a failure, although the daemon answered', a
   });
 });
 
-test('a refused pull is told in one line', async () => {
+test('a refused pull is reported in one line', async () => {
   const docker = daemon(async () => {
     throw new Error('(HTTP code 500) server error - no such host\nmore');
   });

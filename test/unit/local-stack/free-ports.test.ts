@@ -26,7 +26,7 @@ test('a port that is taken, or was given before, is passed over', async (t) => {
   assert.ok(!found.includes(taken) && !found.includes(given));
 });
 
-test('a port that was given stays free for whoever shall listen there, and is given to no other process', async (t) => {
+test('a port that was given stays free for the caller that will listen there, and is given to no other process', async (t) => {
   const [given = 0] = await freePorts(1);
   const script = `
     import { freePorts } from ${JSON.stringify(import.meta.resolve('../../../src/local-stack/free-ports.ts'))};

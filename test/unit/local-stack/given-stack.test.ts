@@ -44,7 +44,7 @@ test('one of the two alone is an error that names the other', async () => {
   });
 });
 
-test('a broker or a registry that is not there is told at once, without credentials', async (t) => {
+test('a broker or a registry that is not there is reported at once, without credentials', async (t) => {
   const address = await listener(t);
   const [dead] = await freePorts(1);
   const brokerDead = { KAFKA_BROKERS: `127.0.0.1:${dead}`, SCHEMA_REGISTRY_URL: `http://${address}` };

@@ -65,7 +65,7 @@ test('a failed download says why and leaves nothing behind', async (t) => {
   assert.deepEqual(await readdir(cache), []);
 });
 
-test('a download that fails once is tried again, and told', async (t) => {
+test('a download that fails once is tried again, and reported', async (t) => {
   const failing = 'cd "$(dirname "$0")"; [ -e tried ] || { touch tried; echo "[ERROR] Connection reset"; exit 1; }';
   const { context, lines } = await stage(t, `( ${failing} ) || exit 1; ${COPY_ARGUMENTS}`);
   const folder = await kafkaJars({ ...context, clock: skippingClock() });

@@ -52,7 +52,7 @@ test('a program that does not listen is killed in the end', async (t) => {
   assert.deepEqual(clock.sleepsMs, [10_000]);
 });
 
-test('a program that ended by itself is told with its last words', async (t) => {
+test('a program that ended by itself is reported with its last words', async (t) => {
   const { started, logFile } = await start(
     t,
     'echo up; echo "Address already in use"; echo "  at kafka.Kafka"; exit 3',

@@ -56,7 +56,7 @@ test('a Java in the home folder is found', async (t) => {
   assert.equal((await findNewestJava({ HOME: home }, []))?.version, 21);
 });
 
-test('a Java that is too old, or none, is told with what is needed', async (t) => {
+test('a Java that is too old, or none, is reported with what is needed', async (t) => {
   const old = await javaHome(t, 'old', 'openjdk version "11.0.2"');
   await assert.rejects(usableJava({ JAVA_HOME: old }, []), {
     code: 'STACK_UNAVAILABLE',

@@ -40,7 +40,7 @@ test('Docker is preferred to Java', async () => {
   assert.deepEqual([tried, options.lines], [['Docker'], []]);
 });
 
-test('a closed way is told in one line, and the next is gone', async () => {
+test('a closed way is reported in one line, and the next is gone', async () => {
   const { tried, list } = ways(closed('no daemon responds'), async () => started('java'));
   const options = context();
   assert.equal((await startLocalStack(options, list)).how, 'java');

@@ -18,7 +18,7 @@ function options(over: Partial<ReadyOptions>) {
   };
 }
 
-test('readiness is told with the time that it took', async () => {
+test('readiness is reported with the time that it took', async () => {
   let probes = 0;
   const waiting = options({ probe: async () => ++probes > 24 });
   await untilReady(waiting);

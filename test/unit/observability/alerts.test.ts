@@ -73,7 +73,7 @@ test('what the paragraphs name is there: commands, metrics, panels, error codes'
   for (const code of named(/`([A-Z]+(?:_[A-Z]+)+)`/g)) {
     assert.ok(code in ERROR_CODES || ['TOPIC_PREFIX', 'ADMIN_HOST', 'ADMIN_ALLOWED_HOSTS'].includes(code), code);
   }
-  // Whoever is called at night needs something to do.
+  // An operator who is called at night needs something to do.
   for (const paragraph of paragraphs.slice(1)) assert.match(paragraph, /`|\bsee [A-Z]/, paragraph);
 });
 

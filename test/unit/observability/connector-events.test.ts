@@ -91,7 +91,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   });
 });
 
-test('polls are told to whoever counts them, and logged at debug only', async () => {
+test('polls are reported to each part that counts them, and logged at debug only', async () => {
   const poll = { source: 'a', since: null, secondsToRetentionCliff: null, rows: 0, caughtUp: true, durationMs: 1.4 };
   for (const [level, expected] of [
     ['info', []],

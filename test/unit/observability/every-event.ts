@@ -57,27 +57,27 @@ export const FRESHNESS: Freshness = {
   lag: 5,
 };
 
-const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (told: ConnectorEvents[Name]) => void } = {
-  topicCreated: (told) => told({ topic: 'canary-topic' }),
-  topicDrift: (told) => told({ drift: 'canary-topic has another setting' }),
-  writerOpened: (told) => told({ partition: 3, transactionalId: UNBOUNDED.transactionalId, durationMs: 12 }),
+const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (emit: ConnectorEvents[Name]) => void } = {
+  topicCreated: (emit) => emit({ topic: 'canary-topic' }),
+  topicDrift: (emit) => emit({ drift: 'canary-topic has another setting' }),
+  writerOpened: (emit) => emit({ partition: 3, transactionalId: UNBOUNDED.transactionalId, durationMs: 12 }),
   // What ends something first, so that its gauges are there at the end.
-  sourcePaused: (told) => told({ source }),
-  sourceResumed: (told) => told({ source }),
-  sourceStopped: (told) => told({ source }),
-  sourceFailed: (told) => told({ source, err: new Error('canary-error') }),
-  walkScheduled: (told) => told({ source, at: '2026-01-06T12:00:00.000Z' }),
-  sourceStarted: (told) => told(place),
-  polled: (told) => told({ ...place, endpoint: 'events', rows: 3, caughtUp: true, durationMs: 5 }),
-  schemasRegistered: (told) => told({ source }),
-  walkCompleted(told) {
+  sourcePaused: (emit) => emit({ source }),
+  sourceResumed: (emit) => emit({ source }),
+  sourceStopped: (emit) => emit({ source }),
+  sourceFailed: (emit) => emit({ source, err: new Error('canary-error') }),
+  walkScheduled: (emit) => emit({ source, at: '2026-01-06T12:00:00.000Z' }),
+  sourceStarted: (emit) => emit(place),
+  polled: (emit) => emit({ ...place, endpoint: 'events', rows: 3, caughtUp: true, durationMs: 5 }),
+  schemasRegistered: (emit) => emit({ source }),
+  walkCompleted(emit) {
     const counts = { added: 4, corrected: 1, unchanged: 1, reEncoded: 1, gone: 1, deadLetters: 1 };
-    told({ source, walk: 1, resumed: false, pages: 3, rows: 9, ...counts, durationMs: 100 });
+    emit({ source, walk: 1, resumed: false, pages: 3, rows: 9, ...counts, durationMs: 100 });
   },
-  walkStarted: (told) => told({ source, walk: 1, since: UNBOUNDED.since, why: 'first' }),
-  walkResumed: (told) => told({ source, walk: 1, pages: 2, cursor: UNBOUNDED.cursor }),
-  pageCommitted: (told) =>
-    told({
+  walkStarted: (emit) => emit({ source, walk: 1, since: UNBOUNDED.since, why: 'first' }),
+  walkResumed: (emit) => emit({ source, walk: 1, pages: 2, cursor: UNBOUNDED.cursor }),
+  pageCommitted: (emit) =>
+    emit({
       source,
       page: 3,
       rows: 8,
@@ -92,42 +92,42 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (told: ConnectorEve
       commitMs: 8,
       cursor: UNBOUNDED.cursor,
     }),
-  eventsCommitted(told) {
+  eventsCommitted(emit) {
     const items = [{ type: 'newissue', name: UNBOUNDED.name, isin: UNBOUNDED.isin, id: UNBOUNDED.id }];
-    told({ source, events: 1, ...counted, since: UNBOUNDED.since, commitMs: 3, items });
+    emit({ source, events: 1, ...counted, since: UNBOUNDED.since, commitMs: 3, items });
   },
-  instrumentsDeleted: (told) => {
-    for (const why of DELETION_REASONS) told({ source, why, instruments: 4 });
+  instrumentsDeleted: (emit) => {
+    for (const why of DELETION_REASONS) emit({ source, why, instruments: 4 });
   },
-  checksCommitted: (told) => told({ source, checks: 2, ...counted, since: UNBOUNDED.since, commitMs: 3 }),
-  answerDiscarded: (told) => {
-    for (const why of DISCARD_REASONS) told({ source, why });
+  checksCommitted: (emit) => emit({ source, checks: 2, ...counted, since: UNBOUNDED.since, commitMs: 3 }),
+  answerDiscarded: (emit) => {
+    for (const why of DISCARD_REASONS) emit({ source, why });
   },
-  notified: (told) => {
-    for (const each of NOTIFICATION_KINDS) told({ source, kind: each });
+  notified: (emit) => {
+    for (const each of NOTIFICATION_KINDS) emit({ source, kind: each });
   },
-  attemptFailed: (told) => told({ source, failures: 2, waitMs: 500, err }),
-  replicaJoined: (told) => told({ partitions: [3], sources: [source] }),
-  writerLost: (told) => told({ partition: 3, err }),
-  stateUnreadable: (told) => told({ source: 'canary-source', offset: '5', why: 'is no JSON object' }),
-  adminListening: (told) => told({ url: 'http://canary-url' }),
-  stopped: (told) => told({ reason: 'canary-reason', cpuSeconds: 1.5, peakMemoryBytes: 100 }),
+  attemptFailed: (emit) => emit({ source, failures: 2, waitMs: 500, err }),
+  replicaJoined: (emit) => emit({ partitions: [3], sources: [source] }),
+  writerLost: (emit) => emit({ partition: 3, err }),
+  stateUnreadable: (emit) => emit({ source: 'canary-source', offset: '5', why: 'is no JSON object' }),
+  adminListening: (emit) => emit({ url: 'http://canary-url' }),
+  stopped: (emit) => emit({ reason: 'canary-reason', cpuSeconds: 1.5, peakMemoryBytes: 100 }),
 };
 
-const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (told: ProcessorEvents[Name]) => void } = {
-  processorStarted: (told) =>
-    told({ groupId: 'canary-group', topics: [topic], kinds: [kind], freshness: () => FRESHNESS }),
-  processorJoined: (told) => told({ partitions: 1 }),
-  partitionWriterLost: (told) => told({ ...partition, err }),
-  partitionAssigned(told) {
+const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (emit: ProcessorEvents[Name]) => void } = {
+  processorStarted: (emit) =>
+    emit({ groupId: 'canary-group', topics: [topic], kinds: [kind], freshness: () => FRESHNESS }),
+  processorJoined: (emit) => emit({ partitions: 1 }),
+  partitionWriterLost: (emit) => emit({ ...partition, err }),
+  partitionAssigned(emit) {
     const { transactionalId } = UNBOUNDED;
-    told({ ...partition, transactionalId, offset: '77', instruments: 9, durationMs: 20 });
-    told({ ...partition, partition: 4, transactionalId, offset: '0', instruments: 9, durationMs: 20 });
+    emit({ ...partition, transactionalId, offset: '77', instruments: 9, durationMs: 20 });
+    emit({ ...partition, partition: 4, transactionalId, offset: '0', instruments: 9, durationMs: 20 });
   },
-  partitionLost: (told) => told({ ...partition, partition: 4, why: 'rebalance' }),
-  recordsUnreadable: (told) => told({ ...partition, reason: 'schema', records: 2, firstOffset: UNBOUNDED.cursor }),
-  batchPriced: (told) =>
-    told({
+  partitionLost: (emit) => emit({ ...partition, partition: 4, why: 'rebalance' }),
+  recordsUnreadable: (emit) => emit({ ...partition, reason: 'schema', records: 2, firstOffset: UNBOUNDED.cursor }),
+  batchPriced: (emit) =>
+    emit({
       ...partition,
       kind,
       items: 10,
@@ -151,14 +151,14 @@ const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (told: ProcessorEve
       commitMs: 5,
       prices: [{ instrumentId: UNBOUNDED.id, isin: UNBOUNDED.isin, values: [] }],
     }),
-  batchBisected: (told) => told({ kind, items: 10, code: 'BULK_MISMATCH', status: null }),
-  batchLimitLearnt: (told) => told({ kind, maxItems: 250 }),
-  bulkAttemptFailed: (told) => told({ kind, items: 10, failures: 1, waitMs: 100, err }),
-  instrumentFailing: (told) =>
-    told({ kind, instrumentId: UNBOUNDED.id, problem: 'status 404', failures: 1, nextTryMs: 60_000 }),
-  processorAttemptFailed: (told) => told({ failures: 1, waitMs: 100, err, isMember: true }),
-  processorRests: (told) => told({ wanted: 'paused' }),
-  processorFailed: (told) => told({ err }),
+  batchBisected: (emit) => emit({ kind, items: 10, code: 'BULK_MISMATCH', status: null }),
+  batchLimitLearnt: (emit) => emit({ kind, maxItems: 250 }),
+  bulkAttemptFailed: (emit) => emit({ kind, items: 10, failures: 1, waitMs: 100, err }),
+  instrumentFailing: (emit) =>
+    emit({ kind, instrumentId: UNBOUNDED.id, problem: 'status 404', failures: 1, nextTryMs: 60_000 }),
+  processorAttemptFailed: (emit) => emit({ failures: 1, waitMs: 100, err, isMember: true }),
+  processorRests: (emit) => emit({ wanted: 'paused' }),
+  processorFailed: (emit) => emit({ err }),
 };
 
 /** Everything that can happen, once; what must never become a label is marked with "canary". */
@@ -172,7 +172,7 @@ export function everythingHappens({ events, processorEvents, httpObserver }: Met
 }
 
 function tellEach<Events>(
-  happenings: { readonly [Name in keyof Events]: (told: Events[Name]) => void },
+  happenings: { readonly [Name in keyof Events]: (emit: Events[Name]) => void },
   events: Events,
 ): void {
   for (const name of Object.keys(happenings) as (keyof Events)[]) happenings[name](events[name]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogOutput, LARGEST_BACKLOG_BYTES } from '../../../src/observability/log-output.ts';
 
-/** An output to a reader who takes so many bytes and no more, with time that passes when it is told to. */
+/** An output to a reader who takes so many bytes and no more, with time that passes when the test asks it to. */
 function readBy(reader: { room: number; code?: string }) {
   let taken = '';
   const due: (() => void)[] = [];
@@ -52,7 +52,7 @@ test('what a reader did not take is there once it reads again, whole, without an
   assert.deepEqual([lines(), later()], [['äöü one', 'two'], 0]);
 });
 
-test('a reader that has stopped makes lines be dropped, counted and told where they are missing', () => {
+test('a reader that has stopped makes lines be dropped, counted and reported where they are missing', () => {
   const reader = { room: 0 };
   const { output, lines, later } = readBy(reader);
   const line = (number: number) => `${number} ${'x'.repeat(1_000)}\n`;
@@ -96,7 +96,7 @@ test('the end does not wait for a disk that is full, or for a reader that is gon
   }
 });
 
-test('a gap is told at the end too', () => {
+test('a gap is reported at the end too', () => {
   const reader = { room: 0 };
   const { output, lines } = readBy(reader);
   for (let count = 0; count < 3; count++) output.write(`${'x'.repeat(LARGEST_BACKLOG_BYTES / 2)}\n`);

@@ -115,9 +115,9 @@ test('the status of a source follows its life', async () => {
   assert.equal((await series()).get('spconnect_registry_failures_total{code="SCHEMA_INCOMPATIBLE"}'), 1);
 });
 
-test('what another replica runs now is no longer told here, and no failure of it', async () => {
+test('what another replica runs now is no longer reported here, and no failure of it', async () => {
   const { events, series } = metricsAt();
-  const told = async (name: string) =>
+  const reported = async (name: string) =>
     [...(await series()).keys()].filter((key) => key.startsWith(name) && key.includes(`source="${source}"`));
   const status = async (name: string) =>
     (await series()).get(`spconnect_source_status{source="${source}",status="${name}"}`);
@@ -128,16 +128,16 @@ test('what another replica runs now is no longer told here, and no failure of it
   events.replicaJoined({ partitions: [3], sources: [source, 'checks'] });
   assert.equal(await status('running'), 1, 'it has kept the source');
   const ofNow = ['spconnect_source_caught_up', 'spconnect_seconds_to_retention_cliff', 'spconnect_walk_running'];
-  for (const name of ofNow) assert.equal((await told(name)).length, 1, name);
+  for (const name of ofNow) assert.equal((await reported(name)).length, 1, name);
   events.sourceFailed({ source, err: new ConnectorError('SCHEMA_INCOMPATIBLE', 'no') });
 
   events.replicaJoined({ partitions: [], sources: [] });
   assert.equal(await status('failed'), 0);
   assert.equal(await status('running'), 0);
   assert.equal(await status('unassigned'), 1);
-  for (const name of [...ofNow, 'spconnect_walk_pages']) assert.deepEqual(await told(name), [], name);
+  for (const name of [...ofNow, 'spconnect_walk_pages']) assert.deepEqual(await reported(name), [], name);
   // What has happened here stays counted.
-  assert.equal((await told('spconnect_polls_total')).length, 3);
+  assert.equal((await reported('spconnect_polls_total')).length, 3);
 });
 
 test('whether a walk is under way is known after a restart too, and none is in a source that has stopped', async () => {

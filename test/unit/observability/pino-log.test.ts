@@ -116,7 +116,7 @@ for (const pretty of [false, true]) {
   }
 }
 
-test('lines for which a reader that has stopped leaves no room are counted, and told when it goes on', async () => {
+test('lines for which a reader that has stopped leaves no room are counted, and reported when it goes on', async () => {
   const script = `
     import { createLog } from ${JSON.stringify(MODULE)};
     const log = await createLog({ level: 'info', pretty: false });

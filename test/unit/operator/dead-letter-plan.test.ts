@@ -109,7 +109,7 @@ test('an instrument that may have been deleted since is not brought back by an o
   assert.match(old?.says ?? '', /may have been deleted/);
 });
 
-test('what cannot be told, as of a letter of an earlier version, is taken for newer', () => {
+test('a record of unknown order, as of a letter of an earlier version, is taken for newer', () => {
   const headers = { 'spc-since': '5-0' };
   const letter = { id: '1', timestampMs: START_MS, headers };
   assert.equal(isNewerState({ timestampMs: START_MS - 5, headers }, letter), true);

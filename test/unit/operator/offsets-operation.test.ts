@@ -33,7 +33,7 @@ async function installation({ withTopics = true } = {}) {
   const { offsets, states } = topicPlan({ prefix: 'p', names: {}, partitions: 6, replicationFactor: 1 });
   if (withTopics) for (const topic of [offsets, states]) broker.createTopic(topic);
   const clock = skippingClock();
-  // Each command connects anew, as a process of its own.
+  // Each command connects again, as a process of its own.
   const at = <T>(work: (at: Installation) => Promise<T>): Promise<T> => {
     const overrides = { kafka: createMemoryCluster({ broker }), clock };
     return atInstallation({ settings, signal, needs: ['offsets', 'states'], overrides }, work);
@@ -178,7 +178,7 @@ test('a walk is asked for in one record, and fences nobody', async () => {
   await connector.commit({ records: [committed] });
 });
 
-test('topics are never created by a command: that they are missing is told with what is probably wrong', async () => {
+test('topics are never created by a command: that they are missing is reported with what is probably wrong', async () => {
   const { at, broker } = await installation({ withTopics: false });
   await assert.rejects(at(listOffsets), { code: 'TOPIC_MISSING', message: /p\.offsets, p\.states: .*TOPIC_PREFIX/ });
   assert.equal(broker.topic(TOPIC), undefined);

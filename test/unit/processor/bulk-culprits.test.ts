@@ -88,7 +88,7 @@ test('a kind that hangs for hours, or is refused, takes no call of another kind'
   }
 });
 
-test('24 batches that are told to come back in an hour come back in an hour, whole', async () => {
+test('24 batches that are asked to come back in an hour come back in an hour, whole', async () => {
   const clock = new SteppedClock();
   const busy = new ConnectorError('PROVIDER_BUSY', 'later', { fields: { status: 429 }, retryAfterMs: HOUR_MS });
   for (const status of [429, 503]) {

@@ -49,7 +49,7 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
   return made;
 }
 
-test('freshness tells ages, what is overdue, pulled and failing, and what waits', () => {
+test('freshness reports ages, what is overdue, pulled and failing, and what waits', () => {
   const tasks = [
     { core: core(), lag: 3, unreadable: 2 },
     { core: null, lag: 4, unreadable: 0 },
@@ -81,11 +81,11 @@ test('freshness tells ages, what is overdue, pulled and failing, and what waits'
       lag: 7,
     },
   );
-  // Those that were priced, and the one that never was; the failing one is told apart.
+  // Those that were priced, and the one that never was; the failing one is distinguished.
   assert.equal(freshnessOf(tasks, KINDS, 91_500).overdue, 10);
 });
 
-test('without a partition there is nothing to tell', () => {
+test('without a partition there is nothing to report', () => {
   const { instruments, priced, ageMaxMs, overdue } = freshnessOf([], KINDS, 5);
   assert.deepEqual([instruments, priced, ageMaxMs, overdue], [0, 0, 0, 0]);
 });

@@ -88,7 +88,7 @@ const POISON: readonly (readonly [what: string, key: string | null, value: Buffe
 ];
 
 for (const [what, key, value, schemaId] of POISON) {
-  test(`${what} is a record that cannot be read, told with its bytes and without quoting them`, async () => {
+  test(`${what} is a record that cannot be read, reported with its bytes and without quoting them`, async () => {
     const read = readInstrument(at(key, value), await loaded(schemaId));
     assert.ok('news' in read && read.news.kind === 'unreadable');
     assert.equal(read.news.key, key);

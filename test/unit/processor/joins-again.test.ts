@@ -7,10 +7,10 @@ import { runPriceMember } from '../../../src/processor/price-member.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 
-test('a member whose run failed is told to be none until it has joined again', async () => {
-  const told: unknown[] = [];
+test('a member whose run failed is reported to be none until it has joined again', async () => {
+  const reported: unknown[] = [];
   const events = new Proxy({} as ProcessorEvents, {
-    get: (_, name) => (event: { readonly isMember?: boolean }) => told.push([name, event.isMember]),
+    get: (_, name) => (event: { readonly isMember?: boolean }) => reported.push([name, event.isMember]),
   });
   const stop = new AbortController();
   let runs = 0;
@@ -34,7 +34,7 @@ test('a member whose run failed is told to be none until it has joined again', a
     signal: stop.signal,
   });
   await assert.rejects(running, /that was all/);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ['processorStarted', undefined],
     ['processorJoined', undefined],
     ['processorAttemptFailed', false],
@@ -44,14 +44,14 @@ test('a member whose run failed is told to be none until it has joined again', a
 
 for (const code of ['REGISTRY_UNREACHABLE', 'REGISTRY_REFUSED', 'SCHEMA_INCOMPATIBLE'] as const) {
   test(`no member joins before what it needs is proven: ${code}`, async () => {
-    const told: string[] = [];
-    const events = new Proxy({} as ProcessorEvents, { get: (_, name) => () => told.push(String(name)) });
+    const reported: string[] = [];
+    const events = new Proxy({} as ProcessorEvents, { get: (_, name) => () => reported.push(String(name)) });
     const stop = new AbortController();
     let tries = 0;
     const running = runPriceMember({
       groupReader: {
         run({ signal }) {
-          told.push('joins');
+          reported.push('joins');
           stop.abort(new Error('that was all'));
           return untilAborted(new Promise<never>(() => {}), signal);
         },
@@ -72,6 +72,6 @@ for (const code of ['REGISTRY_UNREACHABLE', 'REGISTRY_REFUSED', 'SCHEMA_INCOMPAT
     const isFinal = code === 'SCHEMA_INCOMPATIBLE';
     await assert.rejects(running, isFinal ? { code } : /that was all/);
     const tried = ['processorAttemptFailed', 'processorAttemptFailed', 'joins'];
-    assert.deepEqual(told, ['processorStarted', ...(isFinal ? [] : tried)]);
+    assert.deepEqual(reported, ['processorStarted', ...(isFinal ? [] : tried)]);
   });
 }

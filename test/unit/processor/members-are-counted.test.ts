@@ -4,7 +4,7 @@ import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
 
-test('the processor tells how many members price together, so that they share the request limit', async (t) => {
+test('the processor reports how many members price together, so that they share the request limit', async (t) => {
   const broker = new MemoryBroker(() => 0);
   for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
   const start = () => memberOf({ broker, clock: systemClock, prices: ALL_PRICED, random: () => 0.5 });

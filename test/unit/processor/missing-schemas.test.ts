@@ -55,7 +55,7 @@ test('instruments whose schema the registry has lost are counted, and priced aga
   // The registry was replaced while we were away; one more instrument comes meanwhile.
   hasSchema = false;
   const second = start();
-  await until('what the table lacks is told', () => second.sum('recordsUnreadable', 'records') === IDS.length);
+  await until('what the table lacks is reported', () => second.sum('recordsUnreadable', 'records') === IDS.length);
   assert.ok(second.named('recordsUnreadable').every(({ reason }) => reason === 'schema'));
   assert.equal(second.sum('partitionAssigned', 'instruments'), 0);
   await write('6', await instrument('6'));

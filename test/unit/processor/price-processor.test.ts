@@ -80,7 +80,7 @@ for (const seed of [1, 2, 3, 4]) {
       if (round % 10 === 9) assert.deepEqual(priceViolations(broker, false), [], `after round ${round}`);
     }
     failing = false;
-    // Those that were forgotten do not know it: as after a stall, they are started anew.
+    // Those that were forgotten do not know it: as after a stall, they are started again.
     await Promise.all(members.map((member) => member.stop()));
     members = [start()];
     const deadlineMs = performance.now() + PATIENCE_MS;

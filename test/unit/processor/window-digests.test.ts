@@ -62,7 +62,7 @@ test('after a start, the newest record of each window within the look-back count
 
 test('foreign bytes on the topic of a series are counted, and nothing else is lost by them', async () => {
   const values = ['12', 'foreign', '13', 'foreign'];
-  const keys = ['7/Close/1970-04-10', '7/Close/1970-04-10', '7/Close/1970-04-09', 'not a key of ours'];
+  const keys = ['7/Close/1970-04-10', '7/Close/1970-04-10', '7/Close/1970-04-09', 'not a key of the connector'];
   const met: unknown[] = [];
   const digests = await readWindows({
     reader: {

@@ -40,7 +40,7 @@ test('a status comes with Retry-After in seconds or as a date by the simulated c
   await recovers(provider);
 });
 
-test('the nth matching request is struck, as often as told, and others are not', async (t) => {
+test('the nth matching request is struck, as often as requested, and others are not', async (t) => {
   const provider = await startProvider(t, { auth: false });
   provider.simulator.injectFaults([
     { match: ['instruments', 'events'], nth: 2, count: 2, fault: { kind: 'status', status: 500 } },

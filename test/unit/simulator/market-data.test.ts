@@ -144,7 +144,7 @@ test('intraday windows are contiguous, lie within the bounds and end with the on
   }
 });
 
-test('daily prices are of weekdays, newest first unless told otherwise, and as many as asked for', async (t) => {
+test('daily prices are of weekdays, newest first by default, and as many as asked for', async (t) => {
   const { get, isin } = await start(t);
   const path = `${PRODUCTS}/${isin}/prices/daily`;
   const dates = async (query: string) =>

@@ -14,7 +14,7 @@ test('a broker that does not serve the partition yet is asked again', async (t) 
   assert.deepEqual({ batches, highWatermark, asked: broker.asked() }, { batches: [], highWatermark: 7, asked: 3 });
 });
 
-test('any other error is told at once, with its number', async (t) => {
+test('any other error is reported at once, with its number', async (t) => {
   const broker = await startBroker(t, [TOPIC_AUTHORIZATION_FAILED, 0]);
   const view = viewPartition({ broker: broker.address, topic: 'rows', partition: 0 });
   await assert.rejects(view, { message: 'Fetch of rows/0 from 0: error 29.' });

@@ -29,7 +29,7 @@ test('one search serves those who ask meanwhile and for a while after', async ()
   assert.equal(await next, 'second');
 });
 
-test('a failure is told to those who wait, and the next one searches again', async () => {
+test('a failure is reported to those who wait, and the next one searches again', async () => {
   const { searches, answer } = kept();
   const asked = [answer.get(), answer.get()];
   searches[0]?.reject(new Error('no'));

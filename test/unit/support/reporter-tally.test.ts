@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTally } from '../../support/runner/reporter-tally.ts';
 
-test('the last line counts steps and tests, and has one form; skipped ones are told before it', () => {
+test('the last line counts steps and tests, and has one form; skipped ones are reported before it', () => {
   const tally = createTally();
   tally.add('types', undefined);
   tally.count({ tests: 3, passed: 3, skipped: 0, todo: 0 });

@@ -104,7 +104,7 @@ test('how far the list lags is measured when an event comes meanwhile', async (t
   assert.match(of('the list lags the events').found, /^by \d+ ms at most|had changed again/);
 });
 
-test('refused credentials are told as what they are, and nothing of them', async (t) => {
+test('refused credentials are reported as what they are, and nothing of them', async (t) => {
   const { stderr, findings, code } = await examined(t, {}, 'canary-9');
   assert.deepEqual([findings, code], [[], 1]);
   assert.match(stderr, /^TOKEN_FAILED: The token endpoint of referenceData \(auth\.tokenUrl http:[^ ]+\) answered 401/);

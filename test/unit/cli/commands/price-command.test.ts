@@ -104,7 +104,7 @@ test('an isin with a wrong check digit is warned of and asked for all the same',
   assert.match(stderr, /has no product with this isin/);
 });
 
-test('what the provider says of parameters that it refuses is told', async (t) => {
+test('what the provider says of parameters that it refuses is reported', async (t) => {
   const { look, isin } = await scene(t);
   const { code, stderr } = await look(isin, '--fields', 'Everything');
   assert.equal(code, 1);

@@ -20,12 +20,12 @@ test('five days away is no gap; seven days are suspected at the first answer, wh
   const late = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 7 * DAY_MS);
   const decision = late.take({ items: 1, next: '6-0' });
   const to = provider(NOON + 7 * DAY_MS);
-  const told = { kind: 'gapSuspected', fromMs: NOON, to, since: '5-0', ageMs: 7 * DAY_MS };
-  assert.deepEqual([decision.notifications, decision.writes, decision.offset?.since], [[told], true, '6-0']);
-  assert.deepEqual(late.pass(POLL_MS).take({ items: 1, next: '7-0' }).notifications, [], 'it is told once');
+  const reported = { kind: 'gapSuspected', fromMs: NOON, to, since: '5-0', ageMs: 7 * DAY_MS };
+  assert.deepEqual([decision.notifications, decision.writes, decision.offset?.since], [[reported], true, '6-0']);
+  assert.deepEqual(late.pass(POLL_MS).take({ items: 1, next: '7-0' }).notifications, [], 'it is reported once');
 });
 
-test('a suspicion is committed even with an answer that is discarded, and not told again after a restart', () => {
+test('a suspicion is committed even with an answer that is discarded, and not reported again after a restart', () => {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 8 * DAY_MS);
   const { offset, notifications } = scene.take({ kind: 'refused' });
   assert.deepEqual([offset?.since, offset?.gapSuspectedFromMs, notifications.length], ['5-0', NOON, 2]);
@@ -39,14 +39,14 @@ for (const [what, stream] of Object.entries({
   'an offset that is answered with itself as the newest': { next: '5-0', nextId: '5-0' },
   'events that never move on': { items: 2, next: '5-0' },
 }) as [string, Given][]) {
-  test(`${what}: after three rounds over five minutes the events go on from the fresh start, and it is told`, () => {
+  test(`${what}: after three rounds over five minutes the events go on from the fresh start, and it is reported`, () => {
     const scene = expired(EVENTS);
     const startedMs = scene.nowMs;
     const decision = scene.prove({ stream, start: { kind: 'start', since: '80-0' } });
     assert.ok(decision && scene.nowMs - startedMs >= EVENTS.gapProofMs);
-    const [told] = decision.notifications;
-    assert.ok(told?.kind === 'gapProven');
-    assert.deepEqual([told.fromMs, told.lostAfter, told.goesOnAfter], [NOON, '5-0', '80-0']);
+    const [reported] = decision.notifications;
+    assert.ok(reported?.kind === 'gapProven');
+    assert.deepEqual([reported.fromMs, reported.lostAfter, reported.goesOnAfter], [NOON, '5-0', '80-0']);
     assert.deepEqual(
       [decision.offset?.since, decision.offset?.gapsHealedAtMs, decision.offset?.gapSuspectedFromMs, decision.writes],
       ['80-0', [scene.dateMs], null, false],
@@ -57,9 +57,9 @@ for (const [what, stream] of Object.entries({
   test(`${what}: checks go on without an offset, since that may still serve what lies behind`, () => {
     const scene = expired(CHECKS);
     const decision = scene.prove({ stream, start: { kind: 'start', since: '80-0', newest: '90-0' } });
-    const [told] = decision?.notifications ?? [];
-    assert.ok(told?.kind === 'gapProven');
-    assert.deepEqual([told.lostAfter, told.goesOnAfter, decision?.offset?.since], ['5-0', null, null]);
+    const [reported] = decision?.notifications ?? [];
+    assert.ok(reported?.kind === 'gapProven');
+    assert.deepEqual([reported.lostAfter, reported.goesOnAfter, decision?.offset?.since], ['5-0', null, null]);
     assert.deepEqual(scene.next(), { kind: 'stream', since: null });
     assert.equal(scene.take({ items: 3, next: '80-0' }).offset?.since, '80-0');
   });
@@ -166,7 +166,7 @@ for (const [what, given] of Object.entries({
   'the oldest events': { items: 3, next: '60-0', nextId: '80-0' },
   'a refusal': { kind: 'refused' },
 }) as [string, Given][]) {
-  test(`after eight days away, and ${what} in answer, what lies before the last seven is told as lost, once`, () => {
+  test(`after eight days away, and ${what} in answer, what lies before the last seven is reported as lost, once`, () => {
     const decision = expired(EVENTS).take(given);
     const [suspected, certain, ...others] = decision.notifications;
     assert.deepEqual([suspected?.kind, others], ['gapSuspected', []]);
@@ -185,15 +185,15 @@ test('only what both clocks say is certain: one alone leaves a gap suspected', (
     [NOON, DATE],
   ] as const) {
     const time = { dateMs, from: 'provider', ownMs } as const;
-    const told = new Scene(EVENTS, offsetAt(EVENTS, '5-0')).take({ next: '5-0', time }).notifications;
+    const reported = new Scene(EVENTS, offsetAt(EVENTS, '5-0')).take({ next: '5-0', time }).notifications;
     assert.deepEqual(
-      told.map(({ kind }) => kind),
+      reported.map(({ kind }) => kind),
       ['gapSuspected'],
     );
   }
 });
 
-test('a second long absence before the first one was healed is told too, when events come again', () => {
+test('a second long absence before the first one was healed is reported too, when events come again', () => {
   const { offset } = expired(EVENTS).take({ next: '5-0', nextId: '80-0' });
   const back = new Scene(EVENTS, offset, NOON + 16 * DAY_MS);
   const { notifications, writes } = back.take({ items: 1, next: '70-0' });

@@ -87,7 +87,7 @@ export class Scene {
     return decision;
   }
 
-  /** Asks when it is due, and answers each kind of request as told, until something is notified or 1,000 are asked. */
+  /** Asks when it is due, and answers each kind of request as given, until something is notified or 1,000 are asked. */
   prove(answers: { stream: Given; start: Given; verifies?: boolean }): FollowerDecision | null {
     for (let asked = 0; asked < 1_000; asked++) {
       const wanted = this.next();

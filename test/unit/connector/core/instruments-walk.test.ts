@@ -21,7 +21,7 @@ for (const next of ['10', '9', '-1']) {
   });
 }
 
-test('lists without an end in a row, each after a longer rest, stop the source at the fourth; a whole walk begins the count anew', () => {
+test('lists without an end in a row, each after a longer rest, stop the source at the fourth; a whole walk begins the count again', () => {
   const source = drive({ ...pending, walkCursor: '10' });
   source.stream();
   const rests: number[] = [];
@@ -35,10 +35,10 @@ test('lists without an end in a row, each after a longer rest, stop the source a
     return source.page('10', [10], '10');
   };
   for (let walk = 1; walk <= 3; walk++) {
-    const [told] = loop().notifications;
-    assert.ok(told?.kind === 'walkGivenUp');
-    rests.push(told.waitMs);
-    source.ms += told.waitMs;
+    const [reported] = loop().notifications;
+    assert.ok(reported?.kind === 'walkGivenUp');
+    rests.push(reported.waitMs);
+    source.ms += reported.waitMs;
     source.stream();
   }
   assert.deepEqual(rests, [30_000, 60_000, 120_000]);
@@ -84,7 +84,7 @@ test('instruments that were issued while a walk ends, and that the stream has na
   assert.equal(walkWithRowsBehind([60, 70], [60]).write.kind, 'nothing', 'one that the stream has not named');
 });
 
-test('the second walk in a row that cannot tell what is gone is told as a standstill; one that can begins the count anew', () => {
+test('the second walk in a row that cannot determine what is gone is reported as a standstill; one that can begins the count again', () => {
   const kinds = (decision: CoreDecision) => decision.notifications.map(({ kind }) => kind);
   const second = walkWithRowsBehind([60], [], { walksWithoutDeletion: 1 });
   assert.deepEqual(kinds(second), ['walkCompleted', 'deletionSkipped', 'deletionsStandStill']);
@@ -133,7 +133,7 @@ for (const [place, left] of [
   ['1', ['1', '2']],
   ['2', ['1', '2']],
 ] as const) {
-  test(`a row behind the end, found from ${place}, deletes nothing and is told`, () => {
+  test(`a row behind the end, found from ${place}, deletes nothing and is reported`, () => {
     const source = drive(pending);
     source.stream();
     source.handOff([1, 2, 3]);

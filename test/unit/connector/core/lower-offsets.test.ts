@@ -13,9 +13,9 @@ for (const [what, stream] of Object.entries({
     const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'), NOON + 8 * DAY_MS);
     const startedMs = scene.nowMs;
     scene.take(stream);
-    const told = liveOn(scene, DAY_MS, { stream, verifyItems: 0 });
-    assert.deepEqual(told?.notifications.at(-1)?.kind, 'gapProven');
-    assert.equal(told?.offset?.since, '80-0');
+    const reported = liveOn(scene, DAY_MS, { stream, verifyItems: 0 });
+    assert.deepEqual(reported?.notifications.at(-1)?.kind, 'gapProven');
+    assert.equal(reported?.offset?.since, '80-0');
     assert.ok(scene.nowMs - startedMs < HOUR_MS);
   });
 }
@@ -35,16 +35,16 @@ test('a newest offset before ours is a reset within the hour in which a fresh st
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
   const stream = { next: '5-0', nextId: '4-0' };
   liveOn(scene, HOUR_MS / 2, { stream, verifyItems: 0 });
-  let told = null;
-  for (let asked = 0; asked < 2_000 && told === null; asked++) {
+  let reported = null;
+  for (let asked = 0; asked < 2_000 && reported === null; asked++) {
     const wanted = scene.next();
     if (wanted.kind === 'wait') scene.pass(wanted.ms);
     else if (wanted.kind === 'start') scene.take({ kind: 'start', since: '4-0' });
     else {
       const decision = scene.take(wanted.kind === 'verifyStart' ? { kind: 'verifyStart', taken: true } : stream);
-      if (decision.notifications.some(({ kind }) => kind === 'streamReset')) told = decision;
+      if (decision.notifications.some(({ kind }) => kind === 'streamReset')) reported = decision;
     }
   }
-  assert.equal(told?.offset?.since, '4-0');
+  assert.equal(reported?.offset?.since, '4-0');
   assert.ok(scene.nowMs < 2 * HOUR_MS);
 });

@@ -36,11 +36,11 @@ test('an offset that stands still is replaced by a fresh one that was held for a
   assert.deepEqual([offset?.since, offset?.standingMs, offset?.gapsHealedAtMs], ['80-0', SETTINGS.offsetHoldMs, []]);
 });
 
-test('it is committed at once, and nobody is told, since nothing is lost', () => {
+test('it is committed at once, and nothing is reported, since nothing is lost', () => {
   const scene = standing(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
   scene.take({ kind: 'verifyStart', taken: true });
-  // An answer of ours comes as ever; nothing is asked twice.
+  // A response to our offset comes as ever; nothing is asked twice.
   assert.equal(scene.next().kind, 'wait');
   const beside = scene.pass(POLL_MS).take(QUIET);
   assert.deepEqual([beside.offset?.since, beside.offset?.held], ['5-0', { since: '80-0', heldMs: POLL_MS }]);
@@ -163,8 +163,8 @@ test('how long it has stood still survives a restart', () => {
 function suspectedByDate(): Scene {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
   const time = { dateMs: NOON + 8 * DAY_MS, from: 'provider', ownMs: NOON } as const;
-  const told = scene.take({ ...QUIET, time }).notifications.map(({ kind }) => kind);
-  assert.deepEqual(told, ['gapSuspected']);
+  const reported = scene.take({ ...QUIET, time }).notifications.map(({ kind }) => kind);
+  assert.deepEqual(reported, ['gapSuspected']);
   return scene;
 }
 
@@ -178,12 +178,12 @@ test('one clock alone gives no offset up: what the log shows hours after the lis
 
 test('an offset that was suspected until another one took its place is reported as lost, with from and to', () => {
   const scene = suspectedByDate();
-  const told = liveOn(scene, 2 * DAY_MS, { stream: QUIET, verifyItems: 0 });
+  const reported = liveOn(scene, 2 * DAY_MS, { stream: QUIET, verifyItems: 0 });
   assert.deepEqual(
-    told?.notifications.map((one) => ({ ...one, to: null })),
+    reported?.notifications.map((one) => ({ ...one, to: null })),
     [{ kind: 'gapProven', why: 'unmoved', fromMs: NOON, to: null, lostAfter: '5-0', goesOnAfter: '80-0' }],
   );
-  assert.equal(told?.offset?.gapSuspectedFromMs, null);
+  assert.equal(reported?.offset?.gapSuspectedFromMs, null);
 });
 
 test('an offset that is suspected and answers nothing while the one beside it has events is given up in minutes', () => {
@@ -191,18 +191,18 @@ test('an offset that is suspected and answers nothing while the one beside it ha
   liveOn(scene, HOUR_MS, { stream: QUIET, verifyItems: 0 });
   assert.equal(scene.core.isCaughtUp, true);
   const startedMs = scene.nowMs;
-  const told = liveOn(scene, DAY_MS, { stream: QUIET, verifyItems: 1 });
-  const [proven] = told?.notifications ?? [];
+  const reported = liveOn(scene, DAY_MS, { stream: QUIET, verifyItems: 1 });
+  const [proven] = reported?.notifications ?? [];
   assert.ok(proven?.kind === 'gapProven');
-  assert.deepEqual([proven.why, proven.goesOnAfter, told?.offset?.since], ['overtaken', '80-0', '80-0']);
+  assert.deepEqual([proven.why, proven.goesOnAfter, reported?.offset?.since], ['overtaken', '80-0', '80-0']);
   assert.ok(scene.nowMs - startedMs < 3 * EVENTS.gapProofMs);
 });
 
 test('so is one that stands still and is not suspected, within hours: the provider forgets sooner than it should', () => {
   const scene = standing(EVENTS);
-  const told = liveOn(scene, 6 * HOUR_MS, { stream: QUIET, verifyItems: 1 });
+  const reported = liveOn(scene, 6 * HOUR_MS, { stream: QUIET, verifyItems: 1 });
   assert.deepEqual(
-    told?.notifications.map(({ kind }) => kind),
+    reported?.notifications.map(({ kind }) => kind),
     ['gapProven'],
   );
 });
@@ -227,8 +227,8 @@ test('an offset that was away for longer than events are kept is given up in min
   const { offset } = away.take(QUIET);
   const again = new Scene(EVENTS, offset, NOON + 8 * DAY_MS);
   const startedMs = again.nowMs;
-  const told = liveOn(again, DAY_MS, { stream: QUIET, verifyItems: 0 });
-  assert.deepEqual(told?.notifications.at(-1)?.kind, 'gapProven');
+  const reported = liveOn(again, DAY_MS, { stream: QUIET, verifyItems: 0 });
+  assert.deepEqual(reported?.notifications.at(-1)?.kind, 'gapProven');
   assert.ok(again.nowMs - startedMs < HOUR_MS);
 });
 

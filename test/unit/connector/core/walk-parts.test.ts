@@ -35,7 +35,7 @@ test('the census compares content, keeps what was seen, and grows', () => {
   assert.deepEqual([...census.unseen()], []);
 });
 
-test('digests of all 64 bits are told apart, signed or not', () => {
+test('digests of all 64 bits are distinguished, signed or not', () => {
   const census = new Census();
   census.put(-1n, -1n, true);
   assert.equal(census.compare(-1n, 2n ** 64n - 1n), 'same');
@@ -165,28 +165,28 @@ function sweep(held: number, gone: number, changes: { flaw?: WalkFlaw; allow?: n
     census,
     settings,
   });
-  return { deleted: plan.gone.length, told: plan.notifications.map(({ kind }) => kind) };
+  return { deleted: plan.gone.length, reported: plan.notifications.map(({ kind }) => kind) };
 }
 
 test('what no row showed is deleted, up to twenty and up to the share', () => {
-  assert.deepEqual(sweep(30, 20), { deleted: 20, told: [] });
-  assert.deepEqual(sweep(1_000, 50), { deleted: 50, told: [] });
+  assert.deepEqual(sweep(30, 20), { deleted: 20, reported: [] });
+  assert.deepEqual(sweep(1_000, 50), { deleted: 50, reported: [] });
 });
 
 test('more than twenty and more than the share is refused, until it is allowed, and only so far', () => {
-  assert.deepEqual(sweep(30, 21), { deleted: 0, told: ['shrinkRefused'] });
-  assert.deepEqual(sweep(1_000, 51), { deleted: 0, told: ['shrinkRefused'] });
-  assert.deepEqual(sweep(1_000, 51, { allow: 50 }), { deleted: 0, told: ['shrinkRefused'] });
-  assert.deepEqual(sweep(1_000, 600, { allow: 600 }), { deleted: 600, told: [] });
+  assert.deepEqual(sweep(30, 21), { deleted: 0, reported: ['shrinkRefused'] });
+  assert.deepEqual(sweep(1_000, 51), { deleted: 0, reported: ['shrinkRefused'] });
+  assert.deepEqual(sweep(1_000, 51, { allow: 50 }), { deleted: 0, reported: ['shrinkRefused'] });
+  assert.deepEqual(sweep(1_000, 600, { allow: 600 }), { deleted: 600, reported: [] });
 });
 
 test('an empty list deletes nothing, not even one instrument, until it is allowed', () => {
-  assert.deepEqual(sweep(1, 1), { deleted: 0, told: ['shrinkRefused'] });
-  assert.deepEqual(sweep(1, 1, { allow: 1 }), { deleted: 1, told: [] });
-  assert.deepEqual(sweep(0, 0), { deleted: 0, told: [] });
+  assert.deepEqual(sweep(1, 1), { deleted: 0, reported: ['shrinkRefused'] });
+  assert.deepEqual(sweep(1, 1, { allow: 1 }), { deleted: 1, reported: [] });
+  assert.deepEqual(sweep(0, 0), { deleted: 0, reported: [] });
 });
 
 test('a walk that was resumed or had a flaw deletes nothing, whatever is allowed', () => {
-  assert.deepEqual(sweep(30, 1, { resumed: true, allow: 30 }), { deleted: 0, told: [] });
-  assert.deepEqual(sweep(30, 1, { flaw: 'unreadableId', allow: 30 }), { deleted: 0, told: ['deletionSkipped'] });
+  assert.deepEqual(sweep(30, 1, { resumed: true, allow: 30 }), { deleted: 0, reported: [] });
+  assert.deepEqual(sweep(30, 1, { flaw: 'unreadableId', allow: 30 }), { deleted: 0, reported: ['deletionSkipped'] });
 });

@@ -32,7 +32,7 @@ test('the core moves on with the commit and not before', () => {
   assert.throws(() => first.committed(), /committed twice/);
 });
 
-test('it asks again at once while there is more or it cannot tell, and waits when there is not', () => {
+test('it asks again at once while there is more or it does not know, and waits when there is not', () => {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
   scene.take({ items: 15, next: '6-0', nextId: '6-0' });
   assert.equal(scene.core.isCaughtUp, false, 'the newest offset may be that of the answer only');

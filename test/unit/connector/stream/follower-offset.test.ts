@@ -61,7 +61,7 @@ for (const [what, change] of Object.entries({
   'a since that is a number': { since: 5 },
   'no date': { serverDate: null },
   'a date that is none': { serverDate: 'soon' },
-  'a date of ours that is none': { ownDate: 'soon' },
+  'an own date that is none': { ownDate: 'soon' },
   'a negative standing': { standingMs: -1 },
   'a suspicion that is none': { gapSuspectedFrom: 'soon' },
   'healed gaps that are none': { gapsHealedAt: '2026-01-01T01:00:00Z x' },

@@ -84,7 +84,7 @@ test('lower offsets prove a reset only if the fresh start is lower too', () => {
   assert.equal(lower('5-6').rounds, 0);
 });
 
-test('an answer as it should be ends all suspicion, and another sign begins anew', () => {
+test('an answer as it should be ends all suspicion, and another sign begins again', () => {
   const twoRounds = [...round(0, 'refused'), ...round(3, 'refused')];
   assert.deepEqual(weigh([...twoRounds, [6, { kind: 'healthy' }]]), NO_PROOF);
   const other = weigh([...twoRounds, [6, sign('stuck')]]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetterCounts } from '../../../../src/connector/tasks/dead-letter-counts.ts';
 
-test('dead letters are told apart by why they are, each counted once', () => {
+test('dead letters are distinguished by why they are, each counted once', () => {
   const failure = { kind: 'failure', key: '1', tooLarge: false };
   const rows = [
     { kind: 'record', key: '1' },

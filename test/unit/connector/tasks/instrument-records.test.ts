@@ -17,7 +17,7 @@ const good = (key: string) =>
 const dead = (key: string | null) =>
   ({ kind: 'failure', key, pointer: '/', reason: 'bad', raw: Buffer.from('{}') }) as DecodedEvent;
 
-test('a dead letter of an event tells how many events of its instrument came behind it in the same response', () => {
+test('a dead letter of an event reports how many events of its instrument came behind it in the same response', () => {
   const events = [dead('1'), good('2'), dead('1'), good('1'), dead('2'), dead(null), dead('1'), good('1'), good('3')];
   const records = eventRecords(events, targets, { 'spc-since': '5-0' }, () => false);
   const letters = records.filter((record) => record.topic === 'dead-letters');

@@ -21,8 +21,8 @@ function heldBack() {
     const answer = Promise.withResolvers<void>();
     asked.push({ items, answer });
     await answer.promise;
-    const told = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
-    return consume({ ...told, body: chunked(body), bytes: () => body.length });
+    const reported = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
+    return consume({ ...reported, body: chunked(body), bytes: () => body.length });
   };
   const referenceData: ReferenceData = {
     baseUrl: 'http://127.0.0.1',

@@ -36,7 +36,7 @@ async function pollUntilWaiting(task: SourceTask): Promise<readonly OutgoingReco
   assert.fail('the task never waits');
 }
 
-test('a source that follows a stream tells its place at the start, and each poll with what it says about lag', async () => {
+test('a source that follows a stream reports its place at the start, and each poll with what it says about lag', async () => {
   const clock = skippingClock();
   const { events, seen } = recordedEvents();
   const answers = [
@@ -144,7 +144,7 @@ function quietInstruments(
   return { task, seen, clock };
 }
 
-test('the rows of a page tell when the page came, whatever the stream has answered since', async () => {
+test('the rows of a page report when the page came, whatever the stream has answered since', async () => {
   const { task, clock } = quietInstruments([ROW], 40);
   const startedMs = clock.wallMs();
   const written = await pollUntilWaiting(task);
@@ -153,7 +153,7 @@ test('the rows of a page tell when the page came, whatever the stream has answer
   assert.equal(received, new Date(startedMs + 2 * 40).toISOString());
 });
 
-test('an instruments source tells each answer of stream and list, and none where no poll was answered', async () => {
+test('an instruments source reports each answer of stream and list, and none where no poll was answered', async () => {
   const { task, seen } = quietInstruments([], 0);
   await pollUntilWaiting(task);
   assert.deepEqual(seen[0], {
@@ -178,15 +178,15 @@ test('an instruments source tells each answer of stream and list, and none where
   }
 });
 
-test('instruments that a walk no longer finds, or that an event deletes, are told with their number', async () => {
+test('instruments that a walk no longer finds, or that an event deletes, are reported with their number', async () => {
   const census = new Census();
   for (const id of [11n, 12n, 13n]) census.put(id, id, true);
   const { task, seen } = quietInstruments([ROW], 0, { census, deleted: [21n, 22n] });
   const written = await pollUntilWaiting(task);
   const tombstones = written.filter(({ topic: name, value }) => name === 'instruments' && value === null);
   assert.equal(tombstones.length, 5);
-  const told = seen.filter(({ name }) => name === 'instrumentsDeleted').map(({ fields }) => fields);
-  assert.deepEqual(told, [
+  const reported = seen.filter(({ name }) => name === 'instrumentsDeleted').map(({ fields }) => fields);
+  assert.deepEqual(reported, [
     { source: 'instruments', why: 'event', instruments: 2 },
     { source: 'instruments', why: 'walk', instruments: 3 },
   ]);

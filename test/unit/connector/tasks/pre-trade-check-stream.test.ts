@@ -14,11 +14,11 @@ const UNMAPPABLE = Array.from({ length: 30 }, () => '{"preTradeCheckId":7}');
 /** A stream whose every answer holds these checks. */
 function streamOf(checks: readonly string[], decoderFails: ConnectorError | null = null) {
   const body = `{"nextId":"9-0","preTradeChecks":[${checks}],"links":{"next":"/v1/pretradechecks?since=9-0"}}`;
-  const told = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
+  const reported = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
   const preTradeChecks: PreTradeChecks = {
     baseUrl: 'http://127.0.0.1',
     endpoint: '/v1/pretradechecks',
-    list: (_, consume) => consume({ ...told, body: chunked(body), bytes: () => body.length }),
+    list: (_, consume) => consume({ ...reported, body: chunked(body), bytes: () => body.length }),
     single: () => assert.fail('no single check is asked for'),
   };
   const schema = readSchemaText('PreTradeCheck');

@@ -204,7 +204,7 @@ test('answers without events are committed once per interval, moved or not', () 
   assert.deepEqual(commits, [null, null, START_MS + 60_000, null, START_MS + 120_000]);
 });
 
-test('a suspected gap tells, walks afresh, and keeps our offset; a proven one gives it up', () => {
+test('a suspected gap is reported, starts a new walk, and keeps our offset; a proven one gives it up', () => {
   const source = drive({ serverDate: time(-8 * DAY_MS) });
   const suspected = source.refused();
   assert.deepEqual(
@@ -224,9 +224,9 @@ test('a suspected gap tells, walks afresh, and keeps our offset; a proven one gi
   }
   assert.equal(proven.offset?.since, '9-9');
   assert.ok(source.ms >= SETTINGS.gapProofMs);
-  const [told] = proven.notifications;
-  assert.ok(told?.kind === 'gapProven');
-  assert.deepEqual([told.lostAfter, told.goesOnAfter, told.fromMs], ['5-5', '9-9', START_MS - 8 * DAY_MS]);
+  const [reported] = proven.notifications;
+  assert.ok(reported?.kind === 'gapProven');
+  assert.deepEqual([reported.lostAfter, reported.goesOnAfter, reported.fromMs], ['5-5', '9-9', START_MS - 8 * DAY_MS]);
   assert.equal(source.core.phase, 'census');
 });
 

@@ -7,13 +7,13 @@ import { DAY_MS, drive, event, pending, SETTINGS, time } from '../core/driven-co
 
 const MINUTE_MS = 60_000;
 
-/** A topic that holds 1 and 2 for long, and of which an event told so long ago that 2 has changed and 3 was issued. */
-function topicAfterEvents(ageMs: number, told: ReportedEvents = new ReportedEvents('5-5')): Census {
-  const census = new Census(told);
+/** A topic that holds 1 and 2 for long, and of which an event reported so long ago that 2 has changed and 3 was issued. */
+function topicAfterEvents(ageMs: number, shown: ReportedEvents = new ReportedEvents('5-5')): Census {
+  const census = new Census(shown);
   for (const id of [1n, 2n]) census.put(id, id, true);
   census.putEvent(2n, 20n, true, ageMs);
   census.putEvent(3n, 3n, true, ageMs);
-  for (const id of [2n, 3n]) told.add('5-1', id, ageMs, ageMs <= REMEMBERED_MS);
+  for (const id of [2n, 3n]) shown.add('5-1', id, ageMs, ageMs <= REMEMBERED_MS);
   return census;
 }
 
@@ -42,7 +42,7 @@ function begun(settings: Parameters<typeof drive>[1] = {}): Source {
 }
 
 const written = ({ write }: CoreDecision) => (write.kind === 'rows' ? write.rows : []);
-const told = ({ notifications }: CoreDecision) => notifications.map(({ kind }) => kind);
+const shown = ({ notifications }: CoreDecision) => notifications.map(({ kind }) => kind);
 const lagOf = ({ notifications }: CoreDecision) => notifications.find((one) => one.kind === 'listLags');
 
 for (const ageMs of [10_000, MINUTE_MS, 60 * MINUTE_MS]) {
@@ -53,7 +53,7 @@ for (const ageMs of [10_000, MINUTE_MS, 60 * MINUTE_MS]) {
     assert.deepEqual(written(rows), []);
     assert.equal(rows.offset?.counts.contradicting, 1);
     assert.deepEqual(end.write, { kind: 'nothing' });
-    assert.deepEqual(told(end), ['walkCompleted', 'listLags', 'deletionSkipped']);
+    assert.deepEqual(shown(end), ['walkCompleted', 'listLags', 'deletionSkipped']);
     const lagMs = ageMs + SETTINGS.handoffMarginMs;
     assert.deepEqual(lagOf(end), { kind: 'listLags', walk: 2, waitMs: 2 * lagMs, lagMs, rows: 1, lacking: 1 });
     assert.equal(end.offset?.listLagMs, lagMs);
@@ -112,7 +112,7 @@ test('a list that is ahead of the stream is explained by the event that follows,
   source.stream();
   assert.deepEqual(written(source.commit()), []);
   source.close(['3', '4']);
-  // The stream told of 2 only after its row: in the final drain.
+  // The stream reported 2 only after its row: in the final drain.
   const late = begun();
   late.handOffOver(topicAfterEvents(MINUTE_MS));
   late.page(null, [2, 3], null);
@@ -132,23 +132,23 @@ test('a list that is ahead of the stream is explained by the event that follows,
   );
 });
 
-test('an instrument of which an event told lately and that the list has dropped stays until the next walk, without a word', () => {
+test('an instrument of which an event reported lately and that the list has dropped stays until the next walk, without a word', () => {
   const source = begun();
   const census = topicAfterEvents(MINUTE_MS);
   // 2 has been on the topic for long, so that no lag explains that the list lacks it.
   const { end } = walkOver(source, census, { rows: [3] });
   assert.deepEqual(end.write, { kind: 'tombstones', ids: [1n] });
-  assert.deepEqual(told(end), ['walkCompleted']);
+  assert.deepEqual(shown(end), ['walkCompleted']);
 });
 
-test('a page that names its place before an event from before the walk is older, and is told', () => {
+test('a page that names its place before an event from before the walk is older, and is reported', () => {
   const census = topicAfterEvents(MINUTE_MS);
   census.see(2n);
   const { end } = walkOver(begun(), census, { rows: [1, 3], start: '5-1' });
   assert.equal(lagOf(end)?.lagMs, MINUTE_MS + SETTINGS.handoffMarginMs);
-  assert.deepEqual(told(end), ['walkCompleted', 'listLags', 'deletionSkipped']);
+  assert.deepEqual(shown(end), ['walkCompleted', 'listLags', 'deletionSkipped']);
   const later = walkOver(begun(), topicAfterEvents(MINUTE_MS), { rows: [1, 3], start: '5-2' });
-  assert.deepEqual(told(later.end), ['walkCompleted'], 'from behind that event it is not');
+  assert.deepEqual(shown(later.end), ['walkCompleted'], 'from behind that event it is not');
 });
 
 test('a page older than all that is remembered corrects nothing, and the next walk waits a day at most', () => {
@@ -157,7 +157,7 @@ test('a page older than all that is remembered corrects nothing, and the next wa
   assert.equal(lagOf(end)?.waitMs, DAY_MS);
 });
 
-test('the first page of a new source that is older than the start of its stream is told', () => {
+test('the first page of a new source that is older than the start of its stream is reported', () => {
   const source = drive(null);
   source.answer({ kind: 'probe', since: '5-5', time: time(0) });
   source.stream();
@@ -166,7 +166,7 @@ test('the first page of a new source that is older than the start of its stream 
   source.stream();
   assert.deepEqual(written(source.commit()), [0], 'a row that the topic lacks is always used');
   source.close(['1', '2']);
-  assert.deepEqual(told(source.commit()), ['walkCompleted', 'listLags', 'deletionSkipped']);
+  assert.deepEqual(shown(source.commit()), ['walkCompleted', 'listLags', 'deletionSkipped']);
 });
 
 test('what an event has deleted lately is not brought back by the row of an old list, nor taken for a lag', () => {
@@ -176,11 +176,11 @@ test('what an event has deleted lately is not brought back by the row of an old 
   census.deleteByEvent(2n, MINUTE_MS);
   const { rows, end } = walkOver(begun(), census, { rows: [1, 2] });
   assert.deepEqual(written(rows), []);
-  assert.deepEqual(told(end), ['walkCompleted']);
+  assert.deepEqual(shown(end), ['walkCompleted']);
 });
 
 test('of offsets from before a reset of the stream nothing is concluded', () => {
   const census = topicAfterEvents(MINUTE_MS, new ReportedEvents('5-0'));
   const { end } = walkOver(begun(), census, { rows: [1, 3], start: '4-9' });
-  assert.deepEqual(told(end), ['walkCompleted']);
+  assert.deepEqual(shown(end), ['walkCompleted']);
 });

@@ -29,13 +29,13 @@ function fakeAdmin(offset: string) {
   return { fetch, steps, connect: connected.resolve };
 }
 
-for (const [told, means] of [
+for (const [reported, means] of [
   ['7', 7n],
   ['-1', null],
   ['-2', null],
 ] as const) {
-  test(`an offset of ${told} is ${means === null ? 'none' : `the next to read`}`, async () => {
-    const { fetch, steps, connect } = fakeAdmin(told);
+  test(`an offset of ${reported} is ${means === null ? 'none' : `the next to read`}`, async () => {
+    const { fetch, steps, connect } = fakeAdmin(reported);
     connect();
     assert.equal(await fetch(new AbortController().signal), means);
     assert.deepEqual(steps, ['connect', 'fetch', 'disconnect']);

@@ -12,7 +12,7 @@ test('an error is a fencing by its code, at any depth, or by the code that kafka
   assert.equal(isFenced(undefined), false);
 });
 
-test('a moving leader is told from other errors by the name that the broker gives', () => {
+test('a moving leader is distinguished from other errors by the name that the broker gives', () => {
   const moving = Object.assign(new Error('no'), { type: 'NOT_LEADER_FOR_PARTITION' });
   assert.equal(isLeaderless(new Error('outer', { cause: moving })), true);
   assert.equal(isLeaderless(coded(3)), false);
@@ -30,7 +30,7 @@ test('causes that lead back to themselves end', () => {
   assert.equal(isFenced(circular), false);
 });
 
-test('that no broker answers is told from what a broker refuses', () => {
+test('that no broker answers is distinguished from what a broker refuses', () => {
   const named = (name: string) => new Error('outer', { cause: Object.assign(new Error('no'), { name }) });
   for (const name of ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError']) {
     assert.equal(isUnanswered(named(name)), true, name);

@@ -15,7 +15,7 @@ function lines(level: number, message: string, extra: object = {}, namespace = '
   return seen;
 }
 
-test('an error of kafkajs is a warning of ours, without its stack', () => {
+test('an error of kafkajs is a warning of the connector, without its stack', () => {
   assert.deepEqual(lines(1, 'Connection error: refused', { broker: 'b:1', stack: 'at …' }), [
     ['warn', { broker: 'b:1', kafkajs: 'Producer', detail: 'Connection error: refused' }],
   ]);
@@ -36,7 +36,7 @@ test('errors that are part of normal work are debug lines', () => {
   assert.equal(lines(1, 'Response Metadata(key: 3, version: 6)', { error: 'other' })[0]?.[0], 'warn');
 });
 
-test('each single attempt to connect is a debug line: whoever needed the connection says what came of it', () => {
+test('each single attempt to connect is a debug line: the code that needed the connection says what came of it', () => {
   assert.equal(lines(1, 'Connection error: connect ECONNREFUSED', {}, 'Connection')[0]?.[0], 'debug');
   assert.equal(lines(1, 'Failed to connect to seed broker', {}, 'BrokerPool')[0]?.[0], 'debug');
 });

@@ -52,7 +52,7 @@ test('a function with another source is refused, naming it and what to do', () =
   );
 });
 
-test('a kafkajs that was loaded before is loaded anew with all patches, and only once', () => {
+test('a kafkajs that was loaded before is loaded again with all patches, and only once', () => {
   const kafkajs = loadKafkajs();
   assert.notEqual(kafkajs, loadedBefore);
   assert.equal(loadKafkajs(), kafkajs);

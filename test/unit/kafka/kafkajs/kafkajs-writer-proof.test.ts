@@ -134,7 +134,7 @@ test('fencings that an operator has left word of beside the position do not coun
   await fenced();
   excused = 1;
   for (let times = 0; times < 4; times++) await fenced();
-  // Two in a row without word, and one before them that was told late, are two; the third is too many.
+  // Two in a row without word, and one before them that was reported late, are two; the third is too many.
   excused = 0;
   await fenced();
   await fenced();

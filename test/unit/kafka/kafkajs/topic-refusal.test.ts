@@ -23,7 +23,7 @@ for (const [type, advice] of [
   });
 }
 
-test('the topic that the error names is the one that is told', async () => {
+test('the topic that the error names is the one that is reported', async () => {
   const refused = await topicRefused(wrapped('TOPIC_AUTHORIZATION_FAILED', { topic: 'p.letters' }), TOPICS, FACTS);
   assert.deepEqual(refused?.fields, { topics: ['p.letters'] });
 });
@@ -44,7 +44,7 @@ test('what passes with time, or cannot be looked at, is no refusal', async () =>
   assert.equal(await topicRefused(wrapped('UNKNOWN_TOPIC_OR_PARTITION'), TOPICS, silent), undefined);
 });
 
-test('limits of topics are known once they were asked for, and tell when they became smaller', () => {
+test('limits of topics are known once they were asked for, and report when they became smaller', () => {
   const limits = new TopicLimits();
   assert.equal(limits.of('p.rows'), undefined);
   limits.learn(new Map([['p.rows', 1_000]]));

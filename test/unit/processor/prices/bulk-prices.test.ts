@@ -137,7 +137,7 @@ test('a price with an error beside it is none', async () => {
   assert.deepEqual([answers[0]?.kind, errorsFlagDiffers], ['problem', false]);
 });
 
-test('an errors flag that says otherwise than the items is told, and harms nothing', async () => {
+test('an errors flag that says otherwise than the items is reported, and harms nothing', async () => {
   for (const [items, errors] of [
     [[A], 'true'],
     [[failedItem('A')], 'false'],

@@ -119,7 +119,7 @@ for (const how of ['swap', 'drop', 'add', 'mismatch', 'type'] satisfies BulkSpoi
   });
 }
 
-test('null in both places is a problem of one item, a wrong flag is told, and neither harms the others', async (t) => {
+test('null in both places is a problem of one item, a wrong flag is reported, and neither harms the others', async (t) => {
   const { simulator, prices, isins, questions } = await scene(t);
   simulator.injectFaults([{ match: 'bulk', fault: { kind: 'bulk', how: 'null', isins: isins.slice(7, 8) } }]);
   const { answers, errorsFlagDiffers } = await prices.ask('overview', questions, SIGNAL);
@@ -130,7 +130,7 @@ test('null in both places is a problem of one item, a wrong flag is told, and ne
   assert.ok(flagged.errorsFlagDiffers && flagged.answers.every(({ kind }) => kind === 'prices'));
 });
 
-test('a refusal of the whole call is told with its status, and what the provider says', async (t) => {
+test('a refusal of the whole call is reported with its status, and what the provider says', async (t) => {
   for (const [options, code, status] of [
     [{ maxBulkItems: 20 }, 'PROVIDER_REFUSED', 400],
     [{ maxBulkItems: 20, bulkRefusalStatus: 413 }, 'PROVIDER_ASKS_FOR_LESS', 413],

@@ -88,7 +88,7 @@ test('a kept partition goes on at its own position once its batch was taken; wha
   assert.deepEqual(since(), ['read 0 from 4']);
 });
 
-test('a lost partition is told so, gets nothing more, and is assigned anew when it comes back', async () => {
+test('a lost partition is reported so, gets nothing more, and is assigned again when it comes back', async () => {
   const { held, since, signals } = member();
   held.rejoin(on(0));
   await settle();
@@ -131,7 +131,7 @@ test('a partition that is paused while its batches are taken goes on behind the 
   assert.deepEqual(since(), ['take 2', 'read 0 from 3']);
 });
 
-test('what an owner throws is told, unless its partition was lost', async () => {
+test('what an owner throws is reported, unless its partition was lost', async () => {
   const thrown = new RangeError('no');
   const failing = member({ hold: () => Promise.reject(thrown) });
   failing.held.rejoin(on(0));
