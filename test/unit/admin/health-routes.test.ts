@@ -20,8 +20,8 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
       '503',
       '[+] process: running',
       '[-] topics: not verified yet',
-      '[-] source instruments: not fenced yet, and its offset not read',
-      '[-] source checks: not fenced yet, and its offset not read',
+      '[-] source instruments: not fenced yet, and its offset not read yet',
+      '[-] source checks: not fenced yet, and its offset not read yet',
       '[-] prices: not joined its group yet',
       'not ready\n',
     ].join('\n'),
@@ -33,7 +33,7 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
   board.events.sourceStarted({ source, since: null, secondsToRetentionCliff: null });
   assert.match(await ready(scene), /\[-\] source instruments: its schemas are not registered yet/);
   makeReady(scene);
-  assert.match(await ready(scene), /^200\n[\s\S]*\[\+\] prices: it has joined its group; .+\nready\n$/);
+  assert.match(await ready(scene), /^200\n[\s\S]*\[\+\] prices: joined its group; .+\nready\n$/);
   assert.equal(await (await scene.ask('/readyz')).text(), 'ready\n');
 });
 
