@@ -5,10 +5,10 @@ import type { Endpoint, Fault } from './faults/fault.ts';
 import type { FaultScript } from './faults/fault-script.ts';
 import { spoilPage } from './faults/page-faults.ts';
 import { hangUp } from './faults/spoiled-transport.ts';
-import type { MarketData } from './market-data.ts';
+import type { SimulatedMarketData } from './market-data.ts';
 import type { SimulatorSettings } from './options.ts';
 import { type Page, type PageRow, renderPage } from './page.ts';
-import type { ReferenceData } from './reference-data.ts';
+import type { SimulatedReferenceData } from './reference-data.ts';
 import { readBody } from './request-body.ts';
 import type { RequestLog } from './request-log.ts';
 import { findRoute } from './routes.ts';
@@ -22,8 +22,8 @@ export interface ApiParts {
   readonly settings: SimulatorSettings;
   readonly clock: SimulatorClock;
   readonly tokens: Tokens;
-  readonly reference: ReferenceData;
-  readonly market: MarketData;
+  readonly reference: SimulatedReferenceData;
+  readonly market: SimulatedMarketData;
   readonly faults: FaultScript;
   readonly requests: RequestLog;
   /** Called with each request before it is answered, so that a test can let something happen just then. */

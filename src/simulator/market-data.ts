@@ -4,27 +4,27 @@ import { type BulkFault, type BulkResult, bulkText, isRefused } from './faults/b
 import type { Fault } from './faults/fault.ts';
 import type { PriceLedger } from './ledger/price-ledger.ts';
 import type { SimulatorSettings } from './options.ts';
-import { type PriceKind, readBulkItem, readPriceQuery } from './price-query.ts';
+import { readBulkItem, readPriceQuery, type SimulatedPriceKind } from './price-query.ts';
 import type { InstrumentFinder } from './universe/instrument-finder.ts';
 import type { PriceWriter } from './universe/prices.ts';
 import { mix } from './universe/random.ts';
 
 /** The endpoints of part 4.1 of src/provider/README.md. */
-export interface MarketData {
-  prices(kind: PriceKind, isin: string, parameters: URLSearchParams): Answer;
+export interface SimulatedMarketData {
+  prices(kind: SimulatedPriceKind, isin: string, parameters: URLSearchParams): Answer;
   bulk(contentType: string | undefined, body: string, faults: readonly Fault[]): Answer;
 }
 
 /** The path of the market data interface on the simulated host. */
 export const MARKET_BASE = '/market-data';
 
-export function createMarketData(parts: {
+export function createSimulatedMarketData(parts: {
   settings: SimulatorSettings;
   finder: InstrumentFinder;
   writer: PriceWriter;
   ledger: PriceLedger;
   clock: SimulatorClock;
-}): MarketData {
+}): SimulatedMarketData {
   const { settings, finder, writer, ledger, clock } = parts;
   const fails = (key: number) => mix(key, 91) < settings.failingPricesShare * 0x1_0000_0000;
 

@@ -7,7 +7,7 @@ import type { TextForm } from './universe/text-template.ts';
 import type { Universe } from './universe/universe.ts';
 
 /** A check that a user triggered, with the instrument as it was then. */
-export interface PreTradeCheck {
+export interface SimulatedPreTradeCheck {
   readonly preTradeCheckId: string;
   readonly offset: Offset;
   readonly id: bigint;
@@ -16,28 +16,28 @@ export interface PreTradeCheck {
   readonly raw: string | null;
 }
 
-export interface PreTradeChecks {
+export interface SimulatedPreTradeChecks {
   /** A user triggers a check for an instrument; `raw` replaces its JSON text. */
-  trigger(id: bigint, raw?: string): PreTradeCheck;
-  find(preTradeCheckId: string): PreTradeCheck | undefined;
-  after(offset: Offset): Iterable<PreTradeCheck>;
+  trigger(id: bigint, raw?: string): SimulatedPreTradeCheck;
+  find(preTradeCheckId: string): SimulatedPreTradeCheck | undefined;
+  after(offset: Offset): Iterable<SimulatedPreTradeCheck>;
   newest(): Offset;
-  all(): readonly PreTradeCheck[];
-  write(check: PreTradeCheck): string;
+  all(): readonly SimulatedPreTradeCheck[];
+  write(check: SimulatedPreTradeCheck): string;
 }
 
 /** How many checks are kept; the oldest go first. */
 const MAX_CHECKS = 100_000;
 
-export function createPreTradeChecks(parts: {
+export function createSimulatedPreTradeChecks(parts: {
   seed: number;
   clock: SimulatorClock;
   universe: Universe;
   text: InstrumentText;
   form: TextForm;
-}): PreTradeChecks {
+}): SimulatedPreTradeChecks {
   const { seed, clock, universe, text, form } = parts;
-  const checks: PreTradeCheck[] = [];
+  const checks: SimulatedPreTradeCheck[] = [];
   let last: Offset = { ms: clock.wallMs(), sequence: 0 };
   let triggered = 0;
   return {

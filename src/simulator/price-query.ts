@@ -21,7 +21,7 @@ export const OVERVIEW_FIELDS = [
  * One request for prices, however it came (part 4.1 of src/provider/README.md: the bulk items carry the parameters of
  * the GET operations).
  */
-export type PriceQuery =
+export type SimulatedPriceQuery =
   | { readonly kind: 'overview'; readonly fields: readonly string[] }
   | {
       readonly kind: 'intraday';
@@ -39,12 +39,15 @@ export type PriceQuery =
       readonly count: number | null;
     };
 
-export type PriceKind = PriceQuery['kind'];
+export type SimulatedPriceKind = SimulatedPriceQuery['kind'];
 
 /** Reads the parameters of one operation, or says what is wrong with them. */
-export function readPriceQuery(kind: PriceKind, parameters: URLSearchParams): PriceQuery | { refusals: Refusals } {
+export function readPriceQuery(
+  kind: SimulatedPriceKind,
+  parameters: URLSearchParams,
+): SimulatedPriceQuery | { refusals: Refusals } {
   const query = new Query(parameters);
-  const read: Record<PriceKind, () => PriceQuery> = {
+  const read: Record<SimulatedPriceKind, () => SimulatedPriceQuery> = {
     overview: () => ({ kind: 'overview', fields: query.allOf('fields', OVERVIEW_FIELDS) }),
     intraday: () => ({
       kind: 'intraday',
@@ -67,19 +70,21 @@ export function readPriceQuery(kind: PriceKind, parameters: URLSearchParams): Pr
 }
 
 /** Types of the members of bulk items besides $type and isin. */
-const MEMBERS: Readonly<Record<PriceKind, Readonly<Record<string, 'string' | 'number' | 'boolean' | 'array'>>>> = {
+const MEMBERS: Readonly<
+  Record<SimulatedPriceKind, Readonly<Record<string, 'string' | 'number' | 'boolean' | 'array'>>>
+> = {
   overview: { fields: 'array' },
   intraday: { interval: 'string', dateFrom: 'string', dateTo: 'string', fields: 'string' },
   daily: { dateFrom: 'string', dateTo: 'string', fields: 'string', orderByAscending: 'boolean', count: 'number' },
 };
-const KINDS: Readonly<Record<string, PriceKind>> = {
+const KINDS: Readonly<Record<string, SimulatedPriceKind>> = {
   ProductPriceOverviewRequest: 'overview',
   ProductIntradayPriceRequest: 'intraday',
   ProductDailyPriceRequest: 'daily',
 };
 
 /** Reads one item of a bulk request; names of refused members are relative to the item. */
-export function readBulkItem(item: unknown): { isin: string; query: PriceQuery } | { refusals: Refusals } {
+export function readBulkItem(item: unknown): { isin: string; query: SimulatedPriceQuery } | { refusals: Refusals } {
   if (typeof item !== 'object' || item === null) return { refusals: { '': ['The item is not an object.'] } };
   const { $type, isin, ...members } = item as Record<string, unknown>;
   const kind = typeof $type === 'string' ? KINDS[$type] : undefined;

@@ -3,7 +3,7 @@ import { type EventLog, offsetText, parseOffset } from './ledger/event-log.ts';
 import type { EventText } from './ledger/event-text.ts';
 import type { SimulatorSettings } from './options.ts';
 import type { Page } from './page.ts';
-import type { PreTradeChecks } from './pre-trade-checks.ts';
+import type { SimulatedPreTradeChecks } from './pre-trade-checks.ts';
 import { Query } from './query.ts';
 import { EVENT_TYPES } from './universe/changes.ts';
 import type { InstrumentText } from './universe/instrument-text.ts';
@@ -11,7 +11,7 @@ import { LIST_FORM } from './universe/text-template.ts';
 import type { Member, Universe } from './universe/universe.ts';
 
 /** The endpoints of part 4.2 of src/provider/README.md: each gives a page, or the answer that refuses it. */
-export interface ReferenceData {
+export interface SimulatedReferenceData {
   instruments(parameters: URLSearchParams, mine: boolean): Page | Answer;
   events(parameters: URLSearchParams, mine: boolean): Page | Answer;
   preTradeChecks(parameters: URLSearchParams): Page | Answer;
@@ -26,14 +26,14 @@ const DEFAULT_MAX_EVENTS = 500;
 const MAX_CHECKS_PER_ANSWER = 100;
 const MAX_ID = 2n ** 63n - 1n;
 
-export function createReferenceData(parts: {
+export function createSimulatedReferenceData(parts: {
   settings: SimulatorSettings;
   universe: Universe;
   text: InstrumentText;
   log: EventLog;
   eventText: EventText;
-  checks: PreTradeChecks;
-}): ReferenceData {
+  checks: SimulatedPreTradeChecks;
+}): SimulatedReferenceData {
   const { settings, universe, text, log, eventText, checks } = parts;
 
   const clamped = (asked: number) => (settings.answerClamp === 0 ? asked : Math.min(asked, settings.answerClamp));

@@ -9,10 +9,10 @@ import { createEventLog, parseOffset } from './ledger/event-log.ts';
 import { createEventText } from './ledger/event-text.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { createPriceLedger } from './ledger/price-ledger.ts';
-import { createMarketData, MARKET_BASE } from './market-data.ts';
+import { createSimulatedMarketData, MARKET_BASE } from './market-data.ts';
 import { DEFAULTS, type SimulatorOptions, type SimulatorSettings } from './options.ts';
-import { createPreTradeChecks } from './pre-trade-checks.ts';
-import { createReferenceData, REFERENCE_BASE } from './reference-data.ts';
+import { createSimulatedPreTradeChecks } from './pre-trade-checks.ts';
+import { createSimulatedReferenceData, REFERENCE_BASE } from './reference-data.ts';
 import { createRequestLog } from './request-log.ts';
 import { TOKEN_PATH } from './routes.ts';
 import type { SimulatorControl } from './simulator-control.ts';
@@ -51,7 +51,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const universe = createUniverse({ ...settings, clock });
   const log = createEventLog({ clock, retentionMs: settings.retentionMs, lagMs: settings.eventLagMs });
   const eventText = createEventText(text, settings.eventForm);
-  const checks = createPreTradeChecks({ seed, clock, universe, text, form: settings.eventForm });
+  const checks = createSimulatedPreTradeChecks({ seed, clock, universe, text, form: settings.eventForm });
   const changes = createChanges({ universe, log, text, clock });
   const triggerCheck = (id: bigint, raw?: string) => checks.trigger(id, raw).preTradeCheckId;
   const { mutationsPerSecond: perSecond, filteredShare, checkShare } = settings;
@@ -70,8 +70,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const asked = (endpoint: Endpoint, url: URL) => {
     for (const listener of listeners) listener(endpoint, url);
   };
-  const reference = createReferenceData({ settings, universe, text, log, eventText, checks });
-  const market = createMarketData({
+  const reference = createSimulatedReferenceData({ settings, universe, text, log, eventText, checks });
+  const market = createSimulatedMarketData({
     settings,
     finder,
     writer: createPriceWriter(settings.priceStepMs),

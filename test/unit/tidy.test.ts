@@ -63,7 +63,7 @@ const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   'src/observability/log-values.ts#createLogValues': 78,
   'src/processor/price-records.ts#priceRecords': 102,
   'src/setup/instruments-source.ts#createInstrumentsSource': 73,
-  'src/simulator/reference-data.ts#createReferenceData': 125,
+  'src/simulator/reference-data.ts#createSimulatedReferenceData': 125,
   'src/simulator/simulator.ts#createSimulator': 95,
   'src/simulator/universe/prices.ts#createPriceWriter': 119,
   'src/worker/run-states.ts#createRunStates': 77,

@@ -1,4 +1,4 @@
-import type { PreTradeChecks } from '../pre-trade-checks.ts';
+import type { SimulatedPreTradeChecks } from '../pre-trade-checks.ts';
 import type { InstrumentText } from '../universe/instrument-text.ts';
 import { LIST_FORM } from '../universe/text-template.ts';
 import type { Universe } from '../universe/universe.ts';
@@ -57,7 +57,7 @@ export function createLedger(parts: {
   text: InstrumentText;
   log: EventLog;
   eventText: EventText;
-  checks: PreTradeChecks;
+  checks: SimulatedPreTradeChecks;
   prices: PriceLedger;
   poisoned: ReadonlySet<bigint>;
 }): Ledger {

@@ -1,9 +1,9 @@
-import type { PriceQuery } from '../price-query.ts';
+import type { SimulatedPriceQuery } from '../price-query.ts';
 import type { PriceWriter } from '../universe/prices.ts';
 
 /** One answer with prices, as it was served. */
 export interface ServedPrice {
-  readonly kind: PriceQuery['kind'];
+  readonly kind: SimulatedPriceQuery['kind'];
   /** Simulated time of the answer, milliseconds since the epoch. */
   readonly atMs: number;
   /** The exact JSON text of the typed response. */
@@ -21,7 +21,7 @@ export interface ServedPrices {
 
 export interface PriceLedger {
   /** Writes a response and remembers how to write it again. */
-  serve(isin: string, writer: PriceWriter, key: number, query: PriceQuery, atMs: number): string;
+  serve(isin: string, writer: PriceWriter, key: number, query: SimulatedPriceQuery, atMs: number): string;
   of(isin: string): ServedPrices | undefined;
   all(): Iterable<ServedPrices>;
 }

@@ -1,4 +1,4 @@
-import { adjustedDecimal, changingDecimal, day, decimal, quotient, scientific } from './number-slots.ts';
+import { adjustedDecimal, changingDecimal, day, decimalSlot, quotient, scientific } from './number-slots.ts';
 import { type Node, type Slot, sometimes, verbatim } from './text-template.ts';
 import type { UnderlyingEntry } from './vocabulary.ts';
 
@@ -31,7 +31,7 @@ export function underlying(entry: UnderlyingEntry, at: number, monitors: readonl
     name: verbatim(entry.nameText),
     delta: plan % 5 === 4 ? null : plan % 2 === 0 ? negativeDelta : changingDecimal(salt + 5, 0, 1, 18),
     leverageFactor: plan % 3 === 0 ? null : changingDecimal(salt + 7, 1, 12, 4),
-    spotReference: decimal(salt + 9, entry.price, Math.ceil(entry.price / 5), plan % 4 === 0 ? 18 : 4),
+    spotReference: decimalSlot(salt + 9, entry.price, Math.ceil(entry.price / 5), plan % 4 === 0 ? 18 : 4),
     ratio: ratios[plan % ratios.length] ?? null,
     barrierReachedTime: sometimes((draw) => {
       const breached = draw.version.breachedAt[at];
@@ -74,6 +74,6 @@ export function repayment(currency: string, termDays: number, delivered: Underly
     cashAmount: sometimes((draw) => (draw.version.repaidOn === null ? null : `${900 + draw.below(1_302, 200)}.50`)),
     repaymentRate: sometimes((draw) => (draw.version.repaidOn === null ? null : rate(draw))),
     disbursedISIN: delivered?.isin ?? null,
-    disbursedAmount: delivered === undefined ? null : decimal(1_304, 0, 9, 6),
+    disbursedAmount: delivered === undefined ? null : decimalSlot(1_304, 0, 9, 6),
   };
 }

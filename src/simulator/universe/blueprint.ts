@@ -1,7 +1,7 @@
 import { distributions, documents, markets, parties } from './blueprint-parties.ts';
 import { regulations } from './blueprint-regulations.ts';
 import { coupons, type MonitorPlan, repayment, underlying } from './blueprint-terms.ts';
-import { day, decimal, time, wholeAmount } from './number-slots.ts';
+import { day, decimalSlot, time, wholeAmount } from './number-slots.ts';
 import { PRODUCT_KINDS, type ProductKind } from './product-kinds.ts';
 import { type Choices, createChoices } from './random.ts';
 import { LIST_FORM, type Node, type NodeObject, type Slot, type TextForm } from './text-template.ts';
@@ -72,7 +72,7 @@ function build(kind: ProductKind, terms: Terms, countries: number, papers: numbe
     legalCountry: (draw) => (draw.country === null ? 'null' : `"${draw.country}"`),
     currency,
     priceType: kind.priceType,
-    issuePrice: kind.priceType === 'percentage' ? verbatimIssuePrice(variant) : decimal(20, 5, 200, 18),
+    issuePrice: kind.priceType === 'percentage' ? verbatimIssuePrice(variant) : decimalSlot(20, 5, 200, 18),
     denomination: kind.priceType === 'percentage' ? wholeAmount(21, 1_000, 1) : null,
     subscriptionEndTime: termDays === null ? null : time(-1, '16:00:00'),
     initialFixingTime: time(0, '17:30:00'),
@@ -99,7 +99,7 @@ function build(kind: ProductKind, terms: Terms, countries: number, papers: numbe
             {
               type: kind.conditionalCoupons ? 'conditional' : 'fix',
               dayCount: '30/360',
-              annualRate: decimal(30, 2, 12, kind.conditionalCoupons ? 18 : 2),
+              annualRate: decimalSlot(30, 2, 12, kind.conditionalCoupons ? 18 : 2),
               periodAdjustment: variant % 2 === 1,
               memory: kind.conditionalCoupons ? variant % 2 === 0 : null,
               businessDayConvention: 'modifiedfollowing',

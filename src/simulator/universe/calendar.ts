@@ -8,11 +8,11 @@ export type Calendar = readonly string[];
 
 /** Days since 2018-01-01 → `YYYY-MM-DD`. */
 export function createCalendar(): Calendar {
-  return Array.from({ length: DAYS }, (_, day) => dateText(FIRST_DAY_MS + day * DAY_MS));
+  return Array.from({ length: DAYS }, (_, day) => dayText(FIRST_DAY_MS + day * DAY_MS));
 }
 
 /** `YYYY-MM-DD` in UTC. */
-export function dateText(ms: number): string {
+export function dayText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 

@@ -1,6 +1,6 @@
 import type { SimulatorClock } from '../clock.ts';
 import { type EventLog, offsetText } from '../ledger/event-log.ts';
-import { dateText, dateTimeText } from './calendar.ts';
+import { dateTimeText, dayText } from './calendar.ts';
 import type { InstrumentText } from './instrument-text.ts';
 import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
 import type { Universe } from './universe.ts';
@@ -112,7 +112,7 @@ function next(
   limits: { underlyings: number; coupons: number },
 ): InstrumentVersion {
   const version = { ...before, number: before.number + 1 };
-  if (kind === 'repayment') return { ...version, repaidOn: dateText(nowMs) };
+  if (kind === 'repayment') return { ...version, repaidOn: dayText(nowMs) };
   if (kind === 'rulebasedparameteradjustment') return { ...version, adjustments: before.adjustments + 1 };
   if (kind === 'barriercross' && before.breachedAt.length < limits.underlyings) {
     return { ...version, breachedAt: [...before.breachedAt, dateTimeText(nowMs)] };
@@ -126,12 +126,12 @@ function next(
 // The interface does not show the shapes of repayment and coupon (part 2.2 of src/provider/README.md), so these are the
 // simulator's own.
 function repaymentText(nowMs: number, currency: string): string {
-  return `{"valueDate":"${dateText(nowMs)}","currency":"${currency}","cashAmount":1000.00,"repaymentRate":100.000000000000000000}`;
+  return `{"valueDate":"${dayText(nowMs)}","currency":"${currency}","cashAmount":1000.00,"repaymentRate":100.000000000000000000}`;
 }
 
 function couponText(kind: EventKind, nowMs: number, version: InstrumentVersion): string {
   const income = kind === 'incomepayment' ? ',"income":true' : '';
-  return `{"valueDate":"${dateText(nowMs)}","amount":12.50,"number":${version.couponsPaid}${income}}`;
+  return `{"valueDate":"${dayText(nowMs)}","amount":12.50,"number":${version.couponsPaid}${income}}`;
 }
 
 /** Line ends can be only between tokens of JSON, and the ledger has one instrument per line. */

@@ -22,7 +22,7 @@ function characterValue(code: number): number {
 }
 
 /** Whether the text has the form of an ISIN and the right check digit. Exported for tests. */
-export function isIsin(text: string): boolean {
+export function hasIsinForm(text: string): boolean {
   return /^[A-Z]{2}[A-Z0-9]{9}[0-9]$/.test(text) && text.endsWith(isinCheckDigit(text.slice(0, 11)));
 }
 
@@ -48,7 +48,7 @@ export function identifiersOf(id: bigint, country: string | null): Identifiers {
 
 /** The id, modulo 10^9, that an ISIN was made from; undefined when none was. */
 export function idResidueOf(isin: string): bigint | undefined {
-  if (!isIsin(isin)) return undefined;
+  if (!hasIsinForm(isin)) return undefined;
   const number = isin.startsWith('DE000')
     ? Number.parseInt(isin.slice(5, 11), 36)
     : /^[0-9]{9}$/.test(isin.slice(2, 11))

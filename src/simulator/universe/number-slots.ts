@@ -7,7 +7,7 @@ import type { Slot } from './text-template.ts';
  */
 
 /** A number from `low` up to, not including, `low + span`, with `fraction` digits after the point. */
-export function decimal(salt: number, low: number, span: number, fraction: number): Slot {
+export function decimalSlot(salt: number, low: number, span: number, fraction: number): Slot {
   return (draw) => `${low + draw.below(salt, span)}.${draw.digits(salt + 1, fraction)}`;
 }
 

@@ -21,7 +21,7 @@ export function priceText(key: number, thousandths: number, salt: number): strin
 }
 
 /** An instant in one of the forms of ISO 8601 that providers use: seconds, seven digits, or an offset. */
-export function instantText(key: number, ms: number): string {
+export function momentText(key: number, ms: number): string {
   const text = new Date(ms).toISOString();
   if (key % 3 === 0) return `"${text.slice(0, 19)}Z"`;
   if (key % 3 === 1) return `"${text.slice(0, 23)}${digits(key, ms % 997, 4)}Z"`;

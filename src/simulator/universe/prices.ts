@@ -1,13 +1,13 @@
-import type { PriceQuery } from '../price-query.ts';
-import { dateText } from './calendar.ts';
-import { candle, instantText, priceAt, priceText } from './price-moves.ts';
+import type { SimulatedPriceQuery } from '../price-query.ts';
+import { dayText } from './calendar.ts';
+import { candle, momentText, priceAt, priceText } from './price-moves.ts';
 import { digits, mix } from './random.ts';
 
 /**
  * The JSON text of a typed response (part 2.1 of src/provider/README.md): a pure function of the instrument's key, the
  * query and the time.
  */
-export type PriceWriter = (key: number, query: PriceQuery, nowMs: number) => string;
+export type PriceWriter = (key: number, query: SimulatedPriceQuery, nowMs: number) => string;
 
 const DAY_MS = 86_400_000;
 /** How far back prices go. */
@@ -38,7 +38,7 @@ export function createPriceWriter(stepMs: number): PriceWriter {
     const asked = (field: string) => fields.length === 0 || fields.includes(field);
     const observedMs = stepOf(nowMs) * stepMs;
     const dayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
-    const at = (ms: number) => instantText(key, ms);
+    const at = (ms: number) => momentText(key, ms);
     const today = ohlc(key, dayMs, nowMs);
     const members: string[] = [];
     const price = (field: string, name: string, value: string, ms: number) => {
@@ -71,7 +71,7 @@ export function createPriceWriter(stepMs: number): PriceWriter {
     return `{"$type":"ProductPriceOverviewResponse",${members.join(',')}}`;
   };
 
-  const intraday = (key: number, query: PriceQuery & { kind: 'intraday' }, nowMs: number) => {
+  const intraday = (key: number, query: SimulatedPriceQuery & { kind: 'intraday' }, nowMs: number) => {
     const lengthMs = INTERVAL_MS[query.interval] ?? DAY_MS;
     const fromMs = Math.max(query.fromMs ?? 0, nowMs - INTRADAY_HISTORY_MS);
     const toMs = Math.min(query.toMs ?? nowMs, nowMs);
@@ -81,19 +81,19 @@ export function createPriceWriter(stepMs: number): PriceWriter {
       const { open, high, low, close } = ohlc(key, openMs, untilMs);
       const prices = { Close: { close }, OHLC: { open, high, low, close }, BidAsk: bidAsk(key, untilMs) }[query.fields];
       const window = {
-        windowOpenTimestamp: instantText(0, openMs),
-        windowCloseTimestamp: instantText(0, openMs + lengthMs),
+        windowOpenTimestamp: momentText(0, openMs),
+        windowCloseTimestamp: momentText(0, openMs + lengthMs),
       };
       rows.push(object({ ...window, ...NO_PRICES, ...prices }));
     }
     return `{"$type":"ProductIntradayPriceResponse","prices":[${rows.join(',')}]}`;
   };
 
-  const daily = (key: number, query: PriceQuery & { kind: 'daily' }, nowMs: number) => {
+  const daily = (key: number, query: SimulatedPriceQuery & { kind: 'daily' }, nowMs: number) => {
     const today = Math.floor(nowMs / DAY_MS);
     const rows: string[] = [];
     for (let day = today - DAILY_HISTORY_DAYS; day <= today; day++) {
-      const [dayMs, date] = [day * DAY_MS, dateText(day * DAY_MS)];
+      const [dayMs, date] = [day * DAY_MS, dayText(day * DAY_MS)];
       // 1970-01-01 was a Thursday; there are no prices at weekends.
       if ((day + 4) % 7 === 0 || (day + 4) % 7 === 6) continue;
       if ((query.from !== null && date < query.from) || (query.to !== null && date > query.to)) continue;
@@ -110,8 +110,8 @@ export function createPriceWriter(stepMs: number): PriceWriter {
         LastBidAskAccruedInterest: { ...bothSides, accruedInterest },
       }[query.fields];
       const window = {
-        windowOpenTimestamp: instantText(0, dayMs + 28_800_000),
-        windowCloseTimestamp: instantText(0, dayMs + 63_000_000),
+        windowOpenTimestamp: momentText(0, dayMs + 28_800_000),
+        windowCloseTimestamp: momentText(0, dayMs + 63_000_000),
       };
       const windows = query.fields === 'OHLC' ? window : { windowOpenTimestamp: 'null', windowCloseTimestamp: 'null' };
       rows.push(

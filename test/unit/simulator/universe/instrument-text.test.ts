@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseLossless } from '../../../../src/simulator/ledger/lossless-json.ts';
 import { createInstrumentText } from '../../../../src/simulator/universe/instrument-text.ts';
 import { type InstrumentVersion, ISSUED } from '../../../../src/simulator/universe/instrument-version.ts';
-import { isIsin } from '../../../../src/simulator/universe/isin.ts';
+import { hasIsinForm } from '../../../../src/simulator/universe/isin.ts';
 import { LIST_FORM } from '../../../../src/simulator/universe/text-template.ts';
 import { UNDERLYINGS } from '../../../../src/simulator/universe/vocabulary.ts';
 import { FIELDS, VALUES_SEEN } from '../interface-fields.ts';
@@ -88,7 +88,7 @@ test('instruments are 8 to 9 KB', () => {
 test('isins are unique and carry their check digit, those of underlyings too', () => {
   const isins = IDS.map((id) => text.isin(id, ISSUED) ?? '');
   assert.equal(new Set(isins).size, IDS.length);
-  for (const isin of [...isins, ...UNDERLYINGS.map((entry) => entry.isin)]) assert.ok(isIsin(isin), isin);
+  for (const isin of [...isins, ...UNDERLYINGS.map((entry) => entry.isin)]) assert.ok(hasIsinForm(isin), isin);
 });
 
 test('the text is a pure function of seed, id and version, and each of them matters', () => {
