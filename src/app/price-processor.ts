@@ -98,6 +98,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   };
   const isins = createIsinReader((id, asked) => registry.schemaText(id, asked));
   const { groupId, topics: inputs } = priceInputs(settings);
+  const read = inputs.map((name) => ({ ...topics.instruments, name }));
   const tables = new CallSlots(TABLES_AT_ONCE);
   const reader: LogReader = {
     readToEnd: (request) => tables.use(() => kafka.logReader.readToEnd(request), request.signal),
@@ -132,10 +133,9 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     groupId,
     members: (count) => marketHttp.share(count),
     topics: inputs,
+    partitions: read.flatMap(partitionsOf),
     kinds,
     async verifyStart(starting) {
-      // Those that it reads, and those that it writes.
-      const read = inputs.map((name) => ({ ...topics.instruments, name }));
       await verified.verify([...read, ...kinds.map(({ kind }) => topicOfKind(kind))], starting);
       for (const { kind } of kinds) await schemaId(kind, starting);
     },

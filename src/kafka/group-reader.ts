@@ -50,11 +50,13 @@ export interface GroupReaderOptions {
    * the count of before holds.
    */
   readonly members?: ((count: number) => void) | undefined;
-  /**
-   * How the partitions are assigned to the members. Round robin when left out; then no partition is taken before the
-   * join is answered.
-   */
+  /** How the partitions are assigned to the members. Round robin when left out. */
   readonly assignor?: Assignor;
+  /**
+   * What a member is given that has no others beside it: taken before the join is answered, where the group is empty
+   * (head-start.ts). What the assignor gives alone when left out; without an assignor either, nothing is taken before.
+   */
+  readonly alone?: readonly TopicPartition[];
   readonly signal: AbortSignal;
 }
 

@@ -1,4 +1,5 @@
 import type { GroupReader } from '../kafka/group-reader.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
@@ -14,6 +15,8 @@ export interface PriceMemberOptions {
   readonly members?: (count: number) => void;
   /** The topics of instruments whose prices are followed. */
   readonly topics: readonly string[];
+  /** All their partitions. */
+  readonly partitions: readonly TopicPartition[];
   /** The first one answers new instruments. */
   readonly kinds: readonly [AskedKind, ...AskedKind[]];
   /** Verifies what no partition can do without, such as schemas. */
@@ -41,6 +44,7 @@ export async function runPriceMember(options: PriceMemberOptions): Promise<never
     groupId,
     members,
     topics,
+    alone: options.partitions,
     verifyStart,
     joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
     createTask(owned) {

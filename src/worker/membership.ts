@@ -32,7 +32,7 @@ export interface WorkerTask {
 }
 
 export interface MembershipOptions
-  extends Pick<GroupReaderOptions, 'groupId' | 'topics' | 'assignor' | 'joined' | 'members' | 'signal'> {
+  extends Pick<GroupReaderOptions, 'groupId' | 'topics' | 'assignor' | 'alone' | 'joined' | 'members' | 'signal'> {
   readonly groupReader: GroupReader;
   /** Verifies what no partition can do without: until it resolves the partitions are left to other members. */
   readonly verifyStart?: (signal: AbortSignal) => Promise<void>;
@@ -77,7 +77,7 @@ function isPassing(error: unknown): boolean {
  * @param endings of each partition, when its last task here has ended.
  */
 async function runMembership(options: MembershipOptions, endings: Map<string, Promise<void>>): Promise<never> {
-  const { groupReader, groupId, topics, assignor, joined, members, createTask, signal } = options;
+  const { groupReader, groupId, topics, assignor, alone, joined, members, createTask, signal } = options;
   const [ended, left] = [new AbortController(), new AbortController()];
   const failed = Promise.withResolvers<never>();
   const membership = groupReader.run({
@@ -85,6 +85,7 @@ async function runMembership(options: MembershipOptions, endings: Map<string, Pr
     topics,
     members,
     ...(assignor && { assignor }),
+    ...(alone && { alone }),
     ...(joined && { joined }),
     signal: left.signal,
     async assigned(partition, lost, ownershipProof) {

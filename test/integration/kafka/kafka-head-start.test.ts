@@ -4,7 +4,7 @@ import type { ConnectorError } from '../../../src/errors.ts';
 import type { Assignor } from '../../../src/kafka/assignor.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
-import { openOurCluster, readValues, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
+import { noPosition, openOurCluster, readValues, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 /** Longer than the broker takes to be asked, shorter than a session. */
@@ -135,4 +135,84 @@ testOnBroker('two that both believe to be alone write each number once, whatever
   assert.ok(failures.includes('WRITER_FENCED'), failures.join());
   assert.ok(values.length >= enough);
   assert.deepEqual(values, [...values.keys()].map(String));
+});
+
+/** A member as the price processor is one: by turns, with all partitions while it is alone, which it reads. */
+function startReader(cluster: KafkaCluster, topic: string, groupId: string, signal: AbortSignal) {
+  const seen = { joins: [] as number[], begun: 0, values: [] as (string | null)[] };
+  const ended = cluster.groupReader.run({
+    groupId,
+    topics: [topic],
+    alone: [{ topic, partition: 0 }],
+    joined: (partitions) => void seen.joins.push(partitions.length),
+    async assigned() {
+      seen.begun += 1;
+      let position = 0n;
+      return {
+        position: () => position,
+        async take({ records, nextOffset }) {
+          seen.values.push(...records.map(({ value }) => value && String(value)));
+          position = nextOffset;
+        },
+      };
+    },
+    signal,
+  });
+  ended.catch(() => {});
+  return seen;
+}
+
+testOnBroker(
+  'a member that goes ahead without an assignor reads once its join is answered, each record once',
+  async (t, raw) => {
+    const answered = Promise.withResolvers<void>();
+    raw.proxy.addRule({ on: 'JoinGroup', fault: 'delayAnswer', until: answered.promise, times: 1_000 });
+    const [topic, groupId] = [await raw.createTopic(), uniqueName('group')];
+    const plain = openOurCluster(t, { broker: raw.broker });
+    const writer = plain.transactionalWriter(uniqueName('writer'));
+    await writer.open(noPosition, t.signal);
+    await writer.commit({ records: [textRecord(topic, 'before')] });
+
+    const seen = startReader(openOurCluster(t, raw), topic, groupId, t.signal);
+    await eventually(
+      'it has gone ahead',
+      () => seen.begun,
+      (begun) => begun === 1,
+    );
+    assert.deepEqual(seen.joins, [1], 'before the join');
+    answered.resolve();
+    await eventually(
+      'it reads',
+      () => seen.values.length,
+      (read) => read > 0,
+    );
+    await writer.commit({ records: [textRecord(topic, 'after')] });
+    await eventually(
+      'it reads on',
+      () => seen.values.length,
+      (read) => read > 1,
+    );
+    assert.deepEqual(seen, { joins: [1, 1], begun: 1, values: ['before', 'after'] });
+  },
+);
+
+testOnBroker('members by turns that start together share what each had taken ahead', async (t, raw) => {
+  const [topic, groupId] = [await raw.createTopic(), uniqueName('group')];
+  const members = ['one', 'two'].map(() =>
+    startReader(openOurCluster(t, { broker: raw.broker }), topic, groupId, t.signal),
+  );
+  const holding = () => members.map(({ joins }) => joins.at(-1));
+  await eventually('one of them has it', holding, (held) => held.toSorted().join() === '0,1');
+  const writer = openOurCluster(t, { broker: raw.broker }).transactionalWriter(uniqueName('writer'));
+  await writer.open(noPosition, t.signal);
+  await writer.commit({ records: [textRecord(topic, 'after')] });
+  await eventually(
+    'it is read',
+    () => members.flatMap(({ values }) => values),
+    (values) => values.length > 0,
+  );
+  assert.deepEqual(
+    members.flatMap(({ values }) => values),
+    ['after'],
+  );
 });

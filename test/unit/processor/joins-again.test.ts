@@ -25,6 +25,7 @@ test('a member whose run failed is reported to be none until it has joined again
     groupReader: { run },
     groupId: 'g',
     topics: ['instruments'],
+    partitions: [],
     kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
     async verifyStart() {},
     createTask: () => assert.fail('no partition is assigned'),
@@ -58,6 +59,7 @@ for (const code of ['REGISTRY_UNREACHABLE', 'REGISTRY_REFUSED', 'SCHEMA_INCOMPAT
       },
       groupId: 'g',
       topics: ['instruments'],
+      partitions: [],
       kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
       async verifyStart() {
         tries += 1;

@@ -1,6 +1,7 @@
 import type { IsinReader } from '../../../src/avro/isin-reader.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { LogReader } from '../../../src/kafka/log-reader.ts';
+import { partitionsOf } from '../../../src/kafka/topic.ts';
 import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
@@ -96,6 +97,7 @@ export function memberOf(options: {
       members = count;
     },
     topics: [TOPICS.instruments.name],
+    partitions: partitionsOf(TOPICS.instruments),
     kinds,
     async verifyStart() {},
     createTask: ({ partition, ownershipProof, signal }) =>

@@ -4,7 +4,6 @@ import type { Clock } from '../../../support/clock.ts';
 import { within } from '../../../support/deadline.ts';
 import type { Log } from '../../../support/log.ts';
 import { untilAborted } from '../../../support/until-aborted.ts';
-import type { Assignor } from '../../assignor.ts';
 import type { GroupReader, GroupReaderOptions, ReadBatch } from '../../group-reader.ts';
 import { assignmentOfOne, type GroupQuestions, headStart } from '../../head-start.ts';
 import { createOwnershipProof } from '../../ownership-proof.ts';
@@ -80,7 +79,7 @@ interface Member {
 
 function openMember(
   { kafkajs, kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
-  { groupId, topics, assigned, joined, members, assignor }: GroupReaderOptions,
+  { groupId, topics, assigned, joined, members, assignor, alone }: GroupReaderOptions,
   onConfirmed: () => void,
 ): Member {
   const proof = createOwnershipProof();
@@ -136,10 +135,10 @@ function openMember(
     // The first one is answered with the member's id, and with that kafkajs joins at once.
     if (payload.apiName === 'JoinGroup') isKnown = true;
   });
-  const goAhead = (own: Assignor) =>
+  const goAhead = () =>
     headStart({
       open: () => groupQuestions(kafka, groupId, tuning),
-      take: () => held.rejoin(assignmentOfOne(own)),
+      take: () => held.rejoin(alone ?? (assignor ? assignmentOfOne(assignor) : [])),
       confirm: proof.confirm,
       isKnown: () => isKnown,
       everyMs: tuning.confirmIntervalMs,
@@ -150,7 +149,7 @@ function openMember(
   const run = async () => {
     await consumer.connect();
     await consumer.subscribe({ topics: [...topics], fromBeginning: true });
-    if (assignor) await goAhead(assignor);
+    if (alone ?? assignor) await goAhead();
     // It would be a member that nobody lets leave before its join is answered, and for which the next one waits.
     if (joinAnswered.signal.aborted) return;
     await consumer.run({
