@@ -28,7 +28,7 @@ export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string 
 }
 
 /**
- * A member whose description cannot be read is not a replica of ours, or of another version: it gets no sources.
+ * A member whose description cannot be read is not a replica of this version of the connector: it gets no sources.
  * Exported for tests.
  */
 export function readReplica({ id, description }: GroupMember): Replica {

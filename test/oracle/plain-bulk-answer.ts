@@ -85,7 +85,7 @@ function readItem(options: {
   const errorResponse = memberOf(item, 'errorResponse');
   const unknown = [...item].filter(([name, value]) => value !== null && !ITEM_MEMBERS.has(name)).length;
   const without = { failed: true, drift: unknown, roundedNumbers: 0 };
-  // With an error beside it, a price is none that the provider stands by.
+  // An item with both response and errorResponse counts as failed.
   if (response === null || errorResponse !== null) {
     return { ...without, answer: { kind: 'problem', ...problemOf(errorResponse), item: Buffer.from(raw) } };
   }

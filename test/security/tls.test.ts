@@ -121,7 +121,7 @@ test('a proxy gets no more than the name of the host, and its answer cannot stan
   await assert.rejects(excepted.get(page, text, never), { action: /retry|askForLess/ });
   assert.equal(connects.length, 2);
 
-  // What never leaves the machine never goes through a proxy, so HTTPS_PROXY does not break a local trial.
+  // What never leaves the machine never goes through a proxy, so HTTPS_PROXY does not break a local start.
   const local = await serve(t, (_, response) => void response.writeHead(200, json).end('{}'));
   assert.equal(await clientFor(t, local.url, through).get(page, text, never), '{}');
   assert.equal(connects.length, 2);

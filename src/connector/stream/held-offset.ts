@@ -14,7 +14,7 @@ export interface Holding {
   readonly held: HeldOffset | null;
   /** It is held from now on. */
   readonly begins: boolean;
-  /** The one that takes the place of ours; null when none does. */
+  /** The one that replaces the committed offset; null when none does. */
   readonly replacement: HeldOffset | null;
 }
 

@@ -93,7 +93,7 @@ export type GapInput =
   | { readonly kind: 'healthy' }
   | { readonly kind: 'sign'; readonly sign: Exclude<GapSign, 'overtaken'>; readonly isSuspected?: boolean }
   | { readonly kind: 'sign'; readonly sign: 'overtaken'; readonly held: string; readonly isSuspected: boolean }
-  /** A fresh start of the stream came; null: it cannot take the place of ours. */
+  /** A fresh start of the stream came; null: it cannot replace the committed offset. */
   | { readonly kind: 'start'; readonly since: string | null; readonly ours: string }
   /** `items`: how many events it was answered with. */
   | { readonly kind: 'startVerified'; readonly items: number }

@@ -96,7 +96,7 @@ export interface StreamStep {
   /** How long ago our offset was known to be one that is served. */
   readonly ageMs: number;
   /**
-   * Whether a fresh offset is held from now on, or takes the place of ours, which did not move. It is committed at once:
+   * Whether a fresh offset is held from now on, or replaces the committed one, which did not move. It is committed at once:
    * a task that restarts often would otherwise never commit it.
    */
   readonly renews: boolean;

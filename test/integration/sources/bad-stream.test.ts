@@ -39,7 +39,7 @@ for (const [what, { fault, discarded, says }] of Object.entries(badAnswers)) {
     await reached(change(20));
     if (discarded) {
       const reported = connector.seen.filter(({ name }) => name === 'answerDiscarded').map(({ fields }) => fields.why);
-      // One of the faults may strike the trial of another offset instead.
+      // One of the faults may strike the verification of another offset instead.
       assert.ok(reported.length >= 2, reported.join());
       assert.deepEqual(new Set(reported), new Set([discarded]));
     } else {

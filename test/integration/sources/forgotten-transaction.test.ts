@@ -109,10 +109,10 @@ test('a page of a transaction that a killed coordinator has forgotten is written
   const sent = Promise.withResolvers<void>();
   const killed = Promise.withResolvers<never>();
   let page = 1;
-  let standing = 0;
+  let arrived = 0;
   const stand = () => {
-    standing += 1;
-    if (standing === writers.length) sent.resolve();
+    arrived += 1;
+    if (arrived === writers.length) sent.resolve();
     return killed.promise;
   };
   const wrap = hookTransactions({

@@ -31,13 +31,13 @@ test('what Kafka refuses of one source stops that one or nobody, and its neighbo
     }
     return really();
   };
-  const trials = new Set<string>();
+  const verifications = new Set<string>();
   const connector = await beside.start({
     wrapKafka(kafka) {
       const hooked = hookTransactions({ send })(kafka);
       const producer: Kafka['producer'] = (config) => {
         const id = config?.transactionalId ?? '';
-        if (id.includes('-trial')) trials.add(id);
+        if (id.includes('-trial')) verifications.add(id);
         return hooked.producer(config);
       };
       return Object.assign(Object.create(hooked), { producer });
@@ -66,12 +66,12 @@ test('what Kafka refuses of one source stops that one or nobody, and its neighbo
     });
   }
 
-  await t.test('two such topics at once: the trial of one fences not that of the other', async () => {
-    trials.clear();
+  await t.test('two such topics at once: the verification of one fences not that of the other', async () => {
+    verifications.clear();
     [fails, alsoFails] = ['all', small];
     const happen = () => {
       simulator.change(1);
-      return trials.size;
+      return verifications.size;
     };
     await eventually('both are tried', happen, (count) => count === 2);
     [fails, alsoFails] = ['nothing', failing];

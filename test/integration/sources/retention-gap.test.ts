@@ -115,7 +115,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
 
       const connector = await scene.start();
       const isServed = expiredSince === 'oldest';
-      // Each trial of a fresh start meets an event that is younger than the start.
+      // Each verification of a fresh start meets an event that is younger than the start.
       simulator.onRequest((endpoint, url) => {
         const isVerification = endpoint === 'events' && url.searchParams.get('since') !== stoodAt;
         if (isVerification && !isServed && !isNotified('gapProven')(connector.seen)) change(simulator, 0, 1);

@@ -193,7 +193,7 @@ scene(
 
 // By our own clock no time has passed, so that nothing is certain.
 /** First what a clock says, then what both say of the time that has expired, then what the provider answers. */
-const TOLD = {
+const REPORTED = {
   410: ['retention-gap-suspected', 'retention-gap', 'retention-gap'],
   empty: ['retention-gap-suspected', 'retention-gap', 'retention-gap'],
   oldest: ['retention-gap-suspected', 'retention-gap'],
@@ -227,7 +227,7 @@ for (const expiredSince of [410, 'empty', 'oldest'] as const) {
       const { notifications, offsets, records } = await atRest();
       assert.deepEqual(
         notifications.map(({ kind }) => kind),
-        TOLD[expiredSince],
+        REPORTED[expiredSince],
       );
       assert.equal(notifications.at(-1)?.source, 'new-issues');
       if (expiredSince !== 'oldest') {

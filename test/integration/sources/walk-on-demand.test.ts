@@ -216,11 +216,11 @@ scene('after a changed filter, offsets reset lets the source start again', async
   assert.match(twice.stderr, /nothing to reset/);
   await scene.spconnect(['resume', 'instruments'], mine);
 
-  const anew = await scene.start(mine);
-  const walk = await walks(anew, 1);
+  const again = await scene.start(mine);
+  const walk = await walks(again, 1);
   // The old allowance to delete anything belongs to a walk of the old filter, and is not used again.
   assert.deepEqual([walk.walk, walk.gone], [1, 0]);
-  await staysAt(anew, 1);
+  await staysAt(again, 1);
 });
 
 scene(

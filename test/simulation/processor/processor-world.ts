@@ -287,8 +287,8 @@ export class ProcessorWorld {
   }
 
   #start(): PartitionCore {
-    const { PartitionCore: Core, ReportedFailures: Told } = this.#modules;
-    const settings = coreSettings(new Told());
+    const { PartitionCore: Core, ReportedFailures: Reported } = this.#modules;
+    const settings = coreSettings(new Reported());
     const { committed } = this.#answers;
     return new Core(settings, { offset: committed, instruments: tableAt(this.#log, committed) }, this.#nowMs);
   }

@@ -5,7 +5,7 @@ import { ownKafkaOrSkip } from './stack.ts';
 
 export interface ProxiedBrokers {
   readonly kafka: LocalKafka;
-  /** Before each broker; its clients are told to connect here. */
+  /** Before each broker; its clients are asked to connect here. */
   readonly proxies: readonly TcpProxy[];
 }
 

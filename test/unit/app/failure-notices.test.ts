@@ -19,15 +19,15 @@ function createScene(registry = createMemoryRegistry()) {
   const clock = skippingClock();
   const { signal } = new AbortController();
   const notices = createFailureNotices({ prefix: 'p', topic: notifications, kafka, registry, clock, signal });
-  return { notices, clock, told: () => notificationsOn(kafka, 'p') };
+  return { notices, clock, reported: () => notificationsOn(kafka, 'p') };
 }
 
-test('a failed source is told with its error and what to do about it, each in a transaction of its own', async () => {
-  const { notices, clock, told } = createScene();
+test('a failed source is reported with its error and what to do about it, each in a transaction of its own', async () => {
+  const { notices, clock, reported } = createScene();
   notices.report({ source: 'instruments', err });
   notices.report({ source: 'checks', err });
   await notices.finished();
-  const all = await told();
+  const all = await reported();
   assert.deepEqual(all.map(({ source }) => source).sort(), ['checks', 'instruments']);
   const [{ kind, errorCode, message, why, at } = {}] = all;
   assert.deepEqual([kind, errorCode], ['source-failed', 'TOO_MANY_DEAD_LETTERS']);
@@ -37,7 +37,7 @@ test('a failed source is told with its error and what to do about it, each in a 
 });
 
 test('what cannot be written is left to the log', async () => {
-  const { notices, told } = createScene({
+  const { notices, reported } = createScene({
     ...createMemoryRegistry(),
     schemaId: async () => {
       throw new ConnectorError('REGISTRY_UNREACHABLE', 'it is down');
@@ -45,5 +45,5 @@ test('what cannot be written is left to the log', async () => {
   });
   notices.report({ source: 'instruments', err });
   await notices.finished();
-  assert.deepEqual(await told(), []);
+  assert.deepEqual(await reported(), []);
 });

@@ -53,23 +53,23 @@ test('a failure that can be nobody else’s holds the source back at once, and a
 
 test('a source that is held back takes part again only when its topics take records', async () => {
   let takes = false;
-  let trials = 0;
+  let verifications = 0;
   const { clock, held, waits, isFree } = holding(async () => {
-    trials += 1;
+    verifications += 1;
     if (!takes) throw new Error('no leader');
   });
   held.failed('a', { isCertain: true });
   waits();
   await clock.advance(1_000);
-  assert.deepEqual([trials, isFree()], [1, false]);
+  assert.deepEqual([verifications, isFree()], [1, false]);
   takes = true;
   await clock.advance(1_999);
-  assert.deepEqual([trials, isFree()], [1, false], 'a trial that failed counts as a failure');
+  assert.deepEqual([verifications, isFree()], [1, false], 'a verification that failed counts as a failure');
   await clock.advance(1);
-  assert.deepEqual([trials, isFree()], [2, true]);
+  assert.deepEqual([verifications, isFree()], [2, true]);
 });
 
-test('a trial that says what no repetition mends ends the wait with it', async () => {
+test('a verification that says what no repetition corrects ends the wait with it', async () => {
   const refused = new ConnectorError('TOPIC_REFUSED', 'no rights');
   const { clock, held } = holding(() => Promise.reject(refused));
   held.failed('a', { isCertain: true });
@@ -90,25 +90,25 @@ test('an operator who lets it start again frees it at once', async () => {
   assert.deepEqual([held.isHeld('a'), isFree(), clock.sleeping], [false, true, 0]);
 });
 
-test('an operator who lets it start again does not wait for the trial under way either', async () => {
-  const trials: AbortSignal[] = [];
+test('an operator who lets it start again does not wait for the verification under way either', async () => {
+  const verifications: AbortSignal[] = [];
   const { clock, asking, held, waits, isFree } = holding((_source, ending) => {
-    trials.push(ending);
+    verifications.push(ending);
     return untilAborted(new Promise<never>(() => {}), ending);
   });
   held.failed('a', { isCertain: true });
   waits();
   await clock.advance(1_000);
-  assert.deepEqual([trials.length, isFree()], [1, false]);
+  assert.deepEqual([verifications.length, isFree()], [1, false]);
   asking.restarts('a');
   await clock.advance(0);
-  assert.deepEqual([held.isHeld('a'), isFree(), trials[0]?.aborted], [false, true, true]);
+  assert.deepEqual([held.isHeld('a'), isFree(), verifications[0]?.aborted], [false, true, true]);
 });
 
-test('another wish of the operator ends the trial too, and it begins again at once', async () => {
-  const trials: AbortSignal[] = [];
+test('another wish of the operator ends the verification too, and it begins again at once', async () => {
+  const verifications: AbortSignal[] = [];
   const { clock, asking, held, waits } = holding((_source, ending) => {
-    trials.push(ending);
+    verifications.push(ending);
     return untilAborted(new Promise<never>(() => {}), ending);
   });
   held.failed('a', { isCertain: true });
@@ -116,5 +116,5 @@ test('another wish of the operator ends the trial too, and it begins again at on
   await clock.advance(1_000);
   asking.wants('a', { state: 'paused' });
   await clock.advance(0);
-  assert.deepEqual([held.isHeld('a'), trials.length, trials[1]?.aborted], [true, 2, false]);
+  assert.deepEqual([held.isHeld('a'), verifications.length, verifications[1]?.aborted], [true, 2, false]);
 });

@@ -163,10 +163,10 @@ test('a writer that cannot be opened for the topics of one source is opened for 
   assert.deepEqual(codes[0], ['a', 'TOPIC_REFUSED']);
 });
 
-test('a source that is held back fails with what its trial says, and all that are left end the partition', async () => {
+test('a source that is held back fails with what its verification says, and all that are left end the partition', async () => {
   const memory = broker();
   const isDown = new ConnectorError('KAFKA_UNREACHABLE', 'no leader', { fields: { topics: ['topic of a'] } });
-  const refused = new ConnectorError('WRITER_REFUSED', 'no right on the transactional id of the trial');
+  const refused = new ConnectorError('WRITER_REFUSED', 'no right on the transactional id of the verification');
   const { ended, seen } = run(
     memory,
     [countingSource('a'), countingSource('b')],

@@ -38,7 +38,7 @@ test('whatever is shown is escaped, and no secret is', async (t) => {
   assert.match(page, /not ready/);
 });
 
-test('the page tells how far each source is', async (t) => {
+test('the page shows how far each source is', async (t) => {
   const scene = await startAdminScene(t);
   const { board } = scene;
   makeReady(scene);
@@ -93,7 +93,7 @@ test('a walk goes on counting when its writer is opened again, and shows how muc
   assert.deepEqual(board.status().sources[0]?.written, { instruments: 16, events: 0, checks: 0, deadLetters: 2 });
 });
 
-test('what needs somebody stands first, and how many do what is told above', async (t) => {
+test('what needs somebody stands first, and how many do what is reported above', async (t) => {
   const scene = await startAdminScene(t);
   const { board } = scene;
   makeReady(scene);
@@ -124,7 +124,7 @@ test('what needs somebody stands first, and how many do what is told above', asy
   assert.ok(page.indexOf('source checks: failed') < page.indexOf('process: running'));
 });
 
-test('a source that another replica runs is told as such, with nothing of what was seen here before', async (t) => {
+test('a source that another replica runs is reported as such, with nothing of what was seen here before', async (t) => {
   const scene = await startAdminScene(t);
   const poll = {
     source: 'instruments',
@@ -165,7 +165,7 @@ test('the processor shows how fresh its prices are', async (t) => {
   }
 });
 
-test('all that goes to the notifications topic is told: completed walks and failed sources too', async (t) => {
+test('all that goes to the notifications topic is reported: completed walks and failed sources too', async (t) => {
   const { board } = await startAdminScene(t);
   const walk = { walk: 1, resumed: false, pages: 1, rows: 2, added: 2, corrected: 0, unchanged: 0, reEncoded: 0 };
   board.events.walkCompleted({ source: 'instruments', ...walk, gone: 0, deadLetters: 0, durationMs: 5 } as never);
@@ -187,7 +187,7 @@ test('only the newest notifications are kept', async (t) => {
   assert.deepEqual([notifications.length, notifications[0]?.source], [20, '49']);
 });
 
-test('lengths of time are told in their two largest units', () => {
+test('lengths of time are reported in their two largest units', () => {
   const shown = [0, 0.4, 59, 60, 3_599, 3_600, 86_399, 86_400, 604_799, -90].map(durationText);
   assert.deepEqual(shown, [
     '0 s',

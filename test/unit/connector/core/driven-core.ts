@@ -48,7 +48,7 @@ export function drive(
     /** Waits as it says, then takes what it decides by itself. */
     commit(): CoreDecision {
       const wanted = self.next();
-      assert.ok(wanted.kind === 'commit', `${wanted.kind} where a commit is due`);
+      assert.ok(wanted.kind === 'commit', `${wanted.kind} where a commit was expected`);
       return self.take(wanted.decision);
     },
     stream(events: readonly EventFacts[] = [], next = core.offset?.since ?? '5-5', more: { nextId?: string } = {}) {
@@ -59,7 +59,7 @@ export function drive(
     refused: () => self.answer({ kind: 'refused', status: 410, time: time(self.ms) }),
     page(minId: string | null, rows: readonly number[], next: string | null, start: string | null = null) {
       const wanted = self.next();
-      assert.ok(wanted.kind === 'page' && wanted.minId === minId, `${JSON.stringify(wanted)} where a page is due`);
+      assert.ok(wanted.kind === 'page' && wanted.minId === minId, `${JSON.stringify(wanted)} where a page was expected`);
       return self.answer({ kind: 'page', walk: wanted.walk, minId, rows: rows.map(row), next, start });
     },
     /** From the census to the first page. */

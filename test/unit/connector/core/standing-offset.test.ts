@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 const QUIET = { next: '5-0', nextId: '80-0' } as const;
 
 /** A source whose offset has stood still for six hours, and that now wants a fresh one. */
-function standing(settings: typeof EVENTS): Scene {
+function unmoved(settings: typeof EVENTS): Scene {
   const scene = new Scene(settings, offsetAt(settings, '5-0'));
   scene.take(QUIET);
   scene.pass(6 * HOUR_MS).take(QUIET);
@@ -37,7 +37,7 @@ test('an offset that stands still is replaced by a fresh one that was held for a
 });
 
 test('it is committed at once, and nothing is reported, since nothing is lost', () => {
-  const scene = standing(EVENTS);
+  const scene = unmoved(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
   scene.take({ kind: 'verifyStart', taken: true });
   // A response to our offset comes as ever; nothing is asked twice.
@@ -51,7 +51,7 @@ test('it is committed at once, and nothing is reported, since nothing is lost', 
 });
 
 test('an offset that moves meanwhile stays ours', () => {
-  const scene = standing(EVENTS);
+  const scene = unmoved(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
   scene.take({ kind: 'verifyStart', taken: true });
   scene.pass(POLL_MS).take(QUIET);
@@ -63,7 +63,7 @@ test('an offset that moves meanwhile stays ours', () => {
 });
 
 test('how long a fresh offset was held survives a restart, by the clock that says less', () => {
-  const scene = standing(EVENTS);
+  const scene = unmoved(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
   scene.take({ kind: 'verifyStart', taken: true });
   scene.pass(POLL_MS).take(QUIET);
@@ -81,7 +81,7 @@ test('how long a fresh offset was held survives a restart, by the clock that say
 });
 
 test('a doubt about our offset puts the fresh one off, and an answer without one lets it take the place', () => {
-  const scene = standing(EVENTS);
+  const scene = unmoved(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
   scene.take({ kind: 'verifyStart', taken: true });
   scene.pass(POLL_MS).take(QUIET);
@@ -92,15 +92,15 @@ test('a doubt about our offset puts the fresh one off, and an answer without one
 });
 
 test('a fresh start that is ours is as good; one that lies before ours, or is refused, is asked for again in an hour', () => {
-  const same = standing(EVENTS);
+  const same = unmoved(EVENTS);
   same.take({ kind: 'start', since: '5-0' });
   assert.equal(same.core.offset?.standingMs, 0);
   same.pass(POLL_MS).take(QUIET);
   assert.equal(same.next().kind, 'wait');
 
-  const lower = standing(EVENTS);
+  const lower = unmoved(EVENTS);
   lower.take({ kind: 'start', since: '4-0' });
-  const refused = standing(EVENTS);
+  const refused = unmoved(EVENTS);
   refused.take({ kind: 'start', since: '80-0' });
   refused.take({ kind: 'verifyStart', taken: false });
   for (const scene of [lower, refused]) {
@@ -113,7 +113,7 @@ test('a fresh start that is ours is as good; one that lies before ours, or is re
 });
 
 test('pre-trade checks go on from the newest offset that is named, never from one that may lie before ours', () => {
-  const scene = standing(CHECKS);
+  const scene = unmoved(CHECKS);
   scene.take({ kind: 'start', since: '1-0', newest: '80-0' });
   assert.deepEqual(scene.next(), { kind: 'verifyStart', since: '80-0' });
   scene.take({ kind: 'verifyStart', taken: true });
@@ -122,19 +122,19 @@ test('pre-trade checks go on from the newest offset that is named, never from on
   const { offset, notifications } = scene.pass(CHECKS.offsetHoldMs).take(QUIET);
   assert.deepEqual([offset?.since, notifications], ['80-0', []]);
 
-  const unnamed = standing(CHECKS);
+  const unnamed = unmoved(CHECKS);
   unnamed.take({ kind: 'start', since: '1-0' });
   unnamed.pass(POLL_MS).take(QUIET);
   unnamed.pass(CHECKS.offsetHoldMs).take(QUIET);
   assert.equal(unnamed.core.offset?.since, '5-0');
 
-  const ours = standing(CHECKS);
+  const ours = unmoved(CHECKS);
   ours.take({ kind: 'start', since: '1-0', newest: '5-0' });
   assert.deepEqual([ours.core.offset?.since, ours.core.offset?.standingMs], ['5-0', 0]);
 });
 
 test('an offset that a first answer names as the newest, and that has checks behind it, is none: ours may lie behind it too', () => {
-  const scene = standing(CHECKS);
+  const scene = unmoved(CHECKS);
   scene.take({ kind: 'start', since: '3-0', newest: '3-0' });
   assert.deepEqual(scene.next(), { kind: 'verifyStart', since: '3-0' });
   scene.take({ kind: 'verifyStart', taken: true, items: 2 });
@@ -199,7 +199,7 @@ test('an offset that is suspected and answers nothing while the one beside it ha
 });
 
 test('so is one that stands still and is not suspected, within hours: the provider forgets sooner than it should', () => {
-  const scene = standing(EVENTS);
+  const scene = unmoved(EVENTS);
   const reported = liveOn(scene, 6 * HOUR_MS, { stream: QUIET, verifyItems: 1 });
   assert.deepEqual(
     reported?.notifications.map(({ kind }) => kind),

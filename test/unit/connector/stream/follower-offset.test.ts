@@ -62,7 +62,7 @@ for (const [what, change] of Object.entries({
   'no date': { serverDate: null },
   'a date that is none': { serverDate: 'soon' },
   'an own date that is none': { ownDate: 'soon' },
-  'a negative standing': { standingMs: -1 },
+  'a negative standingMs': { standingMs: -1 },
   'a suspicion that is none': { gapSuspectedFrom: 'soon' },
   'healed gaps that are none': { gapsHealedAt: '2026-01-01T01:00:00Z x' },
 })) {

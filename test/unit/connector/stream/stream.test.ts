@@ -75,8 +75,8 @@ const position = (gapSuspectedFromMs: number | null = null) => ({
 
 function follow(given: StreamResponse | 'refused', options: { events?: number; awayMs?: number; from?: number } = {}) {
   const time = responseTime(null, DAY_MS + (options.awayMs ?? 1_000));
-  const told: OffsetResponse = given === 'refused' ? { kind: 'refused', time } : { kind: 'events', time, ...given };
-  return followStream(streamAtStart(0), position(options.from ?? null), told, {
+  const reported: OffsetResponse = given === 'refused' ? { kind: 'refused', time } : { kind: 'events', time, ...given };
+  return followStream(streamAtStart(0), position(options.from ?? null), reported, {
     nowMs: 1_000,
     pollIntervalMs: 30_000,
     gapProofMs: 300_000,
@@ -117,8 +117,8 @@ function readOn(counts: readonly number[], newest: (at: number) => string | null
   const time = responseTime(DAY_MS, DAY_MS);
   return counts.map((events, at) => {
     const next = events === 0 ? place.since : `6-${at}`;
-    const told: OffsetResponse = { kind: 'events', time, next, nextId: newest(at) ?? next };
-    const step = followStream(stream, place, told, {
+    const reported: OffsetResponse = { kind: 'events', time, next, nextId: newest(at) ?? next };
+    const step = followStream(stream, place, reported, {
       nowMs: 0,
       pollIntervalMs: 30_000,
       gapProofMs: 300_000,
@@ -178,7 +178,7 @@ for (const [what, given] of [
   });
 }
 
-test('after long silence events are taken, a gap is told, and the offset counts as served', () => {
+test('after long silence events are taken, a gap is reported, and the offset counts as served', () => {
   const { suspects, position: after, reading } = follow(answer('6-1'), { awayMs: 8 * DAY_MS, events: 1 });
   assert.deepEqual([suspects, reading, after.since, after.gapSuspectedFromMs], [true, 'moved', '6-1', null]);
 });
@@ -188,7 +188,7 @@ test('a quiet answer counts against our offset only once it stood still for long
   const { stream } = follow(answer('5-5'), { awayMs: 7 * DAY_MS + 1 });
   assert.equal(stream.proof.sign, 'quiet');
   const { stream: suspected, suspects } = follow(answer('5-5'), { from: 1 });
-  assert.equal(suspects, false, 'it is told once');
+  assert.equal(suspects, false, 'it is reported once');
   assert.equal(suspected.proof.sign, 'unmoved', 'a fresh one is held beside it');
   assert.equal(follow(answer('5-5', '4-1')).stream.proof.sign, 'lower', 'a lower newest offset counts at any time');
 });
@@ -209,9 +209,9 @@ function quietLife(committed: StreamPosition) {
   let stream = streamAtStart(0);
   let place = committed;
   return (nowMs: number, providerMs: number, ownMs: number) => {
-    const told: OffsetResponse = { kind: 'events', time: responseTime(providerMs, ownMs), ...answer('5-5', '9-9') };
+    const reported: OffsetResponse = { kind: 'events', time: responseTime(providerMs, ownMs), ...answer('5-5', '9-9') };
     const at = { nowMs, pollIntervalMs: 30_000, gapProofMs: 300_000, offsetHoldMs: DAY_MS, events: 0 };
-    const step = followStream(stream, place, told, at);
+    const step = followStream(stream, place, reported, at);
     [stream, place] = [step.stream, step.position];
     return step;
   };
@@ -268,7 +268,7 @@ test('the cliff is seven days from when our offset was known to be served; until
   assert.equal(cliff(stream, after, DAY_MS, 99 * DAY_MS), 4);
 });
 
-test('what speaks against our offset is told, answers that hold nothing included; a stream that is merely quiet is not', () => {
+test('what speaks against our offset is reported, answers that hold nothing included; a stream that is merely quiet is not', () => {
   assert.equal(follow('refused').discarded, 'refused');
   assert.equal(follow(answer('4-9')).discarded, 'lower');
   assert.equal(follow(answer('5-5'), { events: 2 }).discarded, 'stuck');

@@ -34,7 +34,7 @@ function streamOf(checks: readonly string[], decoderFails: ConnectorError | null
   });
 }
 
-test('many checks that do not map stop a source that would write them, and none that only asks where the stream stands', async () => {
+test('many checks that do not map stop a source that would write them, but not one that only asks for the end of the stream', async () => {
   const stream = streamOf(UNMAPPABLE);
   await assert.rejects(stream.after('5-0', signal), { code: 'TOO_MANY_DEAD_LETTERS' });
   await assert.rejects(stream.after(null, signal), { code: 'TOO_MANY_DEAD_LETTERS' });

@@ -105,12 +105,12 @@ test('a lost partition is reported so, gets nothing more, and is assigned again 
 });
 
 test('a partition that was lost while it was set up is not read', async () => {
-  const standing = Promise.withResolvers<void>();
-  const { held, since } = member({ setUp: () => standing.promise });
+  const ready = Promise.withResolvers<void>();
+  const { held, since } = member({ setUp: () => ready.promise });
   held.rejoin(on(0));
   held.rejoin([]);
   since();
-  standing.resolve();
+  ready.resolve();
   await settle();
   assert.deepEqual(since(), []);
 });

@@ -10,7 +10,7 @@ import { SteppedClock, settle } from '../../stepped-clock.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A member over a fake kafkajs consumer; `tell` raises one of its events. */
+/** A member over a fake kafkajs consumer; `emit` raises one of its events. */
 function member({ stopped = new AbortController() } = {}) {
   const clock = new SteppedClock();
   const calls: string[] = [];
@@ -65,30 +65,30 @@ function member({ stopped = new AbortController() } = {}) {
     },
   });
   ended.catch(() => {});
-  const tell = (name: string, payload: object) => events.emit(name, { payload });
-  return { calls, configs, clock, ended, signals, proofs, tell, reader };
+  const emit = (name: string, payload: object) => events.emit(name, { payload });
+  return { calls, configs, clock, ended, signals, proofs, emit, reader };
 }
 
 test('a crashed consumer ends the run, loses every partition, and leaves', async () => {
-  const { calls, ended, signals, tell } = member();
-  tell('join', { memberAssignment: { t: [0] } });
+  const { calls, ended, signals, emit } = member();
+  emit('join', { memberAssignment: { t: [0] } });
   await settle();
   assert.ok(calls.includes('seek {"topic":"t","partition":0,"offset":"3"}'), calls.join('\n'));
-  tell('crash', { error: new Error('INVALID_PRODUCER_EPOCH'), restart: false });
+  emit('crash', { error: new Error('INVALID_PRODUCER_EPOCH'), restart: false });
   await assert.rejects(ended, { code: 'KAFKA_UNREACHABLE', action: 'retry' });
   assert.equal(signals[0]?.aborted, true);
   assert.equal(calls.at(-1), 'disconnect');
 });
 
 test('a consumer whose heartbeats get no answers ends the run, whatever else it gets', async () => {
-  const { clock, ended, tell } = member();
+  const { clock, ended, emit } = member();
   await settle();
   await clock.advance(DEFAULT_TUNING.readStallMs - 1);
-  tell('heartbeat', {});
+  emit('heartbeat', {});
   await clock.advance(DEFAULT_TUNING.readStallMs - 1);
-  tell('heartbeat', {});
+  emit('heartbeat', {});
   await clock.advance(DEFAULT_TUNING.readStallMs - 1);
-  tell('fetch', {});
+  emit('fetch', {});
   await clock.advance(1);
   await assert.rejects(ended, { code: 'KAFKA_UNREACHABLE' });
 });
@@ -101,7 +101,7 @@ test('a dead member is found out within seconds, and a crashed consumer is never
   await reader.close();
 });
 
-/** What the member would tell of itself, were it to join now. */
+/** What the member would report of itself, were it to join now. */
 function description(config: object | undefined): string {
   const { partitionAssigners } = config as { partitionAssigners: PartitionAssigner[] };
   const assigner = partitionAssigners[0]?.({ cluster: {} as never, groupId: 'g', logger: {} as never });
@@ -109,34 +109,34 @@ function description(config: object | undefined): string {
   return String(AssignerProtocol.MemberMetadata.decode(metadata)?.userData);
 }
 
-test('a member from which the group has not heard for its session time-out tells the others that it was forgotten', async () => {
-  const { clock, configs, reader, tell } = member();
-  const beat = (duration: number) => {
-    tell('request', { apiName: 'Heartbeat', duration });
-    tell('heartbeat', {});
+test('a member from which the group has not heard for its session time-out reports to the others that it was forgotten', async () => {
+  const { clock, configs, reader, emit } = member();
+  const heartbeat = (duration: number) => {
+    emit('request', { apiName: 'Heartbeat', duration });
+    emit('heartbeat', {});
   };
   await settle();
   assert.equal(description(configs[0]), 'nothing', 'who never joined holds nothing');
-  tell('join', { memberAssignment: { t: [0] }, duration: 5 });
+  emit('join', { memberAssignment: { t: [0] }, duration: 5 });
   assert.equal(description(configs[0]), 'held');
   await clock.advance(DEFAULT_TUNING.groupSessionTimeoutMs - 100);
-  beat(5);
+  heartbeat(5);
   await clock.advance(DEFAULT_TUNING.groupSessionTimeoutMs - 100);
   assert.equal(description(configs[0]), 'held');
   // The answer lay there while the process stood still.
-  beat(DEFAULT_TUNING.groupSessionTimeoutMs);
+  heartbeat(DEFAULT_TUNING.groupSessionTimeoutMs);
   await clock.advance(200);
   assert.equal(description(configs[0]), 'nothing');
   await reader.close();
 });
 
 test('a wall clock that is set back while the group is asked makes no proof for times to come', async () => {
-  const { clock, proofs, reader, tell } = member();
+  const { clock, proofs, reader, emit } = member();
   await settle();
-  tell('join', { memberAssignment: { t: [0] }, duration: -3_600_000 });
+  emit('join', { memberAssignment: { t: [0] }, duration: -3_600_000 });
   await settle();
-  tell('request', { apiName: 'Heartbeat', duration: -3_600_000 });
-  tell('heartbeat', {});
+  emit('request', { apiName: 'Heartbeat', duration: -3_600_000 });
+  emit('heartbeat', {});
   let isProven = false;
   const proven = proofs[0]?.(clock.monotonicMs() + 1, new AbortController().signal).then(() => {
     isProven = true;
@@ -144,8 +144,8 @@ test('a wall clock that is set back while the group is asked makes no proof for 
   await settle();
   assert.equal(isProven, false);
   await clock.advance(1_000);
-  tell('request', { apiName: 'Heartbeat', duration: 5 });
-  tell('heartbeat', {});
+  emit('request', { apiName: 'Heartbeat', duration: 5 });
+  emit('heartbeat', {});
   await proven;
   await reader.close();
 });
