@@ -20,7 +20,7 @@ import {
 const badAnswers: Record<string, { fault: Fault; discarded?: string; says?: RegExp }> = {
   'events and a cursor that goes back': { fault: { kind: 'links', how: 'lower' }, discarded: 'lower' },
   'events and the same cursor again': { fault: { kind: 'links', how: 'same' }, discarded: 'stuck' },
-  'a cursor of another form': { fault: { kind: 'links', how: 'form' }, says: /another form/ },
+  'a cursor of another form': { fault: { kind: 'links', how: 'form' }, says: /does not have the form/ },
   'a number as its link': {
     fault: { kind: 'links', how: 'number' },
     says: /a number, a list or an object as links\.next/,
