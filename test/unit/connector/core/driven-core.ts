@@ -59,7 +59,10 @@ export function drive(
     refused: () => self.answer({ kind: 'refused', status: 410, time: time(self.ms) }),
     page(minId: string | null, rows: readonly number[], next: string | null, start: string | null = null) {
       const wanted = self.next();
-      assert.ok(wanted.kind === 'page' && wanted.minId === minId, `${JSON.stringify(wanted)} where a page was expected`);
+      assert.ok(
+        wanted.kind === 'page' && wanted.minId === minId,
+        `${JSON.stringify(wanted)} where a page was expected`,
+      );
       return self.answer({ kind: 'page', walk: wanted.walk, minId, rows: rows.map(row), next, start });
     },
     /** From the census to the first page. */
