@@ -20,7 +20,7 @@ export interface OwnedSourcesOptions<Source> {
   readonly sources: readonly Source[];
   readonly groupReader: GroupReader;
   readonly groupId: string;
-  /** Called with the number of replicas, this one included, whenever that may have changed. */
+  /** Called with the number of replicas that share the request limit, whenever that has changed. */
   readonly replicas?: (count: number) => void;
   readonly offsetsTopic: string;
   /** Runs the sources of a partition until its signal aborts; gives the names of those that failed when none is left. */

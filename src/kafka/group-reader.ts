@@ -46,8 +46,8 @@ export interface GroupReaderOptions {
   /** The member has joined (again) with these partitions, perhaps none; or goes ahead with them (head-start.ts). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
   /**
-   * How many members the group has, this one included: after each join, as soon as the group has answered. Until then
-   * the count of before holds.
+   * Among how many members a limit of all of them is to be divided (member-share.ts): all members after each join, as
+   * soon as the group has answered; some time later those that own partitions. Until the first answer nothing is said.
    */
   readonly members?: ((count: number) => void) | undefined;
   /** How the partitions are assigned to the members. Round robin when left out. */

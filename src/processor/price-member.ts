@@ -11,7 +11,7 @@ import type { PartitionTask } from './partition-task.ts';
 export interface PriceMemberOptions {
   readonly groupReader: GroupReader;
   readonly groupId: string;
-  /** Called with the number of members of the group, this one included, whenever that may have changed. */
+  /** Called with the number of members that share the request limit, this one included, whenever that has changed. */
   readonly members?: (count: number) => void;
   /** The topics of instruments whose prices are followed. */
   readonly topics: readonly string[];

@@ -15,7 +15,7 @@ import { type KafkaTuning, kafkajsRetry } from '../tuning.ts';
 import { memberRefused } from '../writer-refusal.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { kafkajsAssignor } from './kafkajs-assignor.ts';
-import { tellMemberCount } from './kafkajs-member-count.ts';
+import { reportMemberCount } from './kafkajs-member-count.ts';
 
 export interface KafkajsGroupReaderOptions {
   readonly kafkajs: typeof import('kafkajs');
@@ -44,7 +44,9 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
       const signal = AbortSignal.any([request.signal, closing.signal]);
       signal.throwIfAborted();
       const stalled = new StallWatch(options.tuning.readStallMs, options.clock);
-      const member = openMember(options, request, () => stalled.moved());
+      const over = new AbortController();
+      const untilOver = { ...request, signal: AbortSignal.any([signal, over.signal]) };
+      const member = openMember(options, untilOver, () => stalled.moved());
       try {
         return await untilAborted(member.failed, AbortSignal.any([signal, stalled.signal]));
       } catch (cause) {
@@ -54,6 +56,7 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
         throw memberRefused(cause, request) ?? unreachable(request.groupId, cause);
       } finally {
         stalled.end();
+        over.abort();
         const left = member.leave();
         leaving.add(left);
         await left.finally(() => leaving.delete(left));
@@ -79,7 +82,7 @@ interface Member {
 
 function openMember(
   { kafkajs, kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
-  { groupId, topics, assigned, joined, members, assignor, alone }: GroupReaderOptions,
+  { groupId, topics, assigned, joined, members, assignor, alone, signal }: GroupReaderOptions,
   onConfirmed: () => void,
 ): Member {
   const proof = createOwnershipProof();
@@ -116,7 +119,7 @@ function openMember(
     held.rejoin(listed(payload.memberAssignment));
     proof.confirm(clock.monotonicMs() - Math.max(0, payload.duration));
   });
-  if (members) tellMemberCount(consumer, members, log);
+  if (members) reportMemberCount({ kafkajs, consumer, members, proof, tuning, clock, log, signal });
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
     // Life is shown by the heartbeats that follow each fetch, not by the fetches. kafkajs goes by the wall clock: when
