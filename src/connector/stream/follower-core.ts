@@ -1,3 +1,4 @@
+import { wantsMark } from './end-mark.ts';
 import type { FollowerAnswer, FollowerDecision, FollowerNotification, FollowerRequest } from './follower-messages.ts';
 import type { FollowerOffset } from './follower-offset.ts';
 import {
@@ -66,6 +67,8 @@ export class FollowerCore {
     if (!isOverdue && proof.phase === 'wantsVerify' && proof.start !== null) {
       return { kind: 'verifyStart', since: unshown(proof.start, this.#settings) ?? '' };
     }
+    // Where offsets are only told apart, nothing shows that one was reached.
+    if (!isOverdue && begins === 'atGivenStart' && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
     if (nowMs >= dueMs) return { kind: 'stream', since: offset.since };
     return { kind: 'wait', ms: Math.max(1, Math.ceil(dueMs - nowMs)) };
   }

@@ -1,3 +1,4 @@
+import { markAt } from './end-mark.ts';
 import type { FollowerAnswer, FollowerDecision, FollowerNotification } from './follower-messages.ts';
 import type { FollowerOffset } from './follower-offset.ts';
 import type { ResponseTime } from './response-time.ts';
@@ -130,7 +131,8 @@ export function takeStart(
   const shownStart = fresh === null ? null : shown(fresh, at);
   const start = { kind: 'start', since: isOurs ? ours : shownStart, ours } as const;
   const proof = weighGap(stream.proof, start, gapContext(at));
-  const asked = takeFreshStart(stream, proof, { start: start.since, ours, nowMs: at.nowMs });
+  const mark = isWithoutOffset || since === null ? stream.mark : markAt(stream.mark, since, at.nowMs);
+  const asked = takeFreshStart({ ...stream, mark }, proof, { start: start.since, ours, nowMs: at.nowMs });
   const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, at.nowMs) : { stream: asked }) };
   // The request without an offset does both at once: it gives a fresh start, and it shows that this start gets 200.
   return isWithoutOffset && !isRenewal
@@ -198,6 +200,7 @@ function healGap(state: FollowerState, time: ResponseTime, at: FollowerContext):
       discarded: 0,
       earlier: [],
       caughtUp: false,
+      mark: null,
       dueMs: at.nowMs,
       takenMs: at.nowMs,
       servedMs: startMs,

@@ -1,3 +1,4 @@
+import { type EndMark, isEndSeen, markFurther } from './end-mark.ts';
 import { type HeldOffset, heldForMs, holdOffset, proofBeside } from './held-offset.ts';
 import { offsetAges, type ResponseTime, timeBetween } from './response-time.ts';
 import {
@@ -12,6 +13,7 @@ import {
   RETENTION_MS,
   weighGap,
 } from './retention-gap.ts';
+import type { StreamContext } from './stream-context.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 import {
   hasReached,
@@ -39,12 +41,14 @@ export interface Stream {
   readonly dueMs: number;
   /** How many answers in a row were discarded or refused. */
   readonly discarded: number;
-  /** Whether the newest answer was taken, and showed the end of the stream. */
+  /** Whether the newest answer was taken, and showed the end of the stream; or, of one that never pauses, the list has lately. */
   readonly caughtUp: boolean;
   /** Whether this provider's newest offset is known to be that of the log: an answer named one beyond its cursor. */
   readonly namesEnd: boolean;
   /** The answers since the stream was last seen to be at its end; null where it is, or where the newest was discarded. */
   readonly run: StreamRun | null;
+  /** Where such answers end, as the list says; null where they name the end of the log themselves. */
+  readonly mark: EndMark | null;
   readonly proof: GapProof;
   /** When a fresh start last did not lie before ours: for a while then, a lower offset in answers is no sign of a reset. */
   readonly noResetMs: number | null;
@@ -119,6 +123,7 @@ export function streamAtStart(nowMs: number): Stream {
     caughtUp: false,
     namesEnd: false,
     run: null,
+    mark: null,
     proof: NO_PROOF,
     noResetMs: null,
     earlier: [],
@@ -130,16 +135,7 @@ export function followStream(
   stream: Stream,
   position: StreamPosition,
   answer: OffsetResponse,
-  at: {
-    readonly nowMs: number;
-    readonly pollIntervalMs: number;
-    readonly gapProofMs: number;
-    readonly offsetHoldMs: number;
-    /** Whether a proven gap goes on with all that is still served: then a suspicion is enough for a proof. */
-    readonly rereadsAll?: boolean;
-    /** How many the answer holds. */
-    readonly events: number;
-  },
+  at: StreamContext,
 ): StreamStep {
   const { nowMs } = at;
   const { since } = position;
@@ -173,6 +169,8 @@ export function followStream(
   const isReached = answer.kind === 'events' && namesEnd && hasReached(answer, answer.nextId);
   const isAtEnd = taken === 'quiet' || (taken === 'moved' && isReached);
   const run = taken === null || isAtEnd ? null : runOn(stream.run, at.events, goesOn);
+  const mark =
+    run === null || namesEnd || answer.kind !== 'events' ? null : markFurther(stream.mark, answer.next, nowMs);
   return {
     stream: {
       answeredMs: nowMs,
@@ -182,9 +180,10 @@ export function followStream(
       heldFromMs: held === null ? null : nowMs - held.heldMs,
       dueMs: nowMs + Math.min(at.pollIntervalMs, pauseMs(discarded, run)),
       discarded,
-      caughtUp: isAtEnd && !isOffsetInDoubt(proof),
+      caughtUp: (isAtEnd || isEndSeen(mark, nowMs)) && !isOffsetInDoubt(proof),
       namesEnd,
       run,
+      mark,
       proof,
       noResetMs: isNoReset && replacement === null && namesLower(since, answer, reading) ? stream.noResetMs : null,
       earlier: reading === 'moved' ? [...stream.earlier, since].slice(-EARLIER_KEPT) : stream.earlier,

@@ -1,3 +1,4 @@
+import { markAt } from '../stream/end-mark.ts';
 import {
   type GapInput,
   healedOnceMore,
@@ -70,8 +71,9 @@ export function takeProbe(state: CoreState, since: string, at: CoreContext): Out
   const proof = weighGap(stream.proof, { kind: 'start', since, ours: offset.since }, gapContext(at));
   // Where a doubt is over, our own offset is asked at once: a drain may wait for it.
   const isOver = isOffsetInDoubt(stream.proof) && !isOffsetInDoubt(proof);
+  const mark = markAt(stream.mark, since, at.nowMs);
   const asked = {
-    ...takeFreshStart(stream, proof, { start: since, ours: offset.since, nowMs: at.nowMs }),
+    ...takeFreshStart({ ...stream, mark }, proof, { start: since, ours: offset.since, nowMs: at.nowMs }),
     dueMs: isOver ? at.nowMs : stream.dueMs,
   };
   const after = since === offset.since ? confirmOffset(asked, offset, at.nowMs) : { stream: asked };
@@ -152,6 +154,7 @@ function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreS
       discarded: 0,
       earlier: [],
       caughtUp: false,
+      mark: null,
       dueMs: nowMs,
       takenMs: nowMs,
       servedMs: startMs,

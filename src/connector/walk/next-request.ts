@@ -1,3 +1,4 @@
+import { wantsMark } from '../stream/end-mark.ts';
 import { isReadingOn } from '../stream/stream.ts';
 import type { CoreState } from './core-state.ts';
 import { wantsStart } from './drain.ts';
@@ -49,6 +50,8 @@ export function nextRequest(
   if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
     return fromList({ kind: 'probe' });
   }
+
+  if (walk.phase === 'idle' && wantsMark(stream.mark, nowMs)) return fromList({ kind: 'probe' });
 
   switch (walk.phase) {
     case 'idle':

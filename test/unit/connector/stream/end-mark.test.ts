@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { drive, event, time } from '../core/driven-core.ts';
+import { CHECKS, EVENTS, offsetAt, Scene } from '../core/follower-scene.ts';
+
+const MINUTE_MS = 60_000;
+const ANSWER_MS = 200;
+
+/** A log to which something is added all the time, and whose answers name only their own newest offset. */
+interface Log {
+  readonly perSecond: number;
+  readonly perAnswer: number;
+}
+const KEPT_UP: Log = { perSecond: 20, perAnswer: 1_000 };
+const TOO_FAST: Log = { perSecond: 2_000, perAnswer: 100 };
+
+/** One source, however it is driven. */
+interface Source {
+  nowMs: number;
+  next(): { readonly kind: string; readonly ms?: number };
+  since(): string;
+  stream(items: number, next: string): void;
+  start(since: string): void;
+  isCaughtUp(): boolean;
+}
+
+/** Lets a source live: whether it had caught up at the end of each minute, and how often it asked for a fresh start. */
+function live(source: Source, log: Log | ((minute: number) => Log), minutes: number) {
+  const beganMs = source.nowMs;
+  const now = () => (typeof log === 'function' ? log((source.nowMs - beganMs) / MINUTE_MS) : log);
+  let [added, lookedMs] = [0, beganMs];
+  const newest = () => {
+    added += ((source.nowMs - lookedMs) / 1_000) * now().perSecond;
+    lookedMs = source.nowMs;
+    return 1_000 + Math.floor(added);
+  };
+  const caughtUp: boolean[] = [];
+  let starts = 0;
+  while (source.nowMs - beganMs < minutes * MINUTE_MS) {
+    const wanted = source.next();
+    if (wanted.kind === 'wait') {
+      source.nowMs += wanted.ms ?? 0;
+      continue;
+    }
+    source.nowMs += ANSWER_MS;
+    if (wanted.kind === 'probe' || wanted.kind === 'start') {
+      starts += 1;
+      source.start(`${newest()}-1`);
+      continue;
+    }
+    const from = Number(source.since().split('-')[0]);
+    const to = Math.min(newest(), from + now().perAnswer);
+    source.stream(to - from, `${to}-1`);
+    caughtUp[Math.floor((source.nowMs - beganMs) / MINUTE_MS)] = source.isCaughtUp();
+  }
+  return { caughtUp: caughtUp.slice(0, minutes), starts };
+}
+
+function instruments(): Source {
+  const driven = drive({ since: '1000-1' });
+  return {
+    get nowMs() {
+      return driven.ms;
+    },
+    set nowMs(ms) {
+      driven.ms = ms;
+    },
+    next: driven.next,
+    since: () => driven.core.offset?.since ?? '',
+    stream(items, next) {
+      const events = Array.from({ length: items }, (_, at) => event(at));
+      driven.answer({ kind: 'events', events, next, nextId: next, time: time(driven.ms) });
+    },
+    start: (since) => void driven.answer({ kind: 'probe', since, time: time(driven.ms) }),
+    isCaughtUp: () => driven.core.isCaughtUp,
+  };
+}
+
+function follower(settings: typeof EVENTS): Source {
+  const scene = new Scene(settings, offsetAt(settings, '1000-1'));
+  return {
+    get nowMs() {
+      return scene.nowMs;
+    },
+    set nowMs(ms) {
+      scene.pass(ms - scene.nowMs);
+    },
+    next: () => scene.next(),
+    since: () => scene.core.offset?.since ?? '',
+    stream: (items, next) => scene.answer({ items, next, nextId: next }).committed(),
+    start: (since) => scene.answer({ kind: 'start', since }).committed(),
+    isCaughtUp: () => scene.core.isCaughtUp,
+  };
+}
+
+for (const [what, source] of [
+  ['an instruments source', instruments],
+  ['an events source', () => follower(EVENTS)],
+] as const) {
+  test(`${what} whose stream never pauses has caught up once it has read to a fresh start of the list`, () => {
+    const { caughtUp, starts } = live(source(), KEPT_UP, 20);
+    assert.deepEqual(caughtUp.slice(0, 1), [false], 'no answer has shown the end');
+    assert.deepEqual(new Set(caughtUp.slice(2)), new Set([true]));
+    assert.ok(starts >= 18 && starts <= 20, `the list was asked ${starts} times in 20 minutes`);
+  });
+
+  test(`${what} that reads more slowly than events come is never shown as caught up`, () => {
+    const { caughtUp, starts } = live(source(), TOO_FAST, 20);
+    assert.deepEqual(new Set(caughtUp), new Set([false]));
+    assert.ok(starts >= 1 && starts <= 20);
+  });
+}
+
+test('what was seen does not last: a source that falls behind is shown so within two minutes', () => {
+  const source = instruments();
+  const { caughtUp } = live(source, (minute) => (minute < 5 ? KEPT_UP : TOO_FAST), 20);
+  assert.equal(caughtUp[4], true);
+  assert.deepEqual(new Set(caughtUp.slice(8)), new Set([false]));
+});
+
+test('pre-trade checks have no list that could say where their stream ends: nothing is asked for', () => {
+  const { caughtUp, starts } = live(follower(CHECKS), KEPT_UP, 5);
+  assert.deepEqual([new Set(caughtUp), starts], [new Set([false]), 0]);
+});
