@@ -67,7 +67,7 @@ export class FollowerCore {
     if (!isOverdue && proof.phase === 'wantsVerify' && proof.start !== null) {
       return { kind: 'verifyStart', since: unshown(proof.start, this.#settings) ?? '' };
     }
-    // Where offsets are only told apart, nothing shows that one was reached.
+    // Where offsets are only compared for equality, nothing shows that one was reached.
     if (!isOverdue && begins === 'atGivenStart' && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
     if (nowMs >= dueMs) return { kind: 'stream', since: offset.since };
     return { kind: 'wait', ms: Math.max(1, Math.ceil(dueMs - nowMs)) };
