@@ -157,10 +157,9 @@ test('of replicas started at random moments one runs the source; killed, another
   third.child.kill('SIGTERM');
   for (const replica of [other, third]) assert.equal((await replica.ended).code, 0);
   const lost = [other, third].flatMap((replica) => said(replica, 'writer lost, opening again')) as LogLine[];
-  assert.deepEqual(
-    lost.map(({ err }) => err.code),
-    [],
-  );
+  // On a busy machine a request can take too long, which costs a new session; a fencing would come from the other replica.
+  const others = lost.map(({ err }) => err.code).filter((code) => code !== 'KAFKA_UNREACHABLE');
+  assert.deepEqual(others, [], 'no replica fences another');
   t.diagnostic(`taken over ${Math.round(tookOverMs)} ms after the kill, ${Math.round(handedOverMs)} ms after the stop`);
   assert.ok(tookOverMs < 10_000 + SLACK_MS);
   assert.ok(handedOverMs < 2_000 + SLACK_MS);
