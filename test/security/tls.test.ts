@@ -130,8 +130,8 @@ test('a proxy gets no more than the name of the host, and its answer cannot stan
 
 test('a proxy address that cannot be used is refused without showing its password', (t) => {
   for (const [proxy, message] of [
-    ['canary', 'referenceData.proxy is no http or https address.'],
-    ['socks5://user:canary@127.0.0.1:1', 'referenceData.proxy is no http or https address.'],
+    ['canary', 'referenceData.proxy is not an http or https address.'],
+    ['socks5://user:canary@127.0.0.1:1', 'referenceData.proxy is not an http or https address.'],
     ['http://user:50%canary@127.0.0.1:1', 'referenceData.proxy has a login with a bare %; write it as %25.'],
   ] as const) {
     assert.throws(() => clientFor(t, 'https://provider.test', { proxy }), { code: 'SETTINGS_INVALID', message });
