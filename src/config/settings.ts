@@ -19,7 +19,7 @@ const SOURCE_TOPICS = {
   instruments: ['instruments', 'instrument-events'],
   events: ['instrument-events'],
   'pre-trade-checks': ['pre-trade-checks'],
-} as const;
+} as const satisfies Readonly<Record<z.output<typeof sourcesSettings>[number]['type'], readonly string[]>>;
 
 /**
  * All settings, before and after the check. Each group has a file of its own under groups/, where every
