@@ -1,3 +1,5 @@
+#!/usr/bin/env node
+// npx keeps the link that it made for an earlier version, when this file was the command: it stays one.
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 

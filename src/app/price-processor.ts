@@ -110,7 +110,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     ...partitionsOf(topics['dead-letters']),
   ];
 
-  const readReportedFailures = createReportedFailuresReader({ reported: core.reported, targets, reader, clock });
+  const readFailures = createReportedFailuresReader({ reported: core.reported, targets, reader, clock, signal });
 
   /** What the topics of series hold for the instruments of a partition. */
   async function windowsOf(partition: number, opening: AbortSignal) {
@@ -155,7 +155,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         reader,
         isins,
         readWindows: async (opening) => {
-          await readReportedFailures(opening);
+          await readFailures(opening);
           return windowsOf(partition.partition, opening);
         },
         caller,

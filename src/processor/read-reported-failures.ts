@@ -1,11 +1,12 @@
 import { type DeadLetterTail, readDeadLetterTail } from '../kafka/dead-letter-tail.ts';
 import type { PriceProblem } from '../observability/processor-events.ts';
+import { keptValue } from '../support/kept-value.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { ReportedFailures } from './core/reported-failures.ts';
-import type { PriceTargets } from './price-records.ts';
-import { NAME, PROBLEM } from './price-records.ts';
+import { NAME, PROBLEM, type PriceTargets } from './price-records.ts';
 
-/** Partitions that are assigned together are read for once; one that comes later may bring dead letters of another replica. */
+/** One reading serves all partitions that open together; a later one may bring dead letters of another replica. */
 const KNOWN_FOR_MS = 60_000;
 const PROBLEMS = /^(?:(?:status|refused) \d{1,3}|mismatch|unusable|none)$/;
 
@@ -18,30 +19,25 @@ export function createReportedFailuresReader({
   targets,
   clock,
   ...tail
-}: Omit<DeadLetterTail, 'onLetter' | 'signal' | 'topic' | 'source'> & {
+}: Omit<DeadLetterTail, 'onLetter' | 'topic' | 'source'> & {
   readonly reported: ReportedFailures;
   readonly targets: Pick<PriceTargets, 'prices' | 'deadLetters'>;
 }): (signal: AbortSignal) => Promise<void> {
   const kinds = new Map<string | undefined, PriceKind>([...targets.prices].map(([kind, { name }]) => [name, kind]));
-  let readMs = Number.NEGATIVE_INFINITY;
-
-  return async (signal) => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - readMs < KNOWN_FOR_MS) return;
-    await readDeadLetterTail({
+  const read = () =>
+    readDeadLetterTail({
       ...tail,
       topic: targets.deadLetters,
       source: NAME,
       clock,
-      signal,
       onLetter({ key, headers }) {
         const kind = kinds.get(headers['__connect.errors.topic']);
         const problem = headers[PROBLEM];
         if (key !== null && kind !== undefined && isProblem(problem)) reported.add(kind, key, problem);
       },
     });
-    readMs = nowMs;
-  };
+  const known = keptValue(read, { keepMs: KNOWN_FOR_MS, clock });
+  return (signal) => untilAborted(known.get(), signal);
 }
 
 /** Anybody may write dead letters; a letter that is not ours says nothing. */

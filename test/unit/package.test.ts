@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -101,6 +101,14 @@ test('the command says on an old Node.js what it needs, in one sentence', () => 
   const { status, stdout, stderr } = runAs('20.20.2', [described.bin.spconnect, '--version']);
   assert.deepEqual([status, stdout, stderr.trimEnd().split('\n').length], [1, '', 1]);
   assert.match(stderr, /^Node\.js 22\.22 or later is required/);
+});
+
+test('a link of npx that was made when src/main.ts was the command still starts it', () => {
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
+  for (const file of ['src/main.ts', described.bin.spconnect]) {
+    const { status, stdout, stderr } = spawnSync(join(root, file), ['--version'], { encoding: 'utf8', env });
+    assert.deepEqual([status, /^\d+\.\d+\.\d+/.test(stdout)], [0, true], stderr);
+  }
 });
 
 /** Runs a program of the project as if Node.js were of this version. */

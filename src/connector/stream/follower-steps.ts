@@ -1,10 +1,10 @@
 import { markAt } from './end-mark.ts';
 import type { FollowerAnswer, FollowerDecision, FollowerNotification } from './follower-messages.ts';
 import type { FollowerOffset } from './follower-offset.ts';
+import { confirmOffset, giveOffsetUp } from './fresh-start.ts';
 import type { ResponseTime } from './response-time.ts';
-import { type GapInput, healedOnceMore, isOffsetInDoubt, NO_PROOF, refusesOffset, weighGap } from './retention-gap.ts';
+import { type GapInput, isOffsetInDoubt, refusesOffset, weighGap } from './retention-gap.ts';
 import {
-  confirmOffset,
   followStream,
   type OffsetResponse,
   type Stream,
@@ -178,36 +178,9 @@ function gapNotification(
 
 /** Gives our offset up for the fresh start. */
 function healGap(state: FollowerState, time: ResponseTime, at: FollowerContext): FollowerState {
-  const { offset, stream } = state;
-  const { start, startMs } = stream.proof;
-  const ageMs = Math.round(at.nowMs - startMs);
-  return {
-    ...state,
-    offset: {
-      ...offset,
-      since: start === null ? offset.since : freshStart(start, at),
-      serverDate: time,
-      standingMs: ageMs,
-      standingLeastMs: ageMs,
-      gapSuspectedFromMs: null,
-      held: null,
-      gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
-    },
-    stream: {
-      ...stream,
-      proof: NO_PROOF,
-      noResetMs: null,
-      discarded: 0,
-      earlier: [],
-      caughtUp: false,
-      mark: null,
-      dueMs: at.nowMs,
-      takenMs: at.nowMs,
-      servedMs: startMs,
-      servedLatestMs: startMs,
-      heldFromMs: null,
-    },
-  };
+  const { start } = state.stream.proof;
+  const { stream, offset } = giveOffsetUp(state.stream, state.offset, { time, nowMs: at.nowMs });
+  return { ...state, stream, offset: { ...offset, since: start === null ? offset.since : freshStart(start, at) } };
 }
 
 /** A stream that begins without an offset goes on without one: then all is read again that it still serves. */

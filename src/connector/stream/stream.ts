@@ -272,16 +272,6 @@ function lostTime(
   return { fromMs: time.dateMs - silentMs, toMs: time.dateMs - RETENTION_MS, silentMs };
 }
 
-/** The offset and its stream after a fresh start that turned out to be our offset: it is served, and there is no gap. */
-export function confirmOffset<
-  Offset extends Pick<StreamPosition, 'standingMs' | 'standingLeastMs' | 'gapSuspectedFromMs' | 'held'>,
->(stream: Stream, offset: Offset, nowMs: number): { readonly stream: Stream; readonly offset: Offset } {
-  return {
-    stream: { ...stream, servedMs: nowMs, servedLatestMs: nowMs, heldFromMs: null },
-    offset: { ...offset, standingMs: 0, standingLeastMs: 0, gapSuspectedFromMs: null, held: null },
-  };
-}
-
 /** Seconds until our offset expires, were the stream never answered again; negative after. `wallMs`: our own clock. */
 export function secondsToRetentionCliff(
   { servedMs }: Stream,

@@ -1,13 +1,7 @@
 import { markAt } from '../stream/end-mark.ts';
-import {
-  type GapInput,
-  healedOnceMore,
-  isOffsetInDoubt,
-  NO_PROOF,
-  refusesOffset,
-  weighGap,
-} from '../stream/retention-gap.ts';
-import { confirmOffset, followStream, type StreamStep, takeFreshStart } from '../stream/stream.ts';
+import { confirmOffset, giveOffsetUp } from '../stream/fresh-start.ts';
+import { type GapInput, isOffsetInDoubt, refusesOffset, weighGap } from '../stream/retention-gap.ts';
+import { followStream, type StreamStep, takeFreshStart } from '../stream/stream.ts';
 import { compareStreamOffsets } from '../stream/stream-offset.ts';
 import { type CoreContext, type CoreState, type Outcome, walkContext } from './core-state.ts';
 import { wantsStart } from './drain.ts';
@@ -132,36 +126,9 @@ function gapNotification(offset: InstrumentsOffset, { stream }: StreamStep, { ti
 
 /** Gives our offset up for the fresh start. */
 function healGap(state: CoreState, { time }: OffsetAnswer, nowMs: number): CoreState {
-  const { offset, stream } = state;
-  const { start, startMs } = stream.proof;
-  const ageMs = Math.round(nowMs - startMs);
-  return {
-    ...state,
-    offset: {
-      ...offset,
-      since: start ?? offset.since,
-      serverDate: time,
-      standingMs: ageMs,
-      standingLeastMs: ageMs,
-      gapSuspectedFromMs: null,
-      held: null,
-      gapsHealedAtMs: healedOnceMore(offset.gapsHealedAtMs, time.dateMs),
-    },
-    stream: {
-      ...stream,
-      proof: NO_PROOF,
-      noResetMs: null,
-      discarded: 0,
-      earlier: [],
-      caughtUp: false,
-      mark: null,
-      dueMs: nowMs,
-      takenMs: nowMs,
-      servedMs: startMs,
-      servedLatestMs: startMs,
-      heldFromMs: null,
-    },
-  };
+  const { start } = state.stream.proof;
+  const { stream, offset } = giveOffsetUp(state.stream, state.offset, { time, nowMs });
+  return { ...state, stream, offset: { ...offset, since: start ?? offset.since } };
 }
 
 /** A walk begins and replaces any walk under way; it also serves a requested walk that waits. */

@@ -5,9 +5,8 @@ import type { PriceKind } from '../bulk-prices.ts';
 const MOST_REMEMBERED = 200_000;
 
 /**
- * Which failures of instruments are dead letters already. An instrument that fails for days would otherwise fill the
- * dead letters with one record per refresh. One that went
- * from one problem to another is a dead letter for each, once.
+ * Which failures of instruments are dead letters already. An instrument that fails for days would otherwise fill the dead
+ * letters with one record per refresh. One that goes from one problem to another is a dead letter for each, once.
  */
 export class ReportedFailures {
   readonly #keys = new Set<string>();

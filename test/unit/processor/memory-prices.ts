@@ -89,6 +89,7 @@ export function memberOf(options: {
     targets,
     reader: cluster.logReader,
     clock,
+    signal: stopping.signal,
   });
   const ended = runPriceMember({
     groupReader: cluster.groupReader,

@@ -153,7 +153,7 @@ function openMember(
     await consumer.connect();
     await consumer.subscribe({ topics: [...topics], fromBeginning: true });
     if (alone ?? assignor) await goAhead();
-    // It would be a member that nobody lets leave before its join is answered, and for which the next one waits.
+    // A member cannot leave before its join is answered, and the next one would wait for it.
     if (joinAnswered.signal.aborted) return;
     await consumer.run({
       autoCommit: false,
