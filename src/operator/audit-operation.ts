@@ -7,20 +7,23 @@ import { type SourceSettingsOf, topicOf } from '../config/settings.ts';
 import { instrumentId, readCensus } from '../connector/tasks/census-reader.ts';
 import type { InstrumentsPage, InstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import type { Census } from '../connector/walk/census.ts';
+import { SHRINK_ALWAYS_ALLOWED } from '../connector/walk/instruments-settings.ts';
+import { mayDelete } from '../connector/walk/sweep.ts';
 import { ConnectorError } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
 import { createReferenceDataHttp } from '../setup/provider-client.ts';
 import { createRegistry } from '../setup/registry-client.ts';
 import { systemRandom } from '../support/system-random.ts';
+import { committedWalks, type WalkTimes } from './committed-walks.ts';
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';
 import type { Installation } from './installation.ts';
 import { patiently } from './patient-request.ts';
 import { unregisteredInstruments, unregisteredReader } from './unregistered-provider.ts';
 
-/** An instrument that the topic does not hold as the provider has it. */
+/** An instrument that the topic does not hold as it should. */
 export interface AuditDifference {
   readonly id: string;
-  /** `missing` on the topic, `extra` there, or `different`. */
+  /** `missing` on the topic, `different` there, or `extra`: on the topic alone, although no walk is to come that deletes it. */
   readonly kind: 'missing' | 'extra' | 'different';
   /** For `different`: in which fields. */
   readonly fields: readonly FieldDifference[];
@@ -34,6 +37,10 @@ export interface AuditReport {
   /** Of them, those that do not map: they are dead letters and have no place on the topic. */
   readonly unmapped: number;
   readonly differences: readonly AuditDifference[];
+  /** On the topic alone, as they must be: they left the list after the last walk had seen it, and the next walk deletes them. */
+  readonly left: readonly string[];
+  /** When the source walks; null where no offset says it, or where its walks delete nothing. */
+  readonly walks: WalkTimes | null;
   /** Those that changed each time they were compared: the audit has no result for them. */
   readonly unsettled: readonly string[];
 }
@@ -74,6 +81,8 @@ export async function auditSource(at: Installation, request: AuditRequest): Prom
 async function audit(at: Installation, request: AuditRequest, http: HttpClient): Promise<AuditReport> {
   const { settings, clock, signal } = at;
   const { source, settleMs, onProgress } = request;
+  // A filter that was changed is noticed here: the topic then holds another list.
+  const walks = await committedWalks(at, source);
   const topic = { name: topicOf(settings, source.topics.instruments), partitions: settings.topics.partitions };
   const { digests, read } = await valuesOf(at, topic.name);
   const census = await readCensus({ reader: at.kafka.logReader, topic, digests, signal });
@@ -89,7 +98,7 @@ async function audit(at: Installation, request: AuditRequest, http: HttpClient):
     await digests.load(found.unknownSchemaId);
     return digestOf(value);
   };
-  const differences: AuditDifference[] = [];
+  const found: AuditDifference[] = [];
   let suspects: Suspects = walked.suspects;
   for (let round = 1; round <= ROUNDS && suspects.size > 0; round++) {
     onProgress(`${suspects.size} are compared again in ${Math.ceil(settleMs / 1_000)} s`);
@@ -104,7 +113,7 @@ async function audit(at: Installation, request: AuditRequest, http: HttpClient):
       const topicDigest = await digestOf(onTopic);
       if (topicDigest === wasDigest || topicDigest === isDigest) continue;
       if (wasDigest !== isDigest) unsettled.set(id, row);
-      else differences.push(await differenceOf(id, row, onTopic));
+      else found.push(await differenceOf(id, row, onTopic));
     }
     suspects = unsettled;
   }
@@ -114,7 +123,8 @@ async function audit(at: Installation, request: AuditRequest, http: HttpClient):
     topic: topic.name,
     rows: walked.rows,
     unmapped: walked.unmapped,
-    differences: differences.sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1)),
+    ...sorted(found, { source, walks, instruments: census.size, nowMs: clock.wallMs() }),
+    walks: source.tombstones ? walks : null,
     unsettled: [...suspects.keys()].map(String),
   };
 
@@ -124,6 +134,32 @@ async function audit(at: Installation, request: AuditRequest, http: HttpClient):
     const fields = fieldDifferences(providerReader.read(row), await read(onTopic));
     return { id: String(id), kind: 'different', fields };
   }
+}
+
+interface SortedBy {
+  readonly source: AuditRequest['source'];
+  readonly walks: WalkTimes | null;
+  /** On the topic. */
+  readonly instruments: number;
+  readonly nowMs: number;
+}
+
+/**
+ * What is on the topic alone is as it must be until the next walk, which alone deletes; so it is a difference only where
+ * that walk is overdue, or would refuse to delete so many.
+ */
+function sorted(
+  found: readonly AuditDifference[],
+  { source, walks, instruments, nowMs }: SortedBy,
+): Pick<AuditReport, 'differences' | 'left'> {
+  const inOrder = found.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+  const extra = inOrder.filter(({ kind }) => kind === 'extra');
+  const { maxShrink, walkIntervalMs, tombstones } = source;
+  // A walk that was resumed decides nothing, and is followed by one that does.
+  const isOnTime = walks !== null && nowMs <= Date.parse(walks.nextAt) + walkIntervalMs && walks.withoutDeletion <= 1;
+  const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });
+  if (tombstones && !(isOnTime && mayGo)) return { differences: inOrder, left: [] };
+  return { differences: inOrder.filter(({ kind }) => kind !== 'extra'), left: extra.map(({ id }) => id) };
 }
 
 /** How the values of the topic are compared and read, whichever version of the schema wrote them. Registers nothing. */

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
 import type { SourceSettingsOf } from '../../config/settings.ts';
+import { SHRINK_ALWAYS_ALLOWED } from '../../connector/walk/instruments-settings.ts';
 import { createProgressLine } from '../../local-stack/progress-line.ts';
 import type { Redaction } from '../../observability/redaction.ts';
-import type { AuditReport } from '../../operator/audit-operation.ts';
+import type { AuditDifference, AuditReport } from '../../operator/audit-operation.ts';
+import type { WalkTimes } from '../../operator/committed-walks.ts';
 import { systemClock } from '../../support/clock.ts';
 import { jsonText, type Output, outputOption, textTable } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
@@ -42,7 +44,8 @@ export function auditCommand(
     .addHelpText(
       'after',
       '\nRows that differ are compared again after --settle, since the provider changes meanwhile. The exit code is 1 when\n' +
-        'the topic differs: a walk corrects it.\n\nExample:\n  spconnect audit instruments\n',
+        'the topic differs: a walk corrects it. Instruments that left the list after the last walk are no difference: the\n' +
+        'next walk deletes them.\n\nExample:\n  spconnect audit instruments\n',
     )
     .action(async (name: string | undefined, { config, output, settle }: AuditOptions) => {
       const { auditSource } = await import('../../operator/audit-operation.ts');
@@ -65,15 +68,21 @@ export function auditCommand(
         });
         reports.push(work);
       }
-      stdout.write(output === 'json' ? jsonText(reports) : textTable(reports.flatMap(rowsOf)));
-      for (const report of reports) stderr.write(summaryOf(report));
       const differing = reports.filter(({ differences }) => differences.length > 0);
-      if (differing.length === 0) return;
-      const walks = differing.map(({ source }) => `spconnect walk ${source}`).join(', ');
-      stderr.write(`A walk corrects what differs, except rows that are dead letters: ${walks}.\n`);
-      exitWith(EXIT_CODES.failed);
+      const rows = [HEADER, ...reports.flatMap(rowsOf)];
+      stdout.write(output === 'json' ? jsonText(reports) : differing.length > 0 ? textTable(rows) : '');
+      for (const report of reports) stderr.write(summaryOf(report));
+      if (differing.length > 0) exitWith(EXIT_CODES.failed);
     });
 }
+
+const HEADER = ['source', 'instrument', 'found', 'field'];
+
+const MEANINGS: Readonly<Record<AuditDifference['kind'], string>> = {
+  missing: 'the provider lists it, the topic has no record of it',
+  different: 'the record on the topic has other values than the list, field by field above',
+  extra: 'the topic has a record of it, the list has not; a walk is overdue, or would not delete so many unasked',
+};
 
 function rowsOf({ source, differences }: AuditReport): string[][] {
   return differences.flatMap(({ id, kind, fields }) =>
@@ -93,10 +102,37 @@ function short(value: unknown): string {
   return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 }
 
-function summaryOf({ source, topic, rows, unmapped, differences, unsettled }: AuditReport): string {
-  const dead = unmapped === 0 ? '' : ` ${unmapped} rows could not be mapped and were not compared.`;
-  const moving =
-    unsettled.length === 0 ? '' : ` ${unsettled.length} changed during the audit and could not be compared.`;
-  const found = differences.length === 0 ? 'no differences' : `${differences.length} instruments differ`;
-  return `Compared ${topic} with the list of source ${source} (${rows} rows): ${found}.${dead}${moving}\n`;
+function summaryOf({ source, topic, rows, unmapped, differences, left, walks, unsettled }: AuditReport): string {
+  const kinds = Object.entries(MEANINGS).flatMap(([kind, meaning]) => {
+    const count = differences.filter((one) => one.kind === kind).length;
+    return count === 0 ? [] : [{ kind, meaning, count }];
+  });
+  const totals = kinds.map(({ kind, count }) => `${count} ${kind}`).join(', ');
+  const lines = [
+    `Compared ${topic} with the list of source ${source} (${rows} rows): ${totals || 'no differences'}.`,
+    ...kinds.map(({ kind, meaning }) => `${kind}: ${meaning}.`),
+    ...(left.length === 0 ? [] : [`${left.length} left the list, which is no difference: ${whenDeleted(walks)}.`]),
+    ...(unmapped === 0
+      ? []
+      : [`${unmapped} rows could not be mapped and were not compared: see spconnect dead-letters list.`]),
+    ...(unsettled.length === 0 ? [] : [`${unsettled.length} changed during the audit and could not be compared.`]),
+    ...(kinds.length === 0
+      ? []
+      : [`To correct the topic, request a walk, and audit again when it is done: ${walkOf(source, differences)}`]),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** Only as many as it may always delete are deleted unasked, whatever the source's settings. */
+function walkOf(source: string, differences: AuditReport['differences']): string {
+  const extra = differences.filter(({ kind }) => kind === 'extra').length;
+  return `spconnect walk ${source}${extra > SHRINK_ALWAYS_ALLOWED ? ` --allow-shrink ${extra}` : ''}`;
+}
+
+function whenDeleted(walks: WalkTimes | null): string {
+  if (walks === null) return 'they stay, since the source deletes nothing';
+  const after = `the last walk, of ${walks.startedAt}, had seen them`;
+  return walks.isRunning
+    ? `${after}; it still runs`
+    : `${after}, the next deletes them, at ${walks.nextAt} or on request`;
 }

@@ -43,6 +43,16 @@ export function planSweep(options: {
     outcome: 'refused',
   });
   if (counts.rows === 0) return refused('emptyList');
-  const isMuch = gone.length > settings.shrinkAlwaysAllowed && gone.length > census.size * settings.maxShrink;
-  return isMuch ? refused('tooMany') : { gone, notifications: [], outcome: 'gone' };
+  return mayDelete(gone.length, census.size, settings)
+    ? { gone, notifications: [], outcome: 'gone' }
+    : refused('tooMany');
+}
+
+/** Whether a walk may delete so many of the instruments that the topic holds without an operator's consent. */
+export function mayDelete(
+  gone: number,
+  held: number,
+  { maxShrink, shrinkAlwaysAllowed }: Pick<InstrumentsSettings, 'maxShrink' | 'shrinkAlwaysAllowed'>,
+): boolean {
+  return gone <= shrinkAlwaysAllowed || gone <= held * maxShrink;
 }

@@ -20,7 +20,10 @@ test('a topic that is what the provider has passes, also while the provider goes
   await connector.event('walkCompleted');
   const still = await scene.spconnect('audit instruments --settle 1s');
   assert.equal(still.code, 0, `${still.stdout}${still.stderr}`);
-  assert.match(still.stderr, /300 rows\): no differences\. \d+ rows could not be mapped and were not compared\.\n$/);
+  assert.match(
+    still.stderr,
+    /300 rows\): no differences\.\n\d+ rows could not be mapped and were not compared: .*\.\n$/,
+  );
 
   // With each request something changes: the list is never what the topic held when it was read.
   const changed = [...simulator.ledger.instruments()].map(({ id }) => String(id));
@@ -35,7 +38,7 @@ test('a topic that is what the provider has passes, also while the provider goes
   assert.deepEqual(report.differences, []);
 });
 
-test('what is missing, too many or different is reported field by field, and nothing is written', {
+test('what is missing, different or extra is reported field by field, and nothing is written', {
   timeout: 300_000,
 }, async (t) => {
   const scene = await commandScene(t);
@@ -56,18 +59,18 @@ test('what is missing, too many or different is reported field by field, and not
 
   const json = await scene.spconnect('audit --settle 200ms --output json');
   assert.equal(json.code, 1);
-  const [{ differences, rows }] = JSON.parse(json.stdout);
+  const [{ differences, left, rows }] = JSON.parse(json.stdout);
   assert.equal(rows, 50);
   const kinds = new Map(differences.map((one: { id: string; kind: string }) => [one.id, one.kind]));
   assert.deepEqual(
     kinds,
     new Map([
-      [String(first?.id), 'extra'],
       [String(third?.id), 'different'],
       [String(issued), 'missing'],
     ]),
   );
   assert.ok(!kinds.has(String(second?.id)));
+  assert.deepEqual(left, [String(first?.id)], 'what left the list waits for the next walk');
   const { fields } = differences.find(({ kind }: { kind: string }) => kind === 'different');
   assert.deepEqual(fields.map(({ pointer }: { pointer: string }) => pointer).sort(), ['/currency', '/name']);
 
@@ -75,5 +78,32 @@ test('what is missing, too many or different is reported field by field, and not
   assert.equal(again.code, 1, 'it wrote nothing, so it finds the same');
   assert.match(again.stdout, new RegExp(`^instruments +${third?.id} +different +/name: the provider has "Other `, 'm'));
   assert.doesNotMatch(again.stdout, /[^\P{Cc}\n]/u);
-  assert.match(again.stderr, /3 instruments differ\.\nA walk corrects what differs, .*\n$/);
+  assert.match(again.stderr, /: 1 missing, 1 different\.\nmissing: .*\ndifferent: .*\n1 left the list, /);
+  assert.match(again.stderr, /^To correct the topic, .*: spconnect walk instruments\n$/m);
+
+  // More than the next walk would delete unasked.
+  const gone = [...simulator.ledger.instruments()].slice(1, 27).filter(({ id }) => id !== third?.id);
+  for (const { id } of gone) simulator.publish({ kind: 'vanish', id: String(id) });
+  const many = await scene.spconnect('audit instruments --settle 200ms');
+  assert.equal(many.code, 1);
+  assert.match(many.stderr, new RegExp(`, ${gone.length + 1} extra\\.$`, 'm'));
+  assert.match(many.stderr, new RegExp(`spconnect walk instruments --allow-shrink ${gone.length + 1}\n$`));
+});
+
+test('instruments that left the list after the last walk are no difference', { timeout: 300_000 }, async (t) => {
+  const scene = await commandScene(t);
+  if (!scene) return;
+  const connector = await scene.start();
+  await connector.event('walkCompleted');
+  await connector.stop();
+  await fenceSource(scene.kafka, scene.prefix);
+  const [first] = [...scene.simulator.ledger.instruments()];
+  scene.simulator.publish({ kind: 'vanish', id: String(first?.id) });
+  const audit = await scene.spconnect('audit --settle 200ms');
+  assert.equal(audit.code, 0, `${audit.stdout}${audit.stderr}`);
+  assert.equal(audit.stdout, '');
+  assert.match(
+    audit.stderr,
+    /no differences\.\n1 left the list, which is no difference: .* the next deletes them, at 20\d\d-/,
+  );
 });

@@ -1,0 +1,47 @@
+import type { SourceSettingsOf } from '../config/settings.ts';
+import { readInstrumentsOffset } from '../connector/walk/instruments-offset.ts';
+import { ConnectorError } from '../errors.ts';
+import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
+import { filterText } from '../provider/reference-data.ts';
+import type { Installation } from './installation.ts';
+
+/** When a source walks, by its committed offset and our clock. Times in ISO 8601. */
+export interface WalkTimes {
+  /** The number of the newest walk, from 1. */
+  readonly walk: number;
+  readonly startedAt: string;
+  /** Whether that walk has not come to its end yet. */
+  readonly isRunning: boolean;
+  /** When the walk after it begins by itself. */
+  readonly nextAt: string;
+  /** How many walks in a row could not decide what is gone. */
+  readonly withoutDeletion: number;
+}
+
+/**
+ * Null for a source without a committed offset, or with one that cannot be read.
+ *
+ * @throws ConnectorError FILTER_CHANGED, and as the log reader does.
+ */
+export async function committedWalks(
+  { kafka, topics, signal }: Pick<Installation, 'kafka' | 'topics' | 'signal'>,
+  source: SourceSettingsOf<'instruments'>,
+): Promise<WalkTimes | null> {
+  const key = offsetKey(source.name, source.type);
+  const stored = await readAllOffsets(kafka.logReader, topics.offsets.name, [offsetPartition(key)], signal);
+  const offset = stored.find((one) => one.key === key)?.offset ?? null;
+  if (offset === null) return null;
+  try {
+    const read = readInstrumentsOffset(offset, source.name, filterText(source));
+    return {
+      walk: read.walk,
+      startedAt: new Date(read.walkStartedOwnMs).toISOString(),
+      isRunning: read.walkPending,
+      nextAt: new Date(read.walkStartedOwnMs + source.walkIntervalMs).toISOString(),
+      withoutDeletion: read.walksWithoutDeletion,
+    };
+  } catch (error) {
+    if (error instanceof ConnectorError && error.code === 'OFFSET_UNREADABLE') return null;
+    throw error;
+  }
+}
