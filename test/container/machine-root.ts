@@ -4,7 +4,7 @@ import { findProgram, run } from './run.ts';
 
 /** What scripts of images use; all are part of every Linux. */
 const PROGRAMS = (
-  'bash sh env cat cp mv rm ln ls mkdir chmod chown id uname dirname basename readlink sleep date hostname ' +
+  'bash sh env find cat cp mv rm ln ls mkdir chmod chown id uname dirname basename readlink sleep date hostname ' +
   'grep sed tr cut head tail od sort'
 ).split(' ');
 const LINKED = { bin: 'usr/bin', sbin: 'usr/bin', lib: 'usr/lib', lib64: 'usr/lib64' };
