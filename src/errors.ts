@@ -183,3 +183,15 @@ export class ConnectorError extends Error {
     this.fields = details.fields ?? {};
   }
 }
+
+/** How a sentence or clause begins that says what to do. */
+const ADVICE =
+  /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|correct|create|delete|do|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
+
+/**
+ * What to do about an error, to be shown behind its message. Empty when the message says it already: it knows the setting,
+ * and the general advice would only say the same once more.
+ */
+export function adviceBehind({ code, message }: Pick<ConnectorError, 'code' | 'message'>): string {
+  return ADVICE.test(message) ? '' : ERROR_CODES[code].remedy.replace(/^None: /, 'Nothing to do: ');
+}

@@ -1,4 +1,4 @@
-import { ConnectorError, ERROR_CODES } from '../errors.ts';
+import { adviceBehind, ConnectorError } from '../errors.ts';
 import type { Redaction } from '../observability/redaction.ts';
 
 /** Whatever could control a terminal, but for the line breaks between our own sentences and commands. */
@@ -24,5 +24,6 @@ function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof ConnectorError)) return 'syscall' in error ? error.message : (error.stack ?? error.message);
   const { code, message } = error;
-  return `${code}: ${message}\n${code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : ERROR_CODES[code].remedy.replace(/^None: /, 'Nothing to do: ')}`;
+  const advice = code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : adviceBehind(error);
+  return [`${code}: ${message}`, advice].filter((line) => line !== '').join('\n');
 }

@@ -1,5 +1,5 @@
 import type { Settings, SourceSettings } from '../config/settings.ts';
-import { ConnectorError, ERROR_CODES } from '../errors.ts';
+import { adviceBehind, ConnectorError, ERROR_CODES } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
 import { createKafkaCluster } from '../setup/kafka-client.ts';
 import { createReferenceDataHttp } from '../setup/provider-client.ts';
@@ -168,7 +168,7 @@ function failure(what: string, error: unknown, signal: AbortSignal): Attempt {
   signal.throwIfAborted();
   if (!(error instanceof ConnectorError)) throw error;
   const { code, message } = error;
-  return { check: { what, state: 'failed', says: message, toDo: ERROR_CODES[code].remedy }, code };
+  return { check: { what, state: 'failed', says: message, toDo: adviceBehind(error) }, code };
 }
 
 function notTried(what: string): ConnectionCheck {

@@ -1,4 +1,4 @@
-import { ConnectorError, ERROR_CODES } from '../../errors.ts';
+import { adviceBehind, ConnectorError } from '../../errors.ts';
 import type { ConnectorEvents } from '../../observability/connector-events.ts';
 import type { ProcessorEvents } from '../../observability/processor-events.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -99,7 +99,7 @@ function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const own =
     error instanceof ConnectorError
-      ? `${error.code}: ${error.message}\n${ERROR_CODES[error.code].remedy.replace(/^None: /, 'Nothing to do: ')}`
+      ? [`${error.code}: ${error.message}`, adviceBehind(error)].filter((line) => line !== '').join('\n')
       : `${error.name}: ${error.message}`;
   return error.cause instanceof Error ? `${own}\nCaused by: ${error.cause.message}` : own;
 }
