@@ -78,8 +78,8 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'the first page is asked for before the margin has passed',
     file: 'instruments-core.ts',
-    right: 'this.#settings = settings;',
-    wrong: 'this.#settings = { ...settings, handoffMarginMs: 0 };',
+    right: "this.#settings = { ...settings, begins: 'atGivenStart' };",
+    wrong: "this.#settings = { ...settings, begins: 'atGivenStart', handoffMarginMs: 0 };",
   },
   {
     mistake: 'census minus seen after a crash',
@@ -89,9 +89,9 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'no commit on an empty answer',
-    file: 'follow-events.ts',
-    right: '(taken !== null && isEmptyCommitDue(state, taken, at))',
-    wrong: `(${NEVER}taken !== null && isEmptyCommitDue(state, taken, at))`,
+    file: 'follower-steps.ts',
+    right: 'const isEmptyCommit = taken !== null &&',
+    wrong: `const isEmptyCommit = ${NEVER}taken !== null &&`,
   },
   {
     mistake: 'what events named since the walk began may be gone',
@@ -186,9 +186,9 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'a fresh offset replaces the committed one after gapProof',
-    file: 'follow-events.ts',
-    right: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs };',
-    wrong: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs) };',
+    file: 'follower-steps.ts',
+    right: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs, rereadsAll:',
+    wrong: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs), rereadsAll:',
   },
   {
     mistake: 'a drain ends at the first empty answer',
@@ -217,8 +217,8 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a gap begins no walk',
     file: 'follow-events.ts',
-    right: 'if (reason !== null) after = replaceWalk(after, answer, at);',
-    wrong: "if (reason !== null && !reason.startsWith('gap')) after = replaceWalk(after, answer, at);",
+    right: 'if (reason !== null) after = replaceWalk(after, answer.time, at);',
+    wrong: "if (reason !== null && !reason.startsWith('gap')) after = replaceWalk(after, answer.time, at);",
   },
   {
     mistake: 'a walk that was resumed is not followed by a fresh one',

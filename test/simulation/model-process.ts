@@ -107,12 +107,12 @@ export class ModelProcess {
     const events: ModelEvent[] = [];
     const answer = request.kind === 'commit' ? null : this.#answer(request, events);
     if (request.kind !== 'commit' && answer === null) return null;
-    if (answer?.kind === 'probe') this.#starts.push({ since: answer.since, atMs: around.nowMs });
+    if (answer?.kind === 'start') this.#starts.push({ since: answer.since, atMs: around.nowMs });
     const decision = request.kind === 'commit' ? request.decision : answer && core.answered(answer, around.nowMs);
     if (decision === null) return null;
     if (around.prefetch && decision.ahead !== null) this.#fetchAhead(decision.ahead);
-    const written = decision.write.kind === 'events' ? events : [];
-    const isStreamed = answer?.kind === 'events' && decision.discarded === null;
+    const written = decision.writes ? events : [];
+    const isStreamed = answer?.kind === 'stream' && decision.discarded === null;
     const asked = core.offset?.since ?? '';
     const pending = { decision, events: written, instruments: this.#records(decision, written), isStreamed, asked };
     if (decision.offset !== null) return this.#mistaken(pending);
@@ -174,14 +174,14 @@ export class ModelProcess {
     const { provider } = around;
     around.nowMs += REQUEST_MS;
     switch (request.kind) {
-      case 'probe':
-        return { kind: 'probe', since: provider.newest(), time: around.date() } as const;
+      case 'start':
+        return { kind: 'start', since: provider.newest(), time: around.date() } as const;
       case 'verifyStart': {
         const answer = provider.events(request.since, around.nowMs, true);
         const isTaken = answer !== null && 'events' in answer;
         return { kind: 'verifyStart', taken: isTaken, items: isTaken ? answer.events.length : 0 } as const;
       }
-      case 'events':
+      case 'stream':
         return this.#eventsAnswer(request.since, seen);
       case 'census': {
         return { kind: 'census', census: this.#census() } as const;
@@ -220,7 +220,7 @@ export class ModelProcess {
     const { provider, nowMs, mistake } = this.#around;
     const time = this.#around.date();
     if (mistake === 'streamStartedFromLastPage' && this.#core?.offset?.walk === 1 && this.#core.phase !== 'idle') {
-      return { kind: 'events', events: [], next: since, nextId: since, time };
+      return { kind: 'stream', events: [], next: since, nextId: since, time };
     }
     const answer = provider.events(since, nowMs, false);
     if (answer === null) return null;
@@ -229,7 +229,7 @@ export class ModelProcess {
     const events = answer.events.map(({ id, version, dead, deletes }) => {
       return { id, digest: dead ? null : BigInt(version), deletes };
     });
-    return { ...answer, kind: 'events', events, time };
+    return { ...answer, kind: 'stream', events, time };
   }
 
   #pageAnswer(request: PageRequest): CoreAnswer | null {

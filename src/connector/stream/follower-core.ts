@@ -3,13 +3,15 @@ import type { FollowerAnswer, FollowerDecision, FollowerNotification, FollowerRe
 import type { FollowerOffset } from './follower-offset.ts';
 import {
   beginAt,
+  type FollowedOutcome,
   type FollowerOutcome,
   type FollowerSettings,
   type FollowerState,
   followOffset,
+  isOverdue,
+  requestForProof,
   takeStart,
   takeVerifiedStart,
-  unshown,
 } from './follower-steps.ts';
 import type { ResetOffset } from './reset-offset.ts';
 import type { ResponseTime } from './response-time.ts';
@@ -57,20 +59,18 @@ export class FollowerCore {
 
   /** What is wanted now. Asking changes nothing: after a failed request the same comes again, or something more urgent. */
   next(nowMs: number): FollowerRequest {
-    const { begins, pollIntervalMs } = this.#settings;
+    const { begins } = this.#settings;
     if (this.#state === null) return begins === 'atGivenStart' ? { kind: 'start' } : { kind: 'stream', since: null };
     const { stream, offset } = this.#state;
-    const { proof, answeredMs, dueMs } = stream;
     // The stream comes first once it is overdue, so that a gap that is being proven cannot starve it.
-    const isOverdue = answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
-    if (!isOverdue && proof.phase === 'wantsStart') return { kind: 'start' };
-    if (!isOverdue && proof.phase === 'wantsVerify' && proof.start !== null) {
-      return { kind: 'verifyStart', since: unshown(proof.start, this.#settings) ?? '' };
+    if (!isOverdue(stream, this.#settings, nowMs)) {
+      const proof = requestForProof(stream, this.#settings);
+      if (proof !== null) return proof;
+      // Where offsets are only compared for equality, nothing shows that one was reached.
+      if (begins === 'atGivenStart' && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
     }
-    // Where offsets are only compared for equality, nothing shows that one was reached.
-    if (!isOverdue && begins === 'atGivenStart' && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
-    if (nowMs >= dueMs) return { kind: 'stream', since: offset.since };
-    return { kind: 'wait', ms: Math.max(1, Math.ceil(dueMs - nowMs)) };
+    if (nowMs >= stream.dueMs) return { kind: 'stream', since: offset.since };
+    return { kind: 'wait', ms: Math.max(1, Math.ceil(stream.dueMs - nowMs)) };
   }
 
   /**
@@ -81,7 +81,7 @@ export class FollowerCore {
    */
   answered(answer: FollowerAnswer, nowMs: number): FollowerDecision {
     const before = this.#state;
-    const { state, commits, ...decision } = this.#weigh(answer, nowMs);
+    const { state, commits, reading, gap, ...decision } = this.#weigh(answer, nowMs);
     return {
       writes: false,
       notifications: [],
@@ -95,7 +95,7 @@ export class FollowerCore {
     };
   }
 
-  #weigh(answer: FollowerAnswer, nowMs: number): FollowerOutcome {
+  #weigh(answer: FollowerAnswer, nowMs: number): FollowerOutcome & Partial<FollowedOutcome> {
     const at = { settings: this.#settings, nowMs };
     const state = this.#state;
     if (state === null) {

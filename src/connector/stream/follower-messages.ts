@@ -15,15 +15,21 @@ export type FollowerRequest =
   | { readonly kind: 'verifyStart'; readonly since: string }
   | { readonly kind: 'wait'; readonly ms: number };
 
+/** A fresh start of the stream. `newest`: the newest offset that the answer names, where it names one. */
+export interface StreamStart {
+  readonly since: string;
+  readonly newest?: string | null;
+  readonly time: ResponseTime;
+}
+
 /** What came of a request. Failures that another try may mend never get here. */
 export type FollowerAnswer =
-  /** `newest`: the newest offset that the answer names, where it names one. */
-  | { readonly kind: 'start'; readonly since: string; readonly newest: string | null; readonly time: ResponseTime }
+  | ({ readonly kind: 'start' } & StreamStart)
   /** `items`: how many events or checks the answer holds, dead letters included. */
   | ({ readonly kind: 'stream'; readonly items: number; readonly time: ResponseTime } & StreamResponse)
   /** The stream request got a 4xx that refuses our offset (see refusesOffset). */
   | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime }
-  /** `items`: how many follow the offset that was verified. */
+  /** `taken`: it got 200. `items`: how many follow the offset that was verified. */
   | { readonly kind: 'verifyStart'; readonly taken: boolean; readonly items: number };
 
 /** What goes to the notifications topic, in the transaction that it describes. Dates in milliseconds since the epoch. */
@@ -66,12 +72,12 @@ export type FollowerNotification =
     };
 
 /** What an answer means. */
-export interface FollowerDecision {
+export interface FollowerDecision<Offset = FollowerOffset, Notification = FollowerNotification> {
   /** Whether every item of the answer becomes a record or a dead letter. */
   readonly writes: boolean;
   /** To commit with all of it; null when there is nothing to commit at all. */
-  readonly offset: FollowerOffset | null;
-  readonly notifications: readonly FollowerNotification[];
+  readonly offset: Offset | null;
+  readonly notifications: readonly Notification[];
   /** For the log: why an answer was dropped. */
   readonly discarded: DiscardSign | null;
   /**

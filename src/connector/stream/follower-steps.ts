@@ -1,6 +1,12 @@
 import { markAt } from './end-mark.ts';
-import type { FollowerAnswer, FollowerDecision, FollowerNotification } from './follower-messages.ts';
-import type { FollowerOffset } from './follower-offset.ts';
+import type {
+  FollowerAnswer,
+  FollowerDecision,
+  FollowerNotification,
+  FollowerRequest,
+  StreamStart,
+} from './follower-messages.ts';
+import { type FollowerOffset, offsetAtStart } from './follower-offset.ts';
 import { confirmOffset, giveOffsetUp } from './fresh-start.ts';
 import type { ResponseTime } from './response-time.ts';
 import { type GapInput, isOffsetInDoubt, refusesOffset, weighGap } from './retention-gap.ts';
@@ -9,12 +15,13 @@ import {
   type OffsetResponse,
   type Stream,
   type StreamPosition,
+  type StreamStep,
   streamAtStart,
   takeFreshStart,
 } from './stream.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 
-/** The settings of a source that only follows a stream, as far as its decisions need them. Times in milliseconds. */
+/** The settings of a source that follows a stream, as far as its decisions need them. Times in milliseconds. */
 export interface FollowerSettings {
   /** The filter as one text, committed beside the offset. */
   readonly filter: string;
@@ -52,28 +59,27 @@ export interface FollowerOutcome extends Partial<Omit<FollowerDecision, 'committ
   readonly commits: boolean;
 }
 
+/** What an answer to our offset came to. */
+export interface FollowedOutcome extends FollowerOutcome {
+  /** Null where it was not taken. */
+  readonly reading: StreamStep['reading'];
+  /** What it shows; a suspicion, or a loss that is certain, leaves our offset where it is. */
+  readonly gap: 'suspected' | 'proven' | null;
+}
+
 type Streamed = Extract<FollowerAnswer, { kind: 'stream' | 'refused' }>;
 
 /** No committed offset: the stream begins here, with no gap behind it. */
 export function beginAt(since: string | null, time: ResponseTime, { settings, nowMs }: FollowerContext): FollowerState {
   return {
-    offset: {
-      filter: settings.filter,
-      since,
-      serverDate: time,
-      standingMs: 0,
-      standingLeastMs: 0,
-      gapSuspectedFromMs: null,
-      held: null,
-      gapsHealedAtMs: [],
-    },
+    offset: offsetAtStart(settings.filter, since, time),
     stream: streamAtStart(nowMs),
     committedMs: nowMs,
   };
 }
 
 /** One answer to our offset: its items are taken or discarded, and a retention gap is suspected, proven or neither. */
-export function followOffset(state: FollowerState, answer: Streamed, at: FollowerContext): FollowerOutcome {
+export function followOffset(state: FollowerState, answer: Streamed, at: FollowerContext): FollowedOutcome {
   const { offset } = state;
   if (answer.kind === 'refused' && (offset.since === null || !refusesOffset(answer.status))) {
     throw new Error(`Status ${answer.status} says nothing about an offset, and was handed over as its refusal.`);
@@ -98,26 +104,29 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
   if (lost !== null) notifications.push({ kind: 'gapCertain', ...lost, since: offset.since, to: answer.time });
   const isProven = step.stream.proof.phase === 'proven';
   if (isProven) {
-    notifications.push(gapNotification(followed, step.stream, answer.time, at));
+    notifications.push(gapNotification(offset, step.stream, answer.time, at));
     after = healGap(after, answer.time, at);
   }
   const writes = taken !== null && items > 0;
   // The first offset of a stream that had none is worth a commit of its own.
   const isEmptyCommit = taken !== null && (offset.since === null || isEmptyCommitDue(state, taken.time, at));
-  const commits = isProven || step.suspects || lost !== null || step.renews || writes || isEmptyCommit;
+  const isSuspected = step.suspects || lost !== null;
+  const commits = isProven || isSuspected || step.renews || writes || isEmptyCommit;
   return {
     state: commits ? { ...after, committedMs: at.nowMs } : after,
     commits,
     writes,
     notifications,
     discarded: step.discarded,
+    reading: step.reading,
+    gap: isProven ? 'proven' : isSuspected ? 'suspected' : null,
   };
 }
 
 /** A fresh start of the stream. One that equals our offset: nothing lies behind it, so there is no gap. */
 export function takeStart(
   state: FollowerState,
-  { since, newest }: Extract<FollowerAnswer, { kind: 'start' }>,
+  { since, newest = null }: StreamStart,
   at: FollowerContext,
 ): FollowerOutcome {
   const { offset, stream } = state;
@@ -131,8 +140,13 @@ export function takeStart(
   const shownStart = fresh === null ? null : shown(fresh, at);
   const start = { kind: 'start', since: isOurs ? ours : shownStart, ours } as const;
   const proof = weighGap(stream.proof, start, gapContext(at));
-  const mark = isWithoutOffset || since === null ? stream.mark : markAt(stream.mark, since, at.nowMs);
-  const asked = takeFreshStart({ ...stream, mark }, proof, { start: start.since, ours, nowMs: at.nowMs });
+  const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, since, at.nowMs);
+  // Where a doubt is over, our own offset is asked at once: what waits for the end of the stream goes on.
+  const isOver = isOffsetInDoubt(stream.proof) && !isOffsetInDoubt(proof);
+  const asked = {
+    ...takeFreshStart({ ...stream, mark }, proof, { start: start.since, ours, nowMs: at.nowMs }),
+    dueMs: isOver ? at.nowMs : stream.dueMs,
+  };
   const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, at.nowMs) : { stream: asked }) };
   // The request without an offset does both at once: it gives a fresh start, and it shows that this start gets 200.
   return isWithoutOffset && !isRenewal
@@ -153,8 +167,27 @@ export function takeVerifiedStart(
   const isTaken = taken && !(at.settings.begins === 'withoutOffset' && items > 0);
   const input: GapInput = isTaken ? { kind: 'startVerified', items } : { kind: 'startRefused' };
   const proof = weighGap(stream.proof, input, gapContext(at));
-  const dueMs = proof.phase === 'wantsAgain' && isOffsetInDoubt(proof) ? at.nowMs : stream.dueMs;
+  const dueMs = isTaken && isOffsetInDoubt(proof) ? at.nowMs : stream.dueMs;
   return { state: { ...state, stream: { ...stream, proof, dueMs } }, commits: false };
+}
+
+/** What a proof of a gap wants: a fresh start, then whether it is served; null for neither. */
+export function requestForProof(
+  { proof }: Stream,
+  settings: Pick<FollowerSettings, 'begins'>,
+): Extract<FollowerRequest, { kind: 'start' | 'verifyStart' }> | null {
+  if (proof.phase === 'wantsStart') return { kind: 'start' };
+  if (proof.phase !== 'wantsVerify' || proof.start === null) return null;
+  return { kind: 'verifyStart', since: unshown(proof.start, settings) ?? '' };
+}
+
+/** Whether our offset was not answered for a whole interval: then the stream comes before all else. */
+export function isOverdue(
+  { answeredMs }: Stream,
+  { pollIntervalMs }: Pick<FollowerSettings, 'pollIntervalMs'>,
+  nowMs: number,
+) {
+  return answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
 }
 
 function gapNotification(
@@ -218,7 +251,7 @@ function shown(since: string | null, { settings }: FollowerContext): string {
   return settings.begins === 'withoutOffset' ? `=${since}` : since;
 }
 
-function unshownPosition({ since, held }: StreamPosition, settings: FollowerSettings) {
+function unshownPosition({ since, held }: StreamPosition, settings: Pick<FollowerSettings, 'begins'>) {
   return {
     since: unshown(since, settings),
     held: held && { ...held, since: unshown(held.since, settings) ?? '' },
@@ -226,7 +259,7 @@ function unshownPosition({ since, held }: StreamPosition, settings: FollowerSett
 }
 
 /** An offset as the provider knows it, of one that was shown. */
-export function unshown(since: string, { begins }: FollowerSettings): string | null {
+function unshown(since: string, { begins }: Pick<FollowerSettings, 'begins'>): string | null {
   if (since === '') return null;
   return begins === 'withoutOffset' ? since.slice(1) : since;
 }

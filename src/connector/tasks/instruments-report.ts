@@ -39,11 +39,11 @@ export function createInstrumentsReport(
       if (offset !== null && !offset.walkPending) scheduled(offset);
     },
     polled: (poll) => events.polled({ source, ...poll }),
-    decided({ write, offset, notifications, begun, discarded }, came) {
+    decided({ write, writes, offset, notifications, begun, discarded }, came) {
       const { commitMs } = came;
       if (discarded !== null) events.answerDiscarded({ source, why: discarded });
       if (offset === null) return;
-      if (write.kind === 'events' && came.events !== null) {
+      if (writes && came.events !== null) {
         const { decoded, next } = came.events;
         const taken = decoded.rows.flatMap((event) => (event.kind === 'event' ? [event] : []));
         events.eventsCommitted({
@@ -56,7 +56,7 @@ export function createInstrumentsReport(
           items: taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key })),
         });
       }
-      const deleted = write.kind === 'tombstones' ? write.ids.length : write.kind === 'events' ? came.deletions : 0;
+      const deleted = write.kind === 'tombstones' ? write.ids.length : writes ? came.deletions : 0;
       const why = write.kind === 'tombstones' ? 'walk' : 'event';
       if (deleted > 0) events.instrumentsDeleted({ source, why, instruments: deleted });
       if (write.kind === 'rows' && came.page !== null) {

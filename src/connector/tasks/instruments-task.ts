@@ -42,7 +42,7 @@ export interface InstrumentsTaskOptions {
 }
 
 /** What is asked of the instrument list, which has a back-off of its own. */
-const LIST_REQUESTS: readonly CoreRequest['kind'][] = ['probe', 'page', 'behindLast'];
+const LIST_REQUESTS: readonly CoreRequest['kind'][] = ['start', 'page', 'behindLast'];
 
 /** What came with the newest answers, until the core has decided what of it is written. */
 interface NewestAnswers {
@@ -80,10 +80,10 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     switch (request.kind) {
       case 'commit':
         return request.decision;
-      case 'probe': {
+      case 'start': {
         const { since, time } = await provider.streamStart(signal);
         held.time = time;
-        return answered({ kind: 'probe', since, time });
+        return answered({ kind: 'start', since, time });
       }
       case 'census':
         return answered({ kind: 'census', census: await options.census(core.offset, signal) });
@@ -92,14 +92,14 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
         const items = tried.kind === 'events' ? tried.answer.decoded.rows.length : 0;
         return answered({ kind: 'verifyStart', taken: tried.kind === 'events', items });
       }
-      case 'events': {
+      case 'stream': {
         const outcome = await provider.events(request.since, signal);
         if (outcome.kind === 'refused') return answered(outcome);
         const { decoded, next, nextId, time } = outcome.answer;
         held.events = outcome.answer;
         held.poll = { endpoint: 'events', rows: decoded.rows.length, durationMs: clock.monotonicMs() - startedMs };
         held.time = time;
-        return answered({ kind: 'events', events: eventFacts(decoded.rows, isDeletion), next, nextId, time });
+        return answered({ kind: 'stream', events: eventFacts(decoded.rows, isDeletion), next, nextId, time });
       }
       case 'page': {
         const page = await takePage(request, signal);
@@ -138,7 +138,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
   }
 
   function recordsOf(decision: CoreDecision, encoder: NotificationEncoder): OutgoingRecord[] {
-    const { write, notifications, offset } = decision;
+    const { write, writes, notifications, offset } = decision;
     if (offset === null) return [];
     const { since } = core.offset ?? offset;
     const time = held.time ?? offset.serverDate;
@@ -153,13 +153,6 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       switch (write.kind) {
         case 'nothing':
           return [];
-        case 'events':
-          return eventRecords(
-            held.events?.decoded.rows ?? [],
-            targets,
-            provenance(options.eventsEndpoint, null, time),
-            isDeletion,
-          );
         case 'rows': {
           // The stream has answered since the page came.
           const listed = provenance(options.instrumentsEndpoint, offset.walk, held.page?.time ?? time);
@@ -173,7 +166,9 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       const content = notificationContent(source, notification, offset);
       return keyedRecord(targets.notifications, source, encoder.encode(content), {});
     });
-    return [...written, ...notices];
+    const events = writes ? (held.events?.decoded.rows ?? []) : [];
+    const streamed = eventRecords(events, targets, provenance(options.eventsEndpoint, null, time), isDeletion);
+    return [...streamed, ...written, ...notices];
   }
 
   const place = () => ({

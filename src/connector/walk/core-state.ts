@@ -1,5 +1,6 @@
+import type { FollowerContext, FollowerState } from '../stream/follower-steps.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
-import { type Stream, streamAtStart } from '../stream/stream.ts';
+import { streamAtStart } from '../stream/stream.ts';
 import type { Census } from './census.ts';
 import type { CoreDecision, EventFacts } from './instruments-messages.ts';
 import { firstOffset, type InstrumentsOffset } from './instruments-offset.ts';
@@ -7,14 +8,11 @@ import type { InstrumentsSettings } from './instruments-settings.ts';
 import { type Walk, type WalkContext, type WalkInput, walkAtStart } from './walk.ts';
 import { stepWalk } from './walk-table.ts';
 
-/** All that moves on with a commit, but for the collections. */
-export interface CoreState {
-  /** As it will be committed next; the stream's part may be ahead of what is committed, by answers without events. */
+/** All that moves on with a commit, but for the collections: that of the stream, and that of the walk. */
+export interface CoreState extends FollowerState {
   readonly offset: InstrumentsOffset;
-  readonly stream: Stream;
   readonly walk: Walk;
-  /** When an offset was last committed and a walk last begun by this task, by the monotonic clock. */
-  readonly committedMs: number;
+  /** When a walk was last begun by this task, by the monotonic clock. */
   readonly begunMs: number;
   /** Whether that walk was begun by this task, and not before its start. */
   readonly isBegunHere: boolean;
@@ -28,12 +26,11 @@ export interface WalkRequest {
 }
 
 /** All that a decision may look at; it changes none of it. */
-export interface CoreContext {
-  readonly settings: InstrumentsSettings;
+export interface CoreContext extends FollowerContext {
+  readonly settings: InstrumentsSettings & FollowerContext['settings'];
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
   readonly demand: WalkRequest | null;
-  readonly nowMs: number;
 }
 
 /** A decision, and what its commit changes. */
@@ -65,6 +62,13 @@ export function startWithoutOffset(
     begunMs: nowMs,
     isBegunHere: true,
   };
+}
+
+/** The stream's part moves on as it does for any source that follows one. */
+export function withStream(state: CoreState, { offset, stream, committedMs }: FollowerState): CoreState {
+  const { since } = offset;
+  if (since === null) throw new Error('A source of instruments was left without its offset.');
+  return { ...state, stream, committedMs, offset: { ...state.offset, ...offset, since } };
 }
 
 export function startFrom(committed: InstrumentsOffset, nowMs: number): CoreState {

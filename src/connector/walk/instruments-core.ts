@@ -1,3 +1,4 @@
+import { takeVerifiedStart } from '../stream/follower-steps.ts';
 import type { ResetOffset } from '../stream/reset-offset.ts';
 import { secondsToRetentionCliff } from '../stream/stream.ts';
 import type { Census } from './census.ts';
@@ -9,8 +10,9 @@ import {
   startWithoutOffset,
   type WalkRequest,
   walkOn,
+  withStream,
 } from './core-state.ts';
-import { followEvents, takeProbe, takeVerifiedProbe } from './follow-events.ts';
+import { followEvents, takeEventsStart } from './follow-events.ts';
 import type { CoreAnswer, CoreDecision, CoreRequest, EventFacts } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 import type { InstrumentsSettings } from './instruments-settings.ts';
@@ -26,7 +28,7 @@ import { secondsToNextWalk } from './walk-age.ts';
  * replaced by one that starts from the committed offset.
  */
 export class InstrumentsCore {
-  readonly #settings: InstrumentsSettings;
+  readonly #settings: CoreContext['settings'];
   /** Ids that events have named since the walk began or was resumed. */
   readonly #touched = new Set<bigint>();
   #census: Census | null = null;
@@ -43,7 +45,7 @@ export class InstrumentsCore {
     nowMs: number,
     reset: ResetOffset | null = null,
   ) {
-    this.#settings = settings;
+    this.#settings = { ...settings, begins: 'atGivenStart' };
     this.#reset = reset;
     this.#state = committed === null ? null : startFrom(committed, nowMs);
   }
@@ -87,10 +89,10 @@ export class InstrumentsCore {
    */
   next(nowMs: number, listFreeMs = nowMs): CoreRequest {
     if (this.#state === null) {
-      return nowMs < listFreeMs ? { kind: 'wait', ms: Math.ceil(listFreeMs - nowMs) } : { kind: 'probe' };
+      return nowMs < listFreeMs ? { kind: 'wait', ms: Math.ceil(listFreeMs - nowMs) } : { kind: 'start' };
     }
     const wanted = nextRequest(this.#state, this.#settings, nowMs, listFreeMs);
-    if (wanted.kind === 'wait' && this.#isDemandNew) return { kind: 'events', since: this.#state.offset.since };
+    if (wanted.kind === 'wait' && this.#isDemandNew) return { kind: 'stream', since: this.#state.offset.since };
     if (wanted.kind !== 'usePage' && wanted.kind !== 'sweep') return wanted;
     return { kind: 'commit', decision: this.#decide(walkOn(this.#state, wanted, this.#context(nowMs))) };
   }
@@ -102,14 +104,14 @@ export class InstrumentsCore {
    * @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops.
    */
   answered(answer: CoreAnswer, nowMs: number): CoreDecision {
-    if (answer.kind === 'events' || answer.kind === 'refused') this.#isDemandNew = false;
+    if (answer.kind === 'stream' || answer.kind === 'refused') this.#isDemandNew = false;
     return this.#decide(this.#weigh(answer, this.#context(nowMs)));
   }
 
   #weigh(answer: CoreAnswer, at: CoreContext): Outcome {
     const state = this.#state;
     if (state === null) {
-      if (answer.kind !== 'probe') throw new Error(`A source without an offset was given ${answer.kind}.`);
+      if (answer.kind !== 'start') throw new Error(`A source without an offset was given ${answer.kind}.`);
       const { since, time } = answer;
       // What was asked for before the source had an offset may be old: the first walk does it, as carefully as any.
       const { filter } = this.#settings;
@@ -118,11 +120,11 @@ export class InstrumentsCore {
       return { state: startWithoutOffset(filter, since, time, at), commits: true, begun: 'first', notifications };
     }
     switch (answer.kind) {
-      case 'probe':
-        return takeProbe(state, answer.since, at);
+      case 'start':
+        return takeEventsStart(state, answer, at);
       case 'verifyStart':
-        return takeVerifiedProbe(state, answer, at);
-      case 'events':
+        return { state: withStream(state, takeVerifiedStart(state, answer, at).state), commits: false };
+      case 'stream':
       case 'refused':
         return followEvents(state, answer, at);
       default:
@@ -134,6 +136,7 @@ export class InstrumentsCore {
     const { state, commits, forgetsWalk, census, record, touches, ...decision } = outcome;
     const before = this.#state;
     return {
+      writes: false,
       write: { kind: 'nothing' },
       notifications: [],
       ahead: null,

@@ -1,13 +1,6 @@
 import type { SourceOffset } from '../../kafka/offset-store.ts';
-import {
-  type CommittedStream,
-  isCount,
-  isDate,
-  isoDate,
-  isText,
-  offsetFields,
-  writeCommittedStream,
-} from '../stream/committed-stream.ts';
+import { isCount, isDate, isoDate, isText, offsetFields, writeCommittedStream } from '../stream/committed-stream.ts';
+import { type FollowerOffset, offsetAtStart } from '../stream/follower-offset.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { NO_COUNTS, type WalkCounts } from './walk-counts.ts';
 
@@ -15,7 +8,7 @@ import { NO_COUNTS, type WalkCounts } from './walk-counts.ts';
  * The committed offset of an instruments source: its place in the stream and the progress of its walk. Whatever must
  * survive a restart is here; what the source does next follows from it and the provider's next answers.
  */
-export interface InstrumentsOffset extends CommittedStream {
+export interface InstrumentsOffset extends FollowerOffset {
   /** Our offset in the event stream. Pages do not count for its date: they say nothing about the stream. */
   readonly since: string;
   /** The number of the newest walk, from 1. */
@@ -92,11 +85,7 @@ export function firstOffset(
   walkRequest: string | null,
 ): InstrumentsOffset {
   const nothing: InstrumentsOffset = {
-    filter,
-    since,
-    serverDate: time,
-    standingMs: 0,
-    standingLeastMs: 0,
+    ...offsetAtStart(filter, since, time),
     walk: 0,
     walkStartedAtMs: time.dateMs,
     walkStartedOwnMs: time.ownMs,
@@ -110,9 +99,6 @@ export function firstOffset(
     walksWithoutDeletion: 0,
     listLagMs: 0,
     counts: NO_COUNTS,
-    gapSuspectedFromMs: null,
-    held: null,
-    gapsHealedAtMs: [],
   };
   return beginWalk(nothing, time, { walkRequest, walkAllowShrink: null });
 }

@@ -1,16 +1,11 @@
+import type { FollowerSettings } from '../stream/follower-steps.ts';
+
 /** The settings of an instruments source, as far as its decisions need them. Times in milliseconds. */
-export interface InstrumentsSettings {
-  /** The filter as one text, committed beside the offset. */
-  readonly filter: string;
-  readonly pollIntervalMs: number;
+export interface InstrumentsSettings extends Omit<FollowerSettings, 'begins'> {
   readonly walkIntervalMs: number;
   /** How far the list may lag behind the event stream. */
   readonly handoffMarginMs: number;
   readonly drainLimitMs: number;
-  readonly emptyCommitIntervalMs: number;
-  readonly gapProofMs: number;
-  /** How long a fresh offset is held beside one that does not move before it takes its place. */
-  readonly offsetHoldMs: number;
   /** Whether instruments that are gone are deleted from the topic. */
   readonly tombstones: boolean;
   /** The share of the topic that one walk may delete unasked. */

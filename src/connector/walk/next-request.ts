@@ -1,9 +1,9 @@
 import { wantsMark } from '../stream/end-mark.ts';
+import { isOverdue, requestForProof } from '../stream/follower-steps.ts';
 import { isReadingOn } from '../stream/stream.ts';
-import type { CoreState } from './core-state.ts';
+import type { CoreContext, CoreState } from './core-state.ts';
 import { wantsStart } from './drain.ts';
 import type { CoreRequest } from './instruments-messages.ts';
-import type { InstrumentsSettings } from './instruments-settings.ts';
 import { marginMs } from './list-lag.ts';
 
 /** A request, or a step of the walk that asks nothing. */
@@ -19,14 +19,12 @@ export type Wanted =
  */
 export function nextRequest(
   { walk, stream, offset }: CoreState,
-  settings: InstrumentsSettings,
+  settings: CoreContext['settings'],
   nowMs: number,
   listFreeMs: number,
 ): Wanted {
-  const { pollIntervalMs } = settings;
-  const events: Wanted = { kind: 'events', since: offset.since };
-  const isOverdue = stream.answeredMs === null || nowMs - stream.answeredMs >= pollIntervalMs;
-  const unlessOverdue = (wanted: Wanted) => (isOverdue ? events : wanted);
+  const events: Wanted = { kind: 'stream', since: offset.since };
+  const unlessOverdue = (wanted: Wanted) => (isOverdue(stream, settings, nowMs) ? events : wanted);
   // A walk that waits for the end of the stream leaves no pause in which the stream could move on again.
   const isAwaited = 'drain' in walk && walk.drain.ended === null && isReadingOn(stream);
   const streamBy = (otherwiseMs: number): Wanted => {
@@ -36,22 +34,20 @@ export function nextRequest(
   const fromList = (wanted: Wanted) => (nowMs < listFreeMs ? streamBy(listFreeMs) : unlessOverdue(wanted));
   const follow = () => streamBy(Number.POSITIVE_INFINITY);
 
-  const { proof } = stream;
   // Nothing may come between the final drain and the tombstones, or between these.
   if (walk.phase === 'sweeping') return { kind: 'sweep' };
   if (walk.phase === 'closing' && walk.drain.ended !== null) return { kind: 'sweep' };
   if (walk.phase === 'draining' && walk.drain.ended !== null) return { kind: 'usePage' };
-  if (proof.phase === 'wantsStart') return fromList({ kind: 'probe' });
-  if (proof.phase === 'wantsVerify' && proof.start !== null)
-    return unlessOverdue({ kind: 'verifyStart', since: proof.start });
+  const proof = requestForProof(stream, settings);
+  if (proof !== null) return proof.kind === 'start' ? fromList(proof) : unlessOverdue(proof);
 
   // A stream that never pauses, and whose answers do not name its end, ends where a fresh start of it lies.
   const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
   if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
-    return fromList({ kind: 'probe' });
+    return fromList({ kind: 'start' });
   }
 
-  if (walk.phase === 'idle' && wantsMark(stream.mark, nowMs)) return fromList({ kind: 'probe' });
+  if (walk.phase === 'idle' && wantsMark(stream.mark, nowMs)) return fromList({ kind: 'start' });
 
   switch (walk.phase) {
     case 'idle':

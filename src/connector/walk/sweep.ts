@@ -1,12 +1,12 @@
 import type { Census } from './census.ts';
-import type { CoreNotification, WalkFlaw } from './instruments-messages.ts';
+import type { WalkFlaw, WalkNotification } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 import type { InstrumentsSettings } from './instruments-settings.ts';
 
 /** What a walk that has read the list to its end deletes, and what it says when it deletes nothing. */
 export interface SweepPlan {
   readonly gone: readonly bigint[];
-  readonly notifications: readonly CoreNotification[];
+  readonly notifications: readonly WalkNotification[];
   /** `gone`: the walk decided what is gone. `refused`: it did, and an operator has to confirm. `nothing`: it could not. */
   readonly outcome: 'gone' | 'refused' | 'nothing';
 }
@@ -30,7 +30,7 @@ export function planSweep(options: {
   const { walk, counts, walkAllowShrink } = offset;
   if (!settings.tombstones) return { ...NOTHING_DECIDED, outcome: 'gone' };
   if (offset.walkResumed || census === null) return NOTHING_DECIDED;
-  const skipped: CoreNotification = { kind: 'deletionSkipped', walk, flaws: [...flaws] };
+  const skipped: WalkNotification = { kind: 'deletionSkipped', walk, flaws: [...flaws] };
   if (flaws.size > 0) return { ...NOTHING_DECIDED, notifications: [skipped] };
   // What an event named within the hour before the walk may be missing only because the list lags: the next walk decides.
   // It is spared for as long as such an event is remembered, 90 minutes, so it cannot stay for good.

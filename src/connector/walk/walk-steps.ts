@@ -1,7 +1,7 @@
 import { ConnectorError } from '../../errors.ts';
 import type { Census } from './census.ts';
 import { beginDrain, drainFurther } from './drain.ts';
-import type { CoreNotification, CoreWrite } from './instruments-messages.ts';
+import type { CoreWrite, WalkNotification } from './instruments-messages.ts';
 import { beginWalk, type InstrumentsOffset } from './instruments-offset.ts';
 import { judgeLag, marginMs, noteLag, pageAge, rememberedLagMs } from './list-lag.ts';
 import { addCounts, recordRows, sortRows } from './page-rows.ts';
@@ -195,7 +195,7 @@ function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPla
   const { walk, walkStartedAtMs, walkResumed, counts, walksWithoutDeletion: earlier } = before;
   const walksWithoutDeletion = { gone: 0, refused: earlier, nothing: earlier + 1 }[outcome];
   const offset = { ...before, walksGivenUp: 0, walksWithoutDeletion };
-  const completed: CoreNotification = {
+  const completed: WalkNotification = {
     kind: 'walkCompleted',
     walk,
     startedAtMs: walkStartedAtMs,

@@ -1,11 +1,11 @@
 import type { Census } from './census.ts';
 import type { Drain, DrainResponse } from './drain.ts';
 import type {
-  CoreNotification,
   CoreWrite,
   PageRequest,
   RowFacts,
   WalkFlaw,
+  WalkNotification,
   WalkReason,
 } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
@@ -90,7 +90,7 @@ export interface WalkStep {
   /** Whether it must be committed. */
   readonly commits?: boolean;
   readonly write?: CoreWrite;
-  readonly notifications?: readonly CoreNotification[];
+  readonly notifications?: readonly WalkNotification[];
   readonly ahead?: PageRequest | null;
   /** A fresh walk begins with this step's commit: nothing is touched yet. */
   readonly begins?: WalkReason;

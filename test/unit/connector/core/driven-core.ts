@@ -52,9 +52,9 @@ export function drive(
       return self.take(wanted.decision);
     },
     stream(events: readonly EventFacts[] = [], next = core.offset?.since ?? '5-5', more: { nextId?: string } = {}) {
-      assert.equal(self.next().kind, 'events');
+      assert.equal(self.next().kind, 'stream');
       const { nextId = next } = more;
-      return self.answer({ kind: 'events', events, next, nextId, time: time(self.ms) });
+      return self.answer({ kind: 'stream', events, next, nextId, time: time(self.ms) });
     },
     refused: () => self.answer({ kind: 'refused', status: 410, time: time(self.ms) }),
     page(minId: string | null, rows: readonly number[], next: string | null, start: string | null = null) {

@@ -14,7 +14,7 @@ for (const next of ['10', '9', '-1']) {
     const endMs = source.ms + SETTINGS.pollIntervalMs;
     for (; source.ms < endMs; source.ms += 1_000) {
       const wanted = source.next();
-      if (wanted.kind === 'events') source.stream();
+      if (wanted.kind === 'stream') source.stream();
       else assert.equal(wanted.kind, 'wait');
     }
     assert.equal(source.next().kind, 'census');
@@ -102,7 +102,7 @@ test('an empty answer that moves the cursor does not end the drain of a page', (
   source.handOff();
   source.page(null, [1], '10');
   source.stream([], '6-1');
-  assert.equal(source.next().kind, 'events', 'there may be more behind what was filtered out');
+  assert.equal(source.next().kind, 'stream', 'there may be more behind what was filtered out');
   source.stream([event(1)], '7-1');
   source.stream([], '7-1');
   assert.equal(source.commit().offset?.counts.touched, 1, 'the row is older than the event');

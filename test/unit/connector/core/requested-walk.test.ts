@@ -21,14 +21,14 @@ const SETTINGS = {
   shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED,
 };
 const TIME = responseTime(Date.UTC(2026, 2, 1), Date.UTC(2026, 2, 1));
-const QUIET = { kind: 'events', events: [], next: '5-0', nextId: '5-0', time: TIME } as const;
+const QUIET = { kind: 'stream', events: [], next: '5-0', nextId: '5-0', time: TIME } as const;
 
 /** Between two walks: what is asked for next is only the stream, when its time has come. */
 function idle(walkRequest: string | null = null): InstrumentsCore {
   const first = firstOffset(SETTINGS.filter, '5-0', TIME, walkRequest);
   const committed: InstrumentsOffset = { ...first, walkPending: false };
   const core = new InstrumentsCore(SETTINGS, committed, 0);
-  assert.equal(core.next(0).kind, 'events');
+  assert.equal(core.next(0).kind, 'stream');
   core.answered(QUIET, 0).committed();
   assert.equal(core.next(0).kind, 'wait');
   return core;
@@ -37,7 +37,7 @@ function idle(walkRequest: string | null = null): InstrumentsCore {
 test('a walk that is asked for begins with an answer of the stream, for which nothing is waited', () => {
   const core = idle();
   core.requestWalk({ id: 'a', allowShrink: 7 });
-  assert.deepEqual(core.next(1), { kind: 'events', since: '5-0' });
+  assert.deepEqual(core.next(1), { kind: 'stream', since: '5-0' });
   const decision = core.answered(QUIET, 1);
   assert.equal(decision.begun, 'requested');
   assert.deepEqual([decision.offset?.walkRequest, decision.offset?.walkAllowShrink], ['a', 7]);
@@ -53,7 +53,7 @@ test('a request during a walk waits for its end, and asks the stream no more tha
   core.answered(QUIET, 2).committed();
   assert.deepEqual([core.phase, core.next(3).kind], ['margin', 'wait']);
   core.requestWalk({ id: 'b', allowShrink: null });
-  assert.equal(core.next(3).kind, 'events');
+  assert.equal(core.next(3).kind, 'stream');
   const decision = core.answered(QUIET, 3);
   assert.equal(decision.begun, null);
   decision.committed();
@@ -70,7 +70,7 @@ test('a request that was served, in this life or an earlier one, is not served a
 test('a request from before the first offset is served by the first walk, without what it allowed', () => {
   const core = new InstrumentsCore(SETTINGS, null, 0);
   core.requestWalk({ id: 'old', allowShrink: 100_000 });
-  const decision = core.answered({ kind: 'probe', since: '5-0', time: TIME }, 0);
+  const decision = core.answered({ kind: 'start', since: '5-0', time: TIME }, 0);
   assert.deepEqual([decision.offset?.walkRequest, decision.offset?.walkAllowShrink], ['old', null]);
 });
 
@@ -79,6 +79,6 @@ test('a request that comes while an answer is being committed is kept', () => {
   const decision = core.answered({ ...QUIET, events: [{ id: 1n, digest: 1n, deletes: false }], next: '6-0' }, 30_000);
   core.requestWalk({ id: 'a', allowShrink: null });
   decision.committed();
-  assert.equal(core.next(30_000).kind, 'events');
+  assert.equal(core.next(30_000).kind, 'stream');
   assert.equal(core.answered({ ...QUIET, next: '6-0' }, 30_000).begun, 'requested');
 });

@@ -20,8 +20,8 @@ test('an offset that stands still is replaced by a fresh one that was held for a
   source.stream();
   source.ms += 6 * HOUR_MS;
   source.stream();
-  assert.equal(source.next().kind, 'probe');
-  source.answer({ kind: 'probe', since: '80-0', time: { dateMs: 0, from: 'provider', ownMs: 0 } });
+  assert.equal(source.next().kind, 'start');
+  source.answer({ kind: 'start', since: '80-0', time: { dateMs: 0, from: 'provider', ownMs: 0 } });
   assert.deepEqual(source.next(), { kind: 'verifyStart', since: '80-0' });
   source.answer({ kind: 'verifyStart', taken: true, items: 0 });
   // The newest events may reach us later than a fresh start does, so ours is asked until that can no longer be.

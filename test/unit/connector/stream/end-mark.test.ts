@@ -43,7 +43,7 @@ function live(source: Source, log: Log | ((minute: number) => Log), minutes: num
       continue;
     }
     source.nowMs += ANSWER_MS;
-    if (wanted.kind === 'probe' || wanted.kind === 'start') {
+    if (wanted.kind === 'start') {
       starts += 1;
       source.start(`${newest()}-1`);
       continue;
@@ -69,9 +69,9 @@ function instruments(): Source {
     since: () => driven.core.offset?.since ?? '',
     stream(items, next) {
       const events = Array.from({ length: items }, (_, at) => event(at));
-      driven.answer({ kind: 'events', events, next, nextId: next, time: time(driven.ms) });
+      driven.answer({ kind: 'stream', events, next, nextId: next, time: time(driven.ms) });
     },
-    start: (since) => void driven.answer({ kind: 'probe', since, time: time(driven.ms) }),
+    start: (since) => void driven.answer({ kind: 'start', since, time: time(driven.ms) }),
     isCaughtUp: () => driven.core.isCaughtUp,
   };
 }

@@ -16,7 +16,7 @@ test('of the offset before a reset is reported what it has, whichever version wr
 
 test('the first transaction after a reset reports it, and no later one', () => {
   const source = drive(null, {}, before);
-  const first = source.answer({ kind: 'probe', since: '5-5', time: time(0) });
+  const first = source.answer({ kind: 'start', since: '5-5', time: time(0) });
   const reported = { kind: 'offsetReset', before, filter: SETTINGS.filter, to: time(0), goesOnAfter: '5-5' };
   assert.deepEqual(first.notifications, [reported]);
   assert.deepEqual(source.stream().notifications, []);

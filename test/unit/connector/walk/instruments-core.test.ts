@@ -7,8 +7,8 @@ import { DAY_MS, drive, event, pending, SETTINGS, START_MS, time } from '../core
 
 test('the stream start is committed before anything else, and a first walk follows in its order', () => {
   const source = drive(null);
-  assert.deepEqual(source.next(), { kind: 'probe' });
-  const begun = source.answer({ kind: 'probe', since: '5-5', time: time(0) });
+  assert.deepEqual(source.next(), { kind: 'start' });
+  const begun = source.answer({ kind: 'start', since: '5-5', time: time(0) });
   assert.deepEqual([begun.offset?.since, begun.offset?.walk, begun.offset?.walkPending], ['5-5', 1, true]);
   source.stream();
   source.handOff();
@@ -38,7 +38,7 @@ test('the stream start is committed before anything else, and a first walk follo
 test('nothing moves on before a decision is committed, and a decision is committed once', () => {
   const source = drive({});
   const answer = {
-    kind: 'events',
+    kind: 'stream',
     events: [event(1)],
     next: '6-1',
     nextId: '6-1',
@@ -46,7 +46,7 @@ test('nothing moves on before a decision is committed, and a decision is committ
   } as const;
   const decision = source.core.answered(answer, 0);
   assert.equal(decision.offset?.since, '6-1');
-  assert.deepEqual(source.next(), { kind: 'events', since: '5-5' });
+  assert.deepEqual(source.next(), { kind: 'stream', since: '5-5' });
   decision.committed();
   assert.equal(source.core.offset?.since, '6-1');
   assert.throws(() => decision.committed(), /committed twice/);
@@ -91,7 +91,7 @@ test('a stream that always has more does not hold up a page beyond the limit, wh
   source.handOff();
   source.page(null, [1], '2');
   source.stream([event(7)], '6-1', { nextId: '9-9' });
-  assert.equal(source.next().kind, 'events');
+  assert.equal(source.next().kind, 'stream');
   source.ms += SETTINGS.drainLimitMs;
   source.stream([event(8)], '6-2', { nextId: '9-9' });
   const { write } = source.commit();
@@ -108,15 +108,15 @@ test('a stream that never pauses nor names its end is read up to a fresh start o
     source.ms += SETTINGS.handoffMarginMs - 1;
     goOn();
     // The list may lag by the margin: what it says earlier may be from before.
-    assert.equal(source.next().kind, 'events');
+    assert.equal(source.next().kind, 'stream');
     source.ms += 1;
-    assert.equal(source.next().kind, 'probe');
-    source.answer({ kind: 'probe', since, time: time(source.ms) });
+    assert.equal(source.next().kind, 'start');
+    source.answer({ kind: 'start', since, time: time(source.ms) });
   };
   goOn();
   probed('9-1');
   goOn();
-  assert.equal(source.next().kind, 'events', 'the fresh start is not reached yet');
+  assert.equal(source.next().kind, 'stream', 'the fresh start is not reached yet');
   goOn();
   source.page(null, [1], '2');
   goOn();
@@ -151,7 +151,7 @@ test('one wrong date at the start of a walk does not put off the next one, whate
   second.ms = 3_000;
   assert.equal(second.core.secondsToNextWalk(second.ms, START_MS + DAY_MS), 0);
   const answered = { events: [], next: '5-5', nextId: '5-5', full: false } as const;
-  const dayLater = second.answer({ kind: 'events', ...answered, time: time(DAY_MS) });
+  const dayLater = second.answer({ kind: 'stream', ...answered, time: time(DAY_MS) });
   assert.equal(dayLater.begun, 'interval');
   assert.deepEqual(
     [dayLater.offset?.walkStartedAtMs, dayLater.offset?.walkStartedOwnMs],
@@ -173,7 +173,7 @@ test('a date that jumps now and then begins no walk while the one who began the 
   const answered = { events: [], next: '5-5', nextId: '5-5', full: false } as const;
   // Begun by another life: the longer of both clocks counts, so one walk; after that the monotonic clock.
   const leap = source.answer({
-    kind: 'events',
+    kind: 'stream',
     ...answered,
     time: { ...time(source.ms), dateMs: START_MS + 90 * DAY_MS },
   });
@@ -185,9 +185,9 @@ test('a date that jumps now and then begins no walk while the one who began the 
   source.commit();
   source.close(['1', '2']);
   source.commit();
-  const good = source.answer({ kind: 'events', ...answered, time: time(source.ms) });
+  const good = source.answer({ kind: 'stream', ...answered, time: time(source.ms) });
   const again = source.answer({
-    kind: 'events',
+    kind: 'stream',
     ...answered,
     time: { ...time(source.ms), dateMs: START_MS + 180 * DAY_MS },
   });
@@ -216,7 +216,7 @@ test('a suspected gap is reported, starts a new walk, and keeps our offset; a pr
   for (let n = 0; n < 200 && proven.begun !== 'gapProven'; n++) {
     const wanted = source.next();
     if (wanted.kind === 'wait') source.ms += wanted.ms;
-    else if (wanted.kind === 'probe') source.answer({ kind: 'probe', since: '9-9', time: time(source.ms) });
+    else if (wanted.kind === 'start') source.answer({ kind: 'start', since: '9-9', time: time(source.ms) });
     else if (wanted.kind === 'verifyStart')
       source.answer({ kind: 'verifyStart', taken: wanted.since === '9-9', items: 0 });
     else if (wanted.kind === 'census') source.answer({ kind: 'census', census: new Census() });
@@ -236,8 +236,8 @@ test('an answer to an offset in doubt ends no drain', () => {
   source.handOff();
   source.page(null, [1], null);
   source.stream([], '5-5', { nextId: '1-1' });
-  assert.equal(source.next().kind, 'probe');
-  source.answer({ kind: 'probe', since: '5-5', time: time(source.ms) });
+  assert.equal(source.next().kind, 'start');
+  source.answer({ kind: 'start', since: '5-5', time: time(source.ms) });
   source.stream([], '5-5', { nextId: '1-1' });
   assert.equal(source.commit().write.kind, 'rows');
 });

@@ -159,7 +159,7 @@ test('a page older than all that is remembered corrects nothing, and the next wa
 
 test('the first page of a new source that is older than the start of its stream is reported', () => {
   const source = drive(null);
-  source.answer({ kind: 'probe', since: '5-5', time: time(0) });
+  source.answer({ kind: 'start', since: '5-5', time: time(0) });
   source.stream();
   source.handOff();
   source.page(null, [1], null, '5-4');
