@@ -35,7 +35,7 @@ export interface ConnectorEvents {
     readonly durationMs: number;
   }): void;
   /** A source begins at its committed offset, or without one: at the start, and whenever its writer was opened again. */
-  sourceStarted(event: StreamPlace): void;
+  sourceStarted(event: SourceStarted): void;
   /** The registry knows every schema that the source writes; reported once for each source. */
   schemasRegistered(event: { readonly source: string }): void;
   /** The provider has answered a poll, and its results, if any, are committed. */
@@ -97,6 +97,19 @@ export interface StreamPlace {
   readonly secondsToNextWalk?: number | null;
   /** How many walks in a row could not find out what is gone; absent for sources that do not walk. */
   readonly walksWithoutDeletion?: number;
+}
+
+export interface SourceStarted extends StreamPlace {
+  /** The newest walk, as the committed offset has it; absent without one, and for sources that do not walk. */
+  readonly walk?: {
+    readonly walk: number;
+    /** ISO 8601, by our own clock. */
+    readonly startedAt: string;
+    readonly pages: number;
+    readonly rows: number;
+    /** Instruments that were no longer in the list; null for a walk that is not completed. */
+    readonly gone: number | null;
+  };
 }
 
 /** One readable response with rows; neither a refusal of our offset, nor a request for the start of a stream. */

@@ -1,5 +1,5 @@
+import { type Html, html } from '../drawing/html.ts';
 import { ago } from './ages.ts';
-import { type Html, html } from './html.ts';
 import type { Notified } from './status.ts';
 
 /** The text of each kind for people, and its look. */

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { type Html, html } from '../drawing/html.ts';
 import { durationText } from './ages.ts';
-import { type Html, html } from './html.ts';
+import { shownState, urgency } from './card-parts.ts';
+import { processorCard } from './processor-card.ts';
+import { sourceCard } from './source-card.ts';
 import type { Status } from './status.ts';
-import { processorCard, shownState, sourceCard, urgency } from './status-cards.ts';
 import { newsItem } from './status-news.ts';
 import { STATUS_STYLE } from './status-style.ts';
 
@@ -14,8 +16,12 @@ export function statusPagePolicy(): string {
   return `default-src 'none'; style-src 'sha256-${style}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
-/** The status as a page that works without scripts and asks for itself again. */
-export function statusPage(status: Status): string {
+/**
+ * The status as a page that works without scripts.
+ *
+ * @param refreshes whether it asks for itself again; a reader who needs longer, or opens a table, can stop that
+ */
+export function statusPage(status: Status, refreshes = true): string {
   const { prefix, version, ready, at, startedAt, sources, processor, kafkaClusterId } = status;
   const upSeconds = (Date.parse(at) - Date.parse(startedAt)) / 1_000;
   const readiness = ready ? badge('ready', 'good') : badge('not ready', 'bad');
@@ -25,14 +31,14 @@ export function statusPage(status: Status): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta http-equiv="refresh" content="${REFRESH_SECONDS}">
+${refreshes ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}">` : null}
 <link rel="icon" href="data:,">
 <title>${ready ? '' : '● '}${prefix} – structured-products-connect</title>
 <style>${{ html: STATUS_STYLE }}</style>
 </head>
 <body>
 <main>
-<header><h1>${prefix}</h1>${readiness}<span class="soft right"><time datetime="${at}">${clockTime(at)}</time>, up ${durationText(upSeconds)}</span></header>
+<header><h1>${prefix}</h1>${readiness}<span class="soft right"><time datetime="${at}">${clockTime(at)}</time>, up ${durationText(upSeconds)}; ${refreshLink(refreshes)}</span></header>
 ${ready ? null : checks(status)}
 <section><h2>${processor === null ? 'Sources' : 'Sources and prices'}<span class="soft">${summary(status)}</span></h2>
 <div class="cards">${urgentFirst(sources).map((source) => sourceCard(source, at))}${processor === null ? null : processorCard(processor, at)}</div></section>
@@ -44,6 +50,11 @@ Counts are since the start of this process. This page as <a href="/status.json">
 </body>
 </html>
 `.html;
+}
+
+function refreshLink(refreshes: boolean): Html {
+  if (refreshes) return html`new every ${REFRESH_SECONDS} s, <a href="/?hold">hold</a>`;
+  return html`on hold, <a href="/">go on</a>`;
 }
 
 /** `3 sources: 2 running, 1 failed`. */

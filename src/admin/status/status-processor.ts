@@ -1,12 +1,14 @@
 import type { Freshness, ProcessorEvents } from '../../observability/processor-events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { TargetState, WorkerTarget } from '../../worker/target.ts';
+import type { AgeStep } from '../drawing/age-bars.ts';
+import { MinuteCounts } from './minute-counts.ts';
 import type { ProcessorStatus, ShownFreshness, TaskState } from './status.ts';
 
 export interface StatusProcessorOptions {
   readonly name: string;
   readonly target: () => WorkerTarget;
-  readonly clock: Pick<Clock, 'wallMs'>;
+  readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   /** An error as text for operators, without secrets. */
   readonly describe: (error: unknown) => string;
 }
@@ -20,73 +22,13 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
   refreshed(): Promise<void>;
   status(): ProcessorStatus;
 } {
-  const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
-  const partitions = new Map<string, { topic: string; partition: number }>();
-  const writerTroubles = new Map<string, string>();
-  let assigned = 0;
-  let freshness: (() => Freshness) | null = null;
-  let refreshed = async () => {};
-  const written = { records: 0, deadLetters: 0 };
-  const known: Mutable<Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'>> = {
-    task: 'unassigned',
-    trace: null,
-    changedAt: isoNow(),
-    lastBatchAt: null,
-    trouble: null,
-  };
-  const setTask = (task: TaskState, trace: string | null = null) => {
-    if (known.task !== task) known.changedAt = isoNow();
-    Object.assign(known, { task, trace, trouble: null });
-  };
-  const failed = (failures: number, waitMs: number, err: unknown) => {
-    known.trouble = { failures, message: describe(err), nextTryAt: isoNow(waitMs) };
-  };
-  const keyOf = ({ topic, partition }: { topic: string; partition: number }) => `${topic}-${partition}`;
+  const facts = new ProcessorFacts(clock);
   return {
-    events: {
-      processorStarted(event) {
-        freshness = event.freshness;
-        if (event.refreshed) refreshed = event.refreshed;
-        setTask('unassigned');
-      },
-      processorJoined(joined) {
-        assigned = joined.partitions;
-        setTask('running');
-      },
-      partitionAssigned({ topic, partition }) {
-        partitions.set(keyOf({ topic, partition }), { topic, partition });
-        writerTroubles.delete(keyOf({ topic, partition }));
-      },
-      partitionLost(lost) {
-        partitions.delete(keyOf(lost));
-        writerTroubles.delete(keyOf(lost));
-      },
-      partitionWriterLost({ err, ...lost }) {
-        // Until the writer has opened again, nothing of it is priced here.
-        partitions.delete(keyOf(lost));
-        writerTroubles.set(keyOf(lost), describe(err));
-      },
-      recordsUnreadable() {},
-      batchPriced({ records, deadLetters }) {
-        written.records += records;
-        written.deadLetters += deadLetters;
-        known.lastBatchAt = isoNow();
-        known.trouble = null;
-      },
-      batchBisected() {},
-      batchLimitLearnt() {},
-      bulkAttemptFailed: ({ failures, waitMs, err }) => failed(failures, waitMs, err),
-      instrumentFailing() {},
-      processorAttemptFailed({ failures, waitMs, err, isMember }) {
-        if (!isMember) setTask('unassigned');
-        failed(failures, waitMs, err);
-      },
-      processorRests: ({ wanted }) => setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
-      processorFailed: ({ err }) => setTask('failed', describe(err)),
-    },
-    refreshed: () => refreshed(),
+    events: { ...partitionEvents(facts, describe), ...priceEvents(facts), ...stateEvents(facts, describe) },
+    refreshed: () => facts.refreshed(),
     status() {
       const wanted = target().state;
+      const { known, partitions, assigned, writerTroubles, freshness, written, minutes } = facts;
       return {
         ...known,
         name,
@@ -97,8 +39,111 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
         writerTrouble: writerTroubles.values().next().value ?? null,
         freshness: freshness === null ? null : shownFreshness(freshness()),
         written: { ...written },
+        perMinute: minutes.counts(),
       };
     },
+  };
+}
+
+/** What the events have said so far. */
+class ProcessorFacts {
+  readonly partitions = new Map<string, { topic: string; partition: number }>();
+  readonly writerTroubles = new Map<string, string>();
+  readonly written = { records: 0, deadLetters: 0 };
+  readonly minutes: MinuteCounts;
+  readonly known: Mutable<Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'>>;
+  assigned = 0;
+  freshness: (() => Freshness) | null = null;
+  refreshed: () => Promise<void> = async () => {};
+  readonly #clock: StatusProcessorOptions['clock'];
+
+  constructor(clock: StatusProcessorOptions['clock']) {
+    this.#clock = clock;
+    this.minutes = new MinuteCounts(clock);
+    this.known = { task: 'unassigned', trace: null, changedAt: this.isoNow(), lastBatchAt: null, trouble: null };
+  }
+
+  isoNow(afterMs = 0): string {
+    return new Date(this.#clock.wallMs() + afterMs).toISOString();
+  }
+
+  setTask(task: TaskState, trace: string | null = null): void {
+    if (this.known.task !== task) this.known.changedAt = this.isoNow();
+    Object.assign(this.known, { task, trace, trouble: null });
+  }
+
+  setTrouble(failures: number, waitMs: number, message: string): void {
+    this.known.trouble = { failures, message, nextTryAt: this.isoNow(waitMs) };
+  }
+}
+
+type PartitionEvents = 'processorJoined' | 'partitionAssigned' | 'partitionLost' | 'partitionWriterLost';
+
+function partitionEvents(
+  facts: ProcessorFacts,
+  describe: StatusProcessorOptions['describe'],
+): Pick<ProcessorEvents, PartitionEvents> {
+  const keyOf = ({ topic, partition }: { topic: string; partition: number }) => `${topic}-${partition}`;
+  const { partitions, writerTroubles } = facts;
+  return {
+    processorJoined(joined) {
+      facts.assigned = joined.partitions;
+      facts.setTask('running');
+    },
+    partitionAssigned({ topic, partition }) {
+      partitions.set(keyOf({ topic, partition }), { topic, partition });
+      writerTroubles.delete(keyOf({ topic, partition }));
+    },
+    partitionLost(lost) {
+      partitions.delete(keyOf(lost));
+      writerTroubles.delete(keyOf(lost));
+    },
+    partitionWriterLost({ err, ...lost }) {
+      // Until the writer has opened again, nothing of it is priced here.
+      partitions.delete(keyOf(lost));
+      writerTroubles.set(keyOf(lost), describe(err));
+    },
+  };
+}
+
+type PriceEvents = 'recordsUnreadable' | 'batchPriced' | 'batchBisected' | 'batchLimitLearnt' | 'instrumentFailing';
+
+function priceEvents(facts: ProcessorFacts): Pick<ProcessorEvents, PriceEvents> {
+  const { written, minutes, known } = facts;
+  return {
+    recordsUnreadable() {},
+    batchPriced({ records, deadLetters }) {
+      written.records += records;
+      written.deadLetters += deadLetters;
+      minutes.add(records);
+      known.lastBatchAt = facts.isoNow();
+      known.trouble = null;
+    },
+    batchBisected() {},
+    batchLimitLearnt() {},
+    instrumentFailing() {},
+  };
+}
+
+type StateEvents = Exclude<keyof ProcessorEvents, PartitionEvents | PriceEvents>;
+
+function stateEvents(
+  facts: ProcessorFacts,
+  describe: StatusProcessorOptions['describe'],
+): Pick<ProcessorEvents, StateEvents> {
+  return {
+    processorStarted(event) {
+      facts.freshness = event.freshness;
+      if (event.refreshed) facts.refreshed = event.refreshed;
+      facts.setTask('unassigned');
+    },
+    bulkAttemptFailed: ({ failures, waitMs, err }) => facts.setTrouble(failures, waitMs, describe(err)),
+    processorAttemptFailed({ failures, waitMs, err, isMember }) {
+      if (!isMember) facts.setTask('unassigned');
+      facts.setTrouble(failures, waitMs, describe(err));
+    },
+    processorRests: ({ wanted }) => facts.setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
+    processorFailed: ({ err }) => facts.setTask('failed', describe(err)),
   };
 }
 
@@ -109,5 +154,13 @@ function taskOf(wanted: TargetState, task: TaskState): TaskState {
 }
 
 function shownFreshness({ ages: _, kinds, ...fresh }: Freshness): ShownFreshness {
-  return { ...fresh, kinds: kinds.map(({ ages: __, ...kind }) => kind) };
+  return { ...fresh, kinds: kinds.map(({ ages, ...kind }) => ({ ...kind, ages: ageSteps(ages) })) };
+}
+
+/** Counts up to each bound as counts of each step: that is what people look at. */
+function ageSteps(ages: Freshness['ages']): readonly AgeStep[] {
+  return ages.map(({ atMostMs, instruments }, at) => ({
+    atMostSeconds: Number.isFinite(atMostMs) ? atMostMs / 1_000 : null,
+    instruments: instruments - (ages[at - 1]?.instruments ?? 0),
+  }));
 }

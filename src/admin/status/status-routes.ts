@@ -10,6 +10,7 @@ export function addStatusRoutes(app: FastifyInstance, { status }: { readonly sta
   app.get('/', (request, reply) => {
     reply.header('vary', 'accept');
     if (!request.headers.accept?.includes('text/html')) return workerInfo(status());
-    return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(statusPage(status()));
+    const page = statusPage(status(), !new URLSearchParams(request.url.split('?')[1]).has('hold'));
+    return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(page);
   });
 }

@@ -2,10 +2,10 @@
 export const STATUS_STYLE = `
 :root { color-scheme: light dark; --back: #f6f7f9; --card: #fff; --text: #1b1f24; --soft: #59636e; --line: #d8dee4;
   --good: #1a7f37; --bad: #c62828; --wait: #8a5a00; --good-back: #dafbe1; --bad-back: #ffe3e0; --wait-back: #fff1cc;
-  --plain-back: #e8ebef; }
+  --plain-back: #e8ebef; --ink: #0969da; }
 @media (prefers-color-scheme: dark) { :root { --back: #0f1419; --card: #182028; --text: #e6edf3; --soft: #9aa7b4;
   --line: #2d3843; --good: #56d364; --bad: #ff8a80; --wait: #e3b341; --good-back: #12351d; --bad-back: #4a1a18;
-  --wait-back: #3a2d0a; --plain-back: #26313c; } }
+  --wait-back: #3a2d0a; --plain-back: #26313c; --ink: #58a6ff; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 76rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
@@ -30,7 +30,24 @@ p { margin: .5rem 0 0; }
 dl { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .2rem .9rem; margin: .7rem 0 0; font-size: .925rem; }
 dt { color: var(--soft); }
 dd { margin: 0; min-width: 0; font-variant-numeric: tabular-nums; }
-progress { width: 100%; height: .6rem; margin-top: .35rem; display: block; accent-color: var(--good); }
+figure { margin: .9rem 0 0; font-size: .925rem; }
+svg { display: block; width: 100%; }
+.chart { max-width: 30rem; margin-top: .3rem; font-size: 12px; fill: var(--soft); overflow: visible; }
+.chart .bars { fill: var(--ink); }
+.chart .axis { stroke: var(--soft); stroke-width: 1; fill: none; }
+.chart .start { stroke: var(--soft); stroke-dasharray: 2 3; fill: none; }
+.bar { height: .5rem; margin-top: .3rem; border-radius: .25rem; max-width: 22rem; }
+.bar .rest { fill: var(--plain-back); }
+.bar .plain { fill: var(--ink); }
+.bar .good { fill: var(--good); }
+.bar .bad { fill: var(--bad); }
+details { font-size: .875rem; color: var(--soft); }
+summary { cursor: pointer; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; color: var(--text); }
+th { text-align: left; font-weight: 400; color: var(--soft); padding-right: 1.5rem; }
+td { text-align: right; }
+code { font-size: .8125rem; display: block; }
+code span { display: inline-block; max-width: 100%; }
 .news { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 23rem), 1fr)); gap: 0 1.5rem; }
 ul { list-style: none; margin: 0; padding: 0; font-size: .925rem; }
 li { display: flex; gap: .6rem; padding: .2rem 0; }

@@ -1,6 +1,7 @@
 import type { NOTIFICATION_KINDS } from '../../observability/connector-events.ts';
 import type { Freshness, KindFreshness } from '../../observability/processor-events.ts';
 import type { TargetState } from '../../worker/target.ts';
+import type { AgeStep } from '../drawing/age-bars.ts';
 
 /** How this process is, as JSON at `/status.json` and as the status page. Instants are ISO 8601, in UTC. */
 export interface Status {
@@ -59,14 +60,23 @@ export interface SourceStatus {
   readonly caughtUp: boolean | null;
   /** Until the provider drops events that we have not read, were no poll answered any more; null without an offset. */
   readonly secondsToRetentionCliff: number | null;
+  /** Until the next walk begins by itself, negative: overdue; null during a walk, and for sources that do not walk. */
+  readonly secondsToNextWalk: number | null;
   readonly lastPollAt: string | null;
   /** The failed poll that is being tried again; null when the last one was answered. */
   readonly trouble: Trouble | null;
-  /** The newest walk of this process; null when there was none, or the source has none. */
+  /** The newest walk, of this process or of the one before; null when there was none, or the source has none. */
   readonly walk: WalkStatus | null;
   /** What this process has written since its start. */
   readonly written: Written;
+  readonly perMinute: PerMinute;
 }
+
+/**
+ * How many events, checks or prices this process has written in each of the last minutes, the oldest first; the last one
+ * is under way. At most four hours; where there are fewer, they began with the process.
+ */
+export type PerMinute = readonly number[];
 
 export interface Trouble {
   /** How many polls in a row have failed. */
@@ -80,11 +90,12 @@ export interface WalkStatus {
   /** False also for one that is interrupted since its source has failed or was stopped. */
   readonly running: boolean;
   readonly startedAt: string;
+  /** Null also where it was completed before the process started. */
   readonly completedAt: string | null;
   readonly pages: number;
-  /** Rows that this process has read of it. */
+  /** Rows that were read of it; those before a restart are counted too. */
   readonly rows: number;
-  /** Rows of the last whole walk that this process saw: how many there will be, about. */
+  /** Rows of the last whole walk that is known: how many there will be, about. */
   readonly expectedRows: number | null;
   /** Instruments that are no longer in the list; null until it is completed. */
   readonly gone: number | null;
@@ -97,8 +108,7 @@ export interface Written {
   readonly deadLetters: number;
 }
 
-/** Without the histograms. */
-type ShownKind = Omit<KindFreshness, 'ages'>;
+export type ShownKind = Omit<KindFreshness, 'ages'> & { readonly ages: readonly AgeStep[] };
 export type ShownFreshness = Omit<Freshness, 'ages' | 'kinds'> & { readonly kinds: readonly ShownKind[] };
 
 export interface ProcessorStatus {
@@ -118,4 +128,5 @@ export interface ProcessorStatus {
   readonly lastBatchAt: string | null;
   readonly trouble: Trouble | null;
   readonly written: { readonly records: number; readonly deadLetters: number };
+  readonly perMinute: PerMinute;
 }

@@ -1,6 +1,6 @@
 import type { DecodedList } from '../../decoding/decoded-list.ts';
 import type { DecodedRow } from '../../decoding/page-decoder.ts';
-import type { ConnectorEvents, Polled, StreamPlace } from '../../observability/connector-events.ts';
+import type { ConnectorEvents, Polled, SourceStarted, StreamPlace } from '../../observability/connector-events.ts';
 import type { CoreDecision } from '../walk/instruments-messages.ts';
 import type { InstrumentsOffset } from '../walk/instruments-offset.ts';
 import { deadLetterCounts } from './dead-letter-counts.ts';
@@ -35,7 +35,7 @@ export function createInstrumentsReport(
     events.walkScheduled({ source, at: new Date(walkStartedOwnMs + walkIntervalMs).toISOString() });
   return {
     started(place, offset) {
-      events.sourceStarted({ source, ...place });
+      events.sourceStarted({ source, ...place, ...(offset !== null && { walk: newestWalk(offset) }) });
       if (offset !== null && !offset.walkPending) scheduled(offset);
     },
     polled: (poll) => events.polled({ source, ...poll }),
@@ -95,6 +95,16 @@ export function createInstrumentsReport(
       if (begun !== null) events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun });
     },
   };
+}
+
+function newestWalk({
+  walk,
+  walkStartedOwnMs,
+  walkPending,
+  counts,
+}: InstrumentsOffset): SourceStarted['walk'] & object {
+  const { pages, rows, gone } = counts;
+  return { walk, startedAt: new Date(walkStartedOwnMs).toISOString(), pages, rows, gone: walkPending ? null : gone };
 }
 
 /** What an answer adds to the counts of drift, of rounded numbers and of keys that came twice. */

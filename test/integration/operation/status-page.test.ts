@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { type AdminScene, makeReady, startAdminScene } from '../../support/connectors/admin-scene.ts';
-import { startBrowser } from '../../support/runner/browser.ts';
+import { type BrowserPage, startBrowser } from '../../support/runner/browser.ts';
 import { findChromium } from '../../support/runner/chromium.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
@@ -12,6 +12,7 @@ const SCREENS = {
   'light-wide': { scheme: 'light', width: 1_280, height: 900, back: 'rgb(246, 247, 249)' },
   'dark-wide': { scheme: 'dark', width: 1_280, height: 900, back: 'rgb(15, 20, 25)' },
   'light-phone': { scheme: 'light', width: 360, height: 740, back: 'rgb(246, 247, 249)' },
+  'light-phone-390': { scheme: 'light', width: 390, height: 844, back: 'rgb(246, 247, 249)' },
   'dark-phone': { scheme: 'dark', width: 320, height: 640, back: 'rgb(15, 20, 25)' },
 };
 /** Least contrast of text on its background that WCAG 2 AA asks for. */
@@ -35,13 +36,45 @@ function makeEventful(scene: AdminScene): void {
   const failure = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
   board.events.attemptFailed({ source, failures: 4, waitMs: 30_000, err: failure });
   for (const kind of ['gapSuspected', 'shrinkRefused'] as const) board.events.notified({ source, kind });
-  const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: [] };
+  const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: AGES };
   const overview = { kind: 'overview', priced: 19_000, ...ages, overdue: 12, pulled: 2, failing: { none: 5 } } as const;
   const kinds = [overview, { ...overview, kind: 'daily' }] as const;
   const freshness = () => ({ ...overview, kinds, instruments: 20_000, unreadable: 1, unansweredInputs: 0, lag: 7 });
   board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
   board.processorEvents.processorJoined({ partitions: 1 });
+  for (let minute = 0; minute < 7; minute++) {
+    board.events.eventsCommitted({ source, events: 3 * minute, deadLetters: 0 } as never);
+    scene.now += 60_000;
+  }
   operator.wants('prices', { state: 'paused' });
+}
+
+/** Instruments up to each age: most prices of a minute, and a few that are older than a day. */
+const AGES = [
+  [1, 700],
+  [2, 1_500],
+  [5, 4_100],
+  [10, 8_300],
+  [20, 16_700],
+  [30, 25_000],
+  [45, 37_400],
+  [60, 49_800],
+  [90, 49_860],
+  [120, 49_860],
+  [Number.POSITIVE_INFINITY, 49_871],
+].map(([seconds = 0, instruments = 0]) => ({ atMostMs: seconds * 1_000, instruments }));
+
+/** Hours with a busy opening, a calm noon and a pause. */
+function writeForHours(scene: AdminScene, minutes: number): void {
+  const { board } = scene;
+  for (let minute = 0; minute < minutes; minute++) {
+    const wave = Math.abs(Math.sin(minute / 37)) + Math.abs(Math.sin(minute * 2.4)) / 3;
+    const events = minute > 150 && minute < 165 ? 0 : Math.round(14 * wave);
+    board.events.eventsCommitted({ source: 'instruments', events, deadLetters: 0 } as never);
+    if (minute % 4 === 0) board.events.checksCommitted({ source: 'checks', checks: 1, deadLetters: 0 } as never);
+    board.processorEvents.batchPriced({ records: 49_871 - (minute % 7) * 900, deadLetters: 0 } as never);
+    scene.now += 60_000;
+  }
 }
 
 /** A connector on a usual day, as the README shows it. */
@@ -53,7 +86,7 @@ function makeUsual(scene: AdminScene): void {
   board.events.walkStarted({ source, walk: 41, since: '5-1', why: 'due' });
   board.events.pageCommitted({ source, page: 50, rows: 50_000, records: 24, deadLetters: 0 } as never);
   board.events.walkCompleted({ source, walk: 41, resumed: false, pages: 50, ...rows, durationMs: 21_000 } as never);
-  const ages = { ageP50Ms: 30_000, ageP99Ms: 60_000, ageMaxMs: 62_000, ages: [] };
+  const ages = { ageP50Ms: 30_000, ageP99Ms: 60_000, ageMaxMs: 62_000, ages: AGES };
   const overview = {
     kind: 'overview',
     priced: 49_871,
@@ -75,13 +108,13 @@ function makeUsual(scene: AdminScene): void {
   for (let partition = 0; partition < 6; partition++) {
     board.processorEvents.partitionAssigned({ partition, offset: 0n, instruments: 8_333, durationMs: 900 } as never);
   }
-  scene.now += 5 * 3_600_000;
-  board.events.eventsCommitted({ source, events: 3_190, deadLetters: 1 } as never);
-  board.events.checksCommitted({ source: 'checks', checks: 86, deadLetters: 0 } as never);
-  board.processorEvents.batchPriced({ records: 14_211_903, deadLetters: 129 } as never);
+  writeForHours(scene, 5 * 60);
+  board.events.eventsCommitted({ source, events: 1, deadLetters: 1 } as never);
+  board.processorEvents.batchPriced({ records: 21_903, deadLetters: 129 } as never);
   for (const name of [source, 'checks']) {
-    const place = { since: '1772377200000-4', secondsToRetentionCliff: 604_800, caughtUp: true, durationMs: 12 };
-    board.events.polled({ source: name, ...place, rows: 0, endpoint: 'events' });
+    const place = { since: '1772377200000-4', secondsToRetentionCliff: 604_700, caughtUp: true, durationMs: 12 };
+    const next = name === source ? { secondsToNextWalk: 68_400 } : {};
+    board.events.polled({ source: name, ...place, ...next, rows: 0, endpoint: 'events' });
   }
   scene.now += 4_000;
 }
@@ -97,7 +130,7 @@ test('the status page of a usual day fits its screen; STATUS_PAGE_PICTURE names 
   const scene = await startAdminScene(t, { prefix: 'structured-products' });
   makeUsual(scene);
   const page = await startBrowser(t, chromium);
-  const screen = { width: 1_000, height: 700, deviceScaleFactor: 1, mobile: false };
+  const screen = { width: 1_280, height: 700, deviceScaleFactor: 1, mobile: false };
   await page.call('Emulation.setDeviceMetricsOverride', screen);
   await page.open(`${scene.server.url}/`);
   assert.deepEqual(await page.evaluate(TOO_WIDE), []);
@@ -135,6 +168,7 @@ test('the status page is readable by day and night, on a desk and a phone, and l
     assert.deepEqual(await page.evaluate(OUT_OF_CARD), [], name);
     const weak = ((await page.evaluate(CONTRASTS)) as [string, number][]).filter(([, ratio]) => ratio < LEAST_CONTRAST);
     assert.deepEqual(weak, [], `${name}: text that is hard to read`);
+    await assertReadAloud(page, name);
     const { SCREENSHOTS } = process.env;
     if (SCREENSHOTS) {
       const { data } = await page.call('Page.captureScreenshot', { captureBeyondViewport: true });
@@ -159,6 +193,19 @@ test('the status page is readable by day and night, on a desk and a phone, and l
   );
   assert.deepEqual(complaints, []);
 });
+
+/** Every drawing is one image to a screen reader, and says what it shows. */
+async function assertReadAloud(page: BrowserPage, name: string): Promise<void> {
+  const { nodes } = await page.call('Accessibility.getFullAXTree');
+  const images = nodes.filter(({ role }: { role?: { value: string } }) => /^(image|img)$/.test(role?.value ?? ''));
+  const spoken = images.map((node: Record<'name' | 'description', { value?: string } | undefined>) => [
+    node.name?.value ?? '',
+    node.description?.value ?? '',
+  ]);
+  assert.ok(spoken.length >= 5, `${name}: ${JSON.stringify(spoken)}`);
+  assert.equal(spoken.length, await page.evaluate("document.querySelectorAll('svg').length"));
+  for (const [title, text] of spoken) assert.ok(title.length > 5 && text.length > 5, `${name}: ${title}: ${text}`);
+}
 
 /** Elements that reach beyond the screen. */
 const TOO_WIDE = `[...document.querySelectorAll('main *')]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { html } from '../../../../src/admin/drawing/html.ts';
 import { ago, durationText } from '../../../../src/admin/status/ages.ts';
-import { html } from '../../../../src/admin/status/html.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import { makeReady, startAdminScene } from '../../../support/connectors/admin-scene.ts';
 
@@ -20,6 +20,44 @@ test('a browser gets a page at the root, which asks for itself again and for not
   assert.doesNotMatch(page, /<script|\bsrc=|\bon\w+=|https?:/i);
   assert.match(page, /RUNNING/);
   assert.match(page, /structured-products-connect 1\.2\.3/);
+});
+
+test('a reader who needs longer can stop the page from asking for itself again', async (t) => {
+  const scene = await startAdminScene(t);
+  assert.match(await pageOf(await scene.ask('/', asPage)), /<a href="\/\?hold">hold<\/a>/);
+  const held = await pageOf(await scene.ask('/?hold', asPage));
+  assert.doesNotMatch(held, /http-equiv="refresh"/);
+  assert.match(held, /<a href="\/">go on<\/a>/);
+});
+
+test('after a restart the page shows the walk and the next one from the committed offset', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  const source = 'instruments';
+  const startedAt = '2026-03-01T08:00:00.000Z';
+  const place = { source, since: '7-1', secondsToRetentionCliff: 600_000 };
+  const walk = { walk: 41, startedAt, pages: 50, rows: 50_000, gone: 19 };
+  board.events.sourceStarted({ ...place, secondsToNextWalk: 79_200, walk });
+  scene.now += 60_000;
+  const page = await pageOf(await scene.ask('/', asPage));
+  assert.match(page, /no\. 41: 50,000 rows in 50 pages, 19 gone, begun 2 h 1 min ago/);
+  assert.match(page, /<dt>Next walk<\/dt><dd>in 21 h 59 min<\/dd>/);
+  // The next walk then has an end that is known.
+  board.events.walkStarted({ source, walk: 42, since: '7-1', why: 'due' });
+  assert.deepEqual(board.status().sources[0]?.walk?.expectedRows, 50_000);
+});
+
+test('a walk that was interrupted by the restart goes on with the rows of before', async (t) => {
+  const { board } = await startAdminScene(t);
+  const source = 'instruments';
+  const startedAt = '2026-03-01T09:00:00.000Z';
+  board.events.walkResumed({ source, walk: 3, pages: 20, cursor: '9' });
+  const walk = { walk: 3, startedAt, pages: 20, rows: 20_000, gone: null };
+  board.events.sourceStarted({ source, since: '7-1', secondsToRetentionCliff: null, secondsToNextWalk: null, walk });
+  board.events.pageCommitted({ source, page: 21, rows: 1_000, records: 0, deadLetters: 0 } as never);
+  const { rows, pages, running, startedAt: shown } = board.status().sources[0]?.walk ?? {};
+  assert.deepEqual([rows, pages, running, shown], [21_000, 21, true, startedAt]);
+  assert.equal(board.status().sources[0]?.secondsToNextWalk, null);
 });
 
 test('whatever is shown is escaped, and no secret is', async (t) => {
@@ -159,7 +197,7 @@ test('the processor shows how fresh its prices are', async (t) => {
     '7 records',
     '1,005 (none: 1,000, status 404: 5)',
     '<span class="badge bad">42</span>',
-    '17 priced, <span class="badge bad">1,183</span> overdue, failing: 0; half below 30 s',
+    '17 priced, <span class="badge bad">1,183</span> overdue, failing: 0</dd>',
   ]) {
     assert.ok(page.includes(part), `${part} is missing`);
   }

@@ -12,7 +12,7 @@ test('a price processor is ready while it is a member of its group that holds it
   const { events, status } = createStatusProcessor({
     name: 'prices',
     target: () => ({ state: 'running', restartEpoch: 0, failedRestartEpoch: 0, changed: new AbortController().signal }),
-    clock: { wallMs: () => 0 },
+    clock: { wallMs: () => 0, monotonicMs: () => 0 },
     describe: (error) => (error instanceof Error ? error.message : ''),
   });
   const prices = () => {

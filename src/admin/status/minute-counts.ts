@@ -1,0 +1,42 @@
+import type { Clock } from '../../support/clock.ts';
+
+/** How far back the minutes go: four hours. Exported for tests. */
+export const MOST_MINUTES = 240;
+const MINUTE_MS = 60_000;
+
+/** How many records were written in each of the last minutes, in memory that does not grow. */
+export class MinuteCounts {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #ring = new Array<number>(MOST_MINUTES).fill(0);
+  readonly #startMs: number;
+  /** The minute under way, counted from the start of the process. */
+  #minute = 0;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+    this.#startMs = clock.monotonicMs();
+  }
+
+  add(records: number): void {
+    this.#moveOn();
+    const at = this.#minute % MOST_MINUTES;
+    this.#ring[at] = (this.#ring[at] ?? 0) + records;
+  }
+
+  /** The oldest minute first; the last one is under way. Fewer than MOST_MINUTES: they began with the process. */
+  counts(): readonly number[] {
+    this.#moveOn();
+    const known = Math.min(MOST_MINUTES, this.#minute + 1);
+    const first = this.#minute + 1 - known;
+    return Array.from({ length: known }, (_, minute) => this.#ring[(first + minute) % MOST_MINUTES] ?? 0);
+  }
+
+  /** Empties the places of the minutes that have begun since the last look. */
+  #moveOn(): void {
+    const now = Math.floor((this.#clock.monotonicMs() - this.#startMs) / MINUTE_MS);
+    for (let minute = Math.max(this.#minute, now - MOST_MINUTES) + 1; minute <= now; minute++) {
+      this.#ring[minute % MOST_MINUTES] = 0;
+    }
+    this.#minute = Math.max(this.#minute, now);
+  }
+}
