@@ -53,7 +53,12 @@ export interface ConnectorEvents {
   /** A response of the stream was not used: it would repeat or lose events, or is empty while our offset is in doubt. */
   answerDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
   /** A record was written to the notifications topic; the record has the details. */
-  notified(event: { readonly source: string; readonly kind: (typeof NOTIFICATION_KINDS)[number] }): void;
+  notified(event: {
+    readonly source: string;
+    readonly kind: (typeof NOTIFICATION_KINDS)[number];
+    /** The message of the record. */
+    readonly text: string;
+  }): void;
   /** A poll failed and is tried again after the wait. */
   attemptFailed(event: {
     readonly source: string;

@@ -1,8 +1,9 @@
 import { adviceBehind, ConnectorError } from '../../errors.ts';
-import type { ConnectorEvents } from '../../observability/connector-events.ts';
+import type { ConnectorEvents, WalkCompleted } from '../../observability/connector-events.ts';
 import type { ProcessorEvents } from '../../observability/processor-events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { WorkerTargets } from '../../worker/target.ts';
+import { countText } from '../drawing/counts.ts';
 import { readinessChecks } from './readiness.ts';
 import type { Notified, ReadinessCheck, Status } from './status.ts';
 import { createStatusProcessor } from './status-processor.ts';
@@ -45,8 +46,8 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
   const name = options.processor ?? '';
   const processor = createStatusProcessor({ name, target: () => targets.of(name), clock, describe });
   const notifications: Notified[] = [];
-  const notice = (source: string, kind: Notified['kind']) => {
-    notifications.unshift({ at: isoNow(), source, kind });
+  const notice = (source: string, kind: Notified['kind'], text: string) => {
+    notifications.unshift({ at: isoNow(), source, kind, text });
     notifications.splice(MAXIMUM_NOTIFICATIONS);
   };
   let topics: ReadinessCheck = { name: 'topics', ok: false, why: 'not verified yet' };
@@ -64,13 +65,13 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
       // The two others that go to the topic, besides being events of their own.
       walkCompleted(event) {
         sources.events.walkCompleted(event);
-        notice(event.source, 'walkCompleted');
+        notice(event.source, 'walkCompleted', walkText(event));
       },
       sourceFailed(event) {
         sources.events.sourceFailed(event);
-        if (event.err instanceof ConnectorError) notice(event.source, 'sourceFailed');
+        if (event.err instanceof ConnectorError) notice(event.source, 'sourceFailed', describe(event.err));
       },
-      notified: ({ source, kind }) => notice(source, kind),
+      notified: ({ source, kind, text }) => notice(source, kind, options.redact(text)),
       adminListening() {},
       stopped() {},
     },
@@ -92,6 +93,11 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
       return { ...process, ready, checks, ...known, notifications: [...notifications] };
     },
   };
+}
+
+function walkText({ walk, rows, added, corrected, gone }: WalkCompleted): string {
+  const counts = Object.entries({ rows, added, corrected, gone }).map(([name, count]) => `${countText(count)} ${name}`);
+  return `Walk ${walk}: ${counts.join(', ')}.`;
 }
 
 /** An error as an operator should see it: the code, what is wrong, what to do, and what led here. */

@@ -2,7 +2,7 @@ import { type Html, html } from '../drawing/html.ts';
 import { ago } from './ages.ts';
 import type { Notified } from './status.ts';
 
-/** The text of each kind for people, and its look. */
+/** The name of each kind for people, and its look. */
 const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, look: 'good' | 'wait' | 'bad']>> = {
   walkCompleted: ['walk completed', 'good'],
   gapSuspected: ['retention gap suspected', 'wait'],
@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, look: 'go
 };
 
 /** One notification as an item of a list. */
-export function newsItem({ kind, source, at }: Notified, now: string): Html {
-  const [text, look] = KINDS[kind];
-  return html`<li><span class="badge ${look}">${text}</span><span>${source} <span class="soft"><time datetime="${at}">${ago(at, now)}</time></span></span></li>\n`;
+export function newsItem({ kind, source, at, text }: Notified, now: string): Html {
+  const [name, look] = KINDS[kind];
+  return html`<li><span class="badge ${look}">${name}</span> ${source} <span class="soft"><time datetime="${at}">${ago(at, now)}</time></span><div class="text">${text}</div></li>\n`;
 }

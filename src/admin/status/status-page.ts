@@ -84,7 +84,7 @@ function notifications({ notifications: newest, at }: Status): Html {
   const items = newest.map((one) => newsItem(one, at));
   const shown =
     items.length > 0 ? html`<ul class="news">${items}</ul>` : html`<span class="soft">None since the start.</span>`;
-  return html`<section><h2>Notifications<span class="soft">the newest of this process; the topic has the details</span></h2><div class="card">${shown}</div></section>`;
+  return html`<section><h2>Notifications<span class="soft">the newest of this process; all: spconnect tail notifications --from-beginning</span></h2><div class="card">${shown}</div></section>`;
 }
 
 function clockTime(instant: string): string {

@@ -32,7 +32,7 @@ dt { color: var(--soft); }
 dd { margin: 0; min-width: 0; font-variant-numeric: tabular-nums; }
 figure { margin: .9rem 0 0; font-size: .925rem; }
 svg { display: block; width: 100%; }
-.chart { max-width: 30rem; margin-top: .3rem; font-size: 12px; fill: var(--soft); overflow: visible; }
+.chart { max-width: 30rem; margin-top: .3rem; font-size: 13px; fill: var(--soft); overflow: visible; }
 .chart .bars { fill: var(--ink); }
 .chart .axis { stroke: var(--soft); stroke-width: 1; fill: none; }
 .chart .start { stroke: var(--soft); stroke-dasharray: 2 3; fill: none; }
@@ -48,7 +48,9 @@ th { text-align: left; font-weight: 400; color: var(--soft); padding-right: 1.5r
 td { text-align: right; }
 code { font-size: .8125rem; display: block; }
 code span { display: inline-block; max-width: 100%; }
-.news { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 23rem), 1fr)); gap: 0 1.5rem; }
+.news { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 23rem), 1fr)); gap: .3rem 1.5rem; }
+.news li { display: block; }
+.text { white-space: pre-line; font-size: .875rem; color: var(--soft); }
 ul { list-style: none; margin: 0; padding: 0; font-size: .925rem; }
 li { display: flex; gap: .6rem; padding: .2rem 0; }
 li .badge { align-self: flex-start; flex: none; }

@@ -32,6 +32,8 @@ export interface Notified {
   readonly at: string;
   readonly source: string;
   readonly kind: (typeof NOTIFICATION_KINDS)[number] | 'walkCompleted' | 'sourceFailed';
+  /** What has happened and what to do about it. */
+  readonly text: string;
 }
 
 /** What a task is doing here; `unassigned` when it has not started, is stopped, or runs in another process. */

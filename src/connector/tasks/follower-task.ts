@@ -124,7 +124,9 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
         }
         if (decision.discarded !== null) events.answerDiscarded({ source, why: decision.discarded });
         if (decision.writes && answer !== null) rows.committed(answer, commitMs);
-        for (const { kind } of decision.notifications) events.notified({ source, kind });
+        for (const notification of decision.notifications) {
+          events.notified({ source, kind: notification.kind, text: rows.notification(notification).message });
+        }
       };
       const records = await recordsOf(request, asked, signal);
       const offset = decision.offset && writeFollowerOffset(decision.offset);

@@ -5,6 +5,7 @@ import type { CoreDecision } from '../walk/instruments-messages.ts';
 import type { InstrumentsOffset } from '../walk/instruments-offset.ts';
 import { deadLetterCounts } from './dead-letter-counts.ts';
 import type { InstrumentEvents, InstrumentsPage } from './instruments-provider.ts';
+import { notificationContent } from './notification-content.ts';
 
 /** Reports what became of a response once it is committed. */
 export interface InstrumentsReport {
@@ -90,7 +91,10 @@ export function createInstrumentsReport(
           });
           // A resumed walk is followed by a fresh one at once.
           if (begun === null) scheduled(offset);
-        } else events.notified({ source, kind: notification.kind });
+        } else {
+          const { message: text } = notificationContent(source, notification, offset);
+          events.notified({ source, kind: notification.kind, text });
+        }
       }
       if (begun !== null) events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun });
     },

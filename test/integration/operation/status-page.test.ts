@@ -35,7 +35,7 @@ function makeEventful(scene: AdminScene): void {
   board.events.polled({ source, ...near, endpoint: 'events' });
   const failure = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
   board.events.attemptFailed({ source, failures: 4, waitMs: 30_000, err: failure });
-  for (const kind of ['gapSuspected', 'shrinkRefused'] as const) board.events.notified({ source, kind });
+  for (const kind of ['gapSuspected', 'shrinkRefused'] as const) board.events.notified({ source, kind, text: long });
   const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: AGES };
   const overview = { kind: 'overview', priced: 19_000, ...ages, overdue: 12, pulled: 2, failing: { none: 5 } } as const;
   const kinds = [overview, { ...overview, kind: 'daily' }] as const;

@@ -50,7 +50,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   });
   events.instrumentsDeleted({ source, why: 'walk', instruments: 3 });
   events.answerDiscarded({ source, why: 'lower' });
-  events.notified({ source, kind: 'shrinkRefused' });
+  events.notified({ source, kind: 'shrinkRefused', text: 'Far fewer.' });
   events.attemptFailed({ source, failures: 2, waitMs: 500, err });
   events.writerLost({ partition: 3, err });
   events.sourceFailed({ source, err });

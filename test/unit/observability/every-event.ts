@@ -104,7 +104,7 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (emit: ConnectorEve
     for (const why of DISCARD_REASONS) emit({ source, why });
   },
   notified: (emit) => {
-    for (const each of NOTIFICATION_KINDS) emit({ source, kind: each });
+    for (const each of NOTIFICATION_KINDS) emit({ source, kind: each, text: 'What has happened.' });
   },
   attemptFailed: (emit) => emit({ source, failures: 2, waitMs: 500, err }),
   replicaJoined: (emit) => emit({ partitions: [3], sources: [source] }),

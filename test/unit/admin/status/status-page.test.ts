@@ -65,13 +65,14 @@ test('whatever is shown is escaped, and no secret is', async (t) => {
   const { board } = scene;
   makeReady(scene);
   board.events.sourceFailed({ source: 'checks', err: new Error('<script>alert("1")</script> hunter2 \u001b[2J') });
-  board.events.notified({ source: '<img src=x>', kind: 'gapProven' });
+  board.events.notified({ source: '<img src=x>', kind: 'gapProven', text: 'Events are lost. <b>hunter2</b>' });
   board.events.attemptFailed({ source: 'instruments', failures: 2, waitMs: 5_000, err: new Error('<i>no</i>') });
   const page = await pageOf(await scene.ask('/', asPage));
-  assert.doesNotMatch(page, /<script|<img|<i>|hunter2/);
+  assert.doesNotMatch(page, /<script|<img|<i>|<b>|hunter2/);
   assert.ok(!page.includes('\u001b'));
   assert.match(page, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt; \[redacted\]/);
   assert.match(page, /<h1>p&lt;q<\/h1>/);
+  assert.match(page, /Events are lost\. &lt;b&gt;\[redacted\]&lt;\/b&gt;/);
   assert.match(page, /2 failures in a row, next try in 5 s\./);
   assert.match(page, /not ready/);
 });
@@ -84,7 +85,7 @@ test('the page shows how far each source is', async (t) => {
   const poll = { source, since: '7-1', secondsToRetentionCliff: 3_600, rows: 0, caughtUp: false, durationMs: 1 };
   board.events.polled({ ...poll, endpoint: 'events' });
   board.events.walkStarted({ source, walk: 3, since: '7-1', why: 'due' });
-  board.events.notified({ source, kind: 'shrinkRefused' });
+  board.events.notified({ source, kind: 'shrinkRefused', text: 'Far fewer instruments than before.' });
   scene.now += 65_000;
   const page = await pageOf(await scene.ask('/', asPage));
   for (const part of ['behind', '7-1', '1 min 5 s ago', 'kept for 58 min 55 s', 'no. 3 running', 'shrink refused']) {
@@ -207,7 +208,7 @@ test('all that goes to the notifications topic is reported: completed walks and 
   const { board } = await startAdminScene(t);
   const walk = { walk: 1, resumed: false, pages: 1, rows: 2, added: 2, corrected: 0, unchanged: 0, reEncoded: 0 };
   board.events.walkCompleted({ source: 'instruments', ...walk, gone: 0, deadLetters: 0, durationMs: 5 } as never);
-  board.events.notified({ source: 'instruments', kind: 'shrinkRefused' });
+  board.events.notified({ source: 'instruments', kind: 'shrinkRefused', text: 'Far fewer instruments than before.' });
   board.events.sourceFailed({
     source: 'instruments',
     err: new ConnectorError('OFFSET_UNREADABLE', 'It is no offset.'),
@@ -216,11 +217,16 @@ test('all that goes to the notifications topic is reported: completed walks and 
     board.status().notifications.map(({ kind }) => kind),
     ['sourceFailed', 'shrinkRefused', 'walkCompleted'],
   );
+  const [failed, shrunk, walked] = board.status().notifications.map(({ text }) => text);
+  assert.match(failed ?? '', /^OFFSET_UNREADABLE: It is no offset\.\n/);
+  assert.equal(shrunk, 'Far fewer instruments than before.');
+  assert.equal(walked, 'Walk 1: 2 rows, 2 added, 0 corrected, 0 gone.');
 });
 
 test('only the newest notifications are kept', async (t) => {
   const { board } = await startAdminScene(t);
-  for (let number = 0; number < 50; number++) board.events.notified({ source: String(number), kind: 'gapProven' });
+  for (let number = 0; number < 50; number++)
+    board.events.notified({ source: String(number), kind: 'gapProven', text: 'Events are lost. <b>hunter2</b>' });
   const { notifications } = board.status();
   assert.deepEqual([notifications.length, notifications[0]?.source], [20, '49']);
 });
