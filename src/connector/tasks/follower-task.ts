@@ -124,9 +124,7 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
         }
         if (decision.discarded !== null) events.answerDiscarded({ source, why: decision.discarded });
         if (decision.writes && answer !== null) rows.committed(answer, commitMs);
-        for (const notification of decision.notifications) {
-          events.notified({ source, kind: notification.kind, text: rows.notification(notification).message });
-        }
+        reportNotifications(options, rows, decision.notifications);
       };
       const records = await recordsOf(request, asked, signal);
       const offset = decision.offset && writeFollowerOffset(decision.offset);
@@ -134,4 +132,14 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
       return { records, offset, waitMs: 0, committed };
     },
   };
+}
+
+function reportNotifications<Row>(
+  { source, events }: Pick<FollowerTaskOptions<Row>, 'source' | 'events'>,
+  rows: Pick<FollowerRows<Row>, 'notification'>,
+  notifications: readonly FollowerNotification[],
+): void {
+  for (const notification of notifications) {
+    events.notified({ source, kind: notification.kind, text: rows.notification(notification).message });
+  }
 }

@@ -1,6 +1,12 @@
 import type { DecodedList } from '../../decoding/decoded-list.ts';
 import type { DecodedRow } from '../../decoding/page-decoder.ts';
-import type { ConnectorEvents, Polled, SourceStarted, StreamPlace } from '../../observability/connector-events.ts';
+import type {
+  ConnectorEvents,
+  PageCommitted,
+  Polled,
+  SourceStarted,
+  StreamPlace,
+} from '../../observability/connector-events.ts';
 import type { CoreDecision } from '../walk/instruments-messages.ts';
 import type { InstrumentsOffset } from '../walk/instruments-offset.ts';
 import { deadLetterCounts } from './dead-letter-counts.ts';
@@ -61,23 +67,7 @@ export function createInstrumentsReport(
       const why = write.kind === 'tombstones' ? 'walk' : 'event';
       if (deleted > 0) events.instrumentsDeleted({ source, why, instruments: deleted });
       if (write.kind === 'rows' && came.page !== null) {
-        const { decoded, fetchMs } = came.page;
-        const { added, corrected, reEncoded, unchanged, touched, contradicting, repeated } = write.counts;
-        events.pageCommitted({
-          source,
-          page: offset.counts.pages,
-          rows: decoded.rows.length,
-          records: added + corrected + reEncoded,
-          unchanged: unchanged + touched + contradicting,
-          ...deadLetterCounts(came.rows),
-          repeatedRows: repeated,
-          ...totals(decoded),
-          avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),
-          jsonBytes: decoded.bytes,
-          fetchMs,
-          commitMs,
-          cursor: offset.walkCursor,
-        });
+        events.pageCommitted({ source, ...pageReport(write.counts, offset, came.page, came.rows), commitMs });
       }
       for (const notification of notifications) {
         if (notification.kind === 'walkCompleted') {
@@ -98,6 +88,28 @@ export function createInstrumentsReport(
       }
       if (begun !== null) events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun });
     },
+  };
+}
+
+function pageReport(
+  counts: (CoreDecision['write'] & { kind: 'rows' })['counts'],
+  offset: InstrumentsOffset,
+  { decoded, fetchMs }: InstrumentsPage,
+  written: readonly DecodedRow[],
+): Omit<PageCommitted, 'source' | 'commitMs'> {
+  const { added, corrected, reEncoded, unchanged, touched, contradicting, repeated } = counts;
+  return {
+    page: offset.counts.pages,
+    rows: decoded.rows.length,
+    records: added + corrected + reEncoded,
+    unchanged: unchanged + touched + contradicting,
+    ...deadLetterCounts(written),
+    repeatedRows: repeated,
+    ...totals(decoded),
+    avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),
+    jsonBytes: decoded.bytes,
+    fetchMs,
+    cursor: offset.walkCursor,
   };
 }
 

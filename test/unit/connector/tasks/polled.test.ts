@@ -164,6 +164,7 @@ test('an instruments source reports each answer of stream and list, and none whe
       secondsToRetentionCliff: RETENTION_SECONDS,
       secondsToNextWalk: null,
       walksWithoutDeletion: 0,
+      walk: { walk: 1, startedAt: '1970-01-01T00:16:40.000Z', pages: 0, rows: 0, gone: null },
     },
   });
   const polls = seen.filter(({ name }) => name === 'polled').map(({ fields }) => fields);
