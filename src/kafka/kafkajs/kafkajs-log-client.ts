@@ -15,8 +15,8 @@ import type { KafkaTuning } from './tuning.ts';
  * the consumer uses them, with the same patches; `partOf` does the rest of the consumer's work.
  */
 
-/** Bytes of one fetch, as stored on the broker. Larger fetches were no faster, and hold more memory. */
-const MAX_BYTES_PER_PARTITION = 512 * 1024;
+/** Bytes of one fetch, as stored on the broker: a batch or two. Larger ones are no faster, and outlive the young generation. */
+const MAX_BYTES_PER_PARTITION = 128 * 1024;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 const READ_COMMITTED = 1;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { systemClock } from '../../support/clock.ts';
+import { decodeFetchedRecord } from './kafkajs-record.ts';
 import { ERRORS_OF, namingTopics, type Protocol } from './named-topics.ts';
 import { type CreateRequest, framedInPlace } from './produce/request-frame.ts';
 import { type SendingParts, sendOnce } from './produce/send-messages.ts';
@@ -68,6 +69,10 @@ export const PATCHED_FUNCTIONS = {
   decodeRecordBatch: {
     module: 'src/protocol/recordBatch/v0/decoder.js',
     sourceSha256: '77acebbb995191c1896488c8cbc61581969f98f07339dd50e8bb7c720f939f87',
+  },
+  decodeRecord: {
+    module: 'src/protocol/recordBatch/record/v0/decoder.js',
+    sourceSha256: 'fbe3525528b41bced97fb4ab8a5669fcdc18b56179a1e565690feae7b5f80ac7',
   },
   filterAbortedMessages: {
     module: 'src/consumer/filterAbortedMessages.js',
@@ -171,6 +176,7 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
  * Patch E: `sendMessages` retries by broker and can double a record; it also takes ten times the CPU that it needs.
  * The replacement sends once, and its requests are framed in place (patch F); see produce/send-messages.ts.
  * Patch G: a refusal names its topics; see named-topics.ts.
+ * Patch H: of a fetched record, only what is looked at is read; see kafkajs-record.ts.
  */
 
 /**
@@ -185,6 +191,7 @@ export function loadKafkajs(): Kafkajs {
   const paths = {
     queue: join(root, PATCHED_FUNCTIONS.scheduleCheckPendingRequests.module),
     decoder: join(root, PATCHED_FUNCTIONS.decodeRecordBatch.module),
+    record: join(root, PATCHED_FUNCTIONS.decodeRecord.module),
     filter: join(root, PATCHED_FUNCTIONS.filterAbortedMessages.module),
     metadata: join(root, PATCHED_FUNCTIONS.metadataProtocol.module),
     send: join(root, PATCHED_FUNCTIONS.createSendMessages.module),
@@ -195,6 +202,9 @@ export function loadKafkajs(): Kafkajs {
     for (const path of Object.keys(require.cache)) if (path.startsWith(root + sep)) delete require.cache[path];
     const queue: { prototype: { scheduleCheckPendingRequests: ScheduleCheck } } = require(paths.queue);
     const schedule = queue.prototype.scheduleCheckPendingRequests;
+    verifySource('decodeRecord', require(paths.record));
+    // Before the one that takes it.
+    replaceExports(require, paths.record, decodeFetchedRecord);
     const decode: DecodeBatch = require(paths.decoder);
     const metadata: { protocol: MetadataProtocol } = require(paths.metadata);
     verifySource('scheduleCheckPendingRequests', schedule);

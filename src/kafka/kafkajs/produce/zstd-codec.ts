@@ -12,8 +12,8 @@ const MAX_BATCH_BYTES = 256 * 1024 * 1024;
  */
 const SMALLEST_PIECE = 16 * 1024;
 const LARGEST_PIECE = 1024 * 1024;
-/** The unpacked size of most of our batches is below this multiple of their packed size. */
-const UNPACKED = 4;
+/** The unpacked size of most of our batches is below this multiple of their packed size: one piece, and nothing to join. */
+const UNPACKED = 8;
 
 /** zstd for kafkajs' consumers, through Node's own zlib and off the event loop. Batches are packed by batch-compression.ts. */
 export const zstdCodec = {

@@ -18,6 +18,7 @@ const original = {
   scheduleCheckPendingRequests: inKafkajs(PATCHED_FUNCTIONS.scheduleCheckPendingRequests.module).prototype
     .scheduleCheckPendingRequests,
   decodeRecordBatch: inKafkajs(PATCHED_FUNCTIONS.decodeRecordBatch.module),
+  decodeRecord: inKafkajs(PATCHED_FUNCTIONS.decodeRecord.module),
   filterAbortedMessages: inKafkajs(PATCHED_FUNCTIONS.filterAbortedMessages.module),
   metadataProtocol: inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol,
   createSendMessages: inKafkajs(PATCHED_FUNCTIONS.createSendMessages.module),
@@ -31,6 +32,7 @@ const loadedBefore = require('kafkajs');
 for (const name of [
   'scheduleCheckPendingRequests',
   'decodeRecordBatch',
+  'decodeRecord',
   'filterAbortedMessages',
   'metadataProtocol',
   'createSendMessages',
