@@ -15,6 +15,7 @@ export interface KillMoment {
     | 'after the first send'
     | 'before the offset record'
     | 'after the offset record'
+    | 'after the consumer offset'
     | 'commit sent'
     | 'committed'
     | 'aborted';
@@ -22,20 +23,30 @@ export interface KillMoment {
 
 const OFFSETS_TOPIC = /\.offsets$/;
 
+/** A wrapper for kafkajs whose producers send this process a signal at the moment for which they are armed. */
+export interface ArmableKafka {
+  readonly wrap: (kafka: Kafka) => Kafka;
+  /** From now on transactions are counted, those of every writer together. */
+  arm(moment: KillMoment): void;
+}
+
 /** A wrapper for kafkajs whose producers send this process the signal at exactly that moment. */
 export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
-  let transactions = moment.signal === undefined ? 0 : Number.NEGATIVE_INFINITY;
-  if (moment.signal !== undefined) {
-    process.once('SIGUSR2', () => {
-      transactions = 0;
-    });
-  }
+  const kafka = armableKafka();
+  if (moment.signal === undefined) kafka.arm(moment);
+  else process.once('SIGUSR2', () => kafka.arm(moment));
+  return kafka.wrap;
+}
+
+export function armableKafka(): ArmableKafka {
+  let moment: KillMoment | null = null;
+  let transactions = 0;
   const reached = (at: KillMoment['at'], transaction = transactions) => {
-    if (transaction !== moment.transaction || at !== moment.at) return;
+    if (moment === null || transaction !== moment.transaction || at !== moment.at) return;
     process.kill(process.pid, moment.signal ?? 'SIGKILL');
   };
 
-  const isBetweenSends = moment.at === 'after the first send' || moment.at === 'before the offset record';
+  const isBetweenSends = () => moment?.at === 'after the first send' || moment?.at === 'before the offset record';
   const isOffset = ({ topic }: { readonly topic: string }) => OFFSETS_TOPIC.test(topic);
 
   function killingTransaction(transaction: Transaction): Transaction {
@@ -44,7 +55,7 @@ export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
         const all = batch.topicMessages ?? [];
         const [offsets, records] = [all.filter(isOffset), all.filter((of) => !isOffset(of))];
         // All of it is one request; for a moment in between it is taken apart.
-        if (isBetweenSends && offsets.length > 0 && records.length > 0) {
+        if (isBetweenSends() && offsets.length > 0 && records.length > 0) {
           const answers = await transaction.sendBatch({ ...batch, topicMessages: records });
           reached('after the first send');
           reached('before the offset record');
@@ -54,6 +65,10 @@ export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
         reached('after the first send');
         if (offsets.length > 0) reached('after the offset record');
         return answers;
+      },
+      async sendOffsets(offsets) {
+        await transaction.sendOffsets(offsets);
+        reached('after the consumer offset');
       },
       async commit() {
         const number = transactions;
@@ -82,11 +97,17 @@ export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
       },
     });
 
-  return (kafka) =>
-    override(kafka, {
-      producer: (config) =>
-        config?.transactionalId ? killingProducer(kafka.producer(config)) : kafka.producer(config),
-    });
+  return {
+    arm(given) {
+      moment = given;
+      transactions = 0;
+    },
+    wrap: (kafka) =>
+      override(kafka, {
+        producer: (config) =>
+          config?.transactionalId ? killingProducer(kafka.producer(config)) : kafka.producer(config),
+      }),
+  };
 }
 
 function override<T extends object>(target: T, methods: Partial<T>): T {

@@ -49,9 +49,9 @@ export interface LedgerEvent {
   readonly instrument: string;
 }
 
-/** Every event that the provider published and gives out, in order, as records would hold them. */
-export async function ledgerEvents(simulator: Simulator): Promise<LedgerEvent[]> {
-  const published = [...simulator.ledger.events()].filter(({ hidden }) => !hidden);
+/** The events that the provider published and gives out, in order, as records would hold them; without the first ones. */
+export async function ledgerEvents(simulator: Simulator, without = 0): Promise<LedgerEvent[]> {
+  const published = [...simulator.ledger.events()].filter(({ hidden }) => !hidden).slice(without);
   const texts = published.map(({ text }) => text);
   const { rows } = await events.decode(body(`{"events":[${texts.join(',')}]}`));
   return rows.map((event: DecodedEvent, index) => {

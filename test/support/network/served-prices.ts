@@ -15,11 +15,28 @@ function parseServed(text: string): Served {
  * one of them. Independent of the connector's own decoding: texts are compared with texts.
  */
 export function unservedPrice(simulator: Simulator, price: ReadableRecord): string | null {
-  const isin = String(price.isin);
-  const served = simulator.ledger.pricesOf(isin)?.last ?? [];
-  const differences = served.map(({ text }) => differenceOf(parseServed(text), price, '', price.extras));
+  return unserved(price, servedOf(simulator, String(price.isin)));
+}
+
+/** The same for many prices, each response read once; others may run in between. */
+export async function unservedPrices(simulator: Simulator, prices: readonly ReadableRecord[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const [isin, own] of Map.groupBy(prices, (price) => String(price.isin))) {
+    const served = servedOf(simulator, isin);
+    found.push(...own.flatMap((price) => unserved(price, served) ?? []));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return found;
+}
+
+function servedOf(simulator: Simulator, isin: string): Served[] {
+  return (simulator.ledger.pricesOf(isin)?.last ?? []).map(({ text }) => parseServed(text));
+}
+
+function unserved(price: ReadableRecord, served: readonly Served[]): string | null {
+  const differences = served.map((one) => differenceOf(one, price, '', price.extras));
   if (differences.includes(null)) return null;
-  return `a price of ${isin} is none of the ${served.length} that were served: ${differences.at(-1)}`;
+  return `a price of ${price.isin} is none of the ${served.length} that were served: ${differences.at(-1)}`;
 }
 
 function differenceOf(

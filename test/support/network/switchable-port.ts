@@ -19,7 +19,7 @@ export interface SwitchablePort {
 const SERVER_ERROR = 'HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
 
 /** A port of its own before a server of a test, to make that server fail and come back; closed when the test ends. */
-export async function switchablePort(t: TestContext, first: PortMode): Promise<SwitchablePort> {
+export async function switchablePort(t: Pick<TestContext, 'after'>, first: PortMode): Promise<SwitchablePort> {
   let mode = first;
   let connections = 0;
   const open = new Set<Socket>();

@@ -1,0 +1,48 @@
+import { runConnector } from '../../src/app/connector.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { toAll } from '../../src/observability/all-events.ts';
+import { type ConnectorEvents, logConnectorEvents } from '../../src/observability/connector-events.ts';
+import { createLog } from '../../src/observability/pino-log.ts';
+import { logProcessorEvents, type ProcessorEvents } from '../../src/observability/processor-events.ts';
+import { armableKafka } from '../support/kafka/killing-kafka.ts';
+import { type FromReplica, REPORTED, type ToReplica, usageNow } from './messages.ts';
+
+/*
+ * One replica of a connector, as a process of its own: `run`, with the settings in the environment. It reports to the
+ * campaign what it commits, kills itself at a moment for which it is armed, and ends with the campaign, however that ends.
+ */
+if (process.env.COMPILE_ONLY !== undefined) process.exit();
+const END_GRACE_MS = 1_000;
+const send = (message: FromReplica) => void (process.connected && process.send?.(message));
+const stop = new AbortController();
+process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
+process.on('disconnect', () => process.exit(1));
+
+const kafka = armableKafka();
+process.on('message', (message: ToReplica) => {
+  if (message.ask === 'usage') send({ usage: usageNow() });
+  else kafka.arm(message.moment);
+});
+
+const settings = await loadSettings({ text: process.env.SETTINGS, env: process.env });
+const log = await createLog({ level: settings.log.level, pretty: false });
+const reporting = new Proxy({} as ConnectorEvents & ProcessorEvents, {
+  get: (_, name) => (fields: { readonly err?: Error }) => {
+    const event = REPORTED.find((reported) => reported === name);
+    if (event !== undefined) send({ event, atMs: Date.now(), text: String(fields?.err ?? '') });
+  },
+});
+const processorLog = logProcessorEvents(log);
+const failed = await runConnector({
+  settings,
+  log,
+  events: toAll([logConnectorEvents(log), reporting]),
+  processorEvents: toAll([processorLog, reporting]),
+  signal: stop.signal,
+  overrides: { wrapKafka: kafka.wrap },
+});
+if (failed.length > 0) process.exitCode = 1;
+process.removeAllListeners('disconnect');
+process.disconnect();
+// As main.ts does: kafkajs may leave a connection open that was being made while a partition was lost.
+setTimeout(() => process.exit(), END_GRACE_MS).unref();

@@ -1,0 +1,99 @@
+import type { Admin } from 'kafkajs';
+import { compareStreamOffsets } from '../../src/connector/stream/stream-offset.ts';
+import type { KafkaCluster } from '../../src/kafka/cluster.ts';
+import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { loadRawKafkajs } from '../support/kafka/raw-kafkajs.ts';
+import { SOURCE_KEY, SOURCE_PARTITION } from '../support/ledgers/at-rest.ts';
+import type { KeyedContent } from '../support/ledgers/universe-log.ts';
+import { PARTITIONS } from '../support/ledgers/universe-on-topics.ts';
+import { contents, type LedgerEvent, ledgerEvents } from '../support/ledgers/universe-reading.ts';
+import { partitionEnds, readConnectorLog } from './connector-log.ts';
+import type { Ground } from './ground.ts';
+import { type ConnectorLog, eventFindings, type PartitionEnd } from './oracle.ts';
+import type { Subject } from './subject.ts';
+import type { Finding } from './violation.ts';
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** How the campaign itself looks at Kafka. */
+export interface Eyes {
+  watch(subject: Subject): Watch;
+  read(subject: Subject, ends: boolean): Promise<ConnectorLog>;
+  /** Deletes the topics of a connector that was verified. */
+  forget(subject: Subject): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One connector's events topic, read as it grows. */
+export interface Watch {
+  /** What is wrong so far; what has not come yet may still come. */
+  findings(): Promise<Finding[]>;
+  /** How many events that had to come by now have not. */
+  missing(): Promise<number>;
+  close(): void;
+}
+
+export async function openEyes(ground: Ground): Promise<Eyes> {
+  const brokers = [...ground.brokers];
+  const kafka = connectKafka({ brokers, clientId: 'campaign', clock: systemClock, random: Math.random, log: silent });
+  const raw = loadRawKafkajs();
+  const retry = { initialRetryTime: 100, retries: 12 };
+  const admin = new raw.Kafka({ brokers, clientId: 'campaign-admin', logLevel: raw.logLevel.NOTHING, retry }).admin();
+  await admin.connect();
+  const nothing = async (): Promise<PartitionEnd[]> => [];
+  return {
+    watch: ({ name, simulator }) => watchEvents(kafka, name, simulator),
+    read: ({ name: prefix, simulator, first }, ends) =>
+      readConnectorLog({
+        kafka,
+        prefix,
+        simulator,
+        first,
+        ends: ends ? () => partitionEnds(admin, brokers, prefix) : nothing,
+      }),
+    forget: ({ name }) => deleteTopics(admin, name),
+    async close() {
+      await kafka.close();
+      await admin.disconnect();
+    },
+  };
+}
+
+function watchEvents(kafka: KafkaCluster, prefix: string, simulator: Subject['simulator']): Watch {
+  const seen: KeyedContent[] = [];
+  const published: LedgerEvent[] = [];
+  let start: string | null = null;
+  const end = new AbortController();
+  const { signal } = end;
+  const follow = (
+    topic: string,
+    partitions: readonly number[],
+    onRecord: (record: { key: Buffer | null; value: Buffer | null }) => void,
+  ) => kafka.logTail.follow({ topic: `${prefix}.${topic}`, partitions, onRecord, signal }).catch(() => undefined);
+  void follow('instrument-events', PARTITIONS, (record) => {
+    seen.push(...contents([record as never]));
+  });
+  void follow('offsets', [SOURCE_PARTITION], ({ key, value }) => {
+    if (start === null && String(key) === SOURCE_KEY) start = String(JSON.parse(String(value)).since);
+  });
+  const due = async () => {
+    const from = start;
+    const isDue = (offset: string) => from !== null && (compareStreamOffsets(offset, from) ?? 0) > 0;
+    published.push(...(await ledgerEvents(simulator, published.length)));
+    return published.filter(({ offset }) => isDue(offset)).map(({ key, event }) => ({ key, content: event }));
+  };
+  return {
+    async findings() {
+      const arrived = [...seen];
+      return start === null ? [] : eventFindings(await due(), arrived, false);
+    },
+    missing: async () => (start === null ? 1 : (await due()).length - seen.length),
+    close: () => end.abort(new Error('the watch has ended')),
+  };
+}
+
+async function deleteTopics(admin: Admin, prefix: string): Promise<void> {
+  const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`));
+  if (topics.length > 0) await admin.deleteTopics({ topics, timeout: 30_000 });
+}

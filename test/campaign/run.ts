@@ -1,0 +1,155 @@
+import { mkdirSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { type Eyes, openEyes, type Watch } from './eyes.ts';
+import type { Ground } from './ground.ts';
+import type { ConnectorLog } from './oracle.ts';
+import { drawRounds, FAULTS, type FaultName, type Round } from './plan.ts';
+import { compileProgram } from './replica.ts';
+import { type Report, rowsOf } from './report.ts';
+import { settle } from './settle.ts';
+import { type Struck, strike } from './strike.ts';
+import { openSubject, type Subject, type SubjectOptions } from './subject.ts';
+import { type Finding, Violation } from './violation.ts';
+
+export interface CampaignOptions {
+  readonly ground: Ground;
+  readonly command: string;
+  readonly seed: number;
+  readonly faults: readonly FaultName[];
+  readonly connectors: number;
+  /** Ends with the round in which so many processes have been killed. */
+  readonly kills: number;
+  /** Begins no round after this time. */
+  readonly minutes: number;
+  /** At most so many rounds. */
+  readonly rounds: number;
+  /** After so many rounds the connectors are verified, and others take their place. */
+  readonly roundsPerLife: number;
+  readonly folder: string;
+  readonly subject: Pick<SubjectOptions, 'instruments' | 'changesPerSecond' | 'priceRefresh' | 'sessionTimeout'>;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+  /** Called when the connectors of a life run; gives what ends it. */
+  readonly onVerified?: (log: ConnectorLog) => void;
+  readonly observe?: (subjects: readonly Subject[]) => { readonly end: () => void };
+}
+
+/** Rows whose processes were killed. */
+const KILLING = [FAULTS.kill.says, FAULTS.step.says, FAULTS.heir.says, FAULTS.all.says, FAULTS.registry.says];
+
+/** Faults, round after round, until enough has happened or something is wrong. */
+export async function runCampaign(options: CampaignOptions): Promise<Report> {
+  const { ground, seed, faults, connectors, signal, say } = options;
+  mkdirSync(options.folder, { recursive: true });
+  const startedMs = Date.now();
+  let round: Round | undefined;
+  const load = [loadavg()[0] ?? 0];
+  const struck: Struck[] = [];
+  const found = new Map<string, readonly Finding[]>();
+  const verified = { connectors: 0, events: 0, instruments: 0, prices: 0 };
+  const minutes = () => (Date.now() - startedMs) / 60_000;
+  const countOf = (rows: readonly string[]) =>
+    struck.filter(({ row }) => rows.includes(row)).reduce((sum, { count }) => sum + count, 0);
+  const isOver = () =>
+    signal.aborted ||
+    minutes() >= options.minutes ||
+    countOf(KILLING) >= options.kills ||
+    (round?.number ?? 0) >= options.rounds;
+  const add = ({ universe, prices }: ConnectorLog) => {
+    verified.connectors += 1;
+    verified.events += universe.events.length;
+    verified.instruments += universe.instruments.length;
+    verified.prices += prices.results.length;
+  };
+  const rounds = drawRounds({ seed, faults, connectors, brokers: ground.brokers.length });
+  await compileProgram();
+  const eyes = await openEyes(ground);
+  let violation: Report['violation'] = null;
+  try {
+    for (let life = 1; !isOver(); life++) {
+      await live(options, eyes, life, add, async (subjects, watches) => {
+        for (let lived = 0; lived < options.roundsPerLife && !isOver(); lived++) {
+          round = rounds.next().value;
+          const results = await strike(round, ground, subjects);
+          struck.push(...results);
+          const times = results.map(({ recoveryMs }) => (recoveryMs / 1_000).toFixed(1)).join(' ');
+          const at = `${minutes().toFixed(1)} min, ${countOf(KILLING)} kills`;
+          say(`round ${round.number} (${at}): ${FAULTS[round.fault].says}: recovered in ${times} s`);
+          await inspect(subjects, watches);
+        }
+      });
+    }
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = { connector: error.connector, findings: error.findings };
+    found.set(round === undefined ? 'start' : FAULTS[round.fault].says, error.findings);
+    say(`VIOLATION in round ${round?.number}, ${JSON.stringify(round)}\n${error.message}`);
+  } finally {
+    await eyes.close();
+  }
+  const totals = {
+    kills: countOf(KILLING),
+    brokerKills: countOf([FAULTS.broker.says]),
+    rebalances: countOf([FAULTS.storm.says]),
+    rounds: round?.number ?? 0,
+    minutes: Math.round(minutes() * 10) / 10,
+    verified,
+  };
+  const { command } = options;
+  const startedAt = new Date(startedMs).toISOString();
+  return {
+    command,
+    seed,
+    startedAt,
+    load: [...load, loadavg()[0] ?? 0],
+    totals,
+    rows: rowsOf(struck, found),
+    violation,
+  };
+}
+
+/** The connectors from their start to their verification. */
+async function live(
+  options: CampaignOptions,
+  eyes: Eyes,
+  life: number,
+  add: (log: ConnectorLog) => void,
+  body: (subjects: readonly Subject[], watches: readonly Watch[]) => Promise<void>,
+): Promise<void> {
+  const { ground, seed, connectors, folder, say } = options;
+  const subjects: Subject[] = [];
+  const watches: Watch[] = [];
+  try {
+    for (let index = 0; index < connectors; index++) {
+      const name = `campaign-${process.pid}-${seed}-${life}-${index + 1}`;
+      // Every second one has a replica that waits.
+      const own = { ground, name, replicas: index % 2 === 0 ? 2 : 1, seed: seed * 1_000 + life * 10 + index, folder };
+      subjects.push(await openSubject({ ...own, ...options.subject }));
+    }
+    for (const subject of subjects) subject.restore();
+    await Promise.all(subjects.map((subject) => subject.owner()));
+    watches.push(...subjects.map((subject) => eyes.watch(subject)));
+    const observation = options.observe?.(subjects);
+    await body(subjects, watches);
+    observation?.end();
+    const logs = await Promise.all(subjects.map((subject, index) => settle(subject, eyes, watches[index] as Watch)));
+    for (const log of logs) add(log);
+    for (const log of logs) options.onVerified?.(log);
+    say(
+      `life ${life}: ${logs.map(({ universe }) => universe.events.length).join(' ')} events verified, nothing is wrong`,
+    );
+    for (const subject of subjects) await eyes.forget(subject);
+  } finally {
+    for (const watch of watches) watch.close();
+    await Promise.all(subjects.map((subject) => subject.close()));
+  }
+}
+
+/** What can be seen while everything runs. */
+async function inspect(subjects: readonly Subject[], watches: readonly Watch[]): Promise<void> {
+  for (const [index, subject] of subjects.entries()) {
+    subject.assertWell();
+    const findings = (await watches[index]?.findings()) ?? [];
+    if (findings.length > 0) throw new Violation(subject.name, findings);
+  }
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Eyes, Watch } from './eyes.ts';
+import { type ConnectorLog, findingsOf } from './oracle.ts';
+import { STUCK_MS, type Subject } from './subject.ts';
+import { type Finding, Violation } from './violation.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Lets a connector come to rest, stops it, and compares its topics with the provider's ledger. The provider has stopped
+ * changing, and nothing disturbs.
+ *
+ * @throws Violation with all that is wrong
+ */
+export async function settle(subject: Subject, eyes: Eyes, watch: Watch): Promise<ConnectorLog> {
+  subject.stopChanging();
+  await until(subject, async () => {
+    const missing = await watch.missing();
+    return missing > 0 ? [{ kind: 'lost', text: `${missing} events have not come` }] : [];
+  });
+  // What has vanished is deleted by the next walk; prices follow.
+  await until(subject, async () => {
+    const log = await eyes.read(subject, false);
+    const waiting = unanswered(log);
+    if (waiting > 0) return [{ kind: 'stuck', text: `${waiting} records of instruments wait for their price` }];
+    return findingsOf(log);
+  });
+  const replicas = subject.replicas();
+  for (const replica of replicas) replica.signal('SIGTERM');
+  const ends = await Promise.all(replicas.map(({ ended }) => ended));
+  const ill = ends.flatMap(({ code }, index): Finding[] =>
+    code === 0 ? [] : [{ kind: 'stuck', text: `${replicas[index]?.name} was asked to stop, and ended with ${code}` }],
+  );
+  if (ill.length > 0) throw new Violation(subject.name, ill);
+  let log: ConnectorLog | undefined;
+  await until(subject, async () => {
+    log = await eyes.read(subject, true);
+    return findingsOf(log);
+  });
+  if (log === undefined) throw new Error('unreachable');
+  return log;
+}
+
+/** Looks again until nothing is wrong any more: the last transactions become visible partition by partition. */
+async function until(subject: Subject, look: () => Promise<Finding[]>): Promise<void> {
+  const deadlineMs = performance.now() + STUCK_MS;
+  for (;;) {
+    const findings = await look();
+    if (findings.length === 0) return;
+    subject.assertWell();
+    if (performance.now() > deadlineMs) throw new Violation(subject.name, findings);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+function unanswered({ prices: { inputs, committed } }: ConnectorLog): number {
+  return inputs.filter(({ partition, offset }) => offset >= (committed.get(partition) ?? 0)).length;
+}

@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FaultRule } from '../../src/simulator/faults/fault.ts';
+import type { KillMoment } from '../support/kafka/killing-kafka.ts';
+import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';
+import type { Ground } from './ground.ts';
+import { type Draw, FAULTS, type FaultName, NETWORK, PROVIDER, type Round } from './plan.ts';
+import type { Replica } from './replica.ts';
+import type { Subject } from './subject.ts';
+import { Violation } from './violation.ts';
+
+/** What one fault did to one connector. */
+export interface Struck {
+  /** The row of the report. */
+  readonly row: string;
+  /** Processes killed, members that joined or left, brokers killed; else 1. */
+  readonly count: number;
+  readonly recoveryMs: number;
+}
+
+/** How long a fault lasts that only disturbs. */
+const DISTURBED_MS = 5_000;
+/** A process that is armed and does not come to its moment is killed where it is. */
+const ARMED_LIMIT_MS = 10_000;
+
+/** One round: strikes every connector, and resolves when all have recovered. */
+export async function strike(round: Round, ground: Ground, subjects: readonly Subject[]): Promise<Struck[]> {
+  const each = async (how: (subject: Subject, draw: Draw) => Promise<Struck>) =>
+    Promise.all(subjects.map((subject, index) => how(subject, round.draws[index] as Draw)));
+  const { says: row } = FAULTS[round.fault];
+  const ways: Readonly<Record<FaultName, () => Promise<Struck[]>>> = {
+    kill: () => each((subject, draw) => killOnce(row, subject, draw)),
+    step: () => each((subject, draw) => killOnce(row, subject, draw, draw.moment)),
+    heir: () => each((subject, draw) => killWithSuccessor(row, subject, draw)),
+    all: () => each((subject, draw) => killAll(row, subject, draw)),
+    stop: () => each((subject, draw) => stop(row, subject, draw)),
+    pause: () => each((subject, draw) => pause(row, subject, draw)),
+    storm: () => each((subject, draw) => storm(row, subject, draw)),
+    broker: () => killBroker(row, round, ground, subjects),
+    network: () => disturb(row, ground.proxies.length > 0, subjects, () => cutOff(ground, round)),
+    provider: () => disturb(row, true, subjects, () => refuse(subjects, PROVIDER[round.provider])),
+    registry: () => withoutRegistry(ground, round, () => each((subject, draw) => killOnce(row, subject, draw))),
+  };
+  return ways[round.fault]();
+}
+
+/** Resolves with the moment at which the process was gone. */
+async function kill(replica: Replica, moment?: KillMoment): Promise<number> {
+  if (moment === undefined) replica.signal('SIGKILL');
+  else {
+    replica.arm(moment);
+    await Promise.race([replica.ended, sleep(ARMED_LIMIT_MS)]);
+    replica.signal('SIGKILL');
+  }
+  return (await replica.ended).atMs;
+}
+
+async function killOnce(row: string, subject: Subject, draw: Draw, moment?: KillMoment): Promise<Struck> {
+  const owner = await subject.owner();
+  await sleep(draw.waitMs);
+  const goneMs = await kill(owner, moment);
+  subject.restore();
+  return { row, count: 1, recoveryMs: (await subject.nextCommit(goneMs)) - goneMs };
+}
+
+async function killWithSuccessor(row: string, subject: Subject, draw: Draw): Promise<Struck> {
+  const owner = await subject.owner();
+  await sleep(draw.waitMs);
+  await kill(owner, draw.moment);
+  const successor = subject.replicas()[0] ?? subject.start();
+  const goneMs = await kill(successor, draw.successorMoment);
+  subject.restore();
+  return { row, count: 2, recoveryMs: (await subject.nextCommit(goneMs)) - goneMs };
+}
+
+async function killAll(row: string, subject: Subject, draw: Draw): Promise<Struck> {
+  await subject.owner();
+  await sleep(draw.waitMs);
+  const killed = subject.replicas();
+  const ends = await Promise.all(killed.map((replica) => kill(replica)));
+  subject.restore();
+  const goneMs = Math.max(...ends);
+  return { row, count: killed.length, recoveryMs: (await subject.nextCommit(goneMs)) - goneMs };
+}
+
+async function stop(row: string, subject: Subject, draw: Draw): Promise<Struck> {
+  const owner = await subject.owner();
+  await sleep(draw.waitMs);
+  const others = subject.replicas().length > 1;
+  const askedMs = Date.now();
+  owner.signal('SIGTERM');
+  if (others) subject.restore();
+  const { atMs, code } = await owner.ended;
+  subject.restore();
+  if (code !== 0) throw new Violation(subject.name, [{ kind: 'stuck', text: `${owner.name} stopped with ${code}` }]);
+  const committedMs = await subject.nextCommit(askedMs, owner);
+  // The longest time without a commit: a source that stops commits what it has under way.
+  if (others)
+    return { row: `${row}, another replica goes on`, count: 1, recoveryMs: subject.longestPause(askedMs, committedMs) };
+  return { row: `${row}, and a new process`, count: 1, recoveryMs: committedMs - atMs };
+}
+
+async function pause(row: string, subject: Subject, draw: Draw): Promise<Struck> {
+  const owner = await subject.owner();
+  await sleep(draw.waitMs);
+  const fromMs = Date.now();
+  owner.signal('SIGSTOP');
+  await sleep(draw.pausedMs);
+  owner.signal('SIGCONT');
+  const committedMs = await subject.nextCommit(Date.now());
+  return { row, count: 1, recoveryMs: subject.longestPause(fromMs, committedMs) };
+}
+
+async function storm(row: string, subject: Subject, draw: Draw): Promise<Struck> {
+  await subject.owner();
+  const fromMs = Date.now();
+  const extras: Replica[] = [];
+  for (let member = 0; member < draw.members; member++) {
+    const replica = subject.start();
+    extras.push(replica);
+    if (member % 2 === 0) await subject.joined(replica);
+    await sleep(draw.waitMs / 4);
+  }
+  await Promise.all(extras.map((replica) => subject.joined(replica)));
+  for (const replica of extras) {
+    replica.signal('SIGTERM');
+    await replica.ended;
+  }
+  const committedMs = await subject.nextCommit(Date.now());
+  return { row, count: 2 * extras.length, recoveryMs: subject.longestPause(fromMs, committedMs) };
+}
+
+async function killBroker(row: string, round: Round, ground: Ground, subjects: readonly Subject[]): Promise<Struck[]> {
+  if (ground.kafka === undefined) return [];
+  await Promise.all(subjects.map((subject) => subject.owner()));
+  const fromMs = Date.now();
+  await ground.kafka.kill(round.broker);
+  await sleep(round.awayMs);
+  await ground.kafka.restart(round.broker);
+  const backMs = Date.now();
+  const pauses = subjects.map(async (subject) => subject.longestPause(fromMs, await subject.nextCommit(backMs)));
+  // One kill, however many connectors felt it.
+  return (await Promise.all(pauses)).map((recoveryMs, index) => ({ row, count: index === 0 ? 1 : 0, recoveryMs }));
+}
+
+/** Something that lasts a while; recovery is measured from its end. */
+async function disturb(
+  row: string,
+  isPossible: boolean,
+  subjects: readonly Subject[],
+  begin: () => () => void,
+): Promise<Struck[]> {
+  if (!isPossible) return [];
+  await Promise.all(subjects.map((subject) => subject.owner()));
+  const end = begin();
+  await sleep(DISTURBED_MS);
+  end();
+  const fromMs = Date.now();
+  const recovered = subjects.map(async (subject) => (await subject.nextCommit(fromMs)) - fromMs);
+  return (await Promise.all(recovered)).map((recoveryMs) => ({ row, count: 1, recoveryMs }));
+}
+
+function cutOff({ proxies }: Ground, round: Round): () => void {
+  const random = createSeededRandom(round.number);
+  for (const proxy of proxies) {
+    for (const rule of NETWORK[round.network]) proxy.addRule({ times: Number.POSITIVE_INFINITY, ...rule, random });
+  }
+  return () => {
+    for (const proxy of proxies) proxy.clearRules();
+  };
+}
+
+function refuse(subjects: readonly Subject[], rules: readonly FaultRule[]): () => void {
+  for (const { simulator } of subjects) simulator.injectFaults(rules);
+  return () => {
+    for (const { simulator } of subjects) simulator.clearFaults();
+  };
+}
+
+/** The registry is away for a while as a new process starts; recovery is that of the connector, the registry's absence included. */
+async function withoutRegistry(ground: Ground, round: Round, body: () => Promise<Struck[]>): Promise<Struck[]> {
+  const { registry } = ground;
+  if (registry === undefined) return [];
+  registry.port.turn(round.registry);
+  const back = sleep(DISTURBED_MS).then(() => registry.port.turn({ to: registry.address }));
+  return body().finally(() => back);
+}

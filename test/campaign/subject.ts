@@ -1,0 +1,153 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { connectorEnvironment, settingsText } from '../support/connectors/connector-process.ts';
+import { ledgerUniverse } from '../support/ledgers/universe-reading.ts';
+import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';
+import { keepChanging } from './changes.ts';
+import type { Ground } from './ground.ts';
+import { type Replica, type Reported, startReplica } from './replica.ts';
+import { type FindingKind, Violation } from './violation.ts';
+
+/** How a connector of a campaign is set up. */
+export interface SubjectOptions {
+  readonly ground: Ground;
+  /** Its prefix, and its name in logs and reports. */
+  readonly name: string;
+  readonly replicas: number;
+  readonly seed: number;
+  /** Where its replicas' logs go. */
+  readonly folder: string;
+  readonly instruments: number;
+  readonly changesPerSecond: number;
+  readonly priceRefresh: string;
+  /** The default of the settings unless given. */
+  readonly sessionTimeout?: string;
+}
+
+/** One connector, its replicas, and a provider of its own that keeps changing. */
+export interface Subject {
+  readonly name: string;
+  readonly simulator: Simulator;
+  /** The universe before anything happened in it. */
+  readonly first: ReadonlyMap<string, string>;
+  /** Those that run, and are to. */
+  replicas(): readonly Replica[];
+  /** One more replica. */
+  start(): Replica;
+  /** Starts replicas until as many run as there should be. */
+  restore(): void;
+  /** The replica that commits, once it has done so after now. */
+  owner(): Promise<Replica>;
+  /** When the first commit after this moment was, by one of the replicas unless one is excepted. */
+  nextCommit(afterMs: number, except?: Replica): Promise<number>;
+  /** Resolves when the replica is a member of the group. */
+  joined(replica: Replica): Promise<void>;
+  /** The longest time without a commit between two moments. */
+  longestPause(fromMs: number, untilMs: number): number;
+  /** Throws when something ended by itself. */
+  assertWell(): void;
+  stopChanging(): void;
+  close(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 20;
+/** What takes longer is stuck. The longest wait of the connector itself is that for a request that is never answered. */
+export const STUCK_MS = 300_000;
+const COMMITS = new Set<Reported['event']>(['eventsCommitted', 'pageCommitted']);
+
+export async function openSubject(options: SubjectOptions): Promise<Subject> {
+  const { name, seed } = options;
+  const simulator = await createSimulator({ instruments: options.instruments, seed, port: 0, keptPrices: 1_000 });
+  const first = await ledgerUniverse(simulator);
+  const env = environmentOf(options, simulator);
+  const started: Replica[] = [];
+  const commits: { readonly atMs: number; readonly replica: Replica }[] = [];
+  const members = new Set<Replica>();
+  const failures: string[] = [];
+  const onReport = (replica: Replica, { event, atMs, text }: Reported) => {
+    if (COMMITS.has(event)) commits.push({ atMs, replica });
+    if (event === 'replicaJoined') members.add(replica);
+    if (event === 'sourceFailed' || event === 'processorFailed') failures.push(`${event} in ${replica.name}: ${text}`);
+  };
+  const stopChanging = keepChanging(simulator, options.changesPerSecond, createSeededRandom(seed));
+
+  function assertWell(): void {
+    const ended = started.filter((replica) => !replica.isRunning() && !replica.isDoomed());
+    const found = [...failures, ...ended.map((replica) => `${replica.name} ended by itself`)];
+    if (found.length > 0) throw violation('stuck', found);
+  }
+  const violation = (kind: FindingKind, texts: readonly string[]) =>
+    new Violation(
+      name,
+      texts.map((text) => ({ kind, text })),
+    );
+  async function until<Found>(what: string, look: () => Found | undefined): Promise<Found> {
+    const deadlineMs = performance.now() + STUCK_MS;
+    for (;;) {
+      const found = look();
+      if (found !== undefined) return found;
+      assertWell();
+      if (performance.now() > deadlineMs) throw violation('stuck', [`${what}: not within ${STUCK_MS / 1_000} s`]);
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+  const commitAfter = (afterMs: number, what: string, except?: Replica) =>
+    until(what, () => commits.find(({ atMs, replica }) => atMs > afterMs && replica !== except));
+  const start = () => {
+    const number = started.length + 1;
+    const replica = startReplica({
+      name: `${name}-${number}`,
+      env,
+      logFile: join(options.folder, `${name}-${number}.log`),
+      onReport,
+    });
+    started.push(replica);
+    return replica;
+  };
+  const replicas = () => started.filter((replica) => replica.isRunning() && !replica.isDoomed());
+  return {
+    name,
+    simulator,
+    first,
+    replicas,
+    start,
+    assertWell,
+    stopChanging,
+    restore() {
+      while (replicas().length < options.replicas) start();
+    },
+    owner: async () => (await commitAfter(Date.now(), 'a commit in calm')).replica,
+    nextCommit: async (afterMs, except) => (await commitAfter(afterMs, 'a commit after the fault', except)).atMs,
+    async joined(replica) {
+      await until('a new member of the group', () => (members.has(replica) ? true : undefined));
+    },
+    longestPause(fromMs, untilMs) {
+      const times = commits.map(({ atMs }) => atMs).filter((atMs) => atMs > fromMs && atMs < untilMs);
+      const moments = [fromMs, ...times, untilMs];
+      return Math.max(...moments.map((atMs, index) => atMs - (moments[index - 1] ?? atMs)));
+    },
+    async close() {
+      stopChanging();
+      for (const replica of started) if (replica.isRunning()) replica.signal('SIGKILL');
+      await Promise.all(started.map(({ ended }) => ended));
+      await simulator.close();
+    },
+  };
+}
+
+function environmentOf(options: SubjectOptions, simulator: Simulator): Record<string, string> {
+  const { ground, name, priceRefresh, sessionTimeout } = options;
+  const more = `
+topics: { replicationFactor: ${Math.min(3, ground.brokers.length)} }
+marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }
+prices: { kinds: { overview: { refreshInterval: ${priceRefresh} } } }`;
+  const source = { pollInterval: '500ms', handoffMargin: '100ms', walkInterval: '20s', limit: 50, maxShrink: 1 };
+  const { registryUrl } = ground;
+  const given = { brokers: [...ground.brokers], registryUrl };
+  return connectorEnvironment(given, simulator, {
+    TOPIC_PREFIX: name,
+    SETTINGS: settingsText(source, more),
+    ...(sessionTimeout !== undefined && { SESSION_TIMEOUT: sessionTimeout }),
+  });
+}
