@@ -10,7 +10,8 @@ import { createSampling } from './sampling.ts';
 import { trendTable } from './trends.ts';
 
 /*
- * npm run soak -- [--minutes 30] [--seed 1] [--brokers 1|3] [--connectors 1] [--json FILE] [--logs FOLDER]
+ * npm run soak -- [--minutes 30] [--seed 1] [--brokers 1|3] [--connectors 1] [--faults pause,storm]
+ *   [--json FILE] [--logs FOLDER]
  *
  * The same processes from beginning to end, while faults come and go that do not kill them; at the end everything is
  * verified, and what a process holds must not have grown. Ends with 1 at the first violation, or at a slope above its bound.
@@ -21,10 +22,12 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     brokers: { type: 'string', default: '1' },
     connectors: { type: 'string', default: '1' },
+    faults: { type: 'string', default: SOAK_FAULTS.join(',') },
     json: { type: 'string' },
     logs: { type: 'string', default: join(tmpdir(), `soak-${process.pid}`) },
   },
 });
+const faults = SOAK_FAULTS.filter((fault) => values.faults.split(',').includes(fault));
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
 process.once('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
@@ -38,7 +41,7 @@ try {
     ground,
     command,
     seed: Number(values.seed),
-    faults: SOAK_FAULTS,
+    faults,
     connectors: Number(values.connectors),
     kills: Number.POSITIVE_INFINITY,
     minutes,
