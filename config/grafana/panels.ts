@@ -374,7 +374,7 @@ const PROCESS: readonly Panel[] = [
   },
   {
     title: 'Event loop delay',
-    description: 'Since the scrape before; about 10 ms is none, as that is how often it is measured.',
+    description: 'Since the scrape before; about 100 ms is none, as that is how often it is measured.',
     unit: 's',
     queries: [
       [`nodejs_eventloop_lag_p99_seconds{${J}}`, '{{instance}} p99'],

@@ -4,6 +4,7 @@ import { dirname, join, sep } from 'node:path';
 import { systemClock } from '../../support/clock.ts';
 import { decodeFetchedRecord } from './kafkajs-record.ts';
 import { ERRORS_OF, namingTopics, type Protocol } from './named-topics.ts';
+import { type RequestQueue, watchedWhileSent } from './patches/request-timeouts.ts';
 import { type CreateRequest, framedInPlace } from './produce/request-frame.ts';
 import { type SendingParts, sendOnce } from './produce/send-messages.ts';
 
@@ -37,7 +38,7 @@ interface RecordBatch {
   readonly records: RawMessage[];
 }
 
-interface RequestQueue {
+interface PendingRequests {
   readonly pending: readonly unknown[];
 }
 
@@ -58,13 +59,26 @@ interface ProduceResponse {
 interface ProtocolErrors {
   readonly createErrorFromCode: SendingParts['errorFromCode'];
 }
-type ScheduleCheck = (this: RequestQueue) => void;
+type ScheduleCheck = (this: PendingRequests) => void;
+interface RequestQueuePrototype {
+  scheduleCheckPendingRequests: ScheduleCheck;
+  scheduleRequestTimeoutCheck: () => void;
+  sendSocketRequest: (this: RequestQueue, request: unknown) => void;
+}
 
 /** A patched function: its module inside kafkajs, and the SHA-256 of its source text in 2.2.4. Exported for tests. */
 export const PATCHED_FUNCTIONS = {
   scheduleCheckPendingRequests: {
     module: 'src/network/requestQueue/index.js',
     sourceSha256: '04347ea969c6f2e3754427c0cbaee0bd4ce947fbd82f7b6e027506a06dfc581a',
+  },
+  scheduleRequestTimeoutCheck: {
+    module: 'src/network/requestQueue/index.js',
+    sourceSha256: '4fa2b60aa0fe28a4fefc028706b8de18cdafc88916fae651d8cc5d359cc4553a',
+  },
+  sendSocketRequest: {
+    module: 'src/network/requestQueue/index.js',
+    sourceSha256: '512807ba10f008597cc500bf1255ede4cff0d6336f68dc5565d238a9c656e3ab',
   },
   decodeRecordBatch: {
     module: 'src/protocol/recordBatch/v0/decoder.js',
@@ -177,6 +191,7 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
  * The replacement sends once, and its requests are framed in place (patch F); see produce/send-messages.ts.
  * Patch G: a refusal names its topics; see named-topics.ts.
  * Patch H: of a fetched record, only what is looked at is read; see kafkajs-record.ts.
+ * Patch I: connections are looked at for late responses only while they wait for one; see patches/request-timeouts.ts.
  */
 
 /**
@@ -200,14 +215,16 @@ export function loadKafkajs(): Kafkajs {
   const loaded: unknown = require.cache[paths.filter]?.exports;
   if (loaded !== withoutAborted) {
     for (const path of Object.keys(require.cache)) if (path.startsWith(root + sep)) delete require.cache[path];
-    const queue: { prototype: { scheduleCheckPendingRequests: ScheduleCheck } } = require(paths.queue);
-    const schedule = queue.prototype.scheduleCheckPendingRequests;
     verifySource('decodeRecord', require(paths.record));
     // Before the one that takes it.
     replaceExports(require, paths.record, decodeFetchedRecord);
+    const { prototype: queue }: { prototype: RequestQueuePrototype } = require(paths.queue);
+    const { scheduleCheckPendingRequests: schedule, sendSocketRequest: send } = queue;
     const decode: DecodeBatch = require(paths.decoder);
     const metadata: { protocol: MetadataProtocol } = require(paths.metadata);
     verifySource('scheduleCheckPendingRequests', schedule);
+    verifySource('scheduleRequestTimeoutCheck', queue.scheduleRequestTimeoutCheck);
+    verifySource('sendSocketRequest', send);
     verifySource('decodeRecordBatch', decode);
     verifySource('filterAbortedMessages', require(paths.filter));
     verifySource('metadataProtocol', metadata.protocol);
@@ -218,7 +235,9 @@ export function loadKafkajs(): Kafkajs {
     const { createErrorFromCode: errorFromCode }: ProtocolErrors = require(join(root, PROTOCOL_ERRORS));
     const parses = ['parseMetadata', 'parseAddPartitionsToTxn', 'parseTxnOffsetCommit'] as const;
     for (const name of parses) verifySource(name, require(join(root, PATCHED_FUNCTIONS[name].module)).parse);
-    queue.prototype.scheduleCheckPendingRequests = scheduleOnlyWhenPending(schedule);
+    queue.scheduleCheckPendingRequests = scheduleOnlyWhenPending(schedule);
+    queue.scheduleRequestTimeoutCheck = () => {};
+    queue.sendSocketRequest = watchedWhileSent(send, systemClock);
     const all: Protocol = allWithoutErrors(metadata.protocol);
     Object.assign(metadata, { protocol: namingTopics(all, { errorsOf: ERRORS_OF.metadata, errorFromCode }) });
     for (const [path, errorsOf] of [

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
+import { systemClock } from '../../../src/support/clock.ts';
 import { scraped } from '../../support/ledgers/scraped.ts';
+import { eventually } from '../../support/runner/eventually.ts';
 import { FRESHNESS } from './every-event.ts';
 
 const source = 'instruments';
@@ -43,6 +45,20 @@ test('every source of the settings is there from the first scrape on', async () 
   }
   assert.equal(series.get(`spconnect_build_info{version="1.2.3",node="${process.versions.node}"}`), 1);
   assert.ok(series.has('nodejs_eventloop_lag_p99_seconds') && series.has('process_start_time_seconds'));
+});
+
+test('the delay of the event loop is measured ten times a second, not a hundred times', async () => {
+  const { series } = metricsAt();
+  await series();
+  const measured = await eventually(
+    'a delay was measured',
+    async () => {
+      await systemClock.sleep(250);
+      return series();
+    },
+    (found) => Number(found.get('nodejs_eventloop_lag_max_seconds')) > 0,
+  );
+  assert.ok(Number(measured.get('nodejs_eventloop_lag_min_seconds')) > 0.05);
 });
 
 test('what is wrong with an answer is counted, whatever was asked for', async () => {

@@ -14,9 +14,11 @@ const require = createRequire(import.meta.url);
 const inKafkajs = (module: string) => require(`kafkajs/${module}`);
 
 // Taken before anything is patched, as a program would that loaded kafkajs first.
+const { prototype: requestQueue } = inKafkajs(PATCHED_FUNCTIONS.scheduleCheckPendingRequests.module);
 const original = {
-  scheduleCheckPendingRequests: inKafkajs(PATCHED_FUNCTIONS.scheduleCheckPendingRequests.module).prototype
-    .scheduleCheckPendingRequests,
+  scheduleCheckPendingRequests: requestQueue.scheduleCheckPendingRequests,
+  scheduleRequestTimeoutCheck: requestQueue.scheduleRequestTimeoutCheck,
+  sendSocketRequest: requestQueue.sendSocketRequest,
   decodeRecordBatch: inKafkajs(PATCHED_FUNCTIONS.decodeRecordBatch.module),
   decodeRecord: inKafkajs(PATCHED_FUNCTIONS.decodeRecord.module),
   filterAbortedMessages: inKafkajs(PATCHED_FUNCTIONS.filterAbortedMessages.module),
@@ -31,6 +33,8 @@ const loadedBefore = require('kafkajs');
 
 for (const name of [
   'scheduleCheckPendingRequests',
+  'scheduleRequestTimeoutCheck',
+  'sendSocketRequest',
   'decodeRecordBatch',
   'decodeRecord',
   'filterAbortedMessages',
@@ -61,6 +65,10 @@ test('a kafkajs that was loaded before is loaded again with all patches, and onl
   const { scheduleCheckPendingRequests, decodeRecordBatch, filterAbortedMessages } = PATCHED_FUNCTIONS;
   const schedule = inKafkajs(scheduleCheckPendingRequests.module).prototype.scheduleCheckPendingRequests;
   assert.notEqual(String(schedule), String(original.scheduleCheckPendingRequests));
+  assert.notEqual(
+    String(inKafkajs(PATCHED_FUNCTIONS.sendSocketRequest.module).prototype.sendSocketRequest),
+    String(original.sendSocketRequest),
+  );
   assert.notEqual(String(inKafkajs(decodeRecordBatch.module)), String(original.decodeRecordBatch));
   assert.equal(inKafkajs(filterAbortedMessages.module), withoutAborted);
   assert.notEqual(inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol, original.metadataProtocol);
