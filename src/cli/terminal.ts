@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 export interface Terminal {
   readonly arguments: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   /** Aborts when the process is asked to stop. */
   readonly signal: AbortSignal;
@@ -15,7 +15,7 @@ export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as co
 
 /** What each exit code says. Exported for tests. */
 export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
-  ok: 'Done. For run, tail, demo and simulate, which run until they are stopped: stopped as requested.',
+  ok: 'Done. For run, tail, demo, simulate and status --watch, which run until they are stopped: stopped as requested.',
   failed: 'The command failed or found a problem; the last lines on stderr say what, and what to do.',
   usage: 'The arguments or the settings are wrong; nothing was started.',
   interrupted: 'SIGINT or SIGTERM ended the command before it was done: its result is not known.',

@@ -67,7 +67,7 @@ export function deadLetters(count: number, source: string): Html {
 }
 
 /** Shows the dead letters of a source, or of the processor. */
-function deadLettersCommand(source: string): string {
+export function deadLettersCommand(source: string): string {
   return `spconnect dead-letters list --source ${source} --since 1d`;
 }
 

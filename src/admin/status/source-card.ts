@@ -3,7 +3,7 @@ import { countText } from '../drawing/counts.ts';
 import { type Html, html } from '../drawing/html.ts';
 import { minuteChart } from '../drawing/minute-chart.ts';
 import { shareBar } from '../drawing/share-bar.ts';
-import { ago } from './ages.ts';
+import { ago, durationText } from './ages.ts';
 import { deadLetters, fact, heading, length, note, troubleNotes, unbroken, whenOf } from './card-parts.ts';
 import type { SourceStatus, WalkStatus } from './status.ts';
 
@@ -33,7 +33,7 @@ ${since === null ? null : fact('Offset', html`${since}`)}
 ${fact('Last poll', whenOf(lastPollAt, now))}
 ${cliff(source.secondsToRetentionCliff)}
 ${walk === null ? null : fact('Walk', walkText(walk, now))}
-${secondsToNextWalk === null ? null : fact('Next walk', html`${nextWalkText(secondsToNextWalk)}`)}
+${secondsToNextWalk === null ? null : fact('Next walk', html`${unbroken(nextWalkText(secondsToNextWalk))}`)}
 ${fact('Written', html`${records}`)}
 ${deadLetters(written.deadLetters, name)}
 </dl>
@@ -75,6 +75,6 @@ function progress({ rows, expectedRows }: WalkStatus): Html | null {
   return shareBar({ title: 'Progress of the walk', text, share: rows / expectedRows, look: 'plain' });
 }
 
-function nextWalkText(seconds: number): string {
-  return seconds > 0 ? `in ${length(seconds)}` : 'with the next response';
+export function nextWalkText(seconds: number): string {
+  return seconds > 0 ? `in ${durationText(seconds)}` : 'with the next response';
 }

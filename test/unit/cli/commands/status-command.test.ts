@@ -24,10 +24,14 @@ test('status shows each source as a row, or all as JSON, and says by its exit co
     [['name', 'state'], ['instruments', 'running'], ['checks', 'running'], ['prices', 'running'], ['']],
   );
   assert.match(stdout, /unread events are kept for 6 d 22 h/);
+  assert.match((await status()).stderr, /^p<q: ready; version 1\.2\.3, up 0 s$/m);
   const json = await status('--output', 'json', '--url', `${scene.server.url}/`);
   assert.equal(JSON.parse(json.stdout).sources[0].name, 'instruments');
   scene.now += 700_000_000;
-  assert.match((await status()).stdout, /^instruments +running +none yet +events may be lost$/m);
+  assert.match(
+    (await status()).stdout,
+    /^instruments +running +none yet +0 instruments, 0 events +0 +events may be lost$/m,
+  );
   const err = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
   scene.board.events.attemptFailed({ source: 'instruments', failures: 4, waitMs: 30_000, err });
   const trying = await status();
