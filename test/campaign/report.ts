@@ -19,6 +19,8 @@ export interface Totals {
   readonly kills: number;
   readonly brokerKills: number;
   readonly rebalances: number;
+  /** Requests that were cut, dropped, delayed, refused or answered wrongly. */
+  readonly requestsHit: number;
   readonly rounds: number;
   readonly minutes: number;
   /** What was verified at rest, over all connectors and their lives. */

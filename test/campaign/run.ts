@@ -74,7 +74,9 @@ export async function runCampaign(options: CampaignOptions): Promise<Report> {
           struck.push(...results);
           const times = results.map(({ recoveryMs }) => (recoveryMs / 1_000).toFixed(1)).join(' ');
           const at = `${minutes().toFixed(1)} min, ${countOf(KILLING)} kills`;
-          say(`round ${round.number} (${at}): ${FAULTS[round.fault].says}: recovered in ${times} s`);
+          const hits = results.reduce((sum, result) => sum + (result.hits ?? 0), 0);
+          const what = `${FAULTS[round.fault].says}${hits > 0 ? ` (${hits} requests)` : ''}`;
+          say(`round ${round.number} (${at}): ${what}: recovered in ${times} s`);
           await inspect(subjects, watches);
         }
       });
@@ -91,6 +93,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Report> {
     kills: countOf(KILLING),
     brokerKills: countOf([FAULTS.broker.says]),
     rebalances: countOf([FAULTS.storm.says]),
+    requestsHit: struck.reduce((sum, { hits = 0 }) => sum + hits, 0),
     rounds: round?.number ?? 0,
     minutes: Math.round(minutes() * 10) / 10,
     verified,

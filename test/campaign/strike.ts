@@ -14,6 +14,8 @@ export interface Struck {
   readonly row: string;
   /** Processes killed, members that joined or left, brokers killed; else 1. */
   readonly count: number;
+  /** How many requests a disturbance hit. */
+  readonly hits?: number;
   readonly recoveryMs: number;
 }
 
@@ -43,23 +45,31 @@ export async function strike(round: Round, ground: Ground, subjects: readonly Su
   return ways[round.fault]();
 }
 
-/** Resolves with the moment at which the process was gone. */
-async function kill(replica: Replica, moment?: KillMoment): Promise<number> {
-  if (moment === undefined) replica.signal('SIGKILL');
-  else {
+interface Killed {
+  readonly atMs: number;
+  /** Whether the process came to the moment for which it was armed. */
+  readonly atStep: boolean;
+}
+
+async function kill(replica: Replica, moment?: KillMoment): Promise<Killed> {
+  let atStep = false;
+  if (moment !== undefined) {
     replica.arm(moment);
     await Promise.race([replica.ended, sleep(ARMED_LIMIT_MS)]);
-    replica.signal('SIGKILL');
+    atStep = !replica.isRunning();
   }
-  return (await replica.ended).atMs;
+  replica.signal('SIGKILL');
+  const { atMs } = await replica.ended;
+  return { atMs, atStep };
 }
 
 async function killOnce(row: string, subject: Subject, draw: Draw, moment?: KillMoment): Promise<Struck> {
   const owner = await subject.owner();
   await sleep(draw.waitMs);
-  const goneMs = await kill(owner, moment);
+  const { atMs, atStep } = await kill(owner, moment);
   subject.restore();
-  return { row, count: 1, recoveryMs: (await subject.nextCommit(goneMs)) - goneMs };
+  const own = moment === undefined || atStep ? row : FAULTS.kill.says;
+  return { row: own, count: 1, recoveryMs: (await subject.nextCommit(atMs)) - atMs };
 }
 
 async function killWithSuccessor(row: string, subject: Subject, draw: Draw): Promise<Struck> {
@@ -67,9 +77,9 @@ async function killWithSuccessor(row: string, subject: Subject, draw: Draw): Pro
   await sleep(draw.waitMs);
   await kill(owner, draw.moment);
   const successor = subject.replicas()[0] ?? subject.start();
-  const goneMs = await kill(successor, draw.successorMoment);
+  const { atMs } = await kill(successor, draw.successorMoment);
   subject.restore();
-  return { row, count: 2, recoveryMs: (await subject.nextCommit(goneMs)) - goneMs };
+  return { row, count: 2, recoveryMs: (await subject.nextCommit(atMs)) - atMs };
 }
 
 async function killAll(row: string, subject: Subject, draw: Draw): Promise<Struck> {
@@ -78,7 +88,7 @@ async function killAll(row: string, subject: Subject, draw: Draw): Promise<Struc
   const killed = subject.replicas();
   const ends = await Promise.all(killed.map((replica) => kill(replica)));
   subject.restore();
-  const goneMs = Math.max(...ends);
+  const goneMs = Math.max(...ends.map(({ atMs }) => atMs));
   return { row, count: killed.length, recoveryMs: (await subject.nextCommit(goneMs)) - goneMs };
 }
 
@@ -147,32 +157,42 @@ async function disturb(
   row: string,
   isPossible: boolean,
   subjects: readonly Subject[],
-  begin: () => () => void,
+  begin: () => () => number,
 ): Promise<Struck[]> {
   if (!isPossible) return [];
   await Promise.all(subjects.map((subject) => subject.owner()));
   const end = begin();
   await sleep(DISTURBED_MS);
-  end();
+  const hits = end();
   const fromMs = Date.now();
   const recovered = subjects.map(async (subject) => (await subject.nextCommit(fromMs)) - fromMs);
-  return (await Promise.all(recovered)).map((recoveryMs) => ({ row, count: 1, recoveryMs }));
+  return (await Promise.all(recovered)).map((recoveryMs, index) => ({
+    row,
+    count: 1,
+    hits: index === 0 ? hits : 0,
+    recoveryMs,
+  }));
 }
 
-function cutOff({ proxies }: Ground, round: Round): () => void {
+function cutOff({ proxies }: Ground, round: Round): () => number {
   const random = createSeededRandom(round.number);
-  for (const proxy of proxies) {
-    for (const rule of NETWORK[round.network]) proxy.addRule({ times: Number.POSITIVE_INFINITY, ...rule, random });
-  }
+  const rules = proxies.flatMap((proxy) =>
+    NETWORK[round.network].map((rule) => proxy.addRule({ times: Number.POSITIVE_INFINITY, ...rule, random })),
+  );
   return () => {
     for (const proxy of proxies) proxy.clearRules();
+    return rules.reduce((sum, rule) => sum + rule.hits(), 0);
   };
 }
 
-function refuse(subjects: readonly Subject[], rules: readonly FaultRule[]): () => void {
+function refuse(subjects: readonly Subject[], rules: readonly FaultRule[]): () => number {
+  const struck = () =>
+    subjects.flatMap(({ simulator }) => Object.values(simulator.faultsStruck())).reduce((sum, count) => sum + count, 0);
+  const before = struck();
   for (const { simulator } of subjects) simulator.injectFaults(rules);
   return () => {
     for (const { simulator } of subjects) simulator.clearFaults();
+    return struck() - before;
   };
 }
 
