@@ -16,6 +16,9 @@ export type ErrorAction =
   /** The process cannot start or go on. */
   | 'exit';
 
+const START_OVER =
+  '`spconnect stop <source>`, then `spconnect offsets reset <source> --execute`, then `spconnect resume <source>`';
+
 /** The closed list of error codes: what the caller does, and what an operator can do about it. */
 export const ERROR_CODES = {
   SETTINGS_INVALID: { action: 'exit', remedy: 'Correct the settings that the message names.' },
@@ -83,19 +86,19 @@ export const ERROR_CODES = {
   },
   FILTER_CHANGED: {
     action: 'stopSource',
-    remedy: 'Restore the filter of the source, or stop it and reset its offset: spconnect stop, offsets reset, resume.',
+    remedy: `Restore the filter of the source, or let it start from the beginning: ${START_OVER}.`,
   },
   OFFSET_UNREADABLE: {
     action: 'stopSource',
-    remedy: 'Stop the source and reset its offset: spconnect stop, offsets reset, resume.',
+    remedy: `Write a correct offset with Kafka Connect's tools, or let the source start from the beginning: ${START_OVER}.`,
   },
   SOURCE_NOT_STOPPED: {
     action: 'exit',
-    remedy: 'Stop the source first (spconnect stop), and resume it afterwards (spconnect resume).',
+    remedy: 'Run `spconnect stop <source>`, then the command again, then `spconnect resume <source>`.',
   },
   OFFSET_NOT_FOUND: {
     action: 'exit',
-    remedy: 'See spconnect offsets list, and give another time or offset.',
+    remedy: 'See `spconnect offsets list`, and give another time or offset.',
   },
   REGISTRY_UNREACHABLE: {
     action: 'retry',
@@ -110,7 +113,11 @@ export const ERROR_CODES = {
     remedy: 'The registry gave another schema for an id: check that the url names the right registry.',
   },
   SCHEMA_INCOMPATIBLE: { action: 'stopSource', remedy: 'Register a compatible schema, or use another topic.' },
-  SCHEMA_NOT_REGISTERED: { action: 'stopSource', remedy: 'Register the schema, or set schemaRegistry.register: true.' },
+  SCHEMA_NOT_REGISTERED: {
+    action: 'stopSource',
+    remedy:
+      'Run `spconnect schemas register`, then `spconnect restart <source>`; or set schemaRegistry.register: true.',
+  },
   RECORD_UNREADABLE: {
     action: 'stopSource',
     remedy: 'The value is not Avro of a known schema: look for another producer on the topic.',
@@ -125,17 +132,17 @@ export const ERROR_CODES = {
   },
   DEAD_LETTER_UNKNOWN: {
     action: 'exit',
-    remedy: 'See spconnect dead-letters list for the ids; dead letters are kept for 30 days.',
+    remedy: 'See `spconnect dead-letters list` for the ids; dead letters are kept for 30 days.',
   },
   KAFKA_UNREACHABLE: {
     action: 'retry',
     remedy: 'Start the brokers, or correct kafka.brokers, kafka.ssl, kafka.sasl or the network between.',
   },
-  TOPIC_MISSING: { action: 'exit', remedy: 'Create the topic (spconnect topics create), or set topics.create: true.' },
+  TOPIC_MISSING: { action: 'exit', remedy: 'Run `spconnect topics create`, or set topics.create: true.' },
   TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or use another topic.' },
   TOPIC_REFUSED: {
     action: 'stopSource',
-    remedy: 'Correct what the message names (topic, rights, max.message.bytes), then restart the source.',
+    remedy: 'Correct what the message names (topic, rights, max.message.bytes), then run `spconnect restart <source>`.',
   },
   WRITER_REFUSED: {
     action: 'stopSource',
@@ -188,10 +195,20 @@ export class ConnectorError extends Error {
 const ADVICE =
   /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|correct|create|delete|do|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
 
+/** What an operator can do about an error, with the name of the source in the commands where it is known. */
+export function remedyOf(
+  { code, fields }: Pick<ConnectorError, 'code' | 'fields'>,
+  source: unknown = fields.source,
+): string {
+  const remedy = ERROR_CODES[code].remedy.replace(/^None: /, 'Nothing to do: ');
+  return typeof source === 'string' ? remedy.replaceAll('<source>', source) : remedy;
+}
+
 /**
  * What to do about an error, to be shown behind its message. Empty when the message says it already: it knows the setting,
- * and the general advice would only say the same once more.
+ * and the general advice would only say the same once more. Commands to run are always shown.
  */
-export function adviceBehind({ code, message }: Pick<ConnectorError, 'code' | 'message'>): string {
-  return ADVICE.test(message) ? '' : ERROR_CODES[code].remedy.replace(/^None: /, 'Nothing to do: ');
+export function adviceBehind(error: Pick<ConnectorError, 'code' | 'message' | 'fields'>, source?: string): string {
+  const remedy = remedyOf(error, source);
+  return ADVICE.test(error.message) && !remedy.includes('`spconnect ') ? '' : remedy;
 }

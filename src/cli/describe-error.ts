@@ -11,8 +11,8 @@ const WHERE_SETTINGS_ARE =
  * An error for people, ending with a line break: what is wrong, and what to do; for an unexpected error, where. What the
  * system refuses, as a folder or a port, it says in one sentence itself.
  */
-export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>): string {
-  return `${withoutControls(redaction.redact(textOf(error)))}\n`;
+export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>, source?: string): string {
+  return `${withoutControls(redaction.redact(textOf(error, source)))}\n`;
 }
 
 /** Text from elsewhere, fit for a terminal. */
@@ -20,10 +20,10 @@ export function withoutControls(text: string): string {
   return text.replace(CONTROL, ' ');
 }
 
-function textOf(error: unknown): string {
+function textOf(error: unknown, source?: string): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof ConnectorError)) return 'syscall' in error ? error.message : (error.stack ?? error.message);
   const { code, message } = error;
-  const advice = code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : adviceBehind(error);
+  const advice = code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : adviceBehind(error, source);
   return [`${code}: ${message}`, advice].filter((line) => line !== '').join('\n');
 }

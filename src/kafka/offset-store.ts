@@ -140,8 +140,7 @@ function parseOffset(key: string, record: CommittedRecord, value: Buffer): Sourc
     return new ConnectorError(
       'OFFSET_UNREADABLE',
       `The value of key ${key} at offset ${offset} of ${topic}, partition ${partition}, cannot be read as a source ` +
-        'offset: expected a flat JSON object of text, numbers, booleans and null. Write a correct one, or start over ' +
-        'with: spconnect offsets reset <source> --execute',
+        'offset: expected a flat JSON object of text, numbers, booleans and null.',
       { cause, fields: { topic, partition, offset: String(offset), key } },
     );
   }

@@ -1,6 +1,8 @@
-import type { Settings, SourceSettings } from '../config/settings.ts';
+import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
 import { adviceBehind, ConnectorError, ERROR_CODES } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
 import { createKafkaCluster } from '../setup/kafka-client.ts';
 import { createReferenceDataHttp } from '../setup/provider-client.ts';
 import { createSubjects } from '../setup/registry-client.ts';
@@ -10,6 +12,7 @@ import { systemRandom } from '../support/system-random.ts';
 import { lookUpPrices } from './price-lookup.ts';
 import { verifyTopics } from './topics-operation.ts';
 import { unregisteredChecks, unregisteredInstruments } from './unregistered-provider.ts';
+import { assertUsable } from './usable-offset.ts';
 
 /** One thing that was tried. */
 export interface ConnectionCheck {
@@ -107,12 +110,39 @@ async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly 
       const says = problems.join(' ') || 'as expected';
       return { what, state: isFine ? 'ok' : 'failed', says, toDo: isFine ? '' : ERROR_CODES.TOPIC_MISMATCH.remedy };
     });
-    return [{ what: brokers, state: 'ok', says: 'they respond', toDo: '' }, ...checks];
+    const hasRun = findings.some(
+      ({ topic, state }) => topic === topicOf(settings, settings.topics.names.offsets) && state !== 'missing',
+    );
+    const offsets = hasRun ? await checkOffsets(settings, kafka, signal) : [];
+    return [{ what: brokers, state: 'ok', says: 'they respond', toDo: '' }, ...checks, ...offsets];
   } catch (error) {
     return [failure(brokers, error, signal).check, notTried('topics')];
   } finally {
     await kafka.close();
   }
+}
+
+/** Whether each source could go on from its committed offset: not after its filter was changed. */
+function checkOffsets(
+  settings: Settings,
+  { logReader }: Pick<KafkaCluster, 'logReader'>,
+  signal: AbortSignal,
+): Promise<readonly ConnectionCheck[]> {
+  const topic = topicOf(settings, settings.topics.names.offsets);
+  return Promise.all(
+    settings.sources.map(async (source) => {
+      const { check } = await attempt(`offset of source ${source.name}`, signal, async () => {
+        const key = offsetKey(source.name, source.type);
+        const stored = await readAllOffsets(logReader, topic, [offsetPartition(key)], signal);
+        const found = stored.find((one) => one.key === key);
+        if (found === undefined) return 'none is committed: the source starts from the beginning';
+        if (found.offset === null) throw found.error;
+        assertUsable(source, found.offset);
+        return 'the source continues from it';
+      });
+      return check;
+    }),
+  );
 }
 
 async function checkRegistry({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {

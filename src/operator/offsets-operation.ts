@@ -124,8 +124,8 @@ export async function changeOffset(
 function notStopped(source: string): ConnectorError {
   return new ConnectorError(
     'SOURCE_NOT_STOPPED',
-    `The offset of source ${source} was not changed: the source is not stopped, and could continue from the old one. ` +
-      `Stop it with \`spconnect stop ${source}\`, change the offset, and resume it with \`spconnect resume ${source}\`.`,
+    `The offset of source ${source} was not changed: the source is not stopped, and could continue from the old one.`,
+    { fields: { source } },
   );
 }
 

@@ -54,7 +54,7 @@ export function runCommand(
           ...events,
           sourceFailed(event) {
             events.sourceFailed(event);
-            failures.push(`source ${event.source}: ${describeError(event.err, redaction)}`);
+            failures.push(`source ${event.source}: ${describeError(event.err, redaction, event.source)}`);
           },
         },
         processorEvents: {

@@ -60,13 +60,10 @@ export function offsetFields(
   expected: { readonly source: string; readonly filter: string; readonly versions: readonly number[] },
 ): OffsetFields {
   const { source, filter, versions } = expected;
-  const resetCommand = `spconnect offsets reset ${source} --execute`;
   const unreadable = (what: string) =>
-    new ConnectorError(
-      'OFFSET_UNREADABLE',
-      `The committed offset of source ${source} has ${what}. Write a correct one with Kafka Connect's tools, or ` +
-        `start from the beginning with: ${resetCommand}`,
-    );
+    new ConnectorError('OFFSET_UNREADABLE', `The committed offset of source ${source} has ${what}.`, {
+      fields: { source },
+    });
   const read: OffsetFields['read'] = (key, is) => {
     const value = raw[key];
     if (!is(value)) throw unreadable(`no usable ${key}`);
@@ -82,8 +79,8 @@ export function offsetFields(
   if (committed !== filter) {
     throw new ConnectorError(
       'FILTER_CHANGED',
-      `Source ${source} is set to "${filter}", but its committed offset belongs to "${committed}". Restore the setting, ` +
-        `or start from the beginning with: ${resetCommand}`,
+      `Source ${source} is set to "${filter}", but its committed offset belongs to "${committed}".`,
+      { fields: { source } },
     );
   }
   return {

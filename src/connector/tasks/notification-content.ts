@@ -1,5 +1,5 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
-import { type ConnectorError, ERROR_CODES } from '../../errors.ts';
+import { type ConnectorError, remedyOf } from '../../errors.ts';
 import type { FollowerNotification } from '../stream/follower-messages.ts';
 import { RETENTION_MS } from '../stream/retention-gap.ts';
 import type { CoreNotification } from '../walk/instruments-messages.ts';
@@ -121,14 +121,14 @@ function gapProven(gap: NotificationOf<'gapProven' | 'streamReset'>) {
 }
 
 /** A source that has stopped for good, by our own clock: the provider's says nothing about it. */
-export function sourceFailed(source: string, { code, message }: ConnectorError, at: number): NotificationContent {
+export function sourceFailed(source: string, error: ConnectorError, at: number): NotificationContent {
   return {
     source,
     kind: 'source-failed',
     at,
-    message: `The source has stopped, and keeps its place. ${message}`,
-    why: `${ERROR_CODES[code].remedy} The time is that of the connector's own clock.`,
-    errorCode: code,
+    message: `The source has stopped, and keeps its place. ${error.message}`,
+    why: `${remedyOf(error, source)} The time is that of the connector's own clock.`,
+    errorCode: error.code,
   };
 }
 

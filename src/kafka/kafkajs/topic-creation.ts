@@ -60,8 +60,7 @@ function topicsMissing(missing: readonly TopicSpecification[]): ConnectorError {
   );
   return new ConnectorError(
     'TOPIC_MISSING',
-    `${missing.map(({ name }) => name).join(', ')}: missing. Let \`spconnect topics create\` create what is missing, or the ` +
-      `connector at its start (topics.create: true), or do it yourself:\n${commands.join('\n')}`,
+    `${missing.map(({ name }) => name).join(', ')}: missing. What would create them by hand:\n${commands.join('\n')}`,
     { fields: { topics: missing.map(({ name }) => name) } },
   );
 }

@@ -16,7 +16,7 @@ export interface CommandScene {
   readonly kafka: KafkaCluster;
   readonly prefix: string;
   /** A connector with the settings of the scene, stopped when the test ends. */
-  start(): Promise<RunningConnector>;
+  start(env?: Readonly<Record<string, string>>): Promise<RunningConnector>;
   /** Runs a command line with the scene's settings file. */
   spconnect(line: string, env?: Readonly<Record<string, string>>): Promise<Ran>;
 }
@@ -45,7 +45,7 @@ export async function commandScene(
     simulator,
     kafka,
     prefix,
-    start: () => startConnector(t, { stack, simulator, prefix, source, more }),
+    start: (env = {}) => startConnector(t, { stack, simulator, prefix, source, more, env }),
     spconnect(line, env = {}) {
       const environment = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...env });
       return runWith([...line.split(' '), '--config', file], { env: environment });

@@ -32,7 +32,7 @@ referenceData:
   requestsPerSecond: 1000
   auth: { type: oauth2, tokenUrl: "\${AUTH_TOKEN_URL}", clientId: "\${CLIENT_ID}", clientSecret: "\${CLIENT_SECRET}" }
 kafka: { brokers: "\${KAFKA_BROKERS}", sessionTimeout: "\${SESSION_TIMEOUT:-6s}"${kafka} }
-schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }
+schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}", register: "\${REGISTER:-true}" }
 admin: { enabled: "\${ADMIN_ENABLED:-false}", port: "\${ADMIN_PORT:-0}", token: "\${ADMIN_TOKEN:-}" }
 log: { level: "\${LOG_LEVEL:-info}" }
 sources: [${sources.join(', ')}]

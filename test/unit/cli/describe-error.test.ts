@@ -52,7 +52,7 @@ test('what to do is said once: a message that says it itself is not followed by 
     ),
     new ConnectorError('BODY_TOO_LARGE', 'The body has more than 1 byte; ask for less, or raise maxBodyBytes.'),
     new ConnectorError('KAFKA_UNREACHABLE', 'The writer could not be opened. Check kafka.brokers and the network.'),
-    new ConnectorError('TOPIC_REFUSED', 'Kafka refuses it. Give the connector its rights, then start it again.'),
+    new ConnectorError('WRITER_REFUSED', 'Kafka refuses it. Give the connector its rights.'),
   ];
   for (const error of advising)
     assert.equal(describeError(error, createRedaction()), `${error.code}: ${error.message}\n`);

@@ -100,7 +100,7 @@ test('the offset of a source that is not stopped is not changed, and nobody fenc
       if (state !== null) await requestState(place, SOURCE.name, state);
       return resetOffset(place, { source: SOURCE, execute: true });
     });
-    await assert.rejects(reset, { code: 'SOURCE_NOT_STOPPED', message: /spconnect stop instruments/ });
+    await assert.rejects(reset, { code: 'SOURCE_NOT_STOPPED', fields: { source: 'instruments' } });
   }
   await connector.commit({ records: [committed] });
 });
