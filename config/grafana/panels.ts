@@ -251,7 +251,7 @@ const PROVIDER: readonly Panel[] = [
 const PRICES: readonly Panel[] = [
   {
     title: 'Age of the newest prices',
-    description: 'Over all instruments that were priced since the start.',
+    description: 'Over all instruments that are priced.',
     unit: 's',
     queries: [
       [`max by (price) (spconnect_prices_age_p50_seconds{${J}})`, '{{price}} p50'],
@@ -312,11 +312,12 @@ const PRICES: readonly Panel[] = [
   },
   {
     title: 'Instruments',
-    description: 'Those with an isin, and those of them that were priced since the start.',
+    description: 'Those with an isin: each is priced, waiting for its first request, failing or repaid.',
     unit: 'short',
     queries: [
       [`sum(spconnect_prices_instruments{${J}})`, 'to be priced'],
       [`sum by (price) (spconnect_prices_priced{${J}})`, '{{price}} priced'],
+      [`sum by (price) (spconnect_prices_repaid{${J}})`, '{{price}} repaid'],
       [`sum(spconnect_prices_unreadable_instruments{${J}})`, 'cannot be read'],
     ],
   },

@@ -1,4 +1,4 @@
-import { createIsinReader } from '../avro/isin-reader.ts';
+import { createPricedInstrumentReader } from '../avro/priced-instrument-reader.ts';
 import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { Settings } from '../config/settings.ts';
@@ -13,10 +13,11 @@ import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { BulkCaller } from '../processor/bulk-caller.ts';
 import type { PriceKind } from '../processor/bulk-prices.ts';
 import { CallSlots } from '../processor/call-slots.ts';
+import type { PartitionCoreSettings } from '../processor/core/core-messages.ts';
 import { ReportedFailures } from '../processor/core/reported-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceMember } from '../processor/price-member.ts';
-import { enabledKinds, PRICE_KINDS } from '../processor/prices/price-kinds.ts';
+import { type EnabledKind, enabledKinds, PRICE_KINDS } from '../processor/prices/price-kinds.ts';
 import { createProviderPrices } from '../processor/prices/provider-prices.ts';
 import { createReportedFailuresReader } from '../processor/read-reported-failures.ts';
 import { readWindows } from '../processor/read-windows.ts';
@@ -81,22 +82,13 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     random,
     events,
   });
-  const core = {
-    kinds,
-    lingerMs: prices.lingerMs,
-    answerWithinMs: Math.max(ANSWER_WITHIN_MS, prices.lingerMs),
-    maxItems: (kind: PriceKind) => caller.maxItems(kind),
-    maxBackoffMs: prices.maxBackoffMs,
-    epochMs: clock.wallMs() - clock.monotonicMs(),
-    random,
-    reported: new ReportedFailures(),
-  };
+  const core = coreSettings(prices, kinds, { caller, clock, random });
   const targets = {
     prices: new Map(kinds.map(({ kind }) => [kind, topicOfKind(kind)])),
     deadLetters: topics['dead-letters'],
     endpoint: marketData.bulkEndpoint,
   };
-  const isins = createIsinReader((id, asked) => registry.schemaText(id, asked));
+  const instrumentReader = createPricedInstrumentReader((id, asked) => registry.schemaText(id, asked));
   const { groupId, topics: inputs } = priceInputs(settings);
   const read = inputs.map((name) => ({ ...topics.instruments, name }));
   const tables = new CallSlots(TABLES_AT_ONCE);
@@ -153,7 +145,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
         }),
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
         reader,
-        isins,
+        instrumentReader,
         readWindows: async (opening) => {
           await readFailures(opening);
           return windowsOf(partition.partition, opening);
@@ -172,4 +164,22 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     events,
     signal,
   });
+}
+
+function coreSettings(
+  { lingerMs, maxBackoffMs, repaidAfterMs }: Settings['prices'],
+  kinds: readonly EnabledKind[],
+  { caller, clock, random }: Pick<PriceProcessorParts, 'clock' | 'random'> & { readonly caller: BulkCaller },
+): PartitionCoreSettings {
+  return {
+    kinds,
+    lingerMs,
+    answerWithinMs: Math.max(ANSWER_WITHIN_MS, lingerMs),
+    maxItems: (kind) => caller.maxItems(kind),
+    maxBackoffMs,
+    repaidAfterMs,
+    epochMs: clock.wallMs() - clock.monotonicMs(),
+    random,
+    reported: new ReportedFailures(),
+  };
 }

@@ -25,9 +25,8 @@ export async function firstPrices(
     const now = board.freshness();
     if (now !== null) {
       line.show(`Prices: ${freshnessText(now)}`);
-      const failing = Object.values(now.failing).reduce((sum, count) => sum + count, 0);
       const isKnown = now.lag === 0 && now.unansweredInputs === 0 && now.instruments >= instruments;
-      if (isKnown && now.priced + failing >= now.instruments) return;
+      if (isKnown && now.waiting === 0) return;
     }
     await clock.sleep(CHECK_MS, signal).catch(() => {});
   }

@@ -107,12 +107,14 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
 /** How fresh prices are, in one line. */
 export function freshnessText(now: Freshness): string {
   const problems = Object.entries(now.failing).map(([problem, count]) => `${count} ${problem}`);
+  const others = Object.entries({ waiting: now.waiting, repaid: now.repaid }).filter(([, count]) => count > 0);
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   return [
     `${now.priced.toLocaleString('en')} of ${now.instruments.toLocaleString('en')} priced`,
     ...(now.priced > 0
       ? [`age p50 ${seconds(now.ageP50Ms)}, p99 ${seconds(now.ageP99Ms)}, max ${seconds(now.ageMaxMs)}`]
       : []),
+    ...others.map(([name, count]) => `${count.toLocaleString('en')} ${name}`),
     `${now.overdue.toLocaleString('en')} overdue`,
     `failing: ${problems.length === 0 ? 'none' : problems.join(', ')}`,
   ].join(' · ');

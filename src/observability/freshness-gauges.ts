@@ -29,6 +29,8 @@ export function createFreshnessGauges(meters: Meters): {
 
 function showKind(meters: Meters, { kind: price, ...fresh }: KindFreshness): void {
   meters.set('spconnect_prices_priced', { price }, fresh.priced);
+  meters.set('spconnect_prices_waiting', { price }, fresh.waiting);
+  meters.set('spconnect_prices_repaid', { price }, fresh.repaid);
   meters.set('spconnect_prices_age_p50_seconds', { price }, fresh.ageP50Ms / 1_000);
   meters.set('spconnect_prices_age_p99_seconds', { price }, fresh.ageP99Ms / 1_000);
   meters.set('spconnect_prices_age_max_seconds', { price }, fresh.ageMaxMs / 1_000);

@@ -168,21 +168,28 @@ export interface InstrumentFailing {
  */
 export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch' | 'unusable' | 'none';
 
-/** How fresh the prices of one kind are, over all partitions that this process prices. */
+/**
+ * How fresh the prices of one kind are, over all partitions that this process prices. Each instrument is one of priced,
+ * waiting, failing and repaid (`priceState` of src/processor/core/price-state.ts): together they are all instruments.
+ */
 export interface KindFreshness {
   readonly kind: Kind;
-  /** Instruments that this process has priced since their partition was assigned to it; ages are theirs. */
+  /** The last request, by this process and for this isin, was answered with a price; ages are theirs. */
   readonly priced: number;
+  /** Not requested by this process yet. */
+  readonly waiting: number;
+  /** Repaid, and without a price or so long ago that it is requested once a day only. */
+  readonly repaid: number;
   readonly ageP50Ms: number;
   readonly ageP99Ms: number;
   readonly ageMaxMs: number;
   /** How many ages are at most this many milliseconds; the bounds ascend, the last is infinite. */
   readonly ages: readonly { readonly atMostMs: number; readonly instruments: number }[];
-  /** Instruments, failing ones aside, whose price (or, without one, their arrival) is older than one and a half intervals. */
+  /** Of the priced and waiting ones: whose price, or else whose arrival, is older than one and a half intervals. */
   readonly overdue: number;
-  /** Instruments whose newest snapshot says that quoting is inactive. */
+  /** Of the priced ones: whose newest snapshot says that quoting is inactive. */
   readonly pulled: number;
-  /** Instruments whose last tries failed, by problem. */
+  /** Not repaid, and the last request got no price; by problem. */
   readonly failing: Readonly<Record<string, number>>;
 }
 

@@ -1,6 +1,7 @@
 import type { Freshness, KindFreshness } from '../observability/processor-events.ts';
 import { AgeCounts } from './age-counts.ts';
 import type { PriceKind } from './bulk-prices.ts';
+import type { PriceState } from './core/price-state.ts';
 import type { RefreshPlan } from './core/refresh-plan.ts';
 import type { PartitionTask } from './partition-task.ts';
 
@@ -34,7 +35,9 @@ export function* freshnessSteps(
       looked += 1;
       if (looked % INSTRUMENTS_AT_ONCE === 0) yield;
       // The plans have the order of the kinds in the settings.
-      for (const [at, counts] of ofAll.entries()) counts.add(core.instruments.plan(row, at));
+      for (const [at, counts] of ofAll.entries()) {
+        counts.add(core.stateOf(row, at, nowMs), core.instruments.plan(row, at));
+      }
     }
   }
   const summary = ofFirst.summary();
@@ -53,6 +56,8 @@ class KindCounts {
   readonly #nowMs: number;
   readonly #ages = new AgeCounts();
   readonly #failing: Record<string, number> = {};
+  #waiting = 0;
+  #repaid = 0;
   #overdue = 0;
   #pulled = 0;
 
@@ -61,19 +66,26 @@ class KindCounts {
     this.#nowMs = nowMs;
   }
 
-  add({ isPriced, sinceMs, pulled, problem }: RefreshPlan): void {
-    // One that was priced since the pass began is new.
-    if (isPriced) this.#ages.add(Math.max(0, this.#nowMs - sinceMs));
-    if (pulled) this.#pulled += 1;
-    if (problem !== null) this.#failing[problem] = (this.#failing[problem] ?? 0) + 1;
-    else if (this.#nowMs - sinceMs > this.#kind.refreshIntervalMs * OVERDUE_INTERVALS) {
-      this.#overdue += 1;
+  add(state: PriceState, { sinceMs, pulled, problem }: RefreshPlan): void {
+    if (state === 'repaid') {
+      this.#repaid += 1;
+      return;
     }
+    if (state === 'failing') {
+      const name = String(problem);
+      this.#failing[name] = (this.#failing[name] ?? 0) + 1;
+      return;
+    }
+    if (state === 'waiting') this.#waiting += 1;
+    // One that was priced since the pass began is new.
+    else this.#ages.add(Math.max(0, this.#nowMs - sinceMs));
+    if (pulled) this.#pulled += 1;
+    if (this.#nowMs - sinceMs > this.#kind.refreshIntervalMs * OVERDUE_INTERVALS) this.#overdue += 1;
   }
 
   summary(): KindFreshness {
     const { kind } = this.#kind;
-    const counts = { overdue: this.#overdue, pulled: this.#pulled, failing: this.#failing };
-    return { kind, ...this.#ages.summary(), ...counts };
+    const counts = { waiting: this.#waiting, repaid: this.#repaid, overdue: this.#overdue, pulled: this.#pulled };
+    return { kind, ...this.#ages.summary(), ...counts, failing: this.#failing };
   }
 }

@@ -1,4 +1,4 @@
-import type { IsinReader } from '../avro/isin-reader.ts';
+import type { PricedInstrumentReader } from '../avro/priced-instrument-reader.ts';
 import { ConnectorError } from '../errors.ts';
 import { isIntegerKey } from '../json/row-key.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
@@ -14,7 +14,7 @@ export interface ReadInstrument {
 /** What a record of an instruments topic says, or the id of a schema that is to be loaded first. Never throws. */
 export function readInstrument(
   record: Pick<CommittedRecord, 'key' | 'value' | 'offset'>,
-  isins: IsinReader,
+  instrumentReader: PricedInstrumentReader,
 ): ReadInstrument | { readonly unknownSchemaId: number } {
   const key = record.key === null ? null : record.key.toString('utf8');
   const { value } = record;
@@ -25,9 +25,10 @@ export function readInstrument(
   }
   if (value === null) return { id: key, news: { kind: 'gone' } };
   try {
-    const isin = isins.isinOf(value);
-    if (isin !== null && typeof isin === 'object') return isin;
-    return { id: key, news: { kind: 'live', isin } };
+    const read = instrumentReader.read(value);
+    if ('unknownSchemaId' in read) return read;
+    const { isin, ...terms } = read;
+    return { id: key, news: { kind: 'live', isin, terms } };
   } catch (error) {
     if (!(error instanceof ConnectorError)) throw error;
     const { missingSchemaId } = error.fields;

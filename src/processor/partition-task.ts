@@ -1,4 +1,4 @@
-import type { IsinReader } from '../avro/isin-reader.ts';
+import type { PricedInstrumentReader } from '../avro/priced-instrument-reader.ts';
 import { ConnectorError } from '../errors.ts';
 import type { PartitionReader, ReadBatch } from '../kafka/group-reader.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
@@ -41,7 +41,7 @@ export interface PartitionTaskOptions {
   /** To be asked while the writer opens. */
   readonly committedOffset: (signal: AbortSignal) => Promise<bigint | null>;
   readonly reader: LogReader;
-  readonly isins: IsinReader;
+  readonly instrumentReader: PricedInstrumentReader;
   /** What the topics of series hold for this partition, of the kinds that are series. */
   readonly readWindows: (signal: AbortSignal) => Promise<ReadonlyMap<PriceKind, WindowDigests>>;
   readonly caller: BulkCaller;
@@ -151,10 +151,17 @@ export class PartitionTask implements PartitionReader, WorkerTask {
 
   /** Fills the table up to the committed offset. */
   async #begin({ position, startedMs }: WriterSession<bigint | null>): Promise<PriceSession> {
-    const { reader, partition, isins, clock, transactionalId, signal } = this.#options;
+    const { reader, partition, instrumentReader, clock, transactionalId, signal } = this.#options;
     const offset = position ?? 0n;
     const until = this.#position !== null && this.#position > offset ? this.#position : offset;
-    const { instruments, again, unreadable } = await readTable({ reader, partition, isins, offset, until, signal });
+    const { instruments, again, unreadable } = await readTable({
+      reader,
+      partition,
+      instrumentReader,
+      offset,
+      until,
+      signal,
+    });
     this.#unreadable = unreadable;
     const windows = await this.#options.readWindows(signal);
     const nowMs = clock.monotonicMs();
@@ -230,9 +237,9 @@ export class PartitionTask implements PartitionReader, WorkerTask {
 
   /** Instruments whose schema was missing are in no table: with the schema, the session ends and the next one reads them. */
   #readAgainOnceSchemasAreFound({ over }: PriceSession): void {
-    const { isins, clock, random } = this.#options;
+    const { instrumentReader, clock, random } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, over.signal]);
-    const load = (schemaId: number, asked: AbortSignal) => isins.load(schemaId, asked);
+    const load = (schemaId: number, asked: AbortSignal) => instrumentReader.load(schemaId, asked);
     this.#unreadable.schemaFound({ load, clock, random, signal }).then(
       (schemaId) => {
         const what = `The registry has schema id ${schemaId} now, which was missing: the table is filled again.`;
@@ -254,13 +261,13 @@ export class PartitionTask implements PartitionReader, WorkerTask {
 
   /** A schema that is not known yet is asked for until the registry answers: without it, the record cannot be read. */
   async #read(record: CommittedRecord) {
-    const { isins, clock, random, events, signal } = this.#options;
+    const { instrumentReader, clock, random, events, signal } = this.#options;
     const attemptFailed = (failed: FailedAttempt) => events.processorAttemptFailed({ ...failed, isMember: true });
     const mayRetry = (error: unknown) => error instanceof ConnectorError && error.action !== 'stopSource';
     for (;;) {
-      const read = readInstrument(record, isins);
+      const read = readInstrument(record, instrumentReader);
       if (!('unknownSchemaId' in read)) return read;
-      const load = () => untilAborted(isins.load(read.unknownSchemaId, signal), signal);
+      const load = () => untilAborted(instrumentReader.load(read.unknownSchemaId, signal), signal);
       await retry(load, { backOff: REGISTRY_BACK_OFF, mayRetry, attemptFailed, clock, random, signal });
     }
   }

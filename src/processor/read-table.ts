@@ -1,4 +1,4 @@
-import type { IsinReader } from '../avro/isin-reader.ts';
+import type { PricedInstrumentReader } from '../avro/priced-instrument-reader.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { TopicPartition } from '../kafka/topic.ts';
@@ -11,7 +11,7 @@ const MAXIMUM_SCHEMAS = 1_000;
 
 /** What a partition of an instruments topic holds. */
 export interface PartitionTable {
-  /** The isin by id of every instrument that is live and has one, by the records below the committed offset. */
+  /** Every instrument that is live and has an isin, by the records below the committed offset. */
   readonly instruments: InstrumentKeys;
   /** The records from there on, up to `until`. */
   readonly again: readonly CommittedRecord[];
@@ -26,7 +26,7 @@ export interface PartitionTable {
 export async function readTable(options: {
   readonly reader: LogReader;
   readonly partition: TopicPartition;
-  readonly isins: IsinReader;
+  readonly instrumentReader: PricedInstrumentReader;
   readonly offset: bigint;
   readonly until: bigint;
   readonly signal: AbortSignal;
@@ -34,13 +34,20 @@ export async function readTable(options: {
   for (let schemas = 0; schemas < MAXIMUM_SCHEMAS; schemas++) {
     const found = await tryToRead(options);
     if (!('unknownSchemaId' in found)) return found;
-    await options.isins.load(found.unknownSchemaId, options.signal);
+    await options.instrumentReader.load(found.unknownSchemaId, options.signal);
   }
   throw new Error(`The partition names more than ${MAXIMUM_SCHEMAS} schemas.`);
 }
 
 /** Ends at the first record whose schema is not loaded: loading takes an answer, and records come without pause. */
-async function tryToRead({ reader, partition, isins, offset, until, signal }: Parameters<typeof readTable>[0]) {
+async function tryToRead({
+  reader,
+  partition,
+  instrumentReader,
+  offset,
+  until,
+  signal,
+}: Parameters<typeof readTable>[0]) {
   const instruments = new InstrumentKeys();
   const again: CommittedRecord[] = [];
   const unreadable = new UnreadableRecords();
@@ -55,12 +62,12 @@ async function tryToRead({ reader, partition, isins, offset, until, signal }: Pa
           again.push(record);
           return;
         }
-        const read = readInstrument(record, isins);
+        const read = readInstrument(record, instrumentReader);
         if ('unknownSchemaId' in read) throw new UnknownSchema(read.unknownSchemaId);
         unreadable.read(read, record.offset);
-        const isin = read.news.kind === 'live' ? read.news.isin : null;
-        if (isin === null) instruments.delete(read.id);
-        else instruments.set(read.id, isin);
+        const { id, news } = read;
+        if (news.kind !== 'live' || news.isin === null) instruments.delete(id);
+        else instruments.set(id, news.isin, news.terms);
       },
       signal,
     });

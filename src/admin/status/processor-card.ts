@@ -25,8 +25,8 @@ ${minuteChart('Prices a minute', perMinute)}</article>
 }
 
 function freshnessFacts(freshness: ShownFreshness): Html {
-  const { instruments, priced, kinds, unreadable, pulled, lag } = freshness;
-  return html`${fact('Instruments', html`${countText(instruments)}, ${countText(priced)} priced`)}
+  const { instruments, kinds, unreadable, pulled, lag } = freshness;
+  return html`${fact('Instruments', html`${countText(instruments)}: ${statesText(freshness)}`)}
 ${unreadable > 0 ? fact('Unreadable', alarming(unreadable)) : null}
 ${fact('Overdue', alarming(freshness.overdue))}
 ${fact('Failing', failingText(freshness.failing))}
@@ -37,8 +37,8 @@ ${fact('Input lag', html`${countText(lag)} records`)}`;
 
 /** A kind beside the first one. */
 function otherKind(kind: ShownKind): Html {
-  const { priced, overdue, failing } = kind;
-  const counts = html`${countText(priced)} priced, ${alarming(overdue)} overdue, failing: ${failingText(failing)}`;
+  const { overdue, failing } = kind;
+  const counts = html`${statesText(kind)}; ${alarming(overdue)} overdue, failing: ${failingText(failing)}`;
   return fact(`Prices ${kind.kind}`, counts);
 }
 
@@ -54,9 +54,21 @@ function alarming(count: number): Html {
   return count > 0 ? html`<span class="badge bad">${countText(count)}</span>` : html`0`;
 }
 
+/** Together they are all instruments. */
+function statesText(kind: Pick<ShownKind, 'priced' | 'waiting' | 'repaid' | 'failing'>): Html {
+  const { priced, waiting, repaid } = kind;
+  const counts = { priced, waiting, failing: sumOf(kind.failing), repaid };
+  const shown = Object.entries(counts).filter(([name, count]) => name === 'priced' || count > 0);
+  return html`${shown.map(([name, count]) => `${countText(count)} ${name}`).join(', ')}`;
+}
+
+function sumOf(failing: Readonly<Record<string, number>>): number {
+  return Object.values(failing).reduce((sum, count) => sum + count, 0);
+}
+
 function failingText(failing: Readonly<Record<string, number>>): Html {
   const problems = Object.entries(failing).sort(([, a], [, b]) => b - a);
-  const count = problems.reduce((sum, [, instruments]) => sum + instruments, 0);
+  const count = sumOf(failing);
   const shown = problems
     .slice(0, MOST_PROBLEMS)
     .map(([problem, instruments]) => `${problem}: ${countText(instruments)}`);

@@ -96,8 +96,14 @@ function processorRow(processor: ProcessorStatus, now: string): string[] {
 
 /** The first kind needs no name; each other one has its name before it. */
 export function freshnessText({ instruments, unreadable, kinds }: NonNullable<ProcessorStatus['freshness']>): string {
-  const texts = kinds.map(({ kind, priced, overdue, failing }, at) => {
-    const text = `${countText(priced)} of ${countText(instruments)} priced, ${countText(overdue)} overdue, ${failingText(failing)}`;
+  const texts = kinds.map(({ kind, priced, waiting, repaid, overdue, failing }, at) => {
+    const text = [
+      `${countText(priced)} of ${countText(instruments)} priced`,
+      ...(waiting > 0 ? [`${countText(waiting)} waiting`] : []),
+      ...(repaid > 0 ? [`${countText(repaid)} repaid`] : []),
+      `${countText(overdue)} overdue`,
+      failingText(failing),
+    ].join(', ');
     return at === 0 ? text : `${kind}: ${text}`;
   });
   return [...texts, ...(unreadable > 0 ? [`${countText(unreadable)} unreadable`] : [])].join('; ');

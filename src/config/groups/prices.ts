@@ -69,7 +69,17 @@ export const pricesSettings = group({
     'The longest pause before an instrument that fails is requested again.',
     '1h',
   ),
-}).transform(({ linger, maxBackoff, ...rest }) => ({ ...rest, lingerMs: linger, maxBackoffMs: maxBackoff }));
+  repaidAfter: setting(
+    duration('0s', '366d'),
+    'How long after its repaymentDate an instrument is requested once a day only.',
+    '7d',
+  ),
+}).transform(({ linger, maxBackoff, repaidAfter, ...rest }) => ({
+  ...rest,
+  lingerMs: linger,
+  maxBackoffMs: maxBackoff,
+  repaidAfterMs: repaidAfter,
+}));
 
 function inMilliseconds<Given extends { readonly refreshInterval: number }>({ refreshInterval, ...rest }: Given) {
   return { ...rest, refreshIntervalMs: refreshInterval };

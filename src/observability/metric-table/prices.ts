@@ -153,9 +153,21 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_priced: {
     type: 'gauge',
-    help: 'Instruments of these that were priced since they were assigned to this process.',
+    help: 'Instruments of these whose last request by this process got a price. With waiting, failing and repaid: all.',
     labels: ['price'],
-    meaning: 'Grows to all of them within a refresh interval of the start.',
+    meaning: 'Grows to nearly all of them within a refresh interval of the start.',
+  },
+  spconnect_prices_waiting: {
+    type: 'gauge',
+    help: 'Instruments that this process has not requested yet.',
+    labels: ['price'],
+    meaning: 'Falls to 0 within a refresh interval of the start.',
+  },
+  spconnect_prices_repaid: {
+    type: 'gauge',
+    help: 'Instruments that are repaid and have no price any more, or are requested once a day only (prices.repaidAfter).',
+    labels: ['price'],
+    meaning: 'Grows until the provider drops them from its list, and a walk deletes them.',
   },
   spconnect_prices_age_p50_seconds: {
     type: 'gauge',
@@ -184,7 +196,7 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_overdue: {
     type: 'gauge',
-    help: 'Instruments, failing ones aside, that were not priced for one and a half refresh intervals.',
+    help: 'Instruments, failing and repaid ones aside, that were not priced for one and a half refresh intervals.',
     labels: ['price'],
     meaning: 'Above 0 for long: the provider, its rate limit or this process is too slow.',
   },
@@ -196,7 +208,7 @@ export const PRICE_METRICS = {
   },
   spconnect_prices_failing: {
     type: 'gauge',
-    help: 'Instruments whose last tries failed, by problem.',
+    help: 'Instruments, repaid ones aside, whose last request got no price, by problem.',
     labels: ['price', 'problem'],
     meaning: 'They are tried ever more seldom until they succeed.',
   },

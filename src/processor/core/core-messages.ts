@@ -1,3 +1,4 @@
+import type { InstrumentTerms } from '../../avro/instrument-terms.ts';
 import type { PriceProblem } from '../../observability/processor-events.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { QuestionOutcome } from '../batch-responses.ts';
@@ -16,6 +17,8 @@ export interface PartitionCoreSettings {
   /** The largest batch that the provider is known to take. */
   readonly maxItems: (kind: PriceKind) => number;
   readonly maxBackoffMs: number;
+  /** How long after its repayment an instrument is asked for once a day only. */
+  readonly repaidAfterMs: number;
   /** The wall clock at the monotonic time 0. */
   readonly epochMs: number;
   readonly random: Random;
@@ -24,7 +27,7 @@ export interface PartitionCoreSettings {
 
 /** What a record of an instruments topic says. */
 export type InstrumentNews =
-  | { readonly kind: 'live'; readonly isin: string | null }
+  | { readonly kind: 'live'; readonly isin: string | null; readonly terms: InstrumentTerms }
   | { readonly kind: 'gone' }
   | {
       readonly kind: 'unreadable';

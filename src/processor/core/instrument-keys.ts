@@ -1,9 +1,11 @@
+import { type InstrumentTerms, NO_TERMS } from '../../avro/instrument-terms.ts';
 import { murmur2 } from '../../kafka/partitioner.ts';
+import { TermsRows } from './terms-rows.ts';
 import { WordRows } from './word-rows.ts';
 
 /*
- * Id and isin of each instrument of a partition, for a million of them: 16 bytes for both and 5 to 6 to find them, where a
- * Map of strings takes 100. An id has a row, which stays until it is removed and may then be another's.
+ * Id, isin and terms of each instrument of a partition, for a million of them: 18 bytes for all and 5 to 6 to find them,
+ * where a Map of strings takes 100. An id has a row, which stays until it is removed and may then be another's.
  *
  * The id is kept as the int64 that it is, the isin as two numbers of six digits to the base 36. What is no such id or isin
  * is kept as text beside. Rows are found by open addressing: the slot of an id is where its hash points to, or the next
@@ -33,6 +35,7 @@ const TWO_32 = 2 ** 32;
 
 export class InstrumentKeys {
   readonly #rows = new WordRows(WIDTH);
+  readonly #terms = new TermsRows();
   /** Row numbers from 1. */
   #slots = new Int32Array(FIRST_SLOTS);
   #usedSlots = 0;
@@ -55,8 +58,8 @@ export class InstrumentKeys {
     return (this.#slots[this.#slotOf(this.#low, this.#high)] as number) - 1;
   }
 
-  /** Gives the id an isin, and a row where it has none. */
-  set(id: string, isin: string): number {
+  /** Gives the id an isin and terms, and a row where it has none. */
+  set(id: string, isin: string, terms: InstrumentTerms = NO_TERMS): number {
     const known = this.find(id);
     const row = known >= 0 ? known : this.#add(id);
     this.#oddIsins.delete(row);
@@ -67,6 +70,7 @@ export class InstrumentKeys {
       this.#rows.set(row, ISIN, ODD_ISIN);
       this.#oddIsins.set(row, isin);
     }
+    this.#terms.set(row, terms);
     return row;
   }
 
@@ -94,6 +98,14 @@ export class InstrumentKeys {
     return digits(first) + digits(this.#rows.get(row, ISIN + 1));
   }
 
+  termsAt(row: number): InstrumentTerms {
+    return this.#terms.get(row);
+  }
+
+  setTerms(row: number, terms: InstrumentTerms): void {
+    this.#terms.set(row, terms);
+  }
+
   /** Of the id; not negative. */
   hashAt(row: number): number {
     return hashOf(this.#rows.get(row, LOW), this.#rows.get(row, HIGH)) & 0x7fffffff;
@@ -103,9 +115,9 @@ export class InstrumentKeys {
     for (let row = 0; row < this.#end; row++) if (this.#rows.get(row, ISIN) !== NO_ROW) yield row;
   }
 
-  /** Ids and isins. */
-  *[Symbol.iterator](): Generator<readonly [string, string]> {
-    for (const row of this.rows()) yield [this.idAt(row), this.isinAt(row)];
+  /** Ids, isins and terms. */
+  *[Symbol.iterator](): Generator<readonly [string, string, InstrumentTerms]> {
+    for (const row of this.rows()) yield [this.idAt(row), this.isinAt(row), this.termsAt(row)];
   }
 
   #add(id: string): number {

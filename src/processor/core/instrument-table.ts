@@ -1,3 +1,4 @@
+import { type InstrumentTerms, NO_TERMS } from '../../avro/instrument-terms.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 import type { Instrument } from './instrument.ts';
 import { InstrumentKeys } from './instrument-keys.ts';
@@ -47,6 +48,10 @@ export class InstrumentTable {
     return this.#instrument(row, this.#keys.idAt(row), this.#keys.isinAt(row));
   }
 
+  repaymentDayAt(row: number): number | null {
+    return this.#keys.termsAt(row).repaymentDay;
+  }
+
   rows(): Iterable<number> {
     return this.#keys.rows();
   }
@@ -66,15 +71,21 @@ export class InstrumentTable {
   }
 
   /** A new instrument, in the place of the one that the id had, if any. */
-  put(id: string, isin: string, sinceMs: number): Instrument {
+  put(id: string, isin: string, sinceMs: number, terms: InstrumentTerms = NO_TERMS): Instrument {
     const isinChanged = this.#keys.find(id) >= 0;
-    const row = this.#keys.set(id, isin);
+    const row = this.#keys.set(id, isin, terms);
     this.#versions += 1;
     this.#words.set(row, VERSION, this.#versions);
     this.#words.set(row, FLAGS, isinChanged ? ISIN_CHANGED : 0);
     const instrument = this.#instrument(row, id, isin);
     for (const plan of instrument.plans) plan.reset(sinceMs);
     return instrument;
+  }
+
+  /** The same instrument with other terms. */
+  putTerms({ row }: Instrument, terms: InstrumentTerms): Instrument {
+    this.#keys.setTerms(row, terms);
+    return this.at(row);
   }
 
   delete(id: string): void {
@@ -96,6 +107,7 @@ export class InstrumentTable {
     return {
       id,
       isin,
+      terms: this.#keys.termsAt(row),
       row,
       version: this.#words.get(row, VERSION),
       isinChanged: (this.#words.get(row, FLAGS) & ISIN_CHANGED) !== 0,

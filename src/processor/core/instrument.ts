@@ -1,3 +1,4 @@
+import type { InstrumentTerms } from '../../avro/instrument-terms.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 import type { RefreshPlan } from './refresh-plan.ts';
 
@@ -9,6 +10,7 @@ export interface Instrument {
   /** Decimal digits. */
   readonly id: string;
   readonly isin: string;
+  readonly terms: InstrumentTerms;
   /** Its place in the table. */
   readonly row: number;
   /** No other instrument of the table has or had it. */

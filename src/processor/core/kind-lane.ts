@@ -9,12 +9,15 @@ import { type Instrument, planOf } from './instrument.ts';
 import type { InstrumentTable } from './instrument-table.ts';
 import type { RefreshPlan } from './refresh-plan.ts';
 import { RefreshSlots } from './refresh-slots.ts';
+import { Repayment } from './repayment.ts';
 
 /** Batches in flight: some are asked for while others are committed, or while one is repeated. */
 const REFRESHES_IN_FLIGHT = 4;
 /** The same for instruments that are asked for alone: one that hangs holds up no other instrument. */
 const ALONE_IN_FLIGHT = 2;
 const FIRST_BACK_OFF_MS = 10_000;
+/** What was repaid long ago is asked for so often: its price hardly changes any more, and most have none. */
+const REPAID_INTERVAL_MS = 86_400_000;
 /** So many answers, each to a call for it alone, clear an instrument that has spoilt a call. */
 const SUSPICION = 3;
 /** If more instruments spoil their calls, the provider is the likely cause, and asking for each alone would not help. */
@@ -43,6 +46,8 @@ export class KindLane {
   readonly #settings: PartitionCoreSettings;
   readonly #table: InstrumentTable;
   readonly #slots: RefreshSlots;
+  readonly #repaidSlots: RefreshSlots;
+  readonly #repayment: Repayment;
   readonly #due = new DueQueue();
   readonly #dueAlone = new DueQueue();
   /** Ids in batches, with the input there that a later record may supersede; null where there is none, or no longer. */
@@ -63,7 +68,14 @@ export class KindLane {
     this.#intervalMs = refreshIntervalMs;
     this.#settings = settings;
     this.#table = table;
-    this.#slots = new RefreshSlots({ intervalMs: refreshIntervalMs, epochMs: settings.epochMs, phase });
+    const { epochMs } = settings;
+    this.#slots = new RefreshSlots({ intervalMs: refreshIntervalMs, epochMs, phase });
+    this.#repaidSlots = new RefreshSlots({
+      intervalMs: Math.max(refreshIntervalMs, REPAID_INTERVAL_MS),
+      epochMs,
+      phase,
+    });
+    this.#repayment = new Repayment(settings);
   }
 
   get maxItems(): number {
@@ -90,7 +102,8 @@ export class KindLane {
 
   /** In the slot of an instrument that shares its calls; after a start, as if it had been asked for in its last one. */
   scheduleInSlot(row: number, nowMs: number): void {
-    this.#due.put(row, this.#slots.next(this.#table.hashAt(row), nowMs));
+    const slots = this.#isRepaid(row, nowMs) ? this.#repaidSlots : this.#slots;
+    this.#due.put(row, slots.next(this.#table.hashAt(row), nowMs));
   }
 
   schedule(instrument: Instrument, dueMs: number): void {
@@ -184,7 +197,8 @@ export class KindLane {
     plan.problem = null;
     plan.shown = 'own';
     this.#suspect(plan, Math.max(0, plan.suspicion - 1));
-    if (mayRefresh) this.schedule(instrument, this.#slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs));
+    const slots = this.#isRepaid(instrument.row, nowMs) ? this.#repaidSlots : this.#slots;
+    if (mayRefresh) this.schedule(instrument, slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs));
     return [];
   }
 
@@ -216,10 +230,18 @@ export class KindLane {
     if (isCulprit && (plan.suspicion > 0 || this.#suspects < MOST_SUSPECTS)) this.#suspect(plan, SUSPICION);
     const initialMs = Math.min(FIRST_BACK_OFF_MS, this.#intervalMs, maxBackoffMs);
     const retryMs = nowMs + backOffMs(plan.failures, { initialMs, maximumMs: maxBackoffMs }, random);
-    const dueMs = plan.suspicion > 0 ? retryMs : this.#slots.inCompany(retryMs);
+    const { row } = instrument;
+    const sharedMs = this.#isRepaid(row, nowMs)
+      ? this.#repaidSlots.nextAfterAnswer(this.#table.hashAt(row), nowMs)
+      : this.#slots.inCompany(retryMs);
+    const dueMs = plan.suspicion > 0 ? retryMs : sharedMs;
     if (mayRefresh) this.schedule(instrument, dueMs);
     if (!isNews) return [];
     return [{ kind, instrumentId: instrument.id, problem, failures: plan.failures, nextTryMs: dueMs - nowMs }];
+  }
+
+  #isRepaid(row: number, nowMs: number): boolean {
+    return this.#repayment.isLongPast(this.#table.repaymentDayAt(row), nowMs);
   }
 
   /** Only for a plan that is not scheduled. */

@@ -1,3 +1,4 @@
+import type { InstrumentTerms } from '../../avro/instrument-terms.ts';
 import type { InstrumentFailing } from '../../observability/processor-events.ts';
 import type { BatchResponses } from '../batch-responses.ts';
 import { type Batch, type BatchPart, nothingAsked } from './batch.ts';
@@ -15,6 +16,8 @@ import type { InputMeaning } from './input-queue.ts';
 import { carryOver, type Instrument } from './instrument.ts';
 import { InstrumentTable } from './instrument-table.ts';
 import { KindLane, type Verdict } from './kind-lane.ts';
+import { type PriceState, priceState } from './price-state.ts';
+import { Repayment } from './repayment.ts';
 
 /**
  * Decides for one partition what is asked next, what an answer means and what may be committed; without I/O or clock.
@@ -28,6 +31,7 @@ import { KindLane, type Verdict } from './kind-lane.ts';
 export class PartitionCore {
   readonly #settings: PartitionCoreSettings;
   readonly #table: InstrumentTable;
+  readonly #repayment: Repayment;
   readonly #lanes: readonly KindLane[];
   /** The lane whose prices answer the records of instruments. */
   readonly #first: KindLane;
@@ -41,7 +45,7 @@ export class PartitionCore {
   #commitBeganMs: number | null = null;
 
   /**
-   * @param start.instruments the table up to `start.offset`: isin by id.
+   * @param start.instruments the table up to `start.offset`: id, isin and terms.
    * @param start.before the instruments of the core that this one follows.
    * @param start.phase where in each interval this partition begins, from 0 to 1.
    */
@@ -49,7 +53,7 @@ export class PartitionCore {
     settings: PartitionCoreSettings,
     start: {
       readonly offset: bigint;
-      readonly instruments: Iterable<readonly [string, string]>;
+      readonly instruments: Iterable<readonly [id: string, isin: string, terms?: InstrumentTerms]>;
       readonly phase?: number;
       readonly before?: Pick<InstrumentTable, 'get'> | undefined;
     },
@@ -63,13 +67,14 @@ export class PartitionCore {
     if (first === undefined) throw new RangeError('Nothing is asked for: settings.kinds is empty.');
     this.#settings = settings;
     this.#table = table;
+    this.#repayment = new Repayment(settings);
     this.#first = first;
     this.#inputs = new InputLane(first, settings);
     this.#position = start.offset;
-    for (const [id, isin] of start.instruments) {
+    for (const [id, isin, terms] of start.instruments) {
       const earlier = start.before?.get(id);
       const same = earlier?.isin === isin ? earlier : null;
-      const instrument = table.put(id, isin, nowMs);
+      const instrument = table.put(id, isin, nowMs, terms);
       // Its record is answered: what the topic shows, if anything, is of this isin.
       for (const plan of instrument.plans) plan.shown = 'own';
       if (same !== null) carryOver(same, instrument);
@@ -92,6 +97,11 @@ export class PartitionCore {
 
   get instruments(): Pick<InstrumentTable, 'size' | 'rows' | 'at' | 'get' | 'plan'> {
     return this.#table;
+  }
+
+  /** What the instrument of a row is, for a kind by its number in the settings. */
+  stateOf(row: number, kind: number, nowMs: number): PriceState {
+    return priceState(this.#table.plan(row, kind), this.#table.repaymentDayAt(row), this.#repayment, nowMs);
   }
 
   /** Takes the record at an offset; those below the position were taken before. */
@@ -171,19 +181,27 @@ export class PartitionCore {
   #meaningOf(id: string, news: InstrumentNews, nowMs: number): InputMeaning {
     const known = this.#table.get(id);
     if (news.kind === 'live' && known !== undefined && known.isin === news.isin) {
-      this.#first.unschedule(known);
-      return { kind: 'price', instrument: known };
+      const instrument = this.#table.putTerms(known, news.terms);
+      this.#first.unschedule(instrument);
+      // It may have been asked for once a day, and is to be asked for more often; or the other way round.
+      if (known.terms.repaymentDay !== news.terms.repaymentDay) this.#refreshBesidesFirst(instrument, nowMs);
+      return { kind: 'price', instrument };
     }
     if (known !== undefined) for (const lane of this.#lanes) lane.forget(known);
     if (news.kind !== 'live' || news.isin === null) {
       this.#table.delete(id);
       return news.kind === 'live' ? { kind: 'noIsin' } : news;
     }
-    const instrument = this.#table.put(id, news.isin, nowMs);
+    const instrument = this.#table.put(id, news.isin, nowMs, news.terms);
+    this.#refreshBesidesFirst(instrument, nowMs);
+    return { kind: 'price', instrument };
+  }
+
+  /** For the kinds that answer no records. */
+  #refreshBesidesFirst(instrument: Instrument, nowMs: number): void {
     for (const lane of this.#lanes) {
       if (lane !== this.#first) lane.schedule(instrument, nowMs + this.#settings.lingerMs);
     }
-    return { kind: 'price', instrument };
   }
 
   #nextBatch(nowMs: number): Batch | null {

@@ -18,6 +18,8 @@ export interface Blueprint {
 
 /** Variants of each kind of product: other issuers, underlyings, currencies and terms. */
 const VARIANTS = 4;
+/** Beyond the term of a kind: what the simulated provider lists is not repaid for as long as anyone runs this. */
+const LONGER_DAYS = 3_650;
 /** The size of real instruments, in characters of list text; the lists of countries and documents fill up to it. */
 const TARGET_CHARACTERS = 8_350;
 
@@ -60,7 +62,7 @@ function drawTerms(kind: ProductKind, variant: number, choices: Choices) {
 
 function build(kind: ProductKind, terms: Terms, countries: number, papers: number): Blueprint {
   const { currency, basket, variant, plan } = terms;
-  const { termDays } = kind;
+  const termDays = kind.termDays === null ? null : kind.termDays + LONGER_DAYS;
   const typeValue = (type: string, value: Node): NodeObject => ({ type, value });
   const names = basket.map((entry) => entry.nameText.slice(1, -1)).join(' / ');
   const delivered = kind.delivers && variant % 2 === 0 ? basket[0] : undefined;
@@ -78,7 +80,7 @@ function build(kind: ProductKind, terms: Terms, countries: number, papers: numbe
     initialFixingTime: time(0, '17:30:00'),
     finalFixingTime: termDays === null ? null : time(termDays, '17:30:00'),
     paymentDate: day(7),
-    repaymentDate: termDays === null ? null : day(termDays + 7),
+    repaymentDate: (draw) => dateOrNull(draw.version.repaidOn ?? (termDays === null ? null : draw.date(termDays + 7))),
     settlementType: delivered === undefined ? 'cash' : null,
     exerciseType: kind.exerciseType,
     direction: kind.direction === 'both' ? (variant % 2 === 0 ? 'long' : 'short') : kind.direction,
@@ -103,7 +105,7 @@ function build(kind: ProductKind, terms: Terms, countries: number, papers: numbe
               periodAdjustment: variant % 2 === 1,
               memory: kind.conditionalCoupons ? variant % 2 === 0 : null,
               businessDayConvention: 'modifiedfollowing',
-              coupons: coupons(kind.coupons, Math.floor((termDays ?? 0) / kind.coupons), kind.conditionalCoupons),
+              coupons: coupons(kind.coupons, Math.floor((kind.termDays ?? 0) / kind.coupons), kind.conditionalCoupons),
             },
           ],
     repayment: termDays === null ? null : repayment(currency, termDays, delivered),
@@ -119,6 +121,10 @@ function build(kind: ProductKind, terms: Terms, countries: number, papers: numbe
     ),
   };
   return { node, underlyings: basket.length, coupons: kind.coupons, currency };
+}
+
+function dateOrNull(date: string | null): string {
+  return date === null ? 'null' : `"${date}"`;
 }
 
 function verbatimIssuePrice(variant: number): Node {

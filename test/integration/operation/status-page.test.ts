@@ -37,7 +37,8 @@ function makeEventful(scene: AdminScene): void {
   board.events.attemptFailed({ source, failures: 4, waitMs: 30_000, err: failure });
   for (const kind of ['gapSuspected', 'shrinkRefused'] as const) board.events.notified({ source, kind, text: long });
   const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: AGES };
-  const overview = { kind: 'overview', priced: 19_000, ...ages, overdue: 12, pulled: 2, failing: { none: 5 } } as const;
+  const states = { priced: 19_000, waiting: 900, repaid: 95, failing: { none: 5 } };
+  const overview = { kind: 'overview', ...states, ...ages, overdue: 12, pulled: 2 } as const;
   const kinds = [overview, { ...overview, kind: 'daily' }] as const;
   const freshness = () => ({ ...overview, kinds, instruments: 20_000, unreadable: 1, unansweredInputs: 0, lag: 7 });
   board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
@@ -89,7 +90,9 @@ function makeUsual(scene: AdminScene): void {
   const ages = { ageP50Ms: 30_000, ageP99Ms: 60_000, ageMaxMs: 62_000, ages: AGES };
   const overview = {
     kind: 'overview',
-    priced: 49_871,
+    priced: 49_760,
+    waiting: 0,
+    repaid: 111,
     ...ages,
     overdue: 0,
     pulled: 12,

@@ -14,6 +14,7 @@ export function coreSettings(reported: PartitionCoreSettings['reported']): Parti
     answerWithinMs: PATIENCE_MS,
     maxItems: () => MAX_ITEMS,
     maxBackoffMs: 120_000,
+    repaidAfterMs: 7 * 86_400_000,
     epochMs: 0,
     random: () => 0.5,
     reported,

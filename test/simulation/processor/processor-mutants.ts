@@ -174,7 +174,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
     mistake: 'a priced instrument is never refreshed',
     file: 'kind-lane.ts',
     right:
-      'if (mayRefresh) this.schedule(instrument, this.#slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs));',
+      'if (mayRefresh) this.schedule(instrument, slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs));',
     wrong: 'if (mayRefresh) this.schedule(instrument, Number.POSITIVE_INFINITY);',
   },
   {

@@ -1,3 +1,4 @@
+import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
 import type { InstrumentNews } from '../../../src/processor/core/core-messages.ts';
 import type { ProcessorStep } from './processor-scenario.ts';
 
@@ -72,7 +73,8 @@ export class AnsweredRecords {
 }
 
 export function newsOf(step: Extract<ProcessorStep, { kind: 'write' }>): InstrumentNews {
-  if (step.news === 'live') return { kind: 'live', isin: step.isin === null ? null : `isin-${step.isin}` };
+  if (step.news === 'live')
+    return { kind: 'live', isin: step.isin === null ? null : `isin-${step.isin}`, terms: NO_TERMS };
   if (step.news === 'gone') return { kind: 'gone' };
   return { kind: 'unreadable', key: String(step.id), value: Buffer.alloc(1), reason: 'it is of another kind' };
 }

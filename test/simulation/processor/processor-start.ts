@@ -19,6 +19,7 @@ export function refreshesAfterStart(
     answerWithinMs: 30_000,
     maxItems: () => MAX_ITEMS,
     maxBackoffMs: 3_600_000,
+    repaidAfterMs: 7 * 86_400_000,
     epochMs: 1_000_000_000_000.4,
     random: () => 0.5,
     reported: new ReportedFailures(),

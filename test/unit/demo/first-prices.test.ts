@@ -5,10 +5,10 @@ import type { Freshness } from '../../../src/observability/processor-events.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 const AGES = { ageP50Ms: 0, ageP99Ms: 0, ageMaxMs: 0, ages: [] };
-const NOTHING = { ...AGES, kind: 'overview', kinds: [], overdue: 0, pulled: 0, unreadable: 0 } as const;
+const NOTHING = { ...AGES, kind: 'overview', kinds: [], overdue: 0, pulled: 0, repaid: 0, unreadable: 0 } as const;
 
 function freshness(counts: Partial<Freshness>): Freshness {
-  return { ...NOTHING, instruments: 0, priced: 0, failing: {}, unansweredInputs: 0, lag: 0, ...counts };
+  return { ...NOTHING, instruments: 0, priced: 0, waiting: 0, failing: {}, unansweredInputs: 0, lag: 0, ...counts };
 }
 
 /** How long it waits while the processor reports these in turn, the last for ever; and the last line that it shows. */
@@ -30,11 +30,12 @@ test('pages of which the processor knows nothing yet are waited for, although al
   const { checks, shown } = await waited([
     null,
     freshness({ instruments: 4_000, priced: 4_000 }),
-    freshness({ instruments: 5_000, priced: 4_000, unansweredInputs: 1_000 }),
+    freshness({ instruments: 5_000, priced: 4_000, waiting: 1_000, unansweredInputs: 1_000 }),
+    freshness({ instruments: 5_000, priced: 4_000, waiting: 1_000 }),
     freshness({ instruments: 5_000, priced: 5_000, lag: 1 }),
     freshness({ instruments: 5_000, priced: 4_998, failing: { 'status 404': 2 } }),
   ]);
-  assert.equal(checks, 4);
+  assert.equal(checks, 5);
   assert.match(shown, /^Prices: 4,998 of 5,000 priced .* failing: 2 status 404$/);
 });
 

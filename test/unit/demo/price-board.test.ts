@@ -80,7 +80,9 @@ test('the line of freshness reports ages, what is overdue, the rates and what fa
     ...none,
     ...ages,
     instruments: 1_002,
-    priced: 1_000,
+    priced: 990,
+    waiting: 3,
+    repaid: 7,
     overdue: 1,
     failing: { 'status 404': 2 },
   };
@@ -94,6 +96,6 @@ test('the line of freshness reports ages, what is overdue, the rates and what fa
   );
   assert.equal(
     board.freshnessLine(),
-    '1,000 of 1,002 priced · age p50 1.0 s, p99 2.0 s, max 3.0 s · 1 overdue · failing: 2 status 404 · 0 items/s in 0.2 calls/s',
+    '990 of 1,002 priced · age p50 1.0 s, p99 2.0 s, max 3.0 s · 3 waiting · 7 repaid · 1 overdue · failing: 2 status 404 · 0 items/s in 0.2 calls/s',
   );
 });

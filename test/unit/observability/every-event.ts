@@ -36,6 +36,8 @@ const partition = { topic, partition: 3 };
 const FRESH = {
   kind,
   priced: 8,
+  waiting: 1,
+  repaid: 2,
   ageP50Ms: 1_500,
   ageP99Ms: 60_000,
   ageMaxMs: 61_000,

@@ -1,3 +1,4 @@
+import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
 import type { ConnectorError } from '../../../src/errors.ts';
 import { ConnectorError as Failure } from '../../../src/errors.ts';
 import { partitionFor } from '../../../src/kafka/partitioner.ts';
@@ -81,6 +82,7 @@ export function drivePartitions(options: {
     answerWithinMs: 30_000,
     maxItems: (kind: PriceKind) => caller.maxItems(kind),
     maxBackoffMs: 3_600_000,
+    repaidAfterMs: 7 * 86_400_000,
     epochMs: 1_700_000_000_000,
     random,
     reported: new ReportedFailures(),
@@ -142,7 +144,7 @@ export function drivePartitions(options: {
         .sort((a, b) => a - b),
     read(id, isin) {
       const one = driven[partitionOf(id)];
-      one?.core.read(one.core.position, id, { kind: 'live', isin }, clock.monotonicMs());
+      one?.core.read(one.core.position, id, { kind: 'live', isin, terms: NO_TERMS }, clock.monotonicMs());
       one?.moved.notify();
     },
     isPriced: (kind, wanted) => plans(kind).some(({ id, plan }) => id === wanted && plan.isPriced),

@@ -17,7 +17,7 @@ function manyInstruments(count: number) {
       yield n;
     }
   };
-  const core = { instruments: { size: count, rows, plan }, unanswered: 0 };
+  const core = { instruments: { size: count, rows, plan }, stateOf: () => 'priced', unanswered: 0 };
   const tasks = [{ core, lag: 0, unreadable: 0 }] as unknown as Tasks;
   return { tasks, counted };
 }
@@ -61,7 +61,8 @@ test('ages are rounded up, the more the older, and never below the true one', ()
     rows: () => ages.keys(),
     plan: (row: number) => ({ isPriced: true, sinceMs: 10_000_000 - (ages[row] ?? 0), pulled: false, problem: null }),
   };
-  const tasks = [{ core: { instruments, unanswered: 0 }, lag: 0, unreadable: 0 }] as unknown as Tasks;
+  const core = { instruments, stateOf: () => 'priced', unanswered: 0 };
+  const tasks = [{ core, lag: 0, unreadable: 0 }] as unknown as Tasks;
   const fresh = createFreshnessView(() => tasks, KINDS, { monotonicMs: () => 10_000_000 }).newest();
   const counts = fresh.ages.map(({ atMostMs, instruments: count }) => [atMostMs / 1_000, count]);
   assert.deepEqual(

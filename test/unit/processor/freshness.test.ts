@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { createFreshnessView } from '../../../src/processor/freshness-view.ts';
@@ -21,13 +22,15 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
     answerWithinMs: 30_000,
     maxItems: () => 100,
     maxBackoffMs: 3_600_000,
+    repaidAfterMs: 7 * 86_400_000,
     epochMs: 0,
     random: () => 0.5,
     reported: new ReportedFailures(),
   };
   const made = new PartitionCore(settings, { offset: 0n, instruments: [] }, 0);
-  for (let id = 0; id < 10; id++) made.read(BigInt(id), String(id), { kind: 'live', isin: `isin-${id}` }, 0);
-  made.read(10n, '10', { kind: 'live', isin: null }, 0);
+  for (let id = 0; id < 10; id++)
+    made.read(BigInt(id), String(id), { kind: 'live', isin: `isin-${id}`, terms: NO_TERMS }, 0);
+  made.read(10n, '10', { kind: 'live', isin: null, terms: NO_TERMS }, 0);
   const ask = made.next(0);
   assert.ok(ask.kind === 'ask');
   const outcomes = ask.batch.questions.map(({ id }) =>
@@ -45,7 +48,7 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
     failing.map(({ instrumentId, problem, failures }) => [instrumentId, problem, failures]),
     [['3', 'status 404', 1]],
   );
-  made.read(11n, '11', { kind: 'live', isin: 'isin-11' }, 1_000);
+  made.read(11n, '11', { kind: 'live', isin: 'isin-11', terms: NO_TERMS }, 1_000);
   return made;
 }
 
@@ -66,6 +69,8 @@ test('freshness reports ages, what is overdue, pulled and failing, and what wait
       instruments: 11,
       unreadable: 2,
       priced: 9,
+      waiting: 1,
+      repaid: 0,
       ageP50Ms: 10_000,
       ageP99Ms: 10_000,
       ageMaxMs: 10_000,

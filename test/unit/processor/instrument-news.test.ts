@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createIsinReader } from '../../../src/avro/isin-reader.ts';
+import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
+import { createPricedInstrumentReader } from '../../../src/avro/priced-instrument-reader.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { type ReadInstrument, readInstrument } from '../../../src/processor/instrument-news.ts';
@@ -16,7 +17,7 @@ async function instrumentValue(row: string): Promise<Buffer> {
 }
 
 async function loaded(id = SCHEMA_ID) {
-  const isins = createIsinReader(async (asked) => {
+  const isins = createPricedInstrumentReader(async (asked) => {
     if (asked === SCHEMA_ID) return readSchemaText('Instrument');
     if (asked === 8) return readSchemaText('Notification');
     throw refused;
@@ -35,10 +36,16 @@ test('an instrument has its isin, none, or has left', async () => {
   const isins = await loaded();
   const identifiers = '"identifiers":[{"type":"ISIN","value":"CH0000000001"}],"name":"a note"';
   const live = await instrumentValue(`{"id":7,${identifiers}}`);
-  assert.deepEqual(readInstrument(at('7', live), isins), { id: '7', news: { kind: 'live', isin: 'CH0000000001' } });
+  assert.deepEqual(readInstrument(at('7', live), isins), {
+    id: '7',
+    news: { kind: 'live', isin: 'CH0000000001', terms: NO_TERMS },
+  });
   const without = await instrumentValue('{"id":9007199254740993,"name":"a note"}');
   const big = '9007199254740993';
-  assert.deepEqual(readInstrument(at(big, without), isins), { id: big, news: { kind: 'live', isin: null } });
+  assert.deepEqual(readInstrument(at(big, without), isins), {
+    id: big,
+    news: { kind: 'live', isin: null, terms: NO_TERMS },
+  });
   assert.deepEqual(readInstrument(at('7', null), isins), { id: '7', news: { kind: 'gone' } });
 });
 
@@ -52,27 +59,33 @@ for (const key of ['9223372036854775808', '-9223372036854775809', '9999999999999
 test('the ids at the ends of 64 bits are ids', async () => {
   const [value, isins] = [await instrumentValue('{"id":7}'), await loaded()];
   for (const key of ['9223372036854775807', '-9223372036854775808', '0', '-1']) {
-    assert.deepEqual(readInstrument(at(key, value), isins), { id: key, news: { kind: 'live', isin: null } });
+    assert.deepEqual(readInstrument(at(key, value), isins), {
+      id: key,
+      news: { kind: 'live', isin: null, terms: NO_TERMS },
+    });
   }
 });
 
 test('the schema of a record is asked for once it is needed', async () => {
-  const isins = createIsinReader(async () => readSchemaText('Instrument'));
+  const isins = createPricedInstrumentReader(async () => readSchemaText('Instrument'));
   const value = await instrumentValue('{"id":7}');
   assert.deepEqual(readInstrument(at('7', value), isins), { unknownSchemaId: SCHEMA_ID });
   await isins.load(SCHEMA_ID, forever);
-  assert.deepEqual(readInstrument(at('7', value), isins), { id: '7', news: { kind: 'live', isin: null } });
+  assert.deepEqual(readInstrument(at('7', value), isins), {
+    id: '7',
+    news: { kind: 'live', isin: null, terms: NO_TERMS },
+  });
 });
 
 test('a registry that does not answer is no answer', async () => {
   const down = new ConnectorError('REGISTRY_UNREACHABLE', 'down');
-  const isins = createIsinReader(async () => Promise.reject(down));
+  const isins = createPricedInstrumentReader(async () => Promise.reject(down));
   await assert.rejects(isins.load(7, forever), down);
 });
 
 test('nor is a gateway that has no such page, while the registry behind it restarts', async () => {
   const gateway = new ConnectorError('REGISTRY_REFUSED', '404', { fields: { status: 404, errorCode: null } });
-  const isins = createIsinReader(async () => Promise.reject(gateway));
+  const isins = createPricedInstrumentReader(async () => Promise.reject(gateway));
   await assert.rejects(isins.load(7, forever), gateway);
 });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 
@@ -12,6 +13,7 @@ test('instruments that leave while their failure is written are no suspects for 
       answerWithinMs: 30_000,
       maxItems: () => 1,
       maxBackoffMs: 60_000,
+      repaidAfterMs: 7 * 86_400_000,
       epochMs: 0,
       random: () => 0.5,
       reported: new ReportedFailures(),
@@ -34,12 +36,12 @@ test('instruments that leave while their failure is written are no suspects for 
     return asked.batch;
   };
   for (const id of ids) {
-    core.read(core.position, id, { kind: 'live', isin: `isin-${id}` }, nowMs);
+    core.read(core.position, id, { kind: 'live', isin: `isin-${id}`, terms: NO_TERMS }, nowMs);
     refuse(() => core.read(core.position, id, { kind: 'gone' }, nowMs));
     const gone = core.next(nowMs);
     if (gone.kind === 'commit') core.committed(gone.transaction, nowMs);
   }
-  core.read(core.position, 'last', { kind: 'live', isin: 'isin-last' }, nowMs);
+  core.read(core.position, 'last', { kind: 'live', isin: 'isin-last', terms: NO_TERMS }, nowMs);
   refuse(() => {});
   nowMs += 120_000;
   const again = core.next(nowMs);

@@ -1,4 +1,5 @@
-import type { IsinReader } from '../../../src/avro/isin-reader.ts';
+import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
+import type { PricedInstrumentReader } from '../../../src/avro/priced-instrument-reader.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { LogReader } from '../../../src/kafka/log-reader.ts';
 import { partitionsOf } from '../../../src/kafka/topic.ts';
@@ -28,11 +29,11 @@ export const TOPICS = {
 };
 
 /** Values of instruments in these tests are their isin; an empty one is an instrument without. */
-export const TEXT_ISINS: IsinReader = {
-  isinOf(value) {
+export const TEXT_ISINS: PricedInstrumentReader = {
+  read(value) {
     if (value.subarray(0, POISON.length).equals(Buffer.from(POISON)))
       throw new ConnectorError('RECORD_UNREADABLE', 'it is no instrument');
-    return value.length === 0 ? null : String(value);
+    return { ...NO_TERMS, isin: value.length === 0 ? null : String(value) };
   },
   load: async () => true,
 };
@@ -57,7 +58,7 @@ export function memberOf(options: {
   /** In place of the broker's own. */
   readonly reader?: LogReader;
   /** In place of one for texts. */
-  readonly isins?: IsinReader;
+  readonly isins?: PricedInstrumentReader;
   /** Without it a record waits for its answer for ever: a clock that skips time leaves a provider none to answer in. */
   readonly answerWithinMs?: number;
   readonly onStep?: NonNullable<MemoryClusterOptions['onStep']>;
@@ -75,6 +76,7 @@ export function memberOf(options: {
     answerWithinMs: options.answerWithinMs ?? Number.POSITIVE_INFINITY,
     maxItems: () => 7,
     maxBackoffMs: 7_200_000,
+    repaidAfterMs: 7 * 86_400_000,
     epochMs: 0,
     random,
     reported: new ReportedFailures(),
@@ -110,7 +112,7 @@ export function memberOf(options: {
         ownershipProof,
         committedOffset: (opening) => cluster.consumerOffset(GROUP, partition, opening),
         reader: options.reader ?? cluster.logReader,
-        isins: options.isins ?? TEXT_ISINS,
+        instrumentReader: options.isins ?? TEXT_ISINS,
         async readWindows(opening) {
           await readReportedFailures(opening);
           return new Map();

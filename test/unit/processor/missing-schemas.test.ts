@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createIsinReader } from '../../../src/avro/isin-reader.ts';
+import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
+import { createPricedInstrumentReader } from '../../../src/avro/priced-instrument-reader.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { keyedRecord } from '../../../src/kafka/target-topic.ts';
@@ -34,7 +35,7 @@ test('instruments whose schema the registry has lost are counted, and priced aga
   let asked = 0;
   /** A process of its own: it has no schema yet. */
   const start = () => {
-    const isins = createIsinReader(async () => {
+    const isins = createPricedInstrumentReader(async () => {
       asked += 1;
       if (hasSchema) return readSchemaText('Instrument');
       throw new ConnectorError('REGISTRY_REFUSED', 'no such schema', { fields: { status: 404, errorCode: 40403 } });
@@ -75,7 +76,7 @@ test('instruments whose schema the registry has lost are counted, and priced aga
 
 test('a schema that was missing is loaded once it is there', async () => {
   let calls = 0;
-  const isins = createIsinReader(async () => {
+  const isins = createPricedInstrumentReader(async () => {
     calls += 1;
     if (calls > 1) return readSchemaText('Instrument');
     throw new ConnectorError('REGISTRY_REFUSED', 'no such schema', { fields: { status: 404, errorCode: 40403 } });
@@ -83,7 +84,7 @@ test('a schema that was missing is loaded once it is there', async () => {
   const forever = new AbortController().signal;
   assert.equal(await isins.load(SCHEMA_ID, forever), false);
   const value = await instrument('7');
-  assert.throws(() => isins.isinOf(value), { code: 'RECORD_UNREADABLE', fields: { missingSchemaId: SCHEMA_ID } });
+  assert.throws(() => isins.read(value), { code: 'RECORD_UNREADABLE', fields: { missingSchemaId: SCHEMA_ID } });
   assert.equal(await isins.load(SCHEMA_ID, forever), true);
-  assert.equal(isins.isinOf(value), 'isin-7');
+  assert.deepEqual(isins.read(value), { ...NO_TERMS, isin: 'isin-7' });
 });

@@ -184,21 +184,30 @@ test('the processor shows how fresh its prices are', async (t) => {
   const scene = await startAdminScene(t);
   const { board } = scene;
   const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: [] };
-  const fresh = { ...ages, priced: 1_100, overdue: 3, pulled: 2, failing: { 'status 404': 5, none: 1_000 } };
+  const failing = { 'status 404': 5, none: 1_000 };
+  const fresh = { ...ages, priced: 180, waiting: 0, repaid: 15, overdue: 3, pulled: 2, failing };
   const overview = { ...fresh, kind: 'overview' } as const;
-  const daily = { ...fresh, kind: 'daily', priced: 17, overdue: 1_183, failing: {} } as const;
+  const daily = {
+    ...fresh,
+    kind: 'daily',
+    priced: 17,
+    waiting: 1_183,
+    repaid: 0,
+    overdue: 1_183,
+    failing: {},
+  } as const;
   const rest = { instruments: 1_200, unreadable: 42, unansweredInputs: 0, lag: 7 };
   const freshness = () => ({ ...overview, kinds: [overview, daily], ...rest });
   board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
   board.processorEvents.processorJoined({ partitions: 1 });
   const page = await pageOf(await scene.ask('/', asPage));
   for (const part of [
-    '1,200, 1,100 priced',
+    '1,200: 180 priced, 1,005 failing, 15 repaid',
     'half below 30 s, 99 % below 1 min 1 s',
     '7 records',
     '1,005 (none: 1,000, status 404: 5)',
     '<span class="badge bad">42</span>',
-    '17 priced, <span class="badge bad">1,183</span> overdue, failing: 0</dd>',
+    '17 priced, 1,183 waiting; <span class="badge bad">1,183</span> overdue, failing: 0</dd>',
   ]) {
     assert.ok(page.includes(part), `${part} is missing`);
   }

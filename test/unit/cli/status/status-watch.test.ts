@@ -23,7 +23,8 @@ function makeBusy(scene: AdminScene): void {
   board.events.walkStarted({ source, walk: 7, since: '5-1', why: 'due' });
   board.events.notified({ source, kind: 'shrinkRefused', text: 'Far fewer instruments than before. \u001b[2J' });
   const ages = { ageP50Ms: 8_000, ageP99Ms: 59_000, ageMaxMs: 60_000, ages: AGES };
-  const overview = { kind: 'overview', priced: 1_000, ...ages, overdue: 2, pulled: 0, failing: { none: 5 } } as const;
+  const states = { priced: 990, waiting: 0, repaid: 12, failing: { none: 5 } };
+  const overview = { kind: 'overview', ...states, ...ages, overdue: 2, pulled: 0 } as const;
   const freshness = () => ({
     ...overview,
     kinds: [overview],
@@ -81,7 +82,7 @@ test('the screen draws what the page draws', async (t) => {
     /^ {2}prices by age {3}half below 8 s, 99 % below 59 s\n +1 s █+ 100\n +10 s █{40} 600\n +1 min █{20} 300\n +older 0$/m,
   );
   assert.match(wide, /^ {2}retention {7}█{20} events are kept for 6 d 22 h$/m);
-  assert.match(wide, /1,000 of 1,007 priced, 2 overdue, 5 failing \(none: 5\)/);
+  assert.match(wide, /990 of 1,007 priced, 12 repaid, 2 overdue, 5 failing \(none: 5\)/);
   assert.match(
     wide,
     /^Dead letters: instruments: 1; see spconnect dead-letters list --source instruments --since 1d$/m,

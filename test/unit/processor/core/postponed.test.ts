@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NO_TERMS } from '../../../../src/avro/instrument-terms.ts';
 import { PartitionCore } from '../../../../src/processor/core/partition-core.ts';
 import { ReportedFailures } from '../../../../src/processor/core/reported-failures.ts';
 
@@ -16,6 +17,7 @@ const coreOver = (instruments: readonly (readonly [string, string])[]) =>
       answerWithinMs: 30 * SECOND_MS,
       maxItems: () => 1,
       maxBackoffMs: 60 * SECOND_MS,
+      repaidAfterMs: 7 * 86_400_000,
       epochMs: 0,
       random: () => 0.5,
       reported: new ReportedFailures(),
@@ -31,7 +33,7 @@ test('an offset that leaves a change of isin behind takes the price of the earli
     [11n, '2', 'other'],
     [12n, '1', 'new'],
   ] as const)
-    core.read(offset, id, { kind: 'live', isin }, 0);
+    core.read(offset, id, { kind: 'live', isin, terms: NO_TERMS }, 0);
   const first = core.next(LINGER_MS);
   assert.ok(first.kind === 'ask' && first.batch.questions[0]?.id === '2');
   const second = core.next(LINGER_MS);
@@ -57,7 +59,7 @@ test('while nothing is answered for an hour, records are read on, and few batche
   let asked = 0;
   for (let second = 0; second < 3_600; second++) {
     const nowMs = second * SECOND_MS;
-    core.read(core.position, String(second), { kind: 'live', isin: `isin-${second}` }, nowMs);
+    core.read(core.position, String(second), { kind: 'live', isin: `isin-${second}`, terms: NO_TERMS }, nowMs);
     for (let step = core.next(nowMs); step.kind !== 'wait'; step = core.next(nowMs)) {
       if (step.kind === 'ask') asked += 1;
       else core.committed(step.transaction, nowMs);
