@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createNotificationEncoder } from '../avro/notification-encoder.ts';
+import { createNotificationEncoder, type NotificationContent } from '../avro/notification-encoder.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
-import { sourceFailed } from '../connector/tasks/notification-content.ts';
-import { ConnectorError } from '../errors.ts';
+import { ConnectorError, remedyOf } from '../errors.ts';
 import { keyedRecord } from '../kafka/target-topic.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import type { Context } from './context.ts';
@@ -52,5 +51,17 @@ export function createFailureNotices(
     async finished() {
       await Promise.all(pending);
     },
+  };
+}
+
+/** A source that has stopped for good, by our own clock: the provider's says nothing about it. */
+function sourceFailed(source: string, error: ConnectorError, at: number): NotificationContent {
+  return {
+    source,
+    kind: 'source-failed',
+    at,
+    message: `The source has stopped, and keeps its place. ${error.message}`,
+    why: `${remedyOf(error, source)} The time is that of the connector's own clock.`,
+    errorCode: error.code,
   };
 }

@@ -73,8 +73,8 @@ async function previewEvents(
   http: HttpClient,
 ): Promise<readonly PreviewedRecord[]> {
   const { provider } = unregisteredInstruments({ settings, http }, source, limit);
-  const since = from ?? (await provider.streamStart(signal)).since;
-  const outcome = await provider.events(since, signal);
+  const since = from ?? (await provider.start(signal)).since;
+  const outcome = await provider.after(since, signal);
   if (outcome.kind === 'refused') {
     throw new ConnectorError(
       'PROVIDER_REFUSED',

@@ -1,7 +1,7 @@
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { SourceSettingsOf } from '../config/settings.ts';
 import type { Source } from '../connector/offset-partition.ts';
-import { createEventsTask, followEventStream } from '../connector/tasks/events-task.ts';
+import { createEventsTask } from '../connector/tasks/events-task.ts';
 import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
@@ -28,16 +28,14 @@ export function createEventsSource(
     pages: createPageDecoder({ ...mapping, schema: instrument, schemaId, listKey: 'instruments' }),
   }));
   const referenceData = createReferenceData({ http, baseUrl: settings.referenceData.url, filter: source });
-  const stream = followEventStream(
-    createInstrumentsProvider({
-      referenceData,
-      decoders: async (signal) => (await decoders(signal)).decoder,
-      limit: 1,
-      maxEvents,
-      maxDeadLetters: settings.mapping.maxDeadLetters,
-      clock,
-    }),
-  );
+  const stream = createInstrumentsProvider({
+    referenceData,
+    decoders: async (signal) => (await decoders(signal)).decoder,
+    limit: 1,
+    maxEvents,
+    maxDeadLetters: settings.mapping.maxDeadLetters,
+    clock,
+  });
   return createFollowedSource(options, {
     filter: filterText(source),
     begins: 'atGivenStart',

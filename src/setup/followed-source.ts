@@ -1,16 +1,17 @@
 import { createNotificationEncoder, type NotificationEncoder } from '../avro/notification-encoder.ts';
 import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText, type SchemaName } from '../avro/schema-files.ts';
-import type { Settings, SourceSettingsOf } from '../config/settings.ts';
+import type { Settings, SourceSettings, SourceSettingsOf } from '../config/settings.ts';
 import type { Source } from '../connector/offset-partition.ts';
 import type { SourceTask } from '../connector/source-task.ts';
 import { FollowerCore } from '../connector/stream/follower-core.ts';
 import { readFollowerOffset } from '../connector/stream/follower-offset.ts';
 import type { FollowerSettings } from '../connector/stream/follower-steps.ts';
-import { readResetOffset } from '../connector/stream/reset-offset.ts';
+import { type ResetOffset, readResetOffset } from '../connector/stream/reset-offset.ts';
+import type { CoreTaskOptions } from '../connector/tasks/core-task.ts';
 import type { FollowerTaskOptions } from '../connector/tasks/follower-task.ts';
 import type { HttpClient } from '../http/client.ts';
-import { offsetKey, parseReset } from '../kafka/offset-store.ts';
+import { offsetKey, parseReset, type SourceOffset } from '../kafka/offset-store.ts';
 import { RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../kafka/topic.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import type { Random } from '../support/back-off.ts';
@@ -36,7 +37,40 @@ export interface FollowedSourceOptions {
   readonly events: ConnectorEvents;
 }
 
-/** A source that follows one stream: its offset, its core, and what its tasks have in common. */
+/** A source whose core decides: where it goes on from, and what its tasks have in common. */
+export function createCoreSource<Offset>(
+  options: Pick<FollowedSourceOptions, 'clock' | 'random' | 'events'> & {
+    readonly source: SourceSettings;
+    readonly topics: { readonly notifications: TopicSpecification };
+  },
+  parts: {
+    readonly encoder: (signal: AbortSignal) => Promise<NotificationEncoder>;
+    readOffset(committed: SourceOffset): Offset;
+    /** `committed`: where it goes on from; null without one. `reset`: the offset from before a reset. */
+    startTask(common: CoreTaskOptions, committed: Offset | null, reset: ResetOffset | null): SourceTask;
+  },
+): Source {
+  const { source, topics, clock, random, events } = options;
+  const common: CoreTaskOptions = {
+    source: source.name,
+    notifications: topics.notifications,
+    encodeNotification: async (content, signal) => (await parts.encoder(signal)).encode(content),
+    events,
+    clock,
+    random,
+  };
+  return {
+    name: source.name,
+    offsetKey: offsetKey(source.name, source.type),
+    startTask(committed) {
+      const before = committed && parseReset(committed);
+      const offset = committed && !before ? parts.readOffset(committed) : null;
+      return parts.startTask(common, offset, before && readResetOffset(before));
+    },
+  };
+}
+
+/** A source that follows one stream. */
 export function createFollowedSource(
   options: FollowedSourceOptions,
   stream: {
@@ -46,27 +80,17 @@ export function createFollowedSource(
     startTask(common: Omit<FollowerTaskOptions<never>, 'stream' | 'endpoint'>): SourceTask;
   },
 ): Source {
-  const { source, topics, clock, random, events } = options;
-  const { filter, begins } = stream;
+  const { source, clock } = options;
+  const { filter, begins, encoder } = stream;
   const expected = { source: source.name, filter, mayLackSince: begins === 'withoutOffset' };
-  return {
-    name: source.name,
-    offsetKey: offsetKey(source.name, source.type),
-    startTask(committed) {
-      const before = committed && parseReset(committed);
-      const offset = committed && !before ? readFollowerOffset(committed, expected) : null;
-      const reset = before && readResetOffset(before);
-      return stream.startTask({
-        source: source.name,
-        core: new FollowerCore({ ...source, filter, begins }, offset, clock.monotonicMs(), reset),
-        notifications: topics.notifications,
-        encodeNotification: async (content, signal) => (await stream.encoder(signal)).encode(content),
-        events,
-        clock,
-        random,
-      });
+  return createCoreSource(options, {
+    encoder,
+    readOffset: (committed) => readFollowerOffset(committed, expected),
+    startTask(common, offset, reset) {
+      const core = new FollowerCore({ ...source, filter, begins }, offset, clock.monotonicMs(), reset);
+      return stream.startTask({ ...common, core });
     },
-  };
+  });
 }
 
 /** Everything of a stream that needs registered schemas: the decoder of its answers, and the encoder of notifications. */

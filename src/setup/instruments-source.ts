@@ -4,11 +4,10 @@ import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { Settings, SourceSettingsOf } from '../config/settings.ts';
 import type { Source } from '../connector/offset-partition.ts';
-import { readResetOffset } from '../connector/stream/reset-offset.ts';
 import { readCensus, recordAge } from '../connector/tasks/census-reader.ts';
 import { createInstrumentsProvider } from '../connector/tasks/instruments-provider.ts';
 import { createInstrumentsReport } from '../connector/tasks/instruments-report.ts';
-import { createInstrumentsTask } from '../connector/tasks/instruments-task.ts';
+import { createInstrumentsTask, type InstrumentsTaskOptions } from '../connector/tasks/instruments-task.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../connector/tasks/known-dead-rows.ts';
 import { ListHold } from '../connector/tasks/list-hold.ts';
 import { InstrumentsCore } from '../connector/walk/instruments-core.ts';
@@ -19,12 +18,12 @@ import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
-import { offsetKey, parseReset } from '../kafka/offset-store.ts';
 import { RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../kafka/topic.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
 import { createReferenceData, filterText } from '../provider/reference-data.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { createCoreSource } from './followed-source.ts';
 import { registeredOnce } from './registered-once.ts';
 
 export interface SourceTopics {
@@ -54,7 +53,6 @@ export function createInstrumentsSource(options: SourceOptions): Source {
   const { source, settings, topics, clock, random, events } = options;
   const filter = filterText(source);
   const schemas = registeredSchemas(options);
-  const targets = { source: source.name, ...topics };
   const referenceData = createReferenceData({
     http: options.http,
     baseUrl: settings.referenceData.url,
@@ -72,55 +70,52 @@ export function createInstrumentsSource(options: SourceOptions): Source {
     clock,
   });
   const deadRows = new KnownDeadRows();
-  let knowsDeadRows = false;
-  /** Once in the life of the process, before its first walk. */
-  async function readDeadRows(signal: AbortSignal): Promise<void> {
-    if (knowsDeadRows) return;
-    const { deadLetters: topic, instruments } = topics;
-    const tail = { reader: options.logReader, topic, source: source.name, clock, signal };
-    await readKnownDeadRows(deadRows, { ...tail, targetTopic: instruments.name });
-    knowsDeadRows = true;
-  }
-
-  return {
-    name: source.name,
-    offsetKey: offsetKey(source.name, source.type),
-    startTask(committed) {
-      const before = committed && parseReset(committed);
-      const offset = committed && !before ? readInstrumentsOffset(committed, source.name, filter) : null;
-      const core = new InstrumentsCore(
-        { ...source, filter, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED },
-        offset,
-        clock.monotonicMs(),
-        before && readResetOffset(before),
-      );
+  const census = createCensus(options, schemas, eventsEndpoint, deadRows);
+  return createCoreSource(options, {
+    encoder: async (signal) => (await schemas(signal)).notifications,
+    readOffset: (committed) => readInstrumentsOffset(committed, source.name, filter),
+    startTask(common, offset, reset) {
       if (offset?.walkPending) {
         const { walk, walkCursor: cursor, counts } = offset;
         events.walkResumed({ source: source.name, walk, pages: counts.pages, cursor });
       }
+      const decided = { ...source, filter, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED };
       return createInstrumentsTask({
-        targets,
-        core,
+        ...common,
+        targets: { source: source.name, ...topics },
+        core: new InstrumentsCore(decided, offset, clock.monotonicMs(), reset),
         provider,
         deadRows,
         walkRequests: options.walkRequests,
-        census: async (offset, signal) => {
-          await readDeadRows(signal);
-          const digests = (await schemas(signal)).digests(signal);
-          const { since = null, serverDate: time = null } = offset ?? {};
-          const eventRecords = { eventsEndpoint, since, ageMs: recordAge(time, clock.wallMs()) };
-          return readCensus({ reader: options.logReader, topic: topics.instruments, digests, eventRecords, signal });
-        },
-        notificationEncoder: async (signal) => (await schemas(signal)).notifications,
+        census,
         deleteOnEventTypes,
         instrumentsEndpoint,
         eventsEndpoint,
         listHold: new ListHold({ source: source.name, events, clock, random }),
         report: createInstrumentsReport(source.name, events, source.walkIntervalMs),
-        clock,
-        random,
       });
     },
+  });
+}
+
+/** Reads what the instruments topic holds; once in the life of the process, the dead letters too, before its first walk. */
+function createCensus(
+  { source, topics, logReader: reader, clock }: SourceOptions,
+  schemas: ReturnType<typeof registeredSchemas>,
+  eventsEndpoint: string,
+  deadRows: KnownDeadRows,
+): InstrumentsTaskOptions['census'] {
+  let knowsDeadRows = false;
+  return async (offset, signal) => {
+    if (!knowsDeadRows) {
+      const tail = { reader, topic: topics.deadLetters, source: source.name, clock, signal };
+      await readKnownDeadRows(deadRows, { ...tail, targetTopic: topics.instruments.name });
+      knowsDeadRows = true;
+    }
+    const digests = (await schemas(signal)).digests(signal);
+    const { since = null, serverDate: time = null } = offset ?? {};
+    const eventRecords = { eventsEndpoint, since, ageMs: recordAge(time, clock.wallMs()) };
+    return readCensus({ reader, topic: topics.instruments, digests, eventRecords, signal });
   };
 }
 

@@ -167,8 +167,12 @@ test('every part of the interface that a comment cites is there, and is cited wi
 });
 
 test('the kinds of notifications are those that are written', () => {
-  const files = ['notification-content.ts', 'follower-notification.ts'];
-  const code = files.map((file) => readFileSync(resolve(root, 'src/connector/tasks', file), 'utf8')).join('');
+  const files = [
+    'connector/tasks/walk-notification.ts',
+    'connector/tasks/follower-notification.ts',
+    'app/failure-notices.ts',
+  ];
+  const code = files.map((file) => readFileSync(resolve(root, 'src', file), 'utf8')).join('');
   const written = [...code.matchAll(/^ +kind: .*$/gm)].flatMap(([line]) => named(/'([a-z]+-[a-z-]+)'/g, line));
   const rows =
     readFileSync(TOPICS_README_FILE, 'utf8').split('| kind | what has happened |')[1]?.split('\n\n')[0] ?? '';

@@ -2,12 +2,9 @@ import type { DecodedEvent } from '../../decoding/event-decoder.ts';
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { SourceTask } from '../source-task.ts';
-import { deadLetterCounts } from './dead-letter-counts.ts';
-import type { FollowedStream } from './followed-stream.ts';
 import { followerNotification } from './follower-notification.ts';
 import { createFollowerTask, type FollowerTaskOptions } from './follower-task.ts';
-import type { InstrumentsProvider } from './instruments-provider.ts';
-import { totals } from './instruments-report.ts';
+import { eventsReport } from './response-report.ts';
 
 const WORDS = {
   suspected:
@@ -42,29 +39,6 @@ export function createEventsTask(options: EventsTaskOptions): SourceTask {
             }),
       ),
     notification: (notification) => followerNotification(source, notification, WORDS),
-    committed({ decoded, next }, commitMs) {
-      const taken = decoded.rows.filter((event) => event.kind === 'event');
-      events.eventsCommitted({
-        source,
-        events: taken.length,
-        ...deadLetterCounts(decoded.rows),
-        ...totals(decoded),
-        since: next,
-        commitMs,
-        items: taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key })),
-      });
-    },
+    committed: (answer, commitMs) => events.eventsCommitted(eventsReport(source, answer, commitMs)),
   });
-}
-
-/** The event stream of a provider of instruments; it starts where the list says, under the same filter. */
-export function followEventStream(provider: Omit<InstrumentsProvider, 'page'>): FollowedStream<DecodedEvent> {
-  return {
-    start: async (signal) => ({ ...(await provider.streamStart(signal)), newest: null }),
-    async after(since, signal) {
-      if (since === null) throw new Error('The event stream was asked for without an offset.');
-      const outcome = await provider.events(since, signal);
-      return outcome.kind === 'events' ? { kind: 'stream', answer: outcome.answer } : outcome;
-    },
-  };
 }

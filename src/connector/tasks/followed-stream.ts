@@ -1,5 +1,9 @@
 import type { DecodedList } from '../../decoding/decoded-list.ts';
-import type { ResponseTime } from '../stream/response-time.ts';
+import { ConnectorError } from '../../errors.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { StreamStart } from '../stream/follower-messages.ts';
+import { type ResponseTime, responseTime } from '../stream/response-time.ts';
+import { refusesOffset } from '../stream/retention-gap.ts';
 import type { StreamResponse } from '../stream/stream-response.ts';
 
 /** One answer of a stream, decoded. */
@@ -8,17 +12,31 @@ export interface FollowedResponse<Row> extends StreamResponse {
   readonly time: ResponseTime;
 }
 
-/** A refusal of the offset that was asked for, or not. */
-export type FollowedOutcome<Row> =
-  | { readonly kind: 'stream'; readonly answer: FollowedResponse<Row> }
-  | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime };
+/** The provider has refused the offset that was asked for. */
+interface RefusedOffset {
+  readonly kind: 'refused';
+  readonly status: number;
+  readonly time: ResponseTime;
+}
+
+export type FollowedOutcome<Row> = { readonly kind: 'stream'; readonly answer: FollowedResponse<Row> } | RefusedOffset;
 
 /** A stream of the provider, decoded and with its links read; one attempt per call. */
 export interface FollowedStream<Row> {
-  /** Where the stream starts now; `newest` is the newest offset that the answer names. */
-  start(
-    signal: AbortSignal,
-  ): Promise<{ readonly since: string; readonly newest: string | null; readonly time: ResponseTime }>;
+  /** Where the stream starts now. */
+  start(signal: AbortSignal): Promise<StreamStart>;
   /** What comes after an offset; null: without one. */
   after(since: string | null, signal: AbortSignal): Promise<FollowedOutcome<Row>>;
+}
+
+/**
+ * An error as the refusal of our offset; null for any other: those of the token endpoint and of the registry have
+ * statuses too, which say nothing of our offset. A refusal has a date as well.
+ */
+export function refusalOf(error: unknown, clock: Clock): RefusedOffset | null {
+  if (!(error instanceof ConnectorError) || error.code !== 'PROVIDER_REFUSED') return null;
+  const { status, dateMs } = error.fields;
+  if (typeof status !== 'number' || !refusesOffset(status)) return null;
+  const time = responseTime(typeof dateMs === 'number' ? dateMs : null, clock.wallMs());
+  return { kind: 'refused', status, time };
 }

@@ -1,6 +1,8 @@
 import type { NotificationContent } from '../../avro/notification-encoder.ts';
 import type { FollowerNotification } from '../stream/follower-messages.ts';
-import { ageText, gapCertain, offsetReset, SIGNS } from './notification-content.ts';
+import { RETENTION_MS } from '../stream/retention-gap.ts';
+
+type NotificationOf<Kind extends FollowerNotification['kind']> = Extract<FollowerNotification, { kind: Kind }>;
 
 /** How a notification speaks of what a stream carries. */
 export interface FollowerWords {
@@ -13,7 +15,17 @@ export interface FollowerWords {
   readonly restart: string;
 }
 
-/** A notification of a source that follows one stream, as a record of the notifications topic. */
+/** Why a gap was suspected or proven, for people. */
+const SIGNS = {
+  refused: 'the provider refuses our offset but takes a fresh one',
+  quiet: 'the provider answers our offset with nothing while the stream goes on',
+  lower: 'the provider offers a lower offset than ours',
+  stuck: 'the provider repeats events without moving on',
+  unmoved: 'our offset may have expired, and was answered with nothing until a newer one took its place',
+  overtaken: 'a newer offset is answered with events while ours is answered with nothing',
+} as const;
+
+/** What a stream notifies of, as a record of the notifications topic. */
 export function followerNotification(
   source: string,
   notification: FollowerNotification,
@@ -31,7 +43,7 @@ export function followerNotification(
       kind: 'retention-gap-suspected',
       message: words.suspected,
       gapSinceFrom: notification.since,
-      why: ageText(notification.ageMs),
+      why: `our offset was last known to be served ${Math.round(notification.ageMs / 3_600_000)} hours ago`,
     };
   }
   return {
@@ -42,5 +54,42 @@ export function followerNotification(
     gapSinceTo: notification.goesOnAfter,
     why: SIGNS[notification.why],
     lost: words.lost,
+  };
+}
+
+/** What no provider can serve any more; `lost` speaks of what the stream carries. */
+function gapCertain({ fromMs, toMs, silentMs, since }: NotificationOf<'gapCertain'>, lost: string) {
+  const hours = Math.round(silentMs / 3_600_000);
+  return {
+    kind: 'retention-gap',
+    message: 'The stream was not read for longer than the provider keeps events. What came before is lost for good.',
+    gapFrom: fromMs,
+    gapTo: toMs,
+    gapSinceFrom: since,
+    why: `the stream was not read for ${hours} hours, and ${RETENTION_MS / 3_600_000} are kept`,
+    lost,
+  };
+}
+
+/** The first transaction after a reset of the committed offset; `restart` and `lost` describe it for this kind of stream. */
+function offsetReset(
+  { before, filter, to, goesOnAfter }: NotificationOf<'offsetReset'>,
+  { restart, lost }: FollowerWords,
+) {
+  const isOther = before.filter !== null && before.filter !== filter;
+  const why = 'the committed offset was reset';
+  const also = isOther ? ', and the source has another filter than before' : '';
+  return {
+    kind: isOther ? 'filter-changed' : 'offset-reset',
+    at: to.dateMs,
+    message: `The committed offset was reset${also}. ${restart}`,
+    gapFrom: before.dateMs,
+    gapTo: to.dateMs,
+    gapSinceFrom: before.since,
+    gapSinceTo: goesOnAfter,
+    filterFrom: before.filter,
+    filterTo: filter,
+    why,
+    lost,
   };
 }

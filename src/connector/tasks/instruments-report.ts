@@ -1,32 +1,21 @@
-import type { DecodedList } from '../../decoding/decoded-list.ts';
 import type { DecodedRow } from '../../decoding/page-decoder.ts';
-import type {
-  ConnectorEvents,
-  PageCommitted,
-  Polled,
-  SourceStarted,
-  StreamPlace,
-} from '../../observability/connector-events.ts';
-import type { CoreDecision } from '../walk/instruments-messages.ts';
+import type { ConnectorEvents, SourceStarted } from '../../observability/connector-events.ts';
+import type { CoreDecision, CoreWrite } from '../walk/instruments-messages.ts';
 import type { InstrumentsOffset } from '../walk/instruments-offset.ts';
-import { deadLetterCounts } from './dead-letter-counts.ts';
-import type { InstrumentEvents, InstrumentsPage } from './instruments-provider.ts';
-import { notificationContent } from './notification-content.ts';
+import type { InstrumentsPage } from './instruments-provider.ts';
+import { deadLetterCounts, totals } from './response-report.ts';
+import { instrumentsNotification } from './walk-notification.ts';
 
-/** Reports what became of a response once it is committed. */
+/** Reports what became of a walk once it is committed. */
 export interface InstrumentsReport {
   /** `offset`: where the source goes on from; null without a committed offset. */
-  started(place: Omit<StreamPlace, 'source'>, offset: InstrumentsOffset | null): void;
-  polled(poll: Omit<Polled, 'source'>): void;
+  started(offset: InstrumentsOffset | null): void;
   decided(
     decision: CoreDecision,
-    came: {
+    written: {
       readonly page: InstrumentsPage | null;
       /** The rows of the page that were written. */
       readonly rows: readonly DecodedRow[];
-      readonly events: InstrumentEvents | null;
-      /** Events of the answer that delete their instrument. */
-      readonly deletions: number;
       readonly commitMs: number;
     },
   ): void;
@@ -41,49 +30,28 @@ export function createInstrumentsReport(
   const scheduled = ({ walkStartedOwnMs }: InstrumentsOffset) =>
     events.walkScheduled({ source, at: new Date(walkStartedOwnMs + walkIntervalMs).toISOString() });
   return {
-    started(place, offset) {
-      events.sourceStarted({ source, ...place, ...(offset !== null && { walk: newestWalk(offset) }) });
+    started(offset) {
       if (offset !== null && !offset.walkPending) scheduled(offset);
     },
-    polled: (poll) => events.polled({ source, ...poll }),
-    decided({ write, writes, offset, notifications, begun, discarded }, came) {
-      const { commitMs } = came;
-      if (discarded !== null) events.answerDiscarded({ source, why: discarded });
+    decided({ write, offset, notifications, begun }, { page, rows, commitMs }) {
       if (offset === null) return;
-      if (writes && came.events !== null) {
-        const { decoded, next } = came.events;
-        const taken = decoded.rows.flatMap((event) => (event.kind === 'event' ? [event] : []));
-        events.eventsCommitted({
-          source,
-          events: taken.length,
-          ...deadLetterCounts(decoded.rows),
-          ...totals(decoded),
-          since: next,
-          commitMs,
-          items: taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key })),
-        });
+      if (write.kind === 'tombstones') {
+        events.instrumentsDeleted({ source, why: 'walk', instruments: write.ids.length });
       }
-      const deleted = write.kind === 'tombstones' ? write.ids.length : writes ? came.deletions : 0;
-      const why = write.kind === 'tombstones' ? 'walk' : 'event';
-      if (deleted > 0) events.instrumentsDeleted({ source, why, instruments: deleted });
-      if (write.kind === 'rows' && came.page !== null) {
-        events.pageCommitted({ source, ...pageReport(write.counts, offset, came.page, came.rows), commitMs });
+      if (write.kind === 'rows' && page !== null) {
+        const { counts, walkCursor: cursor } = offset;
+        events.pageCommitted({ source, page: counts.pages, ...pageReport(page, rows, write), commitMs, cursor });
       }
       for (const notification of notifications) {
-        if (notification.kind === 'walkCompleted') {
+        if (notification.kind !== 'walkCompleted') {
+          const { message: text } = instrumentsNotification(source, notification, offset.serverDate.dateMs);
+          events.notified({ source, kind: notification.kind, text });
+        } else {
           const { walk, counts, startedAtMs, resumed } = notification;
-          events.walkCompleted({
-            source,
-            walk,
-            resumed,
-            ...counts,
-            durationMs: offset.serverDate.dateMs - startedAtMs,
-          });
+          const durationMs = offset.serverDate.dateMs - startedAtMs;
+          events.walkCompleted({ source, walk, resumed, ...counts, durationMs });
           // A resumed walk is followed by a fresh one at once.
           if (begun === null) scheduled(offset);
-        } else {
-          const { message: text } = notificationContent(source, notification, offset);
-          events.notified({ source, kind: notification.kind, text });
         }
       }
       if (begun !== null) events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun });
@@ -91,29 +59,8 @@ export function createInstrumentsReport(
   };
 }
 
-function pageReport(
-  counts: (CoreDecision['write'] & { kind: 'rows' })['counts'],
-  offset: InstrumentsOffset,
-  { decoded, fetchMs }: InstrumentsPage,
-  written: readonly DecodedRow[],
-): Omit<PageCommitted, 'source' | 'commitMs'> {
-  const { added, corrected, reEncoded, unchanged, touched, contradicting, repeated } = counts;
-  return {
-    page: offset.counts.pages,
-    rows: decoded.rows.length,
-    records: added + corrected + reEncoded,
-    unchanged: unchanged + touched + contradicting,
-    ...deadLetterCounts(written),
-    repeatedRows: repeated,
-    ...totals(decoded),
-    avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),
-    jsonBytes: decoded.bytes,
-    fetchMs,
-    cursor: offset.walkCursor,
-  };
-}
-
-function newestWalk({
+/** The newest walk, as the committed offset has it. */
+export function newestWalk({
   walk,
   walkStartedOwnMs,
   walkPending,
@@ -123,20 +70,21 @@ function newestWalk({
   return { walk, startedAt: new Date(walkStartedOwnMs).toISOString(), pages, rows, gone: walkPending ? null : gone };
 }
 
-/** What an answer adds to the counts of drift, of rounded numbers and of keys that came twice. */
-export function totals({
-  rows,
-  duplicateKeys,
-}: Pick<
-  DecodedList<Pick<DecodedRow & { kind: 'record' }, 'driftFields' | 'roundedNumbers' | 'kind'> | { kind: string }>,
-  'rows' | 'duplicateKeys'
->) {
-  let drift = 0;
-  let roundedNumbers = 0;
-  for (const row of rows) {
-    if (!('driftFields' in row)) continue;
-    drift += row.driftFields;
-    roundedNumbers += row.roundedNumbers;
-  }
-  return { drift, roundedNumbers, duplicateKeys };
+function pageReport(
+  { decoded, fetchMs }: InstrumentsPage,
+  written: readonly DecodedRow[],
+  { counts }: Extract<CoreWrite, { kind: 'rows' }>,
+) {
+  const { added, corrected, reEncoded, unchanged, touched, contradicting, repeated } = counts;
+  return {
+    rows: decoded.rows.length,
+    records: added + corrected + reEncoded,
+    unchanged: unchanged + touched + contradicting,
+    ...deadLetterCounts(written),
+    repeatedRows: repeated,
+    ...totals(decoded),
+    avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),
+    jsonBytes: decoded.bytes,
+    fetchMs,
+  };
 }

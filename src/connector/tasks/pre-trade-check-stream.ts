@@ -3,10 +3,9 @@ import type { HttpResponse } from '../../http/http-response.ts';
 import { newestCheckOffset, nextCheckOffset, type PreTradeChecks } from '../../provider/pre-trade-checks.ts';
 import type { Clock } from '../../support/clock.ts';
 import { responseTime } from '../stream/response-time.ts';
-import { refusesOffset } from '../stream/retention-gap.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
-import type { FollowedResponse, FollowedStream } from './followed-stream.ts';
-import { linksOf, refusalTime, refusedStatusOf } from './instruments-provider.ts';
+import { type FollowedResponse, type FollowedStream, refusalOf } from './followed-stream.ts';
+import { linksOf } from './instruments-provider.ts';
 
 /** The provider's pre-trade checks, decoded and with their links read. */
 export function followPreTradeChecks(options: {
@@ -49,9 +48,9 @@ export function followPreTradeChecks(options: {
         share.check(answer.decoded.rows, whence);
         return { kind: 'stream', answer };
       } catch (error) {
-        const status = refusedStatusOf(error);
-        if (since === null || status === null || !refusesOffset(status)) throw error;
-        return { kind: 'refused', status, time: refusalTime(error, clock) };
+        const refusal = since === null ? null : refusalOf(error, clock);
+        if (refusal === null) throw error;
+        return refusal;
       }
     },
   };

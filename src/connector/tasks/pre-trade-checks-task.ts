@@ -4,10 +4,9 @@ import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { SourceTask } from '../source-task.ts';
-import { deadLetterCounts } from './dead-letter-counts.ts';
 import { followerNotification } from './follower-notification.ts';
 import { createFollowerTask, type FollowerTaskOptions } from './follower-task.ts';
-import { totals } from './instruments-report.ts';
+import { streamReport } from './response-report.ts';
 
 const WORDS = {
   suspected:
@@ -52,16 +51,9 @@ export function createPreTradeChecksTask(options: PreTradeChecksTaskOptions): So
           : deadLetter(check, headers),
       ),
     notification: (notification) => followerNotification(source, notification, WORDS),
-    committed({ decoded, next }, commitMs) {
-      const checks = decoded.rows.filter(({ kind }) => kind === 'record').length;
-      events.checksCommitted({
-        source,
-        checks,
-        ...deadLetterCounts(decoded.rows),
-        ...totals(decoded),
-        since: next,
-        commitMs,
-      });
+    committed(answer, commitMs) {
+      const checks = answer.decoded.rows.filter(({ kind }) => kind === 'record').length;
+      events.checksCommitted({ checks, ...streamReport(source, answer, commitMs) });
     },
   });
 }

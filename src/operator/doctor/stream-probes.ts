@@ -79,8 +79,8 @@ export async function probeLag(options: StreamProbe, start: string, handoffMargi
   const what = 'the list lags the events';
   const assumed = `at most ${handoffMarginMs} ms (handoffMargin)`;
   try {
-    const outcome = await provider.events(start, signal);
-    const rows = outcome.kind === 'events' ? outcome.answer.decoded.rows : [];
+    const outcome = await provider.after(start, signal);
+    const rows = outcome.kind === 'stream' ? outcome.answer.decoded.rows : [];
     const event = rows.findLast((row) => row.kind === 'event');
     if (event === undefined) return finding(what, 'no event came while this ran', assumed, null);
     const startedMs = clock.monotonicMs();

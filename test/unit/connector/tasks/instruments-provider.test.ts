@@ -57,7 +57,7 @@ test('a page that is refused while the stream is read makes pages smaller, and l
   const { provider, until } = heldBack();
   const page = provider.page(null, signal);
   const pageAsked = await until(1);
-  const events = provider.events('1-0', signal);
+  const events = provider.after('1-0', signal);
   const eventsAsked = await until(2);
   assert.deepEqual([pageAsked.items, eventsAsked.items], [1_000, 500]);
   pageAsked.answer.reject(new ConnectorError('BODY_TOO_LARGE', 'too much'));
@@ -66,7 +66,7 @@ test('a page that is refused while the stream is read makes pages smaller, and l
   await events;
   for (const [at, [ask, items]] of (
     [
-      [() => provider.events('1-0', signal), 500],
+      [() => provider.after('1-0', signal), 500],
       [() => provider.page(null, signal), 500],
     ] as const
   ).entries()) {
@@ -81,7 +81,7 @@ test('a page that is refused while the stream is read makes pages smaller, and l
 test('a probe for the start of the stream that fails says nothing about the size of pages', async () => {
   const { provider, until } = heldBack();
   for (let tries = 1; tries <= 3; tries++) {
-    const start = provider.streamStart(signal);
+    const start = provider.start(signal);
     const { items, answer } = await until(tries);
     assert.equal(items, 1);
     answer.reject(new ConnectorError('PROVIDER_REFUSED', 'a bad hour', { fields: { status: 400 } }));
@@ -97,11 +97,11 @@ test('a probe for the start of the stream that fails says nothing about the size
 test('only the provider refuses an offset: a token that cannot be had says nothing of it, whatever its status', async () => {
   const { provider, until } = heldBack();
   for (const [at, status] of [404, 410].entries()) {
-    const refused = provider.events('1-0', signal);
+    const refused = provider.after('1-0', signal);
     const { answer } = await until(2 * at + 1);
     answer.reject(new ConnectorError('PROVIDER_REFUSED', 'gone', { fields: { status } }));
     assert.equal((await refused).kind, 'refused');
-    const failed = provider.events('1-0', signal);
+    const failed = provider.after('1-0', signal);
     (await until(2 * at + 2)).answer.reject(new ConnectorError('TOKEN_FAILED', 'no token', { fields: { status } }));
     await assert.rejects(failed, { code: 'TOKEN_FAILED' });
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
-import { notificationContent } from '../../../../src/connector/tasks/notification-content.ts';
+import { createInstrumentsReport, newestWalk } from '../../../../src/connector/tasks/instruments-report.ts';
+import { instrumentsNotification } from '../../../../src/connector/tasks/walk-notification.ts';
 import type { CoreNotification } from '../../../../src/connector/walk/instruments-messages.ts';
 import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 import type { ConnectorEvents } from '../../../../src/observability/connector-events.ts';
@@ -9,7 +9,6 @@ import type { ConnectorEvents } from '../../../../src/observability/connector-ev
 const HOUR_MS = 3_600_000;
 const TIME = { dateMs: 10 * HOUR_MS, from: 'provider', ownMs: 10 * HOUR_MS + 7 } as const;
 const OFFSET = firstOffset('', '5-1', TIME, null);
-const PLACE = { since: '5-1', secondsToRetentionCliff: 600_000, secondsToNextWalk: 7, walksWithoutDeletion: 0 };
 
 function reported() {
   const seen: [name: string, event: Record<string, unknown>][] = [];
@@ -19,15 +18,9 @@ function reported() {
 
 test('a source that starts reports the newest walk of its committed offset', () => {
   const counts = { ...OFFSET.counts, pages: 3, rows: 2_500, gone: 4 };
-  const walkOf = (offset: typeof OFFSET | null) => {
-    const { seen, report } = reported();
-    report.started(PLACE, offset);
-    return seen.find(([name]) => name === 'sourceStarted')?.[1].walk;
-  };
   const common = { walk: 1, startedAt: '1970-01-01T10:00:00.007Z', pages: 3, rows: 2_500 };
-  assert.deepEqual(walkOf({ ...OFFSET, counts }), { ...common, gone: null });
-  assert.deepEqual(walkOf({ ...OFFSET, counts, walkPending: false }), { ...common, gone: 4 });
-  assert.equal(walkOf(null), undefined);
+  assert.deepEqual(newestWalk({ ...OFFSET, counts }), { ...common, gone: null });
+  assert.deepEqual(newestWalk({ ...OFFSET, counts, walkPending: false }), { ...common, gone: 4 });
 });
 
 test('a notification is reported with the message of its record', () => {
@@ -40,8 +33,8 @@ test('a notification is reported with the message of its record', () => {
     begun: null,
     discarded: null,
   };
-  report.decided(decision as never, { page: null, rows: [], events: null, deletions: 0, commitMs: 1 });
-  const text = notificationContent('s', notification, OFFSET).message;
+  report.decided(decision as never, { page: null, rows: [], commitMs: 1 });
+  const text = instrumentsNotification('s', notification, TIME.dateMs).message;
   assert.ok(text.length > 20);
   assert.deepEqual(seen, [['notified', { source: 's', kind: 'shrinkRefused', text }]]);
 });

@@ -42,6 +42,8 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
     if (refused !== null) throw refused;
   };
   const task = createInstrumentsTask({
+    source: 'instruments',
+    events,
     targets: {
       source: 'instruments',
       instruments: topic('instruments'),
@@ -51,7 +53,7 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
     },
     core: new InstrumentsCore(SETTINGS, isNew ? null : firstOffset('scope=all', '5-0', time(), null), startMs),
     provider: {
-      async streamStart() {
+      async start() {
         askList();
         return { since: '5-0', time: time() };
       },
@@ -59,14 +61,16 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
         askList();
         return { decoded: list, next: null, start: null, time: time(), fetchMs: 0 };
       },
-      async events(since) {
+      async after(since) {
+        const next = since ?? assert.fail('there is an offset');
         streamAtMs.push(elapsedMs());
-        return { kind: 'events', answer: { decoded: list, next: since, nextId: since, full: false, time: time() } };
+        return { kind: 'stream', answer: { decoded: list, next, nextId: next, time: time() } };
       },
     },
     walkRequests: { newest: () => ({ request: null, superseded: new AbortController().signal }) },
     census: async () => new Census(),
-    notificationEncoder: async () => ({ encode: () => Buffer.alloc(0) }),
+    notifications: topic('notifications'),
+    encodeNotification: async () => Buffer.alloc(0),
     deleteOnEventTypes: [],
     deadRows: new KnownDeadRows(),
     instrumentsEndpoint: '/v1/instruments',

@@ -107,6 +107,8 @@ function quietInstruments(
   const { events, seen } = recordedEvents();
   const time = () => responseTime(clock.wallMs(), clock.wallMs());
   const task = createInstrumentsTask({
+    source: 'instruments',
+    events,
     targets: {
       source: 'instruments',
       instruments: topic('instruments'),
@@ -120,18 +122,19 @@ function quietInstruments(
       clock.monotonicMs(),
     ),
     provider: {
-      streamStart: () => assert.fail('there is an offset'),
+      start: () => assert.fail('there is an offset'),
       page: async () => ({ decoded: list(rows), next: null, start: null, time: time(), fetchMs: 30 }),
-      async events(since) {
+      async after(since) {
         await clock.sleep(answerMs, signal);
-        const next = since === '5-0' && deleted.length > 0 ? '6-0' : since;
+        const next = since === '5-0' && deleted.length > 0 ? '6-0' : (since ?? assert.fail('there is an offset'));
         const decoded = list(next === since ? [] : deleted.map(delisting));
-        return { kind: 'events', answer: { decoded, next, nextId: next, time: time() } };
+        return { kind: 'stream', answer: { decoded, next, nextId: next, time: time() } };
       },
     },
     walkRequests: { newest: () => ({ request: null, superseded: signal }) },
     census: async () => census,
-    notificationEncoder: async () => ({ encode: () => Buffer.alloc(0) }),
+    notifications: topic('notifications'),
+    encodeNotification: async () => Buffer.alloc(0),
     deleteOnEventTypes: ['delisting'],
     deadRows: new KnownDeadRows(),
     instrumentsEndpoint: '/v1/instruments',

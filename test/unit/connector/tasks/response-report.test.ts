@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deadLetterCounts } from '../../../../src/connector/tasks/dead-letter-counts.ts';
+import { deadLetterCounts } from '../../../../src/connector/tasks/response-report.ts';
 
 test('dead letters are distinguished by why they are, each counted once', () => {
   const failure = { kind: 'failure', key: '1', tooLarge: false };

@@ -1,0 +1,173 @@
+import type { NotificationContent } from '../../avro/notification-encoder.ts';
+import type { SourceOffset } from '../../kafka/offset-store.ts';
+import type { OutgoingRecord } from '../../kafka/record.ts';
+import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
+import type { ConnectorEvents, Polled, SourceStarted, StreamPlace } from '../../observability/connector-events.ts';
+import type { Random } from '../../support/back-off.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { SourceTask, SourceTurn } from '../source-task.ts';
+import type { FollowerAnswer, FollowerDecision, FollowerRequest } from '../stream/follower-messages.ts';
+import type { FollowedResponse, FollowedStream } from './followed-stream.ts';
+
+/** What every task is given. */
+export interface CoreTaskOptions {
+  readonly source: string;
+  readonly notifications: TargetTopic;
+  readonly encodeNotification: (notification: NotificationContent, signal: AbortSignal) => Promise<Buffer>;
+  readonly events: ConnectorEvents;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A decision, and what came with the answer that it is about. */
+export interface Asked<Decision, Row> {
+  readonly decision: Decision;
+  /** The answer of the stream; null where the decision is about none. */
+  readonly answer: FollowedResponse<Row> | null;
+  readonly poll: Pick<Polled, 'endpoint' | 'rows' | 'durationMs'> | null;
+}
+
+/** What one kind of source adds to a task: its core, what it asks, and what becomes of the decisions. */
+export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknown>, Row, Request> {
+  readonly core: {
+    readonly isCaughtUp: boolean;
+    readonly offset: { readonly since: string | null } | null;
+    secondsToRetentionCliff(nowMs: number, wallMs: number): number | null;
+  };
+  /** What is wanted next; `wake` ends a wait early. */
+  next(nowMs: number): { readonly request: Request | Wait; readonly wake?: AbortSignal };
+  /** Null: it failed, and is asked again later. */
+  ask(request: Request, signal: AbortSignal): Promise<Asked<Decision, Row> | null>;
+  records(asked: Asked<Decision, Row>): OutgoingRecord[];
+  notification(
+    notification: Decision['notifications'][number],
+    offset: NonNullable<Decision['offset']>,
+  ): NotificationContent;
+  writeOffset(offset: NonNullable<Decision['offset']>): SourceOffset;
+  /** What is reported of the start, beside the place. */
+  started?(): Pick<SourceStarted, 'walk'>;
+  /** What else says where the source is. */
+  place?(): Partial<StreamPlace>;
+  committed(asked: Asked<Decision, Row>, commitMs: number): void;
+}
+
+interface Wait {
+  readonly kind: 'wait';
+  readonly ms: number;
+}
+
+const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, waitMs, committed() {} });
+
+/**
+ * A source whose core decides what to ask and what an answer means; the task asks, and puts the records of a decision
+ * together with its notifications.
+ */
+export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
+  { source, notifications, encodeNotification, events, clock, random }: CoreTaskOptions,
+  parts: CoreTaskParts<Decision, Row, Request>,
+): SourceTask {
+  const { core } = parts;
+  const place = () => ({
+    source,
+    since: core.offset?.since ?? null,
+    secondsToRetentionCliff: core.secondsToRetentionCliff(clock.monotonicMs(), clock.wallMs()),
+    ...parts.place?.(),
+  });
+  events.sourceStarted({ ...place(), ...parts.started?.() });
+
+  async function recordsOf(
+    asked: Asked<Decision, Row>,
+    offset: NonNullable<Decision['offset']>,
+    signal: AbortSignal,
+  ): Promise<OutgoingRecord[]> {
+    const records = parts.records(asked);
+    for (const notification of asked.decision.notifications) {
+      const value = await encodeNotification(parts.notification(notification, offset), signal);
+      records.push(keyedRecord(notifications, source, value, {}));
+    }
+    return records;
+  }
+
+  function committed(asked: Asked<Decision, Row>, commitMs: number): void {
+    const { decision, poll } = asked;
+    decision.committed();
+    if (poll !== null) events.polled({ ...place(), ...poll, caughtUp: core.isCaughtUp });
+    if (decision.discarded !== null) events.answerDiscarded({ source, why: decision.discarded });
+    parts.committed(asked, commitMs);
+  }
+
+  return {
+    async poll(signal): Promise<SourceTurn> {
+      const { request, wake } = parts.next(clock.monotonicMs());
+      // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
+      if (isWait(request)) return { ...nothing(Math.ceil(request.ms * (1 - random() / 10))), ...(wake && { wake }) };
+      const asked = await parts.ask(request, signal);
+      if (asked === null) return nothing(0);
+      const offset: Decision['offset'] = asked.decision.offset;
+      if (offset === null || offset === undefined) {
+        committed(asked, 0);
+        return nothing(0);
+      }
+      return {
+        records: await recordsOf(asked, offset, signal),
+        offset: parts.writeOffset(offset),
+        waitMs: 0,
+        committed: (commitMs) => committed(asked, commitMs),
+      };
+    },
+  };
+}
+
+function isWait(request: unknown): request is Wait {
+  return (request as Wait).kind === 'wait';
+}
+
+/** Asks a stream what the core wants of it; `decide` gives what the answer means. */
+export async function askStream<Decision, Row>(
+  {
+    stream,
+    endpoint,
+    clock,
+  }: { readonly stream: FollowedStream<Row>; readonly endpoint: Polled['endpoint']; readonly clock: Clock },
+  request: Exclude<FollowerRequest, { kind: 'wait' }>,
+  decide: (answer: FollowerAnswer, rows: readonly Row[]) => Decision,
+  signal: AbortSignal,
+): Promise<Asked<Decision, Row>> {
+  const other = (answer: FollowerAnswer) => ({ decision: decide(answer, []), answer: null, poll: null });
+  if (request.kind === 'start') return other({ kind: 'start', ...(await stream.start(signal)) });
+  const startedMs = clock.monotonicMs();
+  const outcome = await stream.after(request.since, signal);
+  if (request.kind === 'verifyStart') {
+    const items = outcome.kind === 'stream' ? outcome.answer.decoded.rows.length : 0;
+    return other({ kind: 'verifyStart', taken: outcome.kind === 'stream', items });
+  }
+  if (outcome.kind === 'refused') return other(outcome);
+  const { answer } = outcome;
+  const { decoded, next, nextId, time } = answer;
+  const rows = decoded.rows.length;
+  return {
+    decision: decide({ kind: 'stream', items: rows, next, nextId, time }, decoded.rows),
+    answer,
+    poll: { endpoint, rows, durationMs: clock.monotonicMs() - startedMs },
+  };
+}
+
+/** Where a record comes from, as its headers say. */
+export function provenance(from: {
+  readonly source: string;
+  readonly walk?: number | undefined;
+  /** Our offset in the stream when it was asked for; null where it was asked for without one. */
+  readonly since: string | null;
+  readonly endpoint: string;
+  /** When the response came. */
+  readonly dateMs: number;
+}): Record<string, string> {
+  const { source, walk, since, endpoint, dateMs } = from;
+  return {
+    'spc-source': source,
+    ...(walk !== undefined && { 'spc-walk': String(walk) }),
+    ...(since !== null && { 'spc-since': since }),
+    'spc-endpoint': endpoint,
+    'spc-received': new Date(dateMs).toISOString(),
+  };
+}

@@ -1,0 +1,48 @@
+import type { DecodedList } from '../../decoding/decoded-list.ts';
+import type { DecodedEvent } from '../../decoding/event-decoder.ts';
+import type { DeadLetterCounts, EventsCommitted } from '../../observability/connector-events.ts';
+import type { FollowedResponse } from './followed-stream.ts';
+
+interface CountedRow {
+  readonly kind: string;
+  readonly key: string | null;
+  readonly tooLarge?: boolean;
+}
+
+/** How many of some rows are dead letters, and why. */
+export function deadLetterCounts(rows: readonly (CountedRow | undefined)[]): DeadLetterCounts {
+  const failures = rows.filter((row) => row?.kind === 'failure');
+  const tooLarge = failures.filter((row) => row?.tooLarge);
+  const withoutKey = failures.filter((row) => row?.key === null && !row.tooLarge);
+  return {
+    deadLetters: failures.length,
+    deadLettersTooLarge: tooLarge.length,
+    deadLettersWithoutKey: withoutKey.length,
+  };
+}
+
+/** What a response adds to the counts of drift, of rounded numbers and of keys that came twice. */
+export function totals({ rows, duplicateKeys }: Pick<DecodedList<CountedRow>, 'rows' | 'duplicateKeys'>) {
+  let drift = 0;
+  let roundedNumbers = 0;
+  for (const row of rows as readonly (CountedRow & { driftFields?: number; roundedNumbers?: number })[]) {
+    drift += row.driftFields ?? 0;
+    roundedNumbers += row.roundedNumbers ?? 0;
+  }
+  return { drift, roundedNumbers, duplicateKeys };
+}
+
+/** What every committed response of a stream reports. */
+export function streamReport(source: string, { decoded, next }: FollowedResponse<CountedRow>, commitMs: number) {
+  return { source, ...deadLetterCounts(decoded.rows), ...totals(decoded), since: next, commitMs };
+}
+
+export function eventsReport(
+  source: string,
+  answer: FollowedResponse<DecodedEvent>,
+  commitMs: number,
+): EventsCommitted {
+  const taken = answer.decoded.rows.filter((event) => event.kind === 'event');
+  const items = taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key }));
+  return { events: taken.length, ...streamReport(source, answer, commitMs), items };
+}
