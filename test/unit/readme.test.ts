@@ -196,3 +196,40 @@ test('every npm script that the documentation names exists', () => {
     [],
   );
 });
+
+/** The source files that a paragraph of src/README.md links to, in its order, with their text. */
+function pathOf(beginning: string): (readonly [file: string, text: string])[] {
+  const paragraph =
+    textOf('src/README.md')
+      .split('\n\n')
+      .find((one) => one.startsWith(beginning)) ?? '';
+  return named(/\]\(([\w/.-]+\.ts)\)/g, paragraph).map((file) => [file, textOf(`src/${file}`)] as const);
+}
+
+test('from main to the first poll it takes at most seven files, each of which calls the next', () => {
+  const path = pathOf('From the start to the first poll');
+  assert.equal(path[0]?.[0], 'main.ts');
+  assert.match(path.at(-1)?.[1] ?? '', /\btask\.poll\(/);
+  assert.ok(path.length <= 7, `${path.length} files`);
+  for (const [at, [next, nextText]] of path.slice(1).entries()) {
+    const [file, text] = path[at] ?? assert.fail();
+    assert.ok(text.includes(`/${next.split('/').at(-1)}'`), `${file} does not import ${next}`);
+    const exported = named(/^export (?:async )?function (\w+)/gm, nextText);
+    // The commands are called by way of their list.
+    assert.ok(
+      exported.some((name) => new RegExp(`\\b${name}[(,]`).test(text)),
+      `${file} does not call ${next}`,
+    );
+  }
+});
+
+test('from the bytes of a page to its records each file is connected with the one before', () => {
+  const path = pathOf("From a page's bytes to records");
+  assert.ok(path.length > 4);
+  const names = (text: string, file: string) => text.includes(`/${file.split('/').at(-1)}'`);
+  for (const [at, [file, text]] of path.slice(1).entries()) {
+    const [before, textBefore] = path[at] ?? assert.fail();
+    if (file.startsWith('kafka/')) return;
+    assert.ok(names(text, before) || names(textBefore, file), `${before} and ${file} do not know each other`);
+  }
+});
