@@ -4,7 +4,7 @@ import { type ConnectorLog, findingsOf } from './oracle.ts';
 import { STUCK_MS, type Subject } from './subject.ts';
 import { type Finding, Violation } from './violation.ts';
 
-const LOOK_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 2_000;
 
 /**
  * Lets a connector come to rest, stops it, and compares its topics with the provider's ledger. The provider has stopped
@@ -16,7 +16,8 @@ export async function settle(subject: Subject, eyes: Eyes, watch: Watch): Promis
   subject.stopChanging();
   await until(subject, async () => {
     const missing = await watch.missing();
-    return missing > 0 ? [{ kind: 'lost', text: `${missing} events have not come` }] : [];
+    // What was skipped is found while the others come: these are behind all that is there.
+    return missing > 0 ? [{ kind: 'stuck', text: `${missing} events have not come yet` }] : [];
   });
   // What has vanished is deleted by the next walk; prices follow.
   await until(subject, async () => {
