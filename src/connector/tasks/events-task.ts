@@ -2,6 +2,7 @@ import type { DecodedEvent } from '../../decoding/event-decoder.ts';
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
 import type { SourceTask } from '../source-task.ts';
+import { eventHeaders } from './event-headers.ts';
 import { followerNotification } from './follower-notification.ts';
 import { createFollowerTask, type FollowerTaskOptions } from './follower-task.ts';
 import { eventsReport } from './response-report.ts';
@@ -26,10 +27,11 @@ export function createEventsTask(options: EventsTaskOptions): SourceTask {
   const { source, instrumentEvents, deadLetters, events } = options;
   return createFollowerTask(options, {
     kind: 'events',
-    records: (rows, headers) =>
-      rows.map((event) =>
+    records(rows, headers) {
+      const headersOf = eventHeaders(headers);
+      return rows.map((event) =>
         event.kind === 'event'
-          ? keyedRecord(instrumentEvents, event.key, event.eventValue, headers)
+          ? keyedRecord(instrumentEvents, event.key, event.eventValue, headersOf(event))
           : deadLetterRecord({
               topic: deadLetters,
               source,
@@ -37,7 +39,8 @@ export function createEventsTask(options: EventsTaskOptions): SourceTask {
               input: event,
               provenance: headers,
             }),
-      ),
+      );
+    },
     notification: (notification) => followerNotification(source, notification, WORDS),
     committed: (answer, commitMs) => events.eventsCommitted(eventsReport(source, answer, commitMs)),
   });

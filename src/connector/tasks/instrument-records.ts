@@ -4,6 +4,7 @@ import type { DecodedRow } from '../../decoding/page-decoder.ts';
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/target-topic.ts';
+import { eventHeaders } from './event-headers.ts';
 
 /** How many events of the same instrument follow a dead letter in its response: with any, its state is not the newest. */
 export const FOLLOWED_HEADER = 'spc-followed';
@@ -42,6 +43,7 @@ export function eventRecords(
   headers: Headers,
   deletes: (event: DecodedEvent) => boolean,
 ): OutgoingRecord[] {
+  const headersOf = eventHeaders(headers);
   return events.flatMap((event, index) => {
     if (event.kind === 'failure') {
       const followed = events.slice(index + 1).filter(({ kind, key }) => kind === 'event' && key === event.key).length;
@@ -50,9 +52,10 @@ export function eventRecords(
       ];
     }
     const value = deletes(event) ? null : event.instrumentValue;
+    const own = headersOf(event);
     return [
-      keyedRecord(targets.instrumentEvents, event.key, event.eventValue, headers),
-      keyedRecord(targets.instruments, event.key, value, headers),
+      keyedRecord(targets.instrumentEvents, event.key, event.eventValue, own),
+      keyedRecord(targets.instruments, event.key, value, own),
     ];
   });
 }

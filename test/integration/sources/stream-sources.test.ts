@@ -131,6 +131,7 @@ scene(
       [headers['spc-source'], headers['spc-endpoint'], 'spc-since' in headers, 'spc-received' in headers],
       ['new-issues', '/v1/instruments/events', true, true],
     );
+    for (const { headers: all } of records.flat()) assert.equal(all['spc-event-type'], 'newissue');
   },
 );
 
