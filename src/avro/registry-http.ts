@@ -1,6 +1,8 @@
-import { Agent } from 'node:https';
 import { ConnectorError } from '../errors.ts';
-import { openDispatcher, secureContextOf } from '../http/dispatcher.ts';
+import { openAgent } from '../http/agent.ts';
+import type { Authorization, Credentials } from '../http/credentials.ts';
+import { openCurrentDispatcher } from '../http/current-dispatcher.ts';
+import type { NetworkOptions } from '../http/dispatcher.ts';
 import type { Clock } from '../support/clock.ts';
 import { openDeadline } from '../support/deadline.ts';
 import { untilAborted } from '../support/until-aborted.ts';
@@ -8,15 +10,11 @@ import { untilAborted } from '../support/until-aborted.ts';
 const LARGEST_RESPONSE_BYTES = 4 * 1024 * 1024;
 const CONNECTIONS = 2;
 
-export interface RegistryHttpOptions {
+export interface RegistryHttpOptions extends Omit<NetworkOptions, 'name'> {
   /** With the base path of the Confluent API, without a slash at the end: http://127.0.0.1:8081/apis/ccompat/v7. */
   readonly url: string;
-  /** The value of the Authorization header, obtained before each request; it is a secret. */
-  readonly authorization?: () => Promise<string>;
-  /** PEM text: authorities to trust besides the usual ones, and our own certificate with its key. */
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
+  /** Asked before each request, so that a rotated secret is used. */
+  readonly authorization?: Authorization;
   /** For one request, its body included. */
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -54,12 +52,18 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const { url, authorization, timeoutMs, clock } = options;
   const base = new URL(url);
   const network = { ...options, name: 'schemaRegistry' };
-  const dispatcher = openDispatcher(base, network, CONNECTIONS);
-  const agent =
-    base.protocol === 'https:' ? new Agent({ rejectUnauthorized: true, ...secureContextOf(network) }) : null;
+  const connections = openCurrentDispatcher(base, network, CONNECTIONS);
 
-  async function headers(): Promise<Record<string, string>> {
-    return authorization === undefined ? {} : { authorization: await authorization() };
+  /** One request; after a 401 once more, with other credentials where there are any. */
+  async function authorized(
+    signal: AbortSignal,
+    send: (credentials: Credentials) => Promise<RegistryResponse>,
+  ): Promise<RegistryResponse> {
+    const credentials = (await authorization?.headers(signal)) ?? {};
+    const response = await send(credentials);
+    if (response.status !== 401) return response;
+    const renewed = await authorization?.renew(credentials, signal);
+    return renewed ? send(renewed) : response;
   }
 
   async function answered<T>(what: string, stop: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -76,48 +80,64 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     }
   }
 
-  async function fetchJson({ method, path, body }: RegistryRequest, signal: AbortSignal): Promise<RegistryResponse> {
+  async function fetchJson(
+    { method, path, body }: RegistryRequest,
+    credentials: Credentials,
+    signal: AbortSignal,
+  ): Promise<RegistryResponse> {
     // Credentials go to this origin alone: no redirect is followed.
+    const dispatcher = await connections.get();
     const answer = await dispatcher.request({
       origin: base.origin,
       path: `${base.pathname.replace(/\/$/, '')}${path}`,
       method,
-      headers: { ...(await headers()), accept: 'application/json', 'content-type': 'application/json' },
+      headers: { ...credentials, accept: 'application/json', 'content-type': 'application/json' },
       body: body === undefined ? null : JSON.stringify(body),
       signal,
     });
     return { status: answer.statusCode, body: asObject(await readText(answer.body)) };
   }
 
-  async function registerByPackage(subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse> {
-    // Loaded only now: it takes longer to load than Kafka's client, and a schema is registered once.
-    const { COMPATIBILITY, SchemaRegistry, SchemaType } = await import('@kafkajs/confluent-schema-registry');
-    const added = await headers();
-    const client = new SchemaRegistry({
-      host: url,
-      retry: { retries: 0 },
-      ...(agent && { agent }),
-      middlewares: [() => ({ prepareRequest: async (next) => (await next()).enhance({ headers: added, signal }) })],
-    });
-    try {
-      const { id } = await client.register(
-        { type: SchemaType.AVRO, schema },
-        { subject, compatibility: COMPATIBILITY.FULL_TRANSITIVE, updateConfig: false },
-      );
-      return { status: 200, body: { id } };
-    } catch (error) {
-      const status = typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 400;
-      if (status === 400) throw error;
-      return { status, body: {} };
-    }
-  }
-
   return {
     request: (request, stop) =>
-      answered(`${request.method} ${request.path}`, stop, (signal) => fetchJson(request, signal)),
+      answered(`${request.method} ${request.path}`, stop, (signal) =>
+        authorized(signal, (credentials) => fetchJson(request, credentials, signal)),
+      ),
     register: (subject, schema, stop) =>
-      answered(`the registration of ${subject}`, stop, (signal) => registerByPackage(subject, schema, signal)),
+      answered(`the registration of ${subject}`, stop, (signal) =>
+        authorized(signal, (credentials) => registerByPackage(network, { subject, schema }, credentials, signal)),
+      ),
   };
+}
+
+async function registerByPackage(
+  network: NetworkOptions & { readonly url: string },
+  { subject, schema }: { readonly subject: string; readonly schema: string },
+  credentials: Credentials,
+  signal: AbortSignal,
+): Promise<RegistryResponse> {
+  // Loaded only now: it takes longer to load than Kafka's client, and a schema is registered once.
+  const { COMPATIBILITY, SchemaRegistry, SchemaType } = await import('@kafkajs/confluent-schema-registry');
+  const agent = await openAgent(new URL(network.url), network);
+  const client = new SchemaRegistry({
+    host: network.url,
+    retry: { retries: 0 },
+    agent,
+    middlewares: [() => ({ prepareRequest: async (next) => (await next()).enhance({ headers: credentials, signal }) })],
+  });
+  try {
+    const { id } = await client.register(
+      { type: SchemaType.AVRO, schema },
+      { subject, compatibility: COMPATIBILITY.FULL_TRANSITIVE, updateConfig: false },
+    );
+    return { status: 200, body: { id } };
+  } catch (error) {
+    const status = typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 400;
+    if (status === 400) throw error;
+    return { status, body: {} };
+  } finally {
+    agent.destroy();
+  }
 }
 
 function unreachable(host: string, what: string, cause: unknown): ConnectorError {

@@ -5,7 +5,12 @@ import { whyUnreadable } from './unreadable.ts';
  * A secret, or the content of a file: call it to get the text. A file is read again at each call, so that a rotated
  * secret is used without a restart. Every way of printing it shows only where it comes from.
  */
-export type Secret = (() => Promise<string>) & { toJSON(): string; toString(): string };
+export type Secret = (() => Promise<string>) & {
+  /** As the file is now: rejects, with a sentence without the secret, where the call itself gives the last good text. */
+  readNow(): Promise<string>;
+  toJSON(): string;
+  toString(): string;
+};
 
 /** A setting whose value is in a file: `<key>File` in the settings, or `<VARIABLE>_FILE` in the environment. */
 export class FileReference {
@@ -45,18 +50,21 @@ export function createSecretReader({ readFile, onSecret }: SecretReaderOptions):
     fromText(text) {
       const value = checked(text, 'secret');
       onSecret(value);
-      return redacted(async () => value, '[secret]');
+      const read = async () => value;
+      return redacted(read, read, '[secret]');
     },
     async fromFile(path, content) {
-      let newest = await read(path, content).catch((error: unknown) => {
-        throw new Error(`${shownPath(path)} ${reasonOf(error)}`, { cause: error });
-      });
+      const readNow = () =>
+        read(path, content).catch((error: unknown) => {
+          throw new Error(`${shownPath(path)} ${reasonOf(error)}`, { cause: error });
+        });
+      let newest = await readNow();
       const readAgain = async () => {
         // During a rotation the file may be missing or empty: until it is complete, the last good value is used.
         newest = await read(path, content).catch(() => newest);
         return newest;
       };
-      return redacted(readAgain, content === 'secret' ? `[secret in ${path}]` : `[content of ${path}]`);
+      return redacted(readAgain, readNow, content === 'secret' ? `[secret in ${path}]` : `[content of ${path}]`);
     },
   };
 }
@@ -81,7 +89,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error && !('code' in error) ? error.message : `cannot be read${whyUnreadable(error)}`;
 }
 
-function redacted(read: () => Promise<string>, shown: string): Secret {
+function redacted(read: () => Promise<string>, readNow: () => Promise<string>, shown: string): Secret {
   const show = () => shown;
-  return Object.freeze(Object.assign(read, { toString: show, toJSON: show, [inspect.custom]: show }));
+  return Object.freeze(Object.assign(read, { readNow, toString: show, toJSON: show, [inspect.custom]: show }));
 }

@@ -1,8 +1,8 @@
 import { ConnectorError } from '../errors.ts';
-import { createClientCredentials } from './client-credentials.ts';
 import type { Authorization, AuthorizationOptions, Credentials } from './credentials.ts';
+import { createClientCredentials } from './oauth/client-credentials.ts';
+import type { OAuth2Settings } from './oauth/oauth2-settings.ts';
 import { readEncodedSecret, readSecret, type SecretSource } from './secret.ts';
-import type { OAuth2Settings } from './token-request.ts';
 
 // These fields carry the request itself; a key in one of them would break every request.
 const RESERVED_FIELDS =

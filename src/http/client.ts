@@ -1,11 +1,11 @@
-import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
 import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
 import { parseAddress, requestTarget } from './address.ts';
 import type { Authorization, Credentials } from './credentials.ts';
-import { type NetworkOptions, openDispatcher } from './dispatcher.ts';
+import { openCurrentDispatcher } from './current-dispatcher.ts';
+import type { NetworkOptions } from './dispatcher.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import type { HttpResponse } from './http-response.ts';
 import { observedExchange } from './observed-exchange.ts';
@@ -76,7 +76,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { name, authorization, turns, clock, log, observer } = options;
   const base = parseAddress(options.baseUrl, `${name}.url`, options.allowHttp);
   if (base.search !== '') throw new ConnectorError('SETTINGS_INVALID', `${name}.url holds a query (?…); remove it.`);
-  const dispatcher: Dispatcher = openDispatcher(base, options, CONNECTIONS);
+  const connections = openCurrentDispatcher(base, options, CONNECTIONS);
 
   async function send<T>(
     method: 'GET' | 'POST',
@@ -86,7 +86,6 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   ): Promise<T> {
     const endpoint = request.endpoint ?? request.path;
     const common = {
-      dispatcher,
       name,
       endpoint,
       from: `${method} ${endpoint} of ${name}`,
@@ -100,7 +99,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       isOwnTimeout: (request.timeoutMs ?? Number.POSITIVE_INFINITY) < options.timeoutMs,
       clock,
       log,
-    } satisfies Omit<Exchange, 'credentials'>;
+    } satisfies Omit<Exchange, 'credentials' | 'dispatcher'>;
 
     const asked: RequestEndpoint = {
       key: `${base.origin}${base.pathname} ${endpoint}`,
@@ -109,10 +108,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     };
     const exchangeWith = async (credentials: Credentials) => {
       await turns.take(asked, signal);
+      const dispatcher = await connections.get();
       const observed = { client: name, endpoint, clock, observer, signal };
       try {
         const sent = await observedExchange(observed, consume, (use) =>
-          exchange({ ...common, credentials }, use, signal),
+          exchange({ ...common, dispatcher, credentials }, use, signal),
         );
         if (sent.accepted) turns.answered(asked);
         return sent;
@@ -137,7 +137,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     get: (request, consume, signal) => send('GET', request, consume, signal),
     post: (request, consume, signal) => send('POST', request, consume, signal),
     share: turns.share,
-    close: () => dispatcher.destroy(),
+    close: () => connections.close(),
   };
 }
 

@@ -20,6 +20,8 @@ export interface Authorization {
 }
 
 export interface AuthorizationOptions extends NetworkOptions {
+  /** What messages call the settings of the login; `<name>.auth` by default. */
+  readonly login?: string | undefined;
   /** Plain http beyond loopback for the token address. */
   readonly allowHttp: boolean;
   /** Of the interface that the tokens are for. */

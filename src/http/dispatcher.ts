@@ -2,23 +2,19 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { ConnectorError } from '../errors.ts';
 import { isLoopback } from '../support/loopback.ts';
+import type { CurrentFiles, NetworkFiles } from './current-files.ts';
 import { isWithoutProxy } from './proxy-exceptions.ts';
 
 const LONGEST_CONNECT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;
 const LONGEST_KEEP_ALIVE_MS = 60_000;
 
-/** How to reach the other side; the files of the settings as PEM text. */
-export interface NetworkOptions {
-  /** `referenceData`, `marketData` or `schemaRegistry`: the settings that messages name. */
+/** How to reach the other side. The `ca` is trusted in addition to the usual authorities; no proxy is used for loopback. */
+export interface NetworkOptions extends NetworkFiles {
+  /** `referenceData`, `marketData`, `schemaRegistry` or `kafka.sasl`: the settings that messages name. */
   readonly name: string;
-  /** Trusted in addition to the usual authorities. */
-  readonly ca?: string | undefined;
-  /** Our own certificate and its key, where the other side asks for one. */
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-  /** Address of an HTTP proxy, credentials included. Never used for loopback addresses. */
-  readonly proxy?: string | undefined;
+  /** In place of `ca`, `cert`, `key` and `proxy`: files that may change. */
+  readonly files?: CurrentFiles<NetworkFiles> | undefined;
   /** Hosts that are reached without it, as in NO_PROXY. */
   readonly noProxy?: readonly string[] | undefined;
   /** Longest time for a whole request; connecting gets half of it, at most 10 s. */
@@ -42,18 +38,37 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
     keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
     allowH2: false,
   };
-  const { proxy = '', noProxy = [] } = network;
-  if (proxy === '' || isLoopback(address.hostname) || isWithoutProxy(address, noProxy)) {
-    return new Pool(address.origin, { ...limits, connect: tls });
-  }
+  const proxy = proxyFor(address, network);
+  if (proxy === null) return new Pool(address.origin, { ...limits, connect: tls });
   return new ProxyAgent({
     ...limits,
-    uri: proxyAddress(proxy, network.name),
+    uri: proxy,
     requestTls: tls,
     proxyTls: tls,
     // Asking the proxy for a tunnel is a part of connecting and not a request with a deadline, so it needs its own limit.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: limits.connectTimeout }),
   });
+}
+
+/** The proxy through which an address is reached; null where it is reached directly. */
+export function proxyFor(
+  address: URL,
+  { name, proxy = '', noProxy = [] }: Pick<NetworkOptions, 'name' | 'proxy' | 'noProxy'>,
+): string | null {
+  return proxy === '' || isLoopback(address.hostname) || isWithoutProxy(address, noProxy)
+    ? null
+    : proxyAddress(proxy, name);
+}
+
+/**
+ * The files, when connections can be opened with them.
+ *
+ * @throws ConnectorError SETTINGS_INVALID when they cannot be used.
+ */
+export function usableFiles(name: string, files: NetworkFiles): NetworkFiles {
+  secureContextOf({ name, ...files });
+  if (files.proxy !== undefined && files.proxy !== '') proxyAddress(files.proxy, name);
+  return files;
 }
 
 /** The address may hold a password, so messages do not quote it. */
@@ -70,16 +85,21 @@ function proxyAddress(proxy: string, name: string): string {
   return uri.href;
 }
 
-/** What to connect with where PEM files are set; nothing where the usual authorities do. */
-export function secureContextOf(network: Pick<NetworkOptions, 'name' | 'ca' | 'cert' | 'key'>): {
-  secureContext?: SecureContext;
-} {
-  const { ca, cert, key, name } = network;
+/**
+ * What to connect with where PEM files are set; nothing where the usual authorities do.
+ *
+ * @param trust whether the named authorities count besides the usual ones, or alone
+ */
+export function secureContextOf(
+  { ca, cert, key, name }: Pick<NetworkOptions, 'name' | 'ca' | 'cert' | 'key'>,
+  trust: 'besides' | 'only' = 'besides',
+): { secureContext?: SecureContext } {
   if (ca === undefined && cert === undefined && key === undefined) return {};
+  const usual = trust === 'only' && ca !== undefined ? [] : getCACertificates('default');
   try {
     return {
       secureContext: createSecureContext({
-        ca: [...getCACertificates('default'), ...(ca === undefined ? [] : [ca])],
+        ca: [...usual, ...(ca === undefined ? [] : [ca])],
         ...(cert === undefined ? {} : { cert }),
         ...(key === undefined ? {} : { key }),
       }),

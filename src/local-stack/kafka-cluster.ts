@@ -18,6 +18,8 @@ export interface LocalKafkaOptions extends StackContext {
   readonly dataFolder?: string;
   /** What a node advertises to its clients, for example a proxy before its listener: both host:port. */
   readonly advertise?: (listener: string, nodeId: number) => string | Promise<string>;
+  /** Flags of the Java processes beside the usual ones. */
+  readonly javaFlags?: readonly string[];
   /** Found by itself when not given. */
   readonly java?: JavaRuntime;
 }
@@ -117,6 +119,7 @@ function createNodes(
     createKafkaNode({
       context: options,
       java,
+      javaFlags: options.javaFlags ?? [],
       jars,
       address,
       clusterId,

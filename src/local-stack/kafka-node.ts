@@ -24,6 +24,7 @@ const LOG_FLAGS = [
 export interface KafkaNodeOptions {
   readonly context: StackContext;
   readonly java: JavaRuntime;
+  readonly javaFlags: readonly string[];
   /** The folder with Kafka's jars. */
   readonly jars: string;
   readonly address: NodeAddress;
@@ -85,7 +86,7 @@ export function createKafkaNode(options: KafkaNodeOptions): KafkaNode {
       await format();
       const started = await startJavaProcess({
         java: options.java,
-        arguments: [...LOG_FLAGS, '-cp', join(options.jars, '*'), 'kafka.Kafka', settingsFile],
+        arguments: [...LOG_FLAGS, ...options.javaFlags, '-cp', join(options.jars, '*'), 'kafka.Kafka', settingsFile],
         maximumHeapMb: HEAP_MB,
         folder,
         logFile: options.logFile,

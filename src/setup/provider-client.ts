@@ -7,6 +7,7 @@ import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
+import { networkFiles } from './network-files.ts';
 
 interface Deps {
   readonly clock: Clock;
@@ -37,10 +38,7 @@ async function createInterfaceHttp(
     name,
     timeoutMs,
     allowHttp,
-    ca: await settings.ca?.(),
-    cert: await settings.cert?.(),
-    key: await settings.key?.(),
-    proxy: await settings.proxy?.(),
+    files: await networkFiles(name, settings, { clock, log }),
     noProxy: settings.noProxy ?? [],
     clock,
     random,

@@ -2,40 +2,59 @@ import { createSchemaRegistry, type SchemaRegistry } from '../avro/registry.ts';
 import { createRegistryHttp, type RegistryHttpOptions } from '../avro/registry-http.ts';
 import { createRegistrySubjects, type RegistrySubjects } from '../avro/registry-subjects.ts';
 import type { SchemaRegistrySettings } from '../config/settings.ts';
+import { createAuthorization } from '../http/authorization.ts';
+import { createEndpointGates } from '../http/endpoint-gates.ts';
+import { createRequestTurns } from '../http/request-turns.ts';
+import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
+import { systemRandom } from '../support/system-random.ts';
+import { networkFiles } from './network-files.ts';
 
+const NAME = 'schemaRegistry';
 const TIMEOUT_MS = 10_000;
+const TOKEN_REQUESTS_PER_SECOND = 5;
+
+interface Deps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random?: Random;
+  readonly observer?: HttpObserver;
+}
 
 /** The schema registry as the settings want it. */
-export async function createRegistry(
-  settings: SchemaRegistrySettings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-): Promise<SchemaRegistry> {
-  return createSchemaRegistry({ ...(await access(settings, clock)), register: settings.register, log });
+export async function createRegistry(settings: SchemaRegistrySettings, deps: Deps): Promise<SchemaRegistry> {
+  return createSchemaRegistry({ ...(await access(settings, deps)), register: settings.register, log: deps.log });
 }
 
 /** What the same registry says about subjects. */
 export async function createSubjects(settings: SchemaRegistrySettings, clock: Clock): Promise<RegistrySubjects> {
-  return createRegistrySubjects(createRegistryHttp(await access(settings, clock)));
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  return createRegistrySubjects(createRegistryHttp(await access(settings, { clock, log })));
 }
 
-async function access(settings: SchemaRegistrySettings, clock: Clock): Promise<RegistryHttpOptions> {
-  const { url, auth, ca, cert, key } = settings;
-  return {
-    url: url.replace(/\/$/, ''),
+async function access(
+  { url, auth, noProxy, ...files }: SchemaRegistrySettings,
+  deps: Deps,
+): Promise<RegistryHttpOptions> {
+  const { clock, log, random = systemRandom, observer } = deps;
+  const gates = createEndpointGates({ clock, random });
+  const network = {
+    name: NAME,
     timeoutMs: TIMEOUT_MS,
+    files: await networkFiles(NAME, files, { clock, log }),
+    noProxy: noProxy ?? [],
     clock,
-    ca: await ca?.(),
-    cert: await cert?.(),
-    key: await key?.(),
-    ...(auth.type !== 'none' && { authorization: () => authorizationHeader(auth) }),
   };
-}
-
-/** Asked for before each request, so that a rotated secret is used. */
-async function authorizationHeader(auth: Exclude<SchemaRegistrySettings['auth'], { type: 'none' }>): Promise<string> {
-  if (auth.type === 'bearer') return `Bearer ${await auth.token()}`;
-  const pair = `${auth.user}:${await auth.password()}`;
-  return `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`;
+  const authorization = createAuthorization(auth, {
+    ...network,
+    // The settings have been checked: a token is sent without TLS on this machine alone.
+    allowHttp: false,
+    random,
+    log,
+    observer,
+    turns: createRequestTurns({ name: NAME, requestsPerSecond: TOKEN_REQUESTS_PER_SECOND, gates, clock, log }),
+  });
+  return { ...network, url: url.replace(/\/$/, ''), authorization };
 }

@@ -18,7 +18,8 @@ type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
 /**
  * The simulator's control over HTTP, for tests in other processes: GET ledger/instruments, ledger/events,
  * ledger/checks, ledger/prices (NDJSON; `scope=my`, `legalCountry`), ledger/poisoned, requests, faults; POST publish
- * (a change or a list of them), checks, mutations, list, clock, faults, tokens/expire, stream/reset; DELETE faults, requests.
+ * (a change or a list of them), checks, mutations, list, clock, faults, tokens/expire, tokens/rotate, stream/reset; DELETE
+ * faults, requests. GET tokens/keys is the JWKS for those who verify the tokens.
  */
 export function createControl(
   simulator: SimulatorControl,
@@ -48,6 +49,8 @@ export function createControl(
     'GET faults': () => ({ rules: simulator.faultRules(), struck: simulator.faultsStruck() }),
     'DELETE faults': () => simulator.clearFaults(),
     'POST tokens/expire': () => simulator.expireTokens(),
+    'POST tokens/rotate': () => simulator.rotateSigningKey(),
+    'GET tokens/keys': () => simulator.signingKeys(),
     'POST stream/reset': (body) => simulator.resetStream((body as { to: string }).to),
     'GET requests': (_body, parameters) => ({
       counts: simulator.requests.counts,

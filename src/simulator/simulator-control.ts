@@ -28,6 +28,10 @@ export interface SimulatorControl {
   faultsStruck(): Readonly<Record<string, number>>;
   /** All tokens become invalid at once. */
   expireTokens(): void;
+  /** Tokens are signed with a new key from now on. */
+  rotateSigningKey(): void;
+  /** The keys that verify the tokens, as a JWKS (RFC 7517). */
+  signingKeys(): { readonly keys: readonly object[] };
   /** Calls the listener just before each accepted request is answered; gives a function that ends this. In-process only. */
   onRequest(listener: (endpoint: Endpoint, url: URL) => void): () => void;
   /** Forgets all events and goes on from this offset, lower ones included. */

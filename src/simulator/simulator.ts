@@ -98,15 +98,13 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     faultRules: () => faults.rules,
     faultsStruck: () => Object.fromEntries(faults.struck),
     expireTokens: () => tokens.invalidateAll(),
+    rotateSigningKey: () => tokens.keys.rotate(),
+    signingKeys: () => tokens.keys.published(),
     onRequest(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    resetStream(to) {
-      const offset = parseOffset(to);
-      if (!offset) throw new RangeError('The offset does not have the form <digits>-<digits>.');
-      log.reset(offset);
-    },
+    resetStream: (to) => log.reset(offsetOf(to)),
   };
   const controlApi = createControl(control);
   const server = createServer((request, response) => {
@@ -136,4 +134,10 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
         server.closeAllConnections();
       }),
   });
+}
+
+function offsetOf(text: string) {
+  const offset = parseOffset(text);
+  if (!offset) throw new RangeError('The offset does not have the form <digits>-<digits>.');
+  return offset;
 }

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { SimulatorClock } from './clock.ts';
+import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 
-/** The authorization server: client credentials in, bearer tokens out (part 5 of src/provider/README.md, RFC 6749). */
+/**
+ * The authorization server: client credentials in, bearer tokens out (part 5 of src/provider/README.md, RFC 6749). Tokens
+ * are signed, so that others can verify them: those of a broker or a registry, for the audience that was asked for.
+ */
 export interface Tokens {
   /** Answers a request to the token endpoint. */
   grant(authorization: string | undefined, contentType: string | undefined, body: string): Answer;
@@ -10,8 +14,13 @@ export interface Tokens {
   refusal(authorization: string | undefined): string | undefined;
   /** Makes all tokens invalid at once. */
   invalidateAll(): void;
+  readonly keys: SigningKeys;
   readonly granted: number;
 }
+
+const ISSUER = 'https://simulator.example';
+const USUAL_AUDIENCE = 'structured-products';
+const USUAL_SCOPE = 'openid';
 
 /** How many tokens are valid at a time; the oldest are forgotten. */
 const MAX_TOKENS = 10_000;
@@ -24,6 +33,7 @@ export function createTokens(options: {
 }): Tokens {
   const { clock, lifetimeSeconds } = options;
   const expiries = new Map<string, number>();
+  const keys = createSigningKeys();
   let granted = 0;
 
   const refuse = (status: number, error: string, description: string): Answer => {
@@ -32,6 +42,7 @@ export function createTokens(options: {
     return { ...answer, headers: { ...answer.headers, pragma: 'no-cache', ...challenge } };
   };
   return {
+    keys,
     get granted() {
       return granted;
     },
@@ -52,14 +63,20 @@ export function createTokens(options: {
       if (form.get('grant_type') !== 'client_credentials') {
         return refuse(400, 'unsupported_grant_type', 'The grant type must be client_credentials.');
       }
-      if ((form.get('scope') ?? 'openid') !== 'openid')
+      const scope = form.get('scope') ?? USUAL_SCOPE;
+      // A token for another service is not for this one's interfaces, whose scope is openid.
+      const audience = form.get('audience') ?? form.get('resource') ?? USUAL_AUDIENCE;
+      if (audience === USUAL_AUDIENCE && scope !== USUAL_SCOPE)
         return refuse(400, 'invalid_scope', 'The scope must be openid.');
-      const token = `simulated-${randomUUID()}`;
-      expiries.set(token, clock.wallMs() + lifetimeSeconds * 1_000);
+      const nowMs = clock.wallMs();
+      // Whole seconds: the token lives at least as long as expires_in says.
+      const times = { iat: Math.floor(nowMs / 1_000), exp: Math.ceil(nowMs / 1_000) + lifetimeSeconds };
+      const token = keys.sign({ iss: ISSUER, sub: id, aud: audience, scope, ...times, jti: randomUUID() });
+      expiries.set(token, nowMs + lifetimeSeconds * 1_000);
       const oldest = expiries.size > MAX_TOKENS ? expiries.keys().next().value : undefined;
       if (oldest !== undefined) expiries.delete(oldest);
       granted += 1;
-      const grant = { access_token: token, token_type: 'Bearer', expires_in: lifetimeSeconds, scope: 'openid' };
+      const grant = { access_token: token, token_type: 'Bearer', expires_in: lifetimeSeconds, scope };
       const answer = jsonAnswer(JSON.stringify(grant));
       return { ...answer, headers: { ...answer.headers, pragma: 'no-cache' } };
     },

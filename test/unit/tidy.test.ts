@@ -52,8 +52,6 @@ const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   'src/config/yaml-tree.ts#readSettingsTree': 85,
   'src/connector/stream/stream.ts#followStream': 82,
   'src/demo/demo.ts#runDemo': 107,
-  'src/http/client-credentials.ts#createClientCredentials': 82,
-  'src/http/token-request.ts#createTokenRequest': 162,
   'src/kafka/kafkajs/group/kafkajs-group-reader.ts#openMember': 109,
   'src/observability/log-values.ts#createLogValues': 78,
   'src/processor/price-records.ts#priceRecords': 102,

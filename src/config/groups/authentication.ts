@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SecretReader } from '../secret.ts';
 import { group, secret, setting, text, withSecretFiles } from '../setting.ts';
-import { baseUrl } from './endpoint.ts';
+import { oauth2Authentication } from './oauth2.ts';
 
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 /**
@@ -15,16 +15,7 @@ const user = text('text in quotes').refine(
 
 /** Every way of authentication at the provider; there is no default, so that "none" is always a decision. */
 export function authenticationSettings(secrets: SecretReader) {
-  const oauth2 = group({
-    type: setting(z.literal('oauth2'), 'oauth2 (client credentials), bearer, basic, apiKey or none.'),
-    tokenUrl: setting(baseUrl('https://provider.example/token'), 'The OAuth 2.0 token endpoint.'),
-    clientId: setting(text('text in quotes'), 'The client at the token endpoint.'),
-    clientSecret: setting(
-      secret(secrets),
-      'Its secret, or clientSecretFile: a file that is read again when it changes.',
-    ),
-    scope: setting(text('scopes, like openid'), 'The requested scope.', 'openid'),
-  });
+  const oauth2 = oauth2Authentication(secrets, 'oauth2 (client credentials), bearer, basic, apiKey or none.', 'openid');
   const apiKey = group({
     type: setting(z.literal('apiKey'), 'A header of its own.'),
     header: setting(text('a header name, like x-api-key', HEADER), 'The name of the header.'),
@@ -42,12 +33,25 @@ export function authenticationSettings(secrets: SecretReader) {
   ).meta({ wanted: 'type and settings, like { type: oauth2, … }; { type: none } when the provider asks for none' });
 }
 
-/** The ways of authentication at a schema registry. */
+/** The ways of authentication at a schema registry; what is empty does not count, so that each can come from the environment. */
 export function registryAuthenticationSettings(secrets: SecretReader) {
-  return withSecretFiles(
-    ['password', 'token'],
-    z.discriminatedUnion('type', [basicAuthentication(secrets), bearerAuthentication(secrets), noAuthentication()]),
-  ).meta({ wanted: 'type and settings, like { type: basic, … }, or { type: none }' });
+  const ways = withSecretFiles(
+    ['clientSecret', 'password', 'token'],
+    z.discriminatedUnion('type', [
+      oauth2Authentication(secrets, 'oauth2 (client credentials), basic, bearer or none.', null),
+      basicAuthentication(secrets),
+      bearerAuthentication(secrets),
+      noAuthentication(),
+    ]),
+  );
+  return z.preprocess(withoutEmpty, ways).meta({
+    wanted: 'type and settings, like { type: basic, … }, or { type: none }',
+  });
+}
+
+function withoutEmpty(given: unknown): unknown {
+  if (given === null || typeof given !== 'object') return given;
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 }
 
 function basicAuthentication(secrets: SecretReader) {

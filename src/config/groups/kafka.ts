@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { isLoopback } from '../../support/loopback.ts';
 import { crossCheck } from '../cross-check.ts';
 import type { SecretReader } from '../secret.ts';
-import { duration, flag, group, nullable, oneOf, pemFile, secret, setting, text, withSecretFiles } from '../setting.ts';
+import { duration, flag, group, nullable, oneOf, pemFile, setting, text } from '../setting.ts';
+import { saslSettings } from './sasl.ts';
 
 const BROKER = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}$/;
 const WANTED_BROKERS = 'one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092';
@@ -29,15 +30,16 @@ export function kafkaSettings(secrets: SecretReader) {
       '6s',
     ),
     ssl: setting(tlsSettings(secrets), 'true, or ca, cert and key (PEM files), for TLS.', false),
-    sasl: setting(nullable(saslSettings(secrets)), 'mechanism, username and password; needs TLS.', null),
+    sasl: setting(nullable(saslSettings(secrets)), 'The login at the brokers; needs TLS.', null),
   });
   return crossCheck(settings, ({ brokers: list, ssl, sasl }, report) => {
     if (ssl && typeof ssl === 'object' && Boolean(ssl.cert) !== Boolean(ssl.key)) {
       report(['ssl', ssl.cert ? 'key' : 'cert'], 'is missing: cert and key go together');
     }
     const remote = Array.isArray(list) && list.some((broker) => !isLoopback(hostOfBroker(String(broker))));
-    if (sasl && !sasl.allowWithoutTls && !ssl && remote) {
-      report(['sasl'], 'would send the password in clear; set kafka.ssl: true');
+    if (sasl?.mechanism && !sasl.allowWithoutTls && !ssl && remote) {
+      const what = sasl.mechanism === 'oauthbearer' ? 'token' : 'password';
+      report(['sasl'], `would send the ${what} in clear; set kafka.ssl: true`);
     }
   }).transform(({ transactionTimeout, sessionTimeout, ...rest }) => ({
     ...rest,
@@ -57,22 +59,6 @@ function tlsSettings(secrets: SecretReader) {
     .union([flag(), files])
     .transform((given) => (given === true ? { ca: null, cert: null, key: null } : given || null))
     .meta({ wanted: 'true, false, or { ca, cert, key }' });
-}
-
-function saslSettings(secrets: SecretReader) {
-  return withSecretFiles(
-    ['password'],
-    group({
-      mechanism: setting(oneOf(['plain', 'scram-sha-256', 'scram-sha-512']), 'plain, scram-sha-256 or scram-sha-512.'),
-      username: setting(text('text in quotes'), 'The user.'),
-      password: setting(secret(secrets), 'The password, or passwordFile.'),
-      allowWithoutTls: setting(
-        flag(),
-        'Let the login cross networks without TLS: for tests, never in production.',
-        false,
-      ),
-    }),
-  ).meta({ wanted: '{ mechanism, username, password }' });
 }
 
 function splitAtCommas(given: string): string[] {

@@ -1,12 +1,8 @@
 import type { Report, Unchecked } from '../cross-check.ts';
 import type { SecretReader } from '../secret.ts';
-import { decimal, duration, flag, nullable, pemFile, secret, setting, text, wholeNumber } from '../setting.ts';
+import { decimal, duration, flag, nullable, pemFile, setting, wholeNumber } from '../setting.ts';
 import { requireTls } from './endpoint.ts';
-
-const noProxy = text(
-  'hosts separated by commas, like .example.com,10.0.0.7,172.16.0.0/12',
-  /^[\w.*:/[\],\s-]+$/,
-).transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''));
+import { proxySettings } from './proxy.ts';
 
 /** The secrets among them, for `withSecretFiles`. */
 export const INTERFACE_SECRETS = ['proxy'];
@@ -22,16 +18,7 @@ export function interfaceSettings(secrets: SecretReader, askers: string) {
       `Never more requests a second than this, for all ${askers} of all replicas together, tokens included.`,
       20,
     ),
-    proxy: setting(
-      nullable(secret(secrets, 'the URL of an http proxy in quotes')),
-      'An http proxy, which may hold a login; never used for this machine.',
-      null,
-    ),
-    noProxy: setting(
-      nullable(noProxy),
-      'Hosts that are reached without it, separated by commas: names, .suffixes, host:port, ranges like 10.0.0.0/8, or *.',
-      null,
-    ),
+    ...proxySettings(secrets),
     ca: setting(nullable(pemFile(secrets)), 'PEM file of the authorities to trust besides the usual ones.', null),
     cert: setting(nullable(pemFile(secrets)), 'PEM file of our client certificate; needs key.', null),
     key: setting(nullable(pemFile(secrets)), 'PEM file of its private key.', null),

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import type { ISocketFactory, Kafka, SASLOptions } from 'kafkajs';
+import type { ISocketFactory, Kafka, Mechanism, SASLOptions } from 'kafkajs';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
@@ -27,7 +27,9 @@ export interface KafkajsOptions {
   /** Shown in the brokers' logs and metrics. */
   readonly clientId: string;
   readonly ssl?: ConnectionOptions | boolean;
-  readonly sasl?: SASLOptions;
+  readonly sasl?: SASLOptions | Mechanism;
+  /** Called before a new client connects: what `ssl` and `sasl` hold is up to date when it resolves. */
+  readonly refreshLogin?: () => Promise<void>;
   /** Of the records that we write; every compression is read. Measured default: zstd. */
   readonly compression?: 'zstd' | 'gzip' | 'none';
   readonly tuning?: Partial<KafkaTuning>;
@@ -58,7 +60,10 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
 
   const seeds = new SeedBrokers(options.brokers, clock, random);
   const plain = new kafkajs.Kafka({
-    brokers: () => seeds.choose(),
+    async brokers() {
+      await options.refreshLogin?.();
+      return seeds.choose();
+    },
     clientId,
     ...(options.ssl !== undefined && { ssl: options.ssl }),
     ...(options.sasl !== undefined && { sasl: options.sasl }),

@@ -1,3 +1,5 @@
+import { LoginFailed } from './login/login-failed.ts';
+
 /** Longest chain of causes that is followed: kafkajs wraps at most three deep. */
 const MAX_CAUSES = 10;
 
@@ -65,6 +67,8 @@ export function typeOf(error: unknown): string | undefined {
 
 /** The broker's name of the error, or the message of the innermost cause; for texts and logs. */
 export function kafkaReason(error: unknown): string {
+  const login = causes(error).find((cause) => cause instanceof LoginFailed);
+  if (login !== undefined) return login.message;
   const named = namedBy(error);
   return named ? `${named.type}: ${named.message}` : (causes(error).at(-1)?.message ?? String(error));
 }

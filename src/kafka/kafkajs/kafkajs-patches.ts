@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { systemClock } from '../../support/clock.ts';
 import { decodeFetchedRecord } from './kafkajs-record.ts';
+import { SHOULD_REAUTHENTICATE, shouldReauthenticate } from './login/reauthentication.ts';
 import { ERRORS_OF, namingTopics, type Protocol } from './named-topics.ts';
 import { type RequestQueue, watchedWhileSent } from './patches/request-timeouts.ts';
 import { type CreateRequest, framedInPlace } from './produce/request-frame.ts';
@@ -104,6 +105,10 @@ export const PATCHED_FUNCTIONS = {
     module: 'src/protocol/request.js',
     sourceSha256: '989e20fd47854b087d0a699b8312176511e37cc8440b7146b34fa3d494d5a9b4',
   },
+  shouldReauthenticate: {
+    module: 'src/network/connection.js',
+    sourceSha256: 'e8eeba7bbe686205565e4d75c2acea9e049d1bc6e0406599dbd84d592c4adfb0',
+  },
   parseMetadata: {
     module: 'src/protocol/requests/metadata/v0/response.js',
     sourceSha256: 'd30641109479478c76d49af2160f44f0e01fde6f8b3fddf0af301ae1df0103e3',
@@ -192,6 +197,7 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
  * Patch G: a refusal names its topics; see named-topics.ts.
  * Patch H: of a fetched record, only what is looked at is read; see kafkajs-record.ts.
  * Patch I: connections are looked at for late responses only while they wait for one; see patches/request-timeouts.ts.
+ * Patch J: short sessions of a login; see login/reauthentication.ts.
  */
 
 /**
@@ -211,6 +217,7 @@ export function loadKafkajs(): Kafkajs {
     metadata: join(root, PATCHED_FUNCTIONS.metadataProtocol.module),
     send: join(root, PATCHED_FUNCTIONS.createSendMessages.module),
     request: join(root, PATCHED_FUNCTIONS.createRequest.module),
+    connection: join(root, PATCHED_FUNCTIONS.shouldReauthenticate.module),
   };
   const loaded: unknown = require.cache[paths.filter]?.exports;
   if (loaded !== withoutAborted) {
@@ -251,8 +258,19 @@ export function loadKafkajs(): Kafkajs {
     replaceExports(require, paths.filter, withoutAborted);
     replaceExports(require, paths.send, sendOnce({ clock: systemClock, decodeResponse, errorFromCode }));
     replaceExports(require, paths.request, framedInPlace(request));
+    // After the others: it holds on to the functions that it finds when it is loaded.
+    patchReauthentication(require(paths.connection));
   }
   return require('kafkajs');
+}
+
+function patchReauthentication({ prototype }: { readonly prototype: object }): void {
+  const symbol = Object.getOwnPropertySymbols(prototype).find(
+    ({ description }) => description === SHOULD_REAUTHENTICATE,
+  );
+  const original: unknown = symbol && Reflect.get(prototype, symbol);
+  verifySource('shouldReauthenticate', original);
+  if (symbol) Reflect.set(prototype, symbol, shouldReauthenticate);
 }
 
 /** @throws Error when the function's source text is not the expected one. Exported for tests. */

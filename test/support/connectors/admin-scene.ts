@@ -76,7 +76,7 @@ export async function startAdminScene(
       host,
       port: 0,
       allowedHosts: [...allowedHosts],
-      token: token === null ? null : Object.assign(async () => token, { toJSON: () => '' }),
+      token: token === null ? null : Object.assign(async () => token, { readNow: async () => token, toJSON: () => '' }),
     },
     version: '1.2.3',
     logLevel: 'info',

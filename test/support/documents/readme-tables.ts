@@ -33,8 +33,6 @@ const IMPORTANT_SETTINGS = [
   'prices.maxItems',
   'marketData.requestsPerSecond',
   'marketData.assumedZone',
-  'kafka.ssl',
-  'kafka.sasl',
   'kafka.compression',
   'kafka.transactionTimeout',
   'kafka.sessionTimeout',

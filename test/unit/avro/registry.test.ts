@@ -204,7 +204,8 @@ test('a registry that is not there is unreachable', async () => {
 test('every request carries fresh credentials, and no error shows them', async (t) => {
   const { url, calls } = await startFakeRegistry(t);
   let asked = 0;
-  const authorization = async () => `Basic canary${++asked}`;
+  const fresh = async () => ({ authorization: `Basic canary${++asked}` });
+  const authorization = { headers: fresh, renew: fresh };
   await registryAt(url, { authorization }).schemaId(SUBJECT, SCHEMA, NO_STOP);
   assert.ok(calls.every((call) => call.authorization?.startsWith('Basic canary')));
   assert.ok(new Set(calls.map((call) => call.authorization)).size >= 4);

@@ -71,6 +71,51 @@ test('SASL without TLS is for brokers on this machine, or allowed on purpose', a
   await accepted({ kafka: `kafka: { brokers: "b.example:1", ${sasl.replace(' }', ', allowWithoutTls: true }')} }` });
 });
 
+test('each SASL mechanism has what it needs and nothing else', async () => {
+  const sasl = (rest: string) => ({ kafka: `kafka: { brokers: "127.0.0.1:1", sasl: { ${rest} } }` });
+  const endpoint = 'tokenUrl: https://login.example/token, clientId: me';
+  for (const [rest, reason] of [
+    ['username: a', /sasl\.mechanism: is missing beside username; expected plain/],
+    ['mechanism: plain, username: a', /sasl\.password: is missing for plain/],
+    ['mechanism: plain, username: a, password: abcdef, clientId: x', /sasl\.clientId: is not used by plain; remove it/],
+    ['mechanism: oauthbearer', /sasl\.tokenUrl: is missing; oauthbearer needs tokenUrl and a client, or tokenFile/],
+    ['mechanism: oauthbearer, token: abcdef, username: a', /sasl\.username: is not used by oauthbearer/],
+    [`mechanism: oauthbearer, token: abcdef, ${endpoint}`, /sasl\.token: is given beside tokenUrl; keep one/],
+    [`mechanism: oauthbearer, ${endpoint}`, /sasl\.clientSecret: is missing; expected the secret/],
+    [
+      'mechanism: oauthbearer, clientId: me, clientSecret: abcdef, tokenUrl: http://login.example/token',
+      /sasl\.tokenUrl: is plain http beyond this machine; use https/,
+    ],
+    [
+      'mechanism: oauthbearer, token: abcdef, extensions: { auth: x }',
+      /sasl\.extensions\S*: .*expected names and values/,
+    ],
+  ] as const) {
+    await refused(sasl(rest), reason);
+  }
+  const accept = async (rest: string) => (await accepted(sasl(rest))).kafka.sasl;
+  assert.equal(await accept('mechanism: ""'), null);
+  assert.equal((await accept('mechanism: oauthbearer, token: abcdef'))?.mechanism, 'oauthbearer');
+  const given = 'mechanism: oauthbearer, token: abcdef, extensions: ';
+  const extensions = { logicalCluster: 'lkc-1', identityPoolId: 'pool=2' };
+  assert.deepEqual((await accept(`${given}{ logicalCluster: lkc-1, identityPoolId: pool=2 }`))?.extensions, extensions);
+  assert.deepEqual((await accept(`${given}"logicalCluster=lkc-1, identityPoolId=pool=2"`))?.extensions, extensions);
+  await refused(
+    { kafka: 'kafka: { brokers: "b.example:1", sasl: { mechanism: oauthbearer, token: abcdef } }' },
+    /kafka\.sasl: would send the token in clear/,
+  );
+});
+
+test('a client of a token endpoint has the secret or the key that its way of authentication needs', async () => {
+  const oauth2 = (rest: string) =>
+    provider(
+      `url: https://a.example, auth: { type: oauth2, tokenUrl: https://a.example/token, clientId: me, ${rest} }`,
+    );
+  await refused(oauth2('scope: x'), /auth\.clientSecret: is missing; expected the secret/);
+  await refused(oauth2('clientAuthentication: private_key_jwt'), /auth\.privateKey: is missing; private_key_jwt signs/);
+  await accepted(oauth2('clientSecret: abcdef, clientAuthentication: client_secret_post, audience: a, resource: b'));
+});
+
 test('certificate and key go together', async () => {
   const text = settingsText({ kafka: 'kafka: { brokers: a:1, ssl: { cert: /c.pem } }' });
   const problems = await problemsIn(text, { readFile: async () => 'PEM' });

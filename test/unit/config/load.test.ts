@@ -56,8 +56,8 @@ test('secrets can be had, are registered with the log, and are never printed', a
     onSecret: (value) => reported.push(value),
   });
   const { auth } = settings.referenceData;
-  assert.equal(auth.type === 'oauth2' && (await auth.clientSecret()), CANARY);
-  assert.equal(await settings.kafka.sasl?.password(), CANARY);
+  assert.equal(auth.type === 'oauth2' && (await auth.clientSecret?.()), CANARY);
+  assert.equal(await settings.kafka.sasl?.password?.(), CANARY);
   assert.equal(await settings.referenceData.proxy?.(), `http://user:${CANARY}@proxy.example:3128`);
   assert.deepEqual([...new Set(reported)].sort(), [CANARY, `http://user:${CANARY}@proxy.example:3128`]);
   for (const printed of [printSettings(settings), JSON.stringify(settings), inspect(settings, { depth: 9 })]) {
@@ -154,7 +154,7 @@ log: { level: "\${LOG_LEVEL}" }
     'my.yaml:3:8 referenceData.url: REFERENCE_DATA_URL is not set',
     'my.yaml:4:3 referenceData.auth.clientId: is missing; expected text in quotes',
     'my.yaml:6:15 referenceData.auth.tokenUrl: is plain http beyond this machine; use https, or set referenceData.allowHttp: true (ALLOW_HTTP=true)',
-    'my.yaml:7:19 referenceData.auth.clientSecret: found a number; expected the secret as text in quotes',
+    'my.yaml:7:19 referenceData.auth.clientSecret: found a number; expected the secret as text in quotes, or null',
     'my.yaml:8:5 referenceData.auth.tokenFile: unknown setting; did you mean tokenUrl?',
     'my.yaml:9:12 referenceData.timeout: found the number 30; expected a duration from 100ms to 1h, like 250ms, 30s, 5m, 24h or 7d',
     'my.yaml:10:22 referenceData.requestsPerSecond: found the string "soon"; expected a number from 0.01 to 10000',

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { Authorization, AuthorizationOptions } from '../../../src/http/credentials.ts';
-import type { OAuth2Settings } from '../../../src/http/token-request.ts';
+import type { OAuth2Settings } from '../../../src/http/oauth/oauth2-settings.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { freeTurns, json, keepingLog, never, serve } from './loopback.ts';
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { constants, generateKeyPairSync, verify } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { describeError } from '../../../src/cli/describe-error.ts';
@@ -114,4 +115,73 @@ test('a token that failed names its endpoint and not its query, and says once wh
     assert.equal(text.match(/check/gi)?.length, 1, text);
     assert.match(text, /AUTH_TOKEN_URL/);
   }
+});
+
+test('the client authenticates as the settings say, and asks for scope, audience and resource', async (t) => {
+  const { url, requests } = await tokenEndpoint(t, [token('one')]);
+  const asked = { audience: 'https://api.example', resource: 'https://api.example/v1', scope: 'read' };
+  const post = createAuthorization(oauth2(url, { clientAuthentication: 'client_secret_post', ...asked }), options());
+  assert.equal(await value(post), 'Bearer one');
+  const basic = createAuthorization(oauth2(url, { clientAuthentication: 'client_secret_basic' }), options());
+  assert.equal(await value(basic), 'Bearer one');
+  const [posted, sent] = requests;
+  assert.equal(posted?.authorization, undefined);
+  assert.deepEqual(Object.fromEntries(posted?.form ?? []), {
+    grant_type: 'client_credentials',
+    client_id: 'client',
+    client_secret: 'canary+secret',
+    ...asked,
+  });
+  assert.match(sent?.authorization ?? '', /^Basic /);
+  assert.equal(sent?.form.get('client_secret'), null);
+});
+
+test('a way of authentication that the settings name is the only one that is tried', async (t) => {
+  const { url, requests } = await tokenEndpoint(t, [{ error: 'invalid_client' }]);
+  const only = createAuthorization(oauth2(url, { clientAuthentication: 'client_secret_basic' }), options());
+  await assert.rejects(value(only), { code: 'TOKEN_FAILED' });
+  assert.ok(requests.every(({ authorization }) => authorization !== undefined));
+});
+
+test('private_key_jwt sends a signed assertion for the token URL, with the key that is in the file now', async (t) => {
+  const { url, requests } = await tokenEndpoint(t, [token('one', 10)]);
+  for (const [algorithm, type, details] of [
+    ['RS256', 'rsa', { modulusLength: 2_048 }],
+    ['PS256', 'rsa', { modulusLength: 2_048 }],
+    ['ES256', 'ec', { namedCurve: 'P-256' }],
+    ['EdDSA', 'ed25519', {}],
+  ] as const) {
+    const { privateKey, publicKey } = generateKeyPairSync(type as 'ec', details as { namedCurve: string });
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const signing = { clientAuthentication: 'private_key_jwt', keyId: 'key-1', algorithm, clientSecret: null } as const;
+    const settings = oauth2(url, { ...signing, privateKey: async () => pem });
+    assert.equal(await value(createAuthorization(settings, options())), 'Bearer one');
+    const { form, authorization } = requests.at(-1) ?? {};
+    assert.deepEqual([authorization, form?.get('client_secret')], [undefined, null]);
+    assert.equal(form?.get('client_assertion_type'), 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+    const [header = '', payload = '', signature = ''] = form?.get('client_assertion')?.split('.') ?? [];
+    const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
+    assert.deepEqual(read(header), { alg: algorithm, kid: 'key-1' });
+    assert.deepEqual([read(payload).iss, read(payload).sub, read(payload).aud], ['client', 'client', url]);
+    const key = {
+      key: publicKey,
+      dsaEncoding: 'ieee-p1363' as const,
+      ...(algorithm === 'PS256' && { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }),
+    };
+    const hash = algorithm === 'EdDSA' ? null : 'sha256';
+    assert.ok(verify(hash, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url')), algorithm);
+  }
+});
+
+test('a private key that cannot be used is reported by its setting, and never quoted', async (t) => {
+  const { url, requests } = await tokenEndpoint(t, [token('one')]);
+  const signing = { clientAuthentication: 'private_key_jwt', privateKey: async () => 'canary-key' } as const;
+  const error = await value(createAuthorization(oauth2(url, signing), options())).catch((caught) => caught);
+  assert.equal(error.code, 'TOKEN_FAILED');
+  assert.match(
+    error.message,
+    /^marketData\.auth\.privateKey is no PEM text of a private key for RS256; check the file/,
+  );
+  assert.doesNotMatch(error.message, /canary/);
+  assert.deepEqual(requests, []);
 });

@@ -1,0 +1,12 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { type NetworkOptions, proxyFor, secureContextOf } from './dispatcher.ts';
+
+/** Connections for a library that speaks HTTP by Node.js' own client: the same authorities, certificate and proxy as ours. */
+export async function openAgent(address: URL, network: NetworkOptions): Promise<HttpAgent> {
+  const current = { ...network, ...(await network.files?.get()) };
+  const proxy = proxyFor(address, current);
+  const proxied = proxy === null ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } };
+  if (address.protocol === 'http:') return new HttpAgent(proxied);
+  return new HttpsAgent({ rejectUnauthorized: true, ...secureContextOf(current), ...proxied });
+}
