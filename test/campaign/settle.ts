@@ -42,11 +42,14 @@ export async function settle(subject: Subject, eyes: Eyes, watch: Watch): Promis
   return log;
 }
 
-/** Looks again until nothing is wrong any more: the last transactions become visible partition by partition. */
+/**
+ * Looks again until nothing is wrong any more: the last transactions become visible partition by partition, and a busy
+ * broker may not answer.
+ */
 async function until(subject: Subject, look: () => Promise<Finding[]>): Promise<void> {
   const deadlineMs = performance.now() + STUCK_MS;
   for (;;) {
-    const findings = await look();
+    const findings = await look().catch((error: unknown) => [{ kind: 'stuck' as const, text: `not read: ${error}` }]);
     if (findings.length === 0) return;
     subject.assertWell();
     if (performance.now() > deadlineMs) throw new Violation(subject.name, findings);
