@@ -36,6 +36,9 @@ const BATCHES_READ_AHEAD = 4;
 /** How long a record of an instrument waits for the price that answers it, and the price of an earlier isin for its end. */
 const ANSWER_WITHIN_MS = 30_000;
 
+/** How long a few instruments of one partition wait for those of others, so that they share a call: of their linger. */
+const TOGETHER_MS = 50;
+
 export interface PriceProcessorParts {
   readonly settings: Settings;
   readonly topics: TopicPlan;
@@ -69,6 +72,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     registry.schemaId(`${topicOfKind(kind).name}-value`, readSchemaText(priceSchemaName(kind)), asked);
   const caller = new BulkCaller({
     ...prices,
+    togetherMs: Math.min(TOGETHER_MS, prices.lingerMs),
     prices: createProviderPrices({
       marketData,
       asked: kinds.map(({ plan }) => plan),
@@ -173,7 +177,7 @@ function coreSettings(
 ): PartitionCoreSettings {
   return {
     kinds,
-    lingerMs,
+    lingerMs: lingerMs - Math.min(TOGETHER_MS, lingerMs),
     answerWithinMs: Math.max(ANSWER_WITHIN_MS, lingerMs),
     maxItems: (kind) => caller.maxItems(kind),
     maxBackoffMs,

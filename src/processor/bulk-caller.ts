@@ -3,10 +3,11 @@ import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { BatchResponses, QuestionOutcome } from './batch-responses.ts';
-import { type BulkFailure, bulkFailureOf, callBackOff, isMisfit, statusOf } from './bulk-failure.ts';
+import { type BulkFailure, bulkFailureOf, callBackOff, isMisfit, mayBeSize, statusOf } from './bulk-failure.ts';
 import { BulkLimits } from './bulk-limits.ts';
 import type { BulkPrices, PriceKind, PriceQuestion } from './bulk-prices.ts';
 import { KindCalls } from './kind-calls.ts';
+import { SharedCalls } from './shared-calls.ts';
 
 /** A batch that hangs or fails is divided into so many parts at a time: its good items wait for few rounds. */
 const PARTS = 4;
@@ -27,6 +28,8 @@ export interface BulkCallerOptions {
   readonly maxItems: number;
   /** Calls in flight at a time, for each kind. */
   readonly concurrency: number;
+  /** How long the small batch of a partition waits for those of others, to share a call; 0: it shares none. */
+  readonly togetherMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: Pick<ProcessorEvents, 'batchBisected' | 'batchLimitLearnt' | 'bulkAttemptFailed'>;
@@ -46,6 +49,9 @@ export type Answered = (from: number, answers: BatchResponses) => void;
 /** What all parts of a batch have in common. */
 interface Run extends AskedBatch {
   readonly calls: KindCalls;
+  readonly shared: SharedCalls;
+  /** None of its calls has failed: what may spoil calls shares none. */
+  mayShare: boolean;
   readonly startedMs: number;
   readonly answered: Answered;
   readonly signal: AbortSignal;
@@ -78,7 +84,7 @@ interface Failed {
 export class BulkCaller {
   readonly #options: BulkCallerOptions;
   readonly #limits: BulkLimits;
-  readonly #calls = new Map<PriceKind, KindCalls>();
+  readonly #calls = new Map<PriceKind, { readonly calls: KindCalls; readonly shared: SharedCalls }>();
 
   constructor(options: BulkCallerOptions) {
     this.#options = options;
@@ -96,12 +102,11 @@ export class BulkCaller {
    */
   async ask(batch: AskedBatch, answered: Answered, signal: AbortSignal): Promise<void> {
     const { kind, questions } = batch;
-    const calls = this.#calls.get(kind) ?? new KindCalls(kind, this.#options);
-    this.#calls.set(kind, calls);
     const startedMs = this.#options.clock.monotonicMs();
     const run: Run = {
       ...batch,
-      calls,
+      ...this.#callsFor(kind),
+      mayShare: !batch.isAlone,
       startedMs,
       answered,
       signal,
@@ -110,6 +115,21 @@ export class BulkCaller {
       culprits: 0,
     };
     await this.#askPart(run, { from: 0, questions, isSuspected: false });
+  }
+
+  #callsFor(kind: PriceKind) {
+    const known = this.#calls.get(kind);
+    if (known !== undefined) return known;
+    const calls = new KindCalls(kind, this.#options);
+    const shared = new SharedCalls({
+      ...this.#options,
+      calls,
+      most: () => this.#limits.of(kind),
+      onAnswered: (items) => this.#limits.answered(kind, items),
+      onTooLarge: (items, largest) => this.#learn(kind, largest, items),
+    });
+    this.#calls.set(kind, { calls, shared });
+    return { calls, shared };
   }
 
   /** @returns whether it was answered whole, by as few calls as the limit allows. */
@@ -135,13 +155,13 @@ export class BulkCaller {
   async #call(run: Run, part: Part): Promise<Failed | null> {
     const { questions } = part;
     const role = run.isAlone ? 'alone' : part.isSuspected ? 'suspected' : 'usual';
+    const called = () => {
+      run.unreportedCalls += 1;
+    };
+    const asking = { called, signal: run.signal };
     try {
-      const { answers, ...counts } = await run.calls.ask(questions, role, {
-        called: () => {
-          run.unreportedCalls += 1;
-        },
-        signal: run.signal,
-      });
+      const asked = run.mayShare ? run.shared.ask(questions, asking) : run.calls.ask(questions, role, asking);
+      const { answers, ...counts } = await asked;
       run.misfitsInARow = 0;
       this.#limits.answered(run.kind, questions.length);
       const { drift, roundedNumbers, errorsFlagDiffers } = counts;
@@ -149,6 +169,7 @@ export class BulkCaller {
       return null;
     } catch (error) {
       run.signal.throwIfAborted();
+      run.mayShare = false;
       if (!(error instanceof ConnectorError)) throw error;
       return { failure: bulkFailureOf(error), error };
     }
@@ -220,8 +241,7 @@ export class BulkCaller {
     this.#options.events.batchBisected({ kind, items: questions.length, code: error.code, status: statusOf(error) });
     if (failure.kind !== 'failed') {
       const halves = divided(part, Math.ceil(questions.length / 2));
-      const isSize = failure.kind === 'tooLarge' || (failure.kind === 'refused' && failure.mayBeSize);
-      if ((await this.#askInTurn(run, halves)) && isSize)
+      if ((await this.#askInTurn(run, halves)) && mayBeSize(failure))
         this.#learn(kind, halves[0]?.questions.length ?? 1, questions.length);
       return false;
     }

@@ -50,6 +50,11 @@ export function statusOf({ fields }: ConnectorError): number | null {
   return typeof fields.status === 'number' ? fields.status : null;
 }
 
+/** Whether a smaller call might be answered. */
+export function mayBeSize(failure: BulkFailure): boolean {
+  return failure.kind === 'tooLarge' || (failure.kind === 'refused' && failure.mayBeSize);
+}
+
 /** An answer came, and it was for something else: that says nothing of our request. */
 export function isMisfit(failure: BulkFailure): boolean {
   return failure.kind === 'refused' && failure.status === null;

@@ -129,6 +129,8 @@ export class KindLane {
     this.#dividedMs = nowMs;
     this.#dividedSize = size;
     const slots = Math.max(1, Math.ceil(size / this.maxItems));
+    // So few share a call with those of other partitions.
+    this.#slots.keepInStep(2 * size <= this.maxItems);
     const hashes = this.#table.hashes();
     if (slots !== this.#slots.count || this.#fullest(hashes) > this.maxItems) this.#slots.divide(hashes, slots);
     // Given back at once, and not when a collection finds them.

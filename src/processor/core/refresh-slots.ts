@@ -12,7 +12,8 @@ const SOONEST_SHARE = 0.1;
 export class RefreshSlots {
   readonly #intervalMs: number;
   readonly #epochMs: number;
-  readonly #phaseMs: number;
+  readonly #ownPhaseMs: number;
+  #phaseMs: number;
   /** The greatest hash of each slot but the last. */
   #bounds = new Int32Array(0);
 
@@ -23,7 +24,13 @@ export class RefreshSlots {
   constructor(options: { readonly intervalMs: number; readonly epochMs: number; readonly phase: number }) {
     this.#intervalMs = options.intervalMs;
     this.#epochMs = options.epochMs;
-    this.#phaseMs = options.phase * options.intervalMs;
+    this.#ownPhaseMs = options.phase * options.intervalMs;
+    this.#phaseMs = this.#ownPhaseMs;
+  }
+
+  /** Whether to begin the interval at the same moment as other partitions, in place of the moment of its own. */
+  keepInStep(isInStep: boolean): void {
+    this.#phaseMs = isInStep ? 0 : this.#ownPhaseMs;
   }
 
   get count(): number {

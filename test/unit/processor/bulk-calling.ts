@@ -40,6 +40,7 @@ export function calling(options: {
   readonly refuse: (asked: readonly PriceQuestion[], call: number, kind: PriceKind) => ConnectorError | null;
   readonly maxItems?: number;
   readonly concurrency?: number;
+  readonly togetherMs?: number;
   readonly clock?: Clock;
   /** How long a call takes; it is given up when that is longer than it may. */
   readonly takesMs?: (asked: readonly PriceQuestion[], kind: PriceKind) => number;
@@ -74,6 +75,7 @@ export function calling(options: {
     },
     maxItems: options.maxItems ?? 1_000,
     concurrency: options.concurrency ?? 4,
+    togetherMs: options.togetherMs ?? 0,
     clock,
     random: () => 0.5,
     events,

@@ -15,6 +15,8 @@ export const OVERDUE_MS = REFRESH_MS * 1.5;
 const HTTP_TIMEOUT_MS = 30_000;
 const ANSWER_MS = 200;
 const COMMIT_MS = 20;
+const LINGER_MS = 250;
+const TOGETHER_MS = 50;
 const GOLDEN_RATIO = 0.618;
 
 export interface Call {
@@ -72,13 +74,14 @@ export function drivePartitions(options: {
     },
     maxItems,
     concurrency,
+    togetherMs: TOGETHER_MS,
     clock,
     random,
     events: { batchBisected: ignore, batchLimitLearnt: ignore, bulkAttemptFailed: ignore },
   });
   const settings = {
     kinds: kinds.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
-    lingerMs: 250,
+    lingerMs: LINGER_MS - TOGETHER_MS,
     answerWithinMs: 30_000,
     maxItems: (kind: PriceKind) => caller.maxItems(kind),
     maxBackoffMs: 3_600_000,

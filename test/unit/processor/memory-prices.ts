@@ -67,7 +67,7 @@ export function memberOf(options: {
   const cluster = createMemoryCluster({ broker, ...(onStep && { onStep }) });
   const { events, seen } = recordedEvents();
   const stopping = new AbortController();
-  const caller = new BulkCaller({ prices, maxItems: 7, concurrency: 2, clock, random, events });
+  const caller = new BulkCaller({ prices, maxItems: 7, concurrency: 2, togetherMs: 5, clock, random, events });
   let members = 0;
   const kinds = [{ kind: 'overview', refreshIntervalMs: 3_600_000 }] as const;
   const core = {

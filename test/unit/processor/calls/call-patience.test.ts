@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CallPatience } from '../../../src/processor/call-patience.ts';
-import { SteppedClock } from '../kafka/stepped-clock.ts';
+import { CallPatience } from '../../../../src/processor/call-patience.ts';
+import { SteppedClock } from '../../kafka/stepped-clock.ts';
 
 test('patience follows the slowest call of late, in whole milliseconds', async () => {
   const clock = new SteppedClock();
