@@ -2,7 +2,6 @@ import { createPricedInstrumentReader } from '../avro/priced-instrument-reader.t
 import type { SchemaRegistry } from '../avro/registry.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { Settings } from '../config/settings.ts';
-import { createPriceDigest } from '../decoding/price-digest.ts';
 import { priceSchemaName } from '../decoding/priced.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
@@ -20,8 +19,7 @@ import { runPriceMember } from '../processor/price-member.ts';
 import { type EnabledKind, enabledKinds, PRICE_KINDS } from '../processor/prices/price-kinds.ts';
 import { createProviderPrices } from '../processor/prices/provider-prices.ts';
 import { createReportedFailuresReader } from '../processor/read-reported-failures.ts';
-import { readWindows } from '../processor/read-windows.ts';
-import type { WindowDigests } from '../processor/window-digests.ts';
+import { createSeriesReader } from '../processor/read-series.ts';
 import { createMarketData } from '../provider/market-data.ts';
 import { priceInputs } from '../setup/price-inputs.ts';
 import type { VerifiedTopics } from '../setup/verified-topics.ts';
@@ -60,38 +58,7 @@ export interface PriceProcessorParts {
  */
 export async function runPriceProcessor(parts: PriceProcessorParts): Promise<never> {
   const { settings, topics, verified, kafka, registry, clock, random, events, signal } = parts;
-  const { prefix, prices } = settings;
-  const [first, ...others] = enabledKinds(prices);
-  if (first === undefined) throw new TypeError('No kind of prices is asked for.');
-  const kinds = [first, ...others] as const;
-  const topicOfKind = (kind: PriceKind) => topics[PRICE_KINDS[kind].topic];
-  if (parts.marketHttp === null) throw new TypeError('Prices need marketData.url, which is not set.');
-  const { marketHttp } = parts;
-  const marketData = createMarketData({ http: marketHttp });
-  const schemaId = (kind: PriceKind, asked: AbortSignal) =>
-    registry.schemaId(`${topicOfKind(kind).name}-value`, readSchemaText(priceSchemaName(kind)), asked);
-  const caller = new BulkCaller({
-    ...prices,
-    togetherMs: Math.min(TOGETHER_MS, prices.lingerMs),
-    prices: createProviderPrices({
-      marketData,
-      asked: kinds.map(({ plan }) => plan),
-      schemaId,
-      maxValueBytes: (kind) => verified.maxMessageBytes(topicOfKind(kind)) - RECORD_ALLOWANCE_BYTES,
-      onMismatch: settings.mapping.onMismatch,
-      assumedZone: settings.marketData?.assumedZone ?? null,
-      clock,
-    }),
-    clock,
-    random,
-    events,
-  });
-  const core = coreSettings(prices, kinds, { caller, clock, random });
-  const targets = {
-    prices: new Map(kinds.map(({ kind }) => [kind, topicOfKind(kind)])),
-    deadLetters: topics['dead-letters'],
-    endpoint: marketData.bulkEndpoint,
-  };
+  const { kinds, topicOf, schemaId, marketHttp, caller, core, targets } = pricing(parts);
   const instrumentReader = createPricedInstrumentReader((id, asked) => registry.schemaText(id, asked));
   const { groupId, topics: inputs } = priceInputs(settings);
   const read = inputs.map((name) => ({ ...topics.instruments, name }));
@@ -99,30 +66,15 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const reader: LogReader = {
     readToEnd: (request) => tables.use(() => kafka.logReader.readToEnd(request), request.signal),
   };
+  const readFailures = createReportedFailuresReader({ reported: core.reported, targets, reader, clock, signal });
+  const readSeries = createSeriesReader({ kinds, topicOf, schemaId, reader, clock, events });
+  const all = { groupId, reader, instrumentReader, caller, core, targets, clock, random, events };
 
   /** All that the answers of a partition are written to: prices lie on the partition of their instrument. */
   const writtenWith = (partition: number) => [
-    ...kinds.map(({ kind }) => ({ topic: topicOfKind(kind).name, partition })),
+    ...kinds.map(({ kind }) => ({ topic: topicOf(kind).name, partition })),
     ...partitionsOf(topics['dead-letters']),
   ];
-
-  const readFailures = createReportedFailuresReader({ reported: core.reported, targets, reader, clock, signal });
-
-  /** What the topics of series hold for the instruments of a partition. */
-  async function windowsOf(partition: number, opening: AbortSignal) {
-    const windows = new Map<PriceKind, WindowDigests>();
-    for (const { kind, plan } of kinds) {
-      if (plan.oldestWindowMs === null) continue;
-      const digestOf = createPriceDigest(kind, await schemaId(kind, opening));
-      const fromMs = plan.oldestWindowMs(clock.wallMs());
-      const topic = topicOfKind(kind).name;
-      const onUnreadable = ({ records, firstOffset }: { readonly records: number; readonly firstOffset: bigint }) =>
-        events.recordsUnreadable({ topic, partition, reason: 'price', records, firstOffset: String(firstOffset) });
-      const read = { reader, partition, topic, digestOf, fromMs, onUnreadable, signal: opening };
-      windows.set(kind, await readWindows(read));
-    }
-    return windows;
-  }
 
   return runPriceMember({
     groupReader: kafka.groupReader,
@@ -132,15 +84,15 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     partitions: read.flatMap(partitionsOf),
     kinds,
     async verifyStart(starting) {
-      await verified.verify([...read, ...kinds.map(({ kind }) => topicOfKind(kind))], starting);
+      await verified.verify([...read, ...kinds.map(({ kind }) => topicOf(kind))], starting);
       for (const { kind } of kinds) await schemaId(kind, starting);
     },
     createTask(owned) {
       const { partition, ownershipProof } = owned;
-      const transactionalId = `${prefix}-prices-${partition.topic}-${partition.partition}`;
+      const transactionalId = `${settings.prefix}-prices-${partition.topic}-${partition.partition}`;
       return new PartitionTask({
         ...owned,
-        groupId,
+        ...all,
         transactionalId,
         writer: kafka.transactionalWriter(transactionalId, {
           ownershipProof,
@@ -148,19 +100,11 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
           abortHangingOffset: { groupId, ...partition },
         }),
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
-        reader,
-        instrumentReader,
         readWindows: async (opening) => {
           await readFailures(opening);
-          return windowsOf(partition.partition, opening);
+          return readSeries(partition.partition, opening);
         },
-        caller,
-        core,
-        targets,
-        maxUnanswered: prices.maxItems * BATCHES_READ_AHEAD,
-        clock,
-        random,
-        events,
+        maxUnanswered: settings.prices.maxItems * BATCHES_READ_AHEAD,
       });
     },
     clock,
@@ -168,6 +112,43 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     events,
     signal,
   });
+}
+
+/** What all partitions share: which prices are asked for, by which calls, and where they go. */
+function pricing({ settings, topics, verified, registry, clock, random, events, ...parts }: PriceProcessorParts) {
+  const { prices, mapping } = settings;
+  const [first, ...others] = enabledKinds(prices);
+  if (first === undefined) throw new TypeError('No kind of prices is asked for.');
+  const kinds = [first, ...others] as const;
+  const { marketHttp } = parts;
+  if (marketHttp === null) throw new TypeError('Prices need marketData.url, which is not set.');
+  const marketData = createMarketData({ http: marketHttp });
+  const topicOf = (kind: PriceKind) => topics[PRICE_KINDS[kind].topic];
+  const schemaId = (kind: PriceKind, asked: AbortSignal) =>
+    registry.schemaId(`${topicOf(kind).name}-value`, readSchemaText(priceSchemaName(kind)), asked);
+  const caller = new BulkCaller({
+    ...prices,
+    togetherMs: Math.min(TOGETHER_MS, prices.lingerMs),
+    prices: createProviderPrices({
+      marketData,
+      asked: kinds.map(({ plan }) => plan),
+      schemaId,
+      maxValueBytes: (kind) => verified.maxMessageBytes(topicOf(kind)) - RECORD_ALLOWANCE_BYTES,
+      onMismatch: mapping.onMismatch,
+      assumedZone: settings.marketData?.assumedZone ?? null,
+      clock,
+    }),
+    clock,
+    random,
+    events,
+  });
+  const targets = {
+    prices: new Map(kinds.map(({ kind }) => [kind, topicOf(kind)])),
+    deadLetters: topics['dead-letters'],
+    endpoint: marketData.bulkEndpoint,
+  };
+  const core = coreSettings(prices, kinds, { caller, clock, random });
+  return { kinds, topicOf, schemaId, marketHttp, caller, core, targets };
 }
 
 function coreSettings(
