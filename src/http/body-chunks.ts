@@ -9,19 +9,35 @@ const LEAST_GIVEN_BACK = 32 * 1024;
 /** The chunks of a body. A chunk is valid until the next one is asked for: then its memory is given back. */
 export type BodyChunks = AsyncIterable<Uint8Array>;
 
+/** The chunks of one stream. */
+export interface ChunkReader {
+  /** Gives what came, then rejects with the stream's error (also for a premature end). */
+  next(): Promise<IteratorResult<Uint8Array, undefined>>;
+  /**
+   * Lets chunks wait until the stream has ended or `mostBytes` wait. Gives copies of the first and the last of the waiting
+   * bytes, `edgeBytes` each at most; null when the end has not come.
+   */
+  arrived(mostBytes: number, edgeBytes: number): Promise<BodyEdges | null>;
+}
+
+/** How a body that has arrived begins and ends. */
+export interface BodyEdges {
+  readonly first: Buffer;
+  readonly last: Buffer;
+}
+
 /**
  * The chunks of a stream as they came. The stream's own iterator joins all waiting chunks, which copies most of a page
  * once more. Nothing is read before the first chunk is asked for.
  *
  * @param givesBack whether only this reader holds the stream's chunks, as with a socket. Then the memory of each is
  *   given back when the next one is asked for: otherwise a page's worth of it costs a full collection every page or two.
- * @returns an iterator that first gives what came, then rejects with the stream's error (also for a premature end)
  */
-export function chunksOf(
-  stream: Readable,
-  givesBack = false,
-): { next(): Promise<IteratorResult<Uint8Array, undefined>> } {
+export function chunksOf(stream: Readable, givesBack = false): ChunkReader {
   const waiting: Uint8Array[] = [];
+  let waitingBytes = 0;
+  /** So many bytes may wait, whatever the number of chunks. */
+  let awaitedBytes = 0;
   let given: Uint8Array | undefined;
   let outcome: { readonly error?: unknown } | undefined;
   let isReading = false;
@@ -35,7 +51,8 @@ export function chunksOf(
     });
     stream.on('data', (chunk: Uint8Array) => {
       waiting.push(chunk);
-      if (waiting.length >= MOST_WAITING) stream.pause();
+      waitingBytes += chunk.length;
+      if (waiting.length >= MOST_WAITING && waitingBytes >= awaitedBytes) stream.pause();
       wake();
     });
   }
@@ -49,12 +66,18 @@ export function chunksOf(
     if (buffer.byteLength >= LEAST_GIVEN_BACK && !isMarkedAsUntransferable(buffer)) buffer.transfer(0);
   }
 
+  const woken = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+
   return {
     async next() {
       if (!isReading) read();
       for (;;) {
         const value = waiting.shift();
         if (value !== undefined) {
+          waitingBytes -= value.length;
           if (waiting.length === 0 && stream.isPaused()) stream.resume();
           giveBack(value);
           return { done: false, value };
@@ -64,12 +87,31 @@ export function chunksOf(
           giveBack(undefined);
           return { done: true, value: undefined };
         }
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+        await woken();
       }
     },
+    async arrived(mostBytes, edgeBytes) {
+      awaitedBytes = mostBytes;
+      if (!isReading) read();
+      while (outcome === undefined && waitingBytes < mostBytes) await woken();
+      awaitedBytes = 0;
+      if (outcome === undefined || 'error' in outcome) return null;
+      return { first: edge(waiting, edgeBytes), last: edge(waiting.toReversed(), edgeBytes, true) };
+    },
   };
+}
+
+function edge(chunks: readonly Uint8Array[], mostBytes: number, isLast = false): Buffer {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for (const chunk of chunks) {
+    if (bytes >= mostBytes) break;
+    const rest = mostBytes - bytes;
+    const part = isLast ? chunk.subarray(Math.max(0, chunk.length - rest)) : chunk.subarray(0, rest);
+    parts.push(part);
+    bytes += part.length;
+  }
+  return Buffer.concat(isLast ? parts.reverse() : parts);
 }
 
 /** All bytes of a body, copied. */

@@ -133,6 +133,7 @@ async function read<T>(
     age,
     encoding: headerField(headers, 'content-encoding'),
     body: body.chunks,
+    arrived: body.arrived,
     bytes: body.bytes,
   };
   try {

@@ -1,4 +1,4 @@
-import type { BodyChunks } from './body-chunks.ts';
+import type { BodyChunks, BodyEdges } from './body-chunks.ts';
 
 /** A successful response (2xx, JSON, not from a cache) while its body is being read. */
 export interface HttpResponse {
@@ -16,6 +16,11 @@ export interface HttpResponse {
    * the closing (or the reset) of the connection marks the end, a cut goes unnoticed here: the JSON decoder finds it.
    */
   readonly body: BodyChunks;
+  /**
+   * Before the body is read: waits until it has arrived, or 16 MB of it, and gives its first and last 4 KiB at most; null when
+   * more is to come or it broke, which reading it reports. So a request that follows from it can leave before it is decoded.
+   */
+  arrived(): Promise<BodyEdges | null>;
   /** Decoded bytes so far. */
   bytes(): number;
 }

@@ -1,10 +1,14 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import { ConnectorError } from '../errors.ts';
-import { type BodyChunks, chunksOf } from './body-chunks.ts';
+import { type BodyChunks, type BodyEdges, chunksOf } from './body-chunks.ts';
 import { quotedText } from './quoted-text.ts';
 
 const CHUNK_BYTES = 65_536;
+// A page of 1,000 instruments has some 9 MB.
+const MOST_AHEAD_BYTES = 16 * 1024 * 1024;
+// The links of a list and a long one among them.
+const EDGE_BYTES = 4_096;
 // The rest of a body that is read after the caller is done, so that the connection can be used again.
 const LONGEST_REST_BYTES = 65_536;
 
@@ -21,6 +25,8 @@ export const ACCEPTED_ENCODINGS = [...DECODERS.keys()].join(', ');
 /** The body of a response: decoded, counted, and never longer than its cap. The owner of the stream destroys it. */
 export interface ResponseBody {
   readonly chunks: BodyChunks;
+  /** As `arrived` of HttpResponse. */
+  arrived(): Promise<BodyEdges | null>;
   /** Decoded bytes so far. */
   bytes(): number;
   /** Why the body broke, also when its reader did not report that. */
@@ -89,6 +95,7 @@ export function openResponseBody(options: {
   return {
     // Without a return method, leaving a for-await loop keeps the rest readable for finish().
     chunks: { [Symbol.asyncIterator]: () => ({ next }) },
+    arrived: () => read.arrived(Math.min(MOST_AHEAD_BYTES, maxBodyBytes + 1), EDGE_BYTES),
     bytes: () => bytes,
     failure: () => failure,
     async finish() {

@@ -1,4 +1,5 @@
 import { ConnectorError } from '../errors.ts';
+import type { BodyEdges } from '../http/body-chunks.ts';
 
 // int64 in decimal; the interface gives ids as int64 and minId as an integer (parts 2.2 and 4.2 of
 // src/provider/README.md).
@@ -19,6 +20,23 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
   const next = links.get('next');
   if (next === null || next === '') return null;
   return cursorOf(next, 'links.next', 'minId', INSTRUMENT_CURSOR, baseUrl);
+}
+
+const NEXT_MEMBER = /"next"\s*:\s*"((?:[^"\\]|\\["\\/])*)"/g;
+
+/**
+ * What `nextInstrumentCursor` will probably give, from the edges of a body that was not decoded yet; null when nothing there
+ * looks like it. A member of a row may look the same: a caller that asks ahead by this must compare when the body is decoded.
+ */
+export function probableNextCursor({ first, last }: BodyEdges, baseUrl: string): string | null {
+  const found = [first, last].flatMap((edge) => [...edge.toString('latin1').matchAll(NEXT_MEMBER)]);
+  const next = found.at(-1)?.[1]?.replace(/\\(.)/g, '$1');
+  try {
+    return next === undefined ? null : nextInstrumentCursor(new Map([['next', next]]), baseUrl);
+  } catch (error) {
+    if (error instanceof ConnectorError) return null;
+    throw error;
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { request } from 'undici';
 import type { LocalStack } from '../../src/local-stack/stack-context.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
 import { measureFloors } from './floor-process.ts';
@@ -10,8 +11,9 @@ export interface WalkFigures {
   readonly compression: string;
   /** From the first page's request to the last page's commit. */
   readonly instrumentsPerSecond: number;
-  /** What the provider's latency alone allows: one page after the other, each known only from the one before. */
+  /** Of the provider's latency alone, and of latency and transfer: a client that fetches page after page and drops them. */
   readonly ofLatencyPercent: number | null;
+  readonly ofFetchPercent: number | null;
   /** Of the connector's process, garbage collection and all threads included. */
   readonly cpuSecondsPer1000: number;
   /** The same divided by the CPU of `JSON.parse(body.toString())` of the same pages, measured just after. */
@@ -30,6 +32,7 @@ interface PageLine {
 }
 
 const PAGE_ROWS = 1_000;
+const FETCHES = 21;
 
 /** One walk by a fresh connector over a fresh provider. Idle is after the start, before the first page. */
 export async function benchWalk(
@@ -56,6 +59,7 @@ export async function benchWalk(
     if (completed.rows !== instruments) throw new Error(`The walk had ${completed.rows} rows, not ${instruments}.`);
     const perSecond = instruments / secondsOf(connector.process.lines);
     await connector.stop();
+    const pageMs = delayMs === 0 ? null : await fetchMs(`${provider.url}/v1/instruments?limit=${PAGE_ROWS}`);
 
     const floors = await measureFloors(stack, provider);
     const cpuSecondsPer1000 = ((busy.cpuSeconds - idle.cpuSeconds) * 1_000) / instruments;
@@ -64,7 +68,8 @@ export async function benchWalk(
       delayMs,
       compression,
       instrumentsPerSecond: Math.round(perSecond),
-      ofLatencyPercent: delayMs === 0 ? null : Math.round((perSecond / (PAGE_ROWS / (delayMs / 1_000))) * 100),
+      ofLatencyPercent: delayMs === 0 ? null : percentOf(perSecond, delayMs),
+      ofFetchPercent: pageMs === null ? null : percentOf(perSecond, pageMs),
       cpuSecondsPer1000: round(cpuSecondsPer1000),
       timesParse: round(cpuSecondsPer1000 / floors.parse),
       timesFloors: round(cpuSecondsPer1000 / (floors.fetch + floors.parse + floors.produce)),
@@ -76,6 +81,23 @@ export async function benchWalk(
   } finally {
     await provider.stop();
   }
+}
+
+/** How much of a page in so many milliseconds, one after the other, this rate is. */
+function percentOf(perSecond: number, pageMs: number): number {
+  return Math.round((perSecond * pageMs) / PAGE_ROWS / 10);
+}
+
+/** The median time of a page that is fetched and dropped. */
+async function fetchMs(page: string): Promise<number> {
+  const samples: number[] = [];
+  for (let count = 0; count < FETCHES; count++) {
+    const startedMs = performance.now();
+    const { body } = await request(page);
+    await body.dump({ limit: Number.MAX_SAFE_INTEGER });
+    samples.push(performance.now() - startedMs);
+  }
+  return samples.toSorted((a, b) => a - b)[FETCHES >> 1] ?? Number.NaN;
 }
 
 function secondsOf(lines: readonly string[]): number {

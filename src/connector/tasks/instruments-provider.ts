@@ -9,6 +9,7 @@ import {
   nextEventOffset,
   nextInstrumentCursor,
   pageStreamStart,
+  probableNextCursor,
 } from '../../provider/page-link.ts';
 import type { ReferenceData } from '../../provider/reference-data.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -34,12 +35,15 @@ export interface InstrumentsPage {
   readonly fetchMs: number;
 }
 
+type OnCursor = (minId: string) => void;
+
 /**
  * The provider's instruments and events, decoded and with their links read; one attempt per call. What came of it decides
  * how much the next one asks for, and how many rows that do not map are too many: so one serves all tasks of a source.
  */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
-  page(minId: string | null, signal: AbortSignal): Promise<InstrumentsPage>;
+  /** `onProbableNext` is given the cursor that the page's end seems to name: before the page is decoded, or never. */
+  page(minId: string | null, signal: AbortSignal, onProbableNext?: OnCursor): Promise<InstrumentsPage>;
 }
 
 export interface InstrumentsProviderOptions {
@@ -60,20 +64,33 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
   const pageSize = new PageSize(options.limit);
   const pageShare = new DeadLetterShare(options.maxDeadLetters);
 
+  let decoding: Promise<unknown> = Promise.resolve();
+
+  /** A page that came while the one before is decoded waits for it: two at a time would only need more memory. */
+  async function decodeInTurn(pages: PageDecoder, answer: HttpResponse, onProbableNext?: OnCursor): Promise<DecodedPage> {
+    const edges = onProbableNext === undefined ? null : await answer.arrived();
+    const next = edges && probableNextCursor(edges, baseUrl);
+    if (next !== null) onProbableNext?.(next);
+    const decoded = decoding.then(() => pages.decode(answer.body));
+    decoding = decoded.catch(() => {});
+    return decoded;
+  }
+
   /** `readLink` takes the one link that is wanted; it runs while the request is still known, so that its errors name it. */
   async function fetchList<Link>(
     { minId, limit }: { readonly minId: string | null; readonly limit: number },
     readLink: (links: ReadonlyMap<string, unknown>, baseUrl: string) => Link,
     signal: AbortSignal,
+    onProbableNext?: OnCursor,
   ) {
     const { pages } = await decoders(signal);
     const startedMs = clock.monotonicMs();
     return referenceData.instruments(
       { minId, limit },
-      async ({ body, date }) => {
-        const decoded = await pages.decode(body);
+      async (answer) => {
+        const decoded = await decodeInTurn(pages, answer, onProbableNext);
         const link = readLink(linksOf(decoded.envelope, instrumentsEndpoint), baseUrl);
-        const time = responseTime(date, clock.wallMs());
+        const time = responseTime(answer.date, clock.wallMs());
         return { decoded, link, time, fetchMs: clock.monotonicMs() - startedMs };
       },
       signal,
@@ -86,9 +103,9 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
       return { since: link, time };
     },
     after: createEventRequests(options),
-    page(minId, signal) {
+    page(minId, signal, onProbableNext) {
       return pageSize.ask(async (limit) => {
-        const { decoded, link, time, fetchMs } = await fetchList({ minId, limit }, pageLinks, signal);
+        const { decoded, link, time, fetchMs } = await fetchList({ minId, limit }, pageLinks, signal, onProbableNext);
         pageShare.check(decoded.rows, `${instrumentsEndpoint}?minId=${minId ?? ''}`);
         return { decoded, ...link, time, fetchMs };
       });

@@ -1,11 +1,26 @@
 import type { PageRequest } from '../walk/instruments-messages.ts';
 import type { InstrumentsPage, InstrumentsProvider } from './instruments-provider.ts';
 
-/** The pages of a walk: the newest one is held until its rows are used, and the next one is fetched meanwhile. */
+interface Asked {
+  readonly request: PageRequest;
+  readonly page: Promise<InstrumentsPage>;
+  /** Gives the request up. */
+  readonly stop: AbortController;
+  /** The cursor behind this page, as it seems; null until the page has arrived. */
+  probableNext: string | null;
+}
+
+/**
+ * The pages of a walk: the newest one is held until its rows are used. One page is asked for ahead: as soon as the one before has arrived, while that is decoded and
+ * committed, so that the provider's latency costs no time. Until a page is decoded, the cursor behind it is a guess. A page
+ * that was asked for by a wrong guess is dropped unseen, and no guess follows it.
+ */
 export class ListPages {
   readonly #provider: Pick<InstrumentsProvider, 'page'>;
-  #ahead: { readonly request: PageRequest; readonly page: Promise<InstrumentsPage> } | null = null;
   #held: InstrumentsPage | null = null;
+  #taken: Asked | null = null;
+  #ahead: Asked | null = null;
+  #guesses = true;
 
   constructor(provider: Pick<InstrumentsProvider, 'page'>) {
     this.#provider = provider;
@@ -16,19 +31,51 @@ export class ListPages {
     return this.#held;
   }
 
-  /** A page that was fetched ahead is taken only for the very same request. */
-  async take({ walk, minId }: PageRequest, signal: AbortSignal): Promise<InstrumentsPage> {
-    const fetched = this.#ahead;
+  /** The page of this request: the one that is under way, or one that is asked for now. */
+  async take(request: PageRequest, signal: AbortSignal): Promise<InstrumentsPage> {
+    const isAhead = this.#ahead !== null && isSame(this.#ahead.request, request);
+    if (!isAhead) this.#drop();
+    const taken = this.#ahead ?? this.#begin(request, signal);
     this.#ahead = null;
-    const isSame = fetched?.request.walk === walk && fetched.request.minId === minId;
-    this.#held = await (fetched !== null && isSame ? fetched.page : this.#provider.page(minId, signal));
+    this.#taken = taken;
+    this.#guessBehind(taken, signal);
+    this.#held = await taken.page;
     return this.#held;
   }
 
+  /** Asks for the page that follows the one that was taken, unless it is under way. */
   fetchAhead(request: PageRequest, signal: AbortSignal): void {
-    const page = this.#provider.page(request.minId, signal);
+    if (this.#ahead !== null && isSame(this.#ahead.request, request)) return;
+    if (this.#ahead?.request.walk === request.walk) this.#guesses = false;
+    this.#drop();
+    this.#ahead = this.#begin(request, signal);
+  }
+
+  #begin(request: PageRequest, signal: AbortSignal): Asked {
+    const stop = new AbortController();
+    const page = this.#provider.page(request.minId, AbortSignal.any([signal, stop.signal]), (probableNext) => {
+      asked.probableNext = probableNext;
+      this.#guessBehind(asked, signal);
+    });
+    const asked: Asked = { request, page, stop, probableNext: null };
     // The caller that takes the page sees its failure; if the session ends before, it must not end the process.
     page.catch(() => {});
-    this.#ahead = { request, page };
+    return asked;
   }
+
+  /** One page ahead is enough: behind a page that nobody has taken yet, nothing is asked for. */
+  #guessBehind(asked: Asked, signal: AbortSignal): void {
+    const { probableNext: minId, request } = asked;
+    if (asked !== this.#taken || this.#ahead !== null || minId === null || !this.#guesses || signal.aborted) return;
+    this.#ahead = this.#begin({ walk: request.walk, minId }, signal);
+  }
+
+  #drop(): void {
+    this.#ahead?.stop.abort(new Error('Another page is asked for.'));
+    this.#ahead = null;
+  }
+}
+
+function isSame(one: PageRequest, other: PageRequest): boolean {
+  return one.walk === other.walk && one.minId === other.minId;
 }

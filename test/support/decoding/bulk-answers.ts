@@ -48,6 +48,7 @@ export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, 
           contentType: 'application/json',
           age: null,
           encoding: null,
+          arrived: async () => null,
           bytes: () => 0,
         };
         return consume({ ...answer, body: chunked(body, chunkBytes) });

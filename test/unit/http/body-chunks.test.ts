@@ -99,3 +99,44 @@ test('what is collected outlives its chunks', async () => {
   assert.deepEqual(await collectBytes({ [Symbol.asyncIterator]: () => chunks }), whole);
   assert.ok(sent.every(({ length }) => length === 0));
 });
+
+test('a body that is awaited arrives whole before its first chunk is read, and its edges are copies', async () => {
+  const stream = new PassThrough({ highWaterMark: 1_000 });
+  const reader = chunksOf(stream, true);
+  for (let value = 0; value < 50; value++) stream.write(bytes(value, value));
+  const arrived = reader.arrived(1_000, 3);
+  stream.end();
+  const edges = await arrived;
+  assert.deepEqual([edges?.first, edges?.last], [bytes(0, 0, 1), bytes(48, 49, 49)]);
+  for (let value = 0; value < 50; value++) assert.deepEqual((await reader.next()).value, bytes(value, value));
+  assert.deepEqual(await reader.next(), { done: true, value: undefined });
+});
+
+test('of a body that is longer than may wait, no more than that is read ahead', async () => {
+  let written = 0;
+  const stream = new Readable({
+    highWaterMark: 1,
+    read() {
+      this.push(written < 1_000 ? bytes(written++ & 255) : null);
+    },
+  });
+  const reader = chunksOf(stream);
+  assert.equal(await reader.arrived(100, 3), null);
+  for (let turns = 0; turns < 20; turns++) await turn();
+  assert.ok(written >= 100 && written < 150, `${written} chunks were read ahead`);
+  let read = 0;
+  while (!(await reader.next()).done) read += 1;
+  assert.equal(read, 1_000);
+});
+
+test('a body that breaks while it is awaited gives what came, and then its error', async () => {
+  const stream = new PassThrough();
+  const reader = chunksOf(stream);
+  const arrived = reader.arrived(1_000, 3);
+  stream.write(bytes(1));
+  await turn();
+  stream.destroy(new Error('cut'));
+  assert.equal(await arrived, null);
+  assert.deepEqual(await reader.next(), { done: false, value: bytes(1) });
+  await assert.rejects(reader.next(), /cut/);
+});

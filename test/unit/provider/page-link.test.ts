@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventStreamStart, nextInstrumentCursor } from '../../../src/provider/page-link.ts';
+import { eventStreamStart, nextInstrumentCursor, probableNextCursor } from '../../../src/provider/page-link.ts';
 
 const BASE = 'https://reference.example/api';
 const links = (next: unknown) => new Map<string, unknown>([['next', next]]);
@@ -56,4 +56,22 @@ test('the start of the event stream is an offset of two numbers', () => {
   assert.equal(events('/v1/instruments/events?since=1737000000000-42'), '1737000000000-42');
   assert.throws(() => events('/v1/instruments/events?since=abc'), { code: 'PROTOCOL_VIOLATION' });
   assert.throws(() => events(null), { code: 'PROTOCOL_VIOLATION', message: /null as links\.events/ });
+});
+
+test('the edges of a body say what its next page will probably be', () => {
+  const edges = (first: string, last: string) => ({ first: Buffer.from(first), last: Buffer.from(last) });
+  const next = '"links":{"next":"/v1/instruments?limit=1000&minId=9007199254740993","events":"…"}}';
+  assert.equal(probableNextCursor(edges('{"instruments":[', `"a":1}],${next}`), BASE), '9007199254740993');
+  assert.equal(
+    probableNextCursor(edges(`{${next.slice(0, -1)},"instruments":[`, '"a":1}]}'), BASE),
+    '9007199254740993',
+  );
+  assert.equal(probableNextCursor(edges('', '"next" : "\\/v1\\/instruments?minId=7"}}'), BASE), '7');
+  for (const end of [
+    '"links":{"next":null}}',
+    '"links":{}}',
+    '"next":"https://evil.example/?minId=1"}',
+    '"next":"/?minId=x"}',
+  ])
+    assert.equal(probableNextCursor(edges('{"instruments":[', end), BASE), null, end);
 });

@@ -22,7 +22,7 @@ function heldBack() {
     asked.push({ items, answer });
     await answer.promise;
     const reported = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
-    return consume({ ...reported, body: chunked(body), bytes: () => body.length });
+    return consume({ ...reported, body: chunked(body), arrived: async () => null, bytes: () => body.length });
   };
   const referenceData: ReferenceData = {
     baseUrl: 'http://127.0.0.1',

@@ -18,7 +18,8 @@ function streamOf(checks: readonly string[], decoderFails: ConnectorError | null
   const preTradeChecks: PreTradeChecks = {
     baseUrl: 'http://127.0.0.1',
     endpoint: '/v1/pretradechecks',
-    list: (_, consume) => consume({ ...reported, body: chunked(body), bytes: () => body.length }),
+    list: (_, consume) =>
+      consume({ ...reported, body: chunked(body), arrived: async () => null, bytes: () => body.length }),
     single: () => assert.fail('no single check is asked for'),
   };
   const schema = readSchemaText('PreTradeCheck');
