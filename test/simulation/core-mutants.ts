@@ -127,8 +127,8 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a list may shrink as it likes',
     file: 'sweep.ts',
-    right: 'const isMuch = gone.length >',
-    wrong: `const isMuch = ${NEVER}gone.length >`,
+    right: 'return gone <= shrinkAlwaysAllowed ||',
+    wrong: 'return gone >= 0 || gone <= shrinkAlwaysAllowed ||',
   },
   {
     mistake: 'nothing in answer to an offset in doubt ends a drain',

@@ -67,6 +67,8 @@ export class ListPages {
   #guessBehind(asked: Asked, signal: AbortSignal): void {
     const { probableNext: minId, request } = asked;
     if (asked !== this.#taken || this.#ahead !== null || minId === null || !this.#guesses || signal.aborted) return;
+    // A cursor that does not go on ends the walk.
+    if (request.minId !== null && BigInt(minId) <= BigInt(request.minId)) return;
     this.#ahead = this.#begin({ walk: request.walk, minId }, signal);
   }
 

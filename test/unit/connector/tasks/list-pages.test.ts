@@ -91,3 +91,12 @@ test('nothing is asked for ahead once the session has ended', () => {
   asked[0]?.seemsToGoOnAt('5');
   assert.deepEqual(cursors(), [null]);
 });
+
+test('nothing is asked for behind a cursor that repeats itself or falls', () => {
+  for (const next of ['5', '4']) {
+    const { pages, asked, cursors } = scene();
+    pages.take({ walk: 1, minId: '5' }, signal);
+    asked[0]?.seemsToGoOnAt(next);
+    assert.deepEqual(cursors(), ['5']);
+  }
+});
