@@ -67,7 +67,11 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
   let decoding: Promise<unknown> = Promise.resolve();
 
   /** A page that came while the one before is decoded waits for it: two at a time would only need more memory. */
-  async function decodeInTurn(pages: PageDecoder, answer: HttpResponse, onProbableNext?: OnCursor): Promise<DecodedPage> {
+  async function decodeInTurn(
+    pages: PageDecoder,
+    answer: HttpResponse,
+    onProbableNext?: OnCursor,
+  ): Promise<DecodedPage> {
     const edges = onProbableNext === undefined ? null : await answer.arrived();
     const next = edges && probableNextCursor(edges, baseUrl);
     if (next !== null) onProbableNext?.(next);

@@ -11,9 +11,9 @@ interface Asked {
 }
 
 /**
- * The pages of a walk: the newest one is held until its rows are used. One page is asked for ahead: as soon as the one before has arrived, while that is decoded and
- * committed, so that the provider's latency costs no time. Until a page is decoded, the cursor behind it is a guess. A page
- * that was asked for by a wrong guess is dropped unseen, and no guess follows it.
+ * The pages of a walk: the newest one is held until its rows are used, and the next one is asked for as soon as that has
+ * arrived, while it is decoded and committed. So the provider's latency costs no time. Until a page is decoded, the cursor
+ * behind it is a guess. A page that was asked for by a wrong guess is dropped unseen, and no guess follows it.
  */
 export class ListPages {
   readonly #provider: Pick<InstrumentsProvider, 'page'>;
