@@ -83,15 +83,6 @@ test('a page that failed is asked for again, without the one behind it', async (
   assert.equal(asked[1]?.signal.aborted, true);
 });
 
-test('nothing is asked for behind a cursor that repeats itself or falls', () => {
-  for (const next of ['5', '4']) {
-    const { pages, asked, cursors } = scene();
-    pages.take({ walk: 1, minId: '5' }, signal);
-    asked[0]?.seemsToGoOnAt(next);
-    assert.deepEqual(cursors(), ['5']);
-  }
-});
-
 test('nothing is asked for ahead once the session has ended', () => {
   const { pages, asked, cursors } = scene();
   const session = new AbortController();
