@@ -1,4 +1,5 @@
 import { readFile as readFileFromDisk } from 'node:fs/promises';
+import type { z } from 'zod';
 import { ConnectorError } from '../errors.ts';
 import { type Position, type Problem, printPath, type SettingPath } from './problem.ts';
 import { createSecretReader } from './secret.ts';
@@ -31,6 +32,18 @@ type PlacedProblem = Problem & { readonly position?: Position | undefined };
  * @throws ConnectorError SETTINGS_INVALID with every problem, a line each: `file:line:column setting: what is wrong`.
  */
 export async function loadSettings(options: LoadSettingsOptions): Promise<Settings> {
+  return (await loadSettingsTree(options)).settings;
+}
+
+/** The settings, and what they were made from. */
+export interface LoadedSettings {
+  readonly settings: Settings;
+  readonly tree: SettingsTree;
+  readonly schema: z.ZodType;
+}
+
+/** The same, for those who show where each value comes from. Throws as `loadSettings` does. */
+export async function loadSettingsTree(options: LoadSettingsOptions): Promise<LoadedSettings> {
   const { file = DEFAULT_SETTINGS_FILE, env, readFile = readText, onSecret = () => {} } = options;
   const text = options.text ?? (await readSettingsFile(file, readFile));
   // Loaded only now: every command imports this function, and loading them takes most of the time of a usage error.
@@ -47,7 +60,7 @@ export async function loadSettings(options: LoadSettingsOptions): Promise<Settin
   const found = checked?.error ? problemsOf(checked.error.issues, context) : [];
   const problems = [...environmentProblems(env), ...inFileOrder(tree, found)];
   if (problems.length > 0 || !checked?.success) throw settingsInvalid(file, problems);
-  return checked.data;
+  return { settings: checked.data, tree, schema };
 }
 
 async function readText(path: string): Promise<string> {

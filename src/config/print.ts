@@ -1,7 +1,93 @@
-import { stringify } from 'yaml';
-import type { Settings } from './settings.ts';
+import { Document, isCollection, isNode, isScalar } from 'yaml';
+import { z } from 'zod';
+import type { LoadedSettings } from './load.ts';
+import type { SettingPath } from './problem.ts';
+import { alternativeFor, layersOf } from './schema-walk.ts';
+import { FileReference } from './secret.ts';
+import type { Environment } from './substitute.ts';
 
-/** The settings as YAML, for people: durations in milliseconds, secrets only as where they come from. */
-export function printSettings(settings: Settings): string {
-  return stringify(JSON.parse(JSON.stringify(settings)));
+/** One setting as the file would hold it, and where its value comes from. */
+interface PrintedSetting {
+  readonly path: SettingPath;
+  readonly origin: string;
+}
+
+interface Printed {
+  readonly value: unknown;
+  readonly settings: readonly PrintedSetting[];
+}
+
+type Group = Readonly<Record<string, unknown>>;
+
+/**
+ * Every setting in the form of the settings file, defaults and environment put in, so that it can be read back. A secret is
+ * the name of its variable or file; one that stands in the settings file itself is left out.
+ */
+export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environment): Printed {
+  const settings: PrintedSetting[] = [];
+
+  function print(member: z.ZodType, given: unknown, path: SettingPath): unknown {
+    const layers = layersOf(member);
+    const usual = layers.find((layer) => layer instanceof z.ZodPrefault)?.def.defaultValue;
+    const value = given === undefined ? usual : given;
+    const inner = alternativeFor(member, value);
+    // A group may be left empty, and then has its defaults; one that may be null is off.
+    const isEmpty = (value ?? null) === null && !layers.some((layer) => layer instanceof z.ZodNullable);
+    if (inner instanceof z.ZodObject && (isGroup(value) || isEmpty)) {
+      const held = (value ?? {}) as Group;
+      return Object.fromEntries(
+        Object.entries(inner.shape).map(([key, one]) => printMember(key, one as z.ZodType, held, path)),
+      );
+    }
+    if (Array.isArray(value) && inner instanceof z.ZodArray && value.some(isGroup)) {
+      return value.map((one, at) => print(inner.element as z.ZodType, one, [...path, at]));
+    }
+    settings.push({ path, origin: given === undefined ? 'default' : originOf(path) });
+    // An empty variable leaves out what may be left out.
+    const isNullable = layers.some((layer) => layer instanceof z.ZodNullable);
+    return asWritten(value === '' && isNullable ? null : value);
+  }
+
+  function printMember(key: string, member: z.ZodType, held: Group, path: SettingPath): [string, unknown] {
+    const isSecret = layersOf(member).some((layer) => layer.meta()?.secret === true);
+    const file = held[`${key}File`];
+    if (!isSecret || held[key] === null || (held[key] === undefined && file === undefined) || held[key] === '')
+      return [key, print(member, held[key], [...path, key])];
+    const [variable] = tree.variablesOf([...path, key]);
+    const name = file === undefined ? key : `${key}File`;
+    settings.push({ path: [...path, name], origin: originOf([...path, key]) });
+    if (file !== undefined) return [name, asWritten(file)];
+    return [name, variable === undefined ? '[secret]' : `\${${variable}}`];
+  }
+
+  function originOf(path: SettingPath): string {
+    const variables = tree.variablesOf(path);
+    if (variables.length === 0) return 'file';
+    const set = variables.filter((name) => env[name] || env[`${name}_FILE`]);
+    return set.length > 0 ? `environment: ${set.join(', ')}` : `file; ${variables.join(', ')} is not set`;
+  }
+
+  const value = print(schema, tree.value ?? {}, []);
+  return { value, settings };
+}
+
+/** The same as YAML, each value with where it comes from. */
+export function settingsYaml({ value, settings }: Printed): string {
+  const document = new Document(value);
+  for (const { path, origin } of settings) {
+    const node = document.getIn(path, true);
+    if (isCollection(node)) node.flow = true;
+    if (isNode(node) && (isScalar(node) || isCollection(node))) node.comment = ` ${origin}`;
+  }
+  return document.toString({ lineWidth: 0 });
+}
+
+function isGroup(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof FileReference);
+}
+
+/** A text is read again as it is: nothing of the environment is put into it. */
+function asWritten(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asWritten);
+  return typeof value === 'string' ? value.replaceAll('${', () => '$${') : value;
 }

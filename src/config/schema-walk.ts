@@ -38,8 +38,8 @@ function keysOf(schema: z.ZodObject): readonly string[] {
   });
 }
 
-/** The schema without its wrappers: defaults, null, conversions. */
-function layersOf(schema: z.ZodType): readonly z.ZodType[] {
+/** The schema and what is inside its wrappers: defaults, null, conversions. */
+export function layersOf(schema: z.ZodType): readonly z.ZodType[] {
   const layers = [schema];
   for (let next = wrappedBy(schema); next; next = wrappedBy(next)) layers.push(next);
   return layers;
@@ -51,7 +51,7 @@ function wrappedBy(schema: z.ZodType): z.ZodType | undefined {
   return (schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType;
 }
 
-function alternativeFor(schema: z.ZodType, value: unknown): z.ZodType {
+export function alternativeFor(schema: z.ZodType, value: unknown): z.ZodType {
   const inner = layersOf(schema).at(-1) ?? schema;
   if (!(inner instanceof z.ZodUnion)) return inner;
   const options = inner.options.map((option) => layersOf(option as z.ZodType).at(-1));

@@ -32,6 +32,34 @@ function hintFor(line: string | undefined): string {
 /** Parses YAML 1.2 first and puts the environment in afterwards, so that none of its values is read as YAML. */
 export function readSettingsTree(text: string, env: Environment): SettingsTree {
   const lines = new LineCounter();
+  const conversion = createConversion(env, lines);
+  const { places, problems } = conversion;
+  const value = conversion.read(text);
+
+  /** A secret may have the key `<key>File`. */
+  function placeOf(path: SettingPath): Place | undefined {
+    const [parent, key] = [path.slice(0, -1), path.at(-1)];
+    return places.get(JSON.stringify(path)) ?? places.get(JSON.stringify([...parent, `${key}File`]));
+  }
+
+  return {
+    value,
+    problems,
+    positionOf(path, at) {
+      const place = placeOf(path);
+      if (place) return place[at] ?? place.key;
+      for (let length = path.length - 1; length > 0; length--) {
+        const around = placeOf(path.slice(0, length));
+        if (around) return around.key ?? around.value;
+      }
+      return undefined;
+    },
+    variablesOf: (path) => placeOf(path)?.variables ?? [],
+  };
+}
+
+/** Nodes of YAML as plain values; notes the place of each, and what is wrong. */
+function createConversion(env: Environment, lines: LineCounter) {
   const places = new Map<string, Place>();
   const problems: (Problem & { position?: Position })[] = [];
   let nodes = 0;
@@ -76,13 +104,7 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
     return { line, column: col };
   }
 
-  /** A secret may have the key `<key>File`. */
-  function placeOf(path: SettingPath): Place | undefined {
-    const [parent, key] = [path.slice(0, -1), path.at(-1)];
-    return places.get(JSON.stringify(path)) ?? places.get(JSON.stringify([...parent, `${key}File`]));
-  }
-
-  function read(): unknown {
+  function read(text: string): unknown {
     if (text.length > MAXIMUM_CHARACTERS) {
       problems.push({ path: [], message: `longer than ${MAXIMUM_CHARACTERS} characters` });
       return undefined;
@@ -99,19 +121,5 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
     return document.errors.length > 0 ? undefined : convert(document.contents, [], undefined, document);
   }
 
-  const value = read();
-  return {
-    value,
-    problems,
-    positionOf(path, at) {
-      const place = placeOf(path);
-      if (place) return place[at] ?? place.key;
-      for (let length = path.length - 1; length > 0; length--) {
-        const around = placeOf(path.slice(0, length));
-        if (around) return around.key ?? around.value;
-      }
-      return undefined;
-    },
-    variablesOf: (path) => placeOf(path)?.variables ?? [],
-  };
+  return { places, problems, read };
 }

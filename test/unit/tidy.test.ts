@@ -48,7 +48,6 @@ const FUNCTION_HEADER =
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   'src/cli/commands/dead-letters-command.ts#deadLettersCommand': 89,
   'src/cli/commands/schemas-command.ts#schemasCommand': 74,
-  'src/config/yaml-tree.ts#readSettingsTree': 85,
   'src/connector/stream/stream.ts#followStream': 82,
   'src/demo/demo.ts#runDemo': 107,
   'src/kafka/kafkajs/group/kafkajs-group-reader.ts#openMember': 109,

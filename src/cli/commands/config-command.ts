@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import { DEFAULT_SETTINGS_FILE, loadSettingsTree } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import { jsonText } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
@@ -16,13 +16,16 @@ export function configCommand(
     .description('Show the settings.')
     .addHelpText('after', '\nExample:\n  spconnect config print\n')
     .command('print')
-    .description('Print the effective settings: with defaults and environment, durations in ms, no secrets.')
+    .description(
+      'Print the effective settings in the form of the settings file, each with where its value comes from; no secrets.',
+    )
     .addOption(new Option('--output <form>', 'the format of stdout').choices(['yaml', 'json']).default('yaml'))
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect config print --output json\n')
     .action(async ({ output, config }: { output: 'yaml' | 'json'; config: string }) => {
-      const { printSettings } = await import('../../config/print.ts');
-      const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
-      stdout.write(output === 'json' ? jsonText(settings) : printSettings(settings));
+      const { effectiveSettings, settingsYaml } = await import('../../config/print.ts');
+      const loaded = await loadSettingsTree({ file: config, env, onSecret: redaction.register });
+      const printed = effectiveSettings(loaded, env);
+      stdout.write(output === 'json' ? jsonText(printed.value) : settingsYaml(printed));
     });
 }
