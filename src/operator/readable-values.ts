@@ -27,15 +27,21 @@ const AVRO_BEGINS = 0;
 
 /**
  * @param schemaText gives the schema of an id, from the registry
- * @param texts topics whose values are text as it is: parsing it could change its numbers. Values there in another
- *   form, as dead letters may be, are given in Latin-1.
+ * @param texts topics whose values are text as it is. Values there in another form, as dead letters may be, are given in
+ *   Latin-1.
+ * @param json topics whose values are JSON; a text that would not be the same after parsing stays text
  */
 export function createReadableRecords(
   schemaText: (id: number) => Promise<string>,
-  texts: ReadonlySet<string>,
+  { texts, json }: { readonly texts: ReadonlySet<string>; readonly json: ReadonlySet<string> },
 ): ReadableRecords {
   const readers = new Map<number, RecordReader>();
   const isText = (topic: string, value: Buffer) => texts.has(topic) || value[0] !== AVRO_BEGINS;
+
+  async function readValue(topic: string, value: Buffer): Promise<ReadableValue> {
+    if (json.has(topic)) return parsed(textOf(value));
+    return isText(topic, value) ? textOf(value) : readAvro(value);
+  }
 
   async function readAvro(value: Buffer): Promise<ReadableValue> {
     const { schemaId } = readWireValue(value);
@@ -56,10 +62,20 @@ export function createReadableRecords(
         timestamp: new Date(timestampMs).toISOString(),
         key: key === null ? null : key.toString(),
         headers,
-        value: value === null ? null : isText(topic, value) ? textOf(value) : await readAvro(value),
+        value: value === null ? null : await readValue(topic, value),
       };
     },
   };
+}
+
+/** What another program wrote may have numbers that parsing would round. */
+function parsed(text: string): ReadableValue {
+  try {
+    const value: ReadableValue = JSON.parse(text);
+    return JSON.stringify(value) === text ? value : text;
+  } catch {
+    return text;
+  }
 }
 
 function textOf(value: Buffer): string {

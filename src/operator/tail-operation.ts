@@ -34,8 +34,10 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   const stop = AbortSignal.any([signal, ended.signal]);
   const quiet = { debug() {}, info() {}, warn() {}, error() {} };
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
-  const texts = new Set([topics['dead-letters'].name, topics.offsets.name, topics.states.name]);
-  const readable = createReadableRecords((id) => registry.schemaText(id, stop), texts);
+  const readable = createReadableRecords((id) => registry.schemaText(id, stop), {
+    texts: new Set([topics['dead-letters'].name]),
+    json: new Set([topics.offsets.name, topics.states.name]),
+  });
 
   let given = 0;
   let shown: Promise<void> = Promise.resolve();

@@ -1,13 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { Command } from 'commander';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import type { RetriedLetter } from '../../operator/dead-letter-plan.ts';
 import type { DeadLetter } from '../../operator/dead-letters-operation.ts';
+import type { Installation } from '../../operator/installation.ts';
 import { wholeNumberOption } from '../numbers.ts';
 import { jsonText, type Output, outputOption, printable, textTable } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
 import { pastTimeMs } from '../times.ts';
+import { atTopics } from './at-topics.ts';
 
 interface ListOptions {
   readonly config: string;
@@ -34,7 +36,7 @@ interface OneOptions {
 /** `dead-letters`: what could not become a record, why, and another try. */
 export function deadLettersCommand(
   program: Command,
-  { env, stdout, stderr, signal }: Terminal,
+  terminal: Terminal,
   exitWith: (code: number) => void,
   redaction: Redaction,
 ): void {
@@ -42,8 +44,20 @@ export function deadLettersCommand(
     .command('dead-letters')
     .description('Show or retry inputs that could not become records.')
     .addHelpText('after', '\nExample:\n  spconnect dead-letters list --since 1d\n');
-  const load = (file: string) => loadSettings({ file, env, onSecret: redaction.register });
+  const at: AtLetters = (config, needs, work) =>
+    atTopics(terminal, redaction, { config, needs, check: () => null, work });
+  addList(group, terminal, at);
+  addShow(group, terminal, at);
+  addRetry(group, terminal, at, exitWith);
+}
 
+type AtLetters = <Found>(
+  config: string,
+  needs: readonly ('dead-letters' | 'states')[],
+  work: (at: Installation) => Promise<Found>,
+) => Promise<Found>;
+
+function addList(group: Command, { stdout, stderr }: Terminal, at: AtLetters): void {
   group
     .command('list')
     .description('List the dead letters: id, time, source, key, place of the problem, reason.')
@@ -60,10 +74,8 @@ export function deadLettersCommand(
     .addHelpText('after', '\nExample:\n  spconnect dead-letters list --source instruments --since 7d\n')
     .action(async ({ config, output, since, ...filter }: ListOptions) => {
       const { listDeadLetters } = await import('../../operator/dead-letters-operation.ts');
-      const { atInstallation } = await import('../../operator/installation.ts');
-      const settings = await load(config);
-      const { letters, count } = await atInstallation({ settings, signal, needs: ['dead-letters'] }, (at) =>
-        listDeadLetters(at, { ...filter, sinceMs: since }),
+      const { letters, count } = await at(config, ['dead-letters'], (place) =>
+        listDeadLetters(place, { ...filter, sinceMs: since }),
       );
       stdout.write(output === 'json' ? jsonText(letters.map(withoutValue)) : textTable(letters.map(rowOf)));
       if (count === 0) stderr.write('No dead letter matches.\n');
@@ -71,7 +83,9 @@ export function deadLettersCommand(
         stderr.write(`The newest ${letters.length} of ${count}; --limit shows more.\n`);
       }
     });
+}
 
+function addShow(group: Command, { stdout }: Terminal, at: AtLetters): void {
   group
     .command('show')
     .description('Print one dead letter: its headers and the input as it was received.')
@@ -84,17 +98,15 @@ export function deadLettersCommand(
     )
     .action(async (id: string, { config, output }: OneOptions) => {
       const { deadLetters } = await import('../../operator/dead-letters-operation.ts');
-      const { atInstallation } = await import('../../operator/installation.ts');
-      const settings = await load(config);
-      const [letter] = await atInstallation({ settings, signal, needs: ['dead-letters'] }, (at) =>
-        deadLetters(at, [id]),
-      );
+      const [letter] = await at(config, ['dead-letters'], (place) => deadLetters(place, [id]));
       if (letter === undefined) return;
       stdout.write(
         output === 'json' ? jsonText({ ...withoutValue(letter), value: textOf(letter.value) }) : asText(letter),
       );
     });
+}
 
+function addRetry(group: Command, { stdout, stderr }: Terminal, at: AtLetters, exitWith: (code: number) => void): void {
   group
     .command('retry')
     .description('Decode dead letters again with the current schemas and settings, and write their records.')
@@ -110,10 +122,8 @@ export function deadLettersCommand(
     )
     .action(async (ids: string[], { config, output, execute }: OneOptions) => {
       const { retryDeadLetters } = await import('../../operator/dead-letter-retry.ts');
-      const { atInstallation } = await import('../../operator/installation.ts');
-      const settings = await load(config);
-      const retried = await atInstallation({ settings, signal, needs: ['dead-letters', 'states'] }, (at) =>
-        retryDeadLetters(at, { ids, execute }),
+      const retried = await at(config, ['dead-letters', 'states'], (place) =>
+        retryDeadLetters(place, { ids, execute }),
       );
       stdout.write(output === 'json' ? jsonText(retried) : textTable(retried.map(outcomeRow)));
       const isWritable = retried.some(({ outcome }) => outcome === 'toWrite');

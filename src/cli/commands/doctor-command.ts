@@ -3,7 +3,7 @@ import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import { jsonText, type Output, outputOption, textTable } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
-import { loadWithoutKafka } from './without-kafka.ts';
+import { loadWithoutKafka } from './partial-settings.ts';
 
 /** `doctor`: what the provider does where its interface shows nothing, beside what we assume. */
 export function doctorCommand(

@@ -5,8 +5,8 @@ import type { Log } from '../../support/log.ts';
 import { jsonText } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
 import { checkAsTable, withoutUrl } from './check-text.ts';
+import { loadWithoutKafka } from './partial-settings.ts';
 import { priceCommand } from './price-command.ts';
-import { loadWithoutKafka } from './without-kafka.ts';
 
 const LONGEST_ID = 512;
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };

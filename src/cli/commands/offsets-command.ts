@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Redaction } from '../../observability/redaction.ts';
-import type { ListedOffset, OffsetChange } from '../../operator/offsets-operation.ts';
-import { withoutControls } from '../describe-error.ts';
-import { jsonText, type Output, outputOption } from '../output.ts';
+import type { OffsetChange } from '../../operator/offsets-operation.ts';
+import { systemClock } from '../../support/clock.ts';
+import { jsonText, type Output, outputOption, textTable } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
+import { atTopics } from './at-topics.ts';
 import { knownSource } from './known-source.ts';
 import { offsetsSetCommand } from './offsets-set-command.ts';
 
@@ -16,26 +17,32 @@ export function offsetsCommand(
   _exitWith: (code: number) => void,
   redaction: Redaction,
 ): void {
-  const { env, stdout, stderr, signal } = terminal;
+  const { stdout, stderr } = terminal;
   const offsets = program
     .command('offsets')
     .description('List, set or reset the committed offsets of the sources.')
     .addHelpText('after', '\nExample:\n  spconnect offsets list\n');
-  const load = (file: string): Promise<Settings> => loadSettings({ file, env, onSecret: redaction.register });
   const needs = ['offsets', 'states'] as const;
 
   offsets
     .command('list')
-    .description('Show the committed offset of every source.')
+    .description('Show the committed offset of every source: its place in the stream, and its walks.')
+    .option('--verbose', 'show all members of each offset', false)
     .addOption(outputOption())
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect offsets list --output json\n')
-    .action(async ({ output, config }: { output: Output; config: string }) => {
+    .action(async ({ output, config, verbose }: { output: Output; config: string; verbose: boolean }) => {
       const { listOffsets } = await import('../../operator/offsets-operation.ts');
-      const { atInstallation } = await import('../../operator/installation.ts');
-      const settings = await load(config);
-      const found = await atInstallation({ settings, signal, needs }, listOffsets);
-      stdout.write(output === 'json' ? jsonText(found) : found.map(asText).join('\n'));
+      const { offsetMembers, offsetTable } = await import('./offset-table.ts');
+      const check = (settings: Settings) => settings;
+      const { found, settings } = await atTopics(terminal, redaction, {
+        config,
+        needs,
+        check,
+        work: async (at) => ({ found: await listOffsets(at), settings: at.settings }),
+      });
+      if (output === 'json') stdout.write(jsonText(found));
+      else stdout.write(verbose ? offsetMembers(found) : textTable(offsetTable(found, settings, systemClock.wallMs())));
     });
 
   const reset = offsets
@@ -52,26 +59,19 @@ export function offsetsCommand(
     )
     .action(async (name: string, { execute, output, config }: { execute: boolean; output: Output; config: string }) => {
       const { resetOffset } = await import('../../operator/offsets-operation.ts');
-      const { atInstallation } = await import('../../operator/installation.ts');
-      const settings = await load(config);
-      const source = knownSource(reset, name, settings.sources);
-      const outcome = await atInstallation({ settings, signal, needs }, (installation) =>
-        resetOffset(installation, { source, execute }),
-      );
+      const { membersOf } = await import('./offset-table.ts');
+      const outcome = await atTopics(terminal, redaction, {
+        config,
+        needs,
+        check: ({ sources }) => knownSource(reset, name, sources),
+        work: (at, source) => resetOffset(at, { source, execute }),
+      });
       const { before } = outcome;
-      stdout.write(output === 'json' ? jsonText(before) : asText(before));
+      stdout.write(output === 'json' ? jsonText(before) : membersOf(before));
       stderr.write(resetText(outcome, execute));
     });
 
-  offsetsSetCommand(offsets, { env, stdout, stderr, signal }, redaction);
-}
-
-function asText({ source, type, configured, partition, offset, problem }: ListedOffset): string {
-  const notes = [type ?? 'the key of another program', `partition ${partition}`];
-  if (!configured) notes.push('not in the settings');
-  const lines =
-    offset === null ? [problem ?? 'nothing is committed'] : Object.entries(offset).map(([key, v]) => `${key}: ${v}`);
-  return withoutControls(`${source} (${notes.join(', ')})\n${lines.map((line) => `  ${line}\n`).join('')}`);
+  offsetsSetCommand(offsets, terminal, redaction);
 }
 
 function resetText({ before, besides, isStopped, done }: OffsetChange, execute: boolean): string {

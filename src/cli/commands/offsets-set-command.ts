@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import type { OffsetSet, RequestedPlace } from '../../operator/offset-set-operation.ts';
 import { withoutControls } from '../describe-error.ts';
 import { jsonText, type Output, outputOption } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
 import { pastTimeMs } from '../times.ts';
+import { atTopics } from './at-topics.ts';
 import { knownSource } from './known-source.ts';
 
 interface SetOptions {
@@ -17,11 +18,8 @@ interface SetOptions {
 }
 
 /** `offsets set`: the stream of a source goes on at another place. What is and what will be committed goes to stdout. */
-export function offsetsSetCommand(
-  offsets: Command,
-  { env, stdout, stderr, signal }: Pick<Terminal, 'env' | 'stdout' | 'stderr' | 'signal'>,
-  redaction: Redaction,
-): void {
+export function offsetsSetCommand(offsets: Command, terminal: Terminal, redaction: Redaction): void {
+  const { stdout, stderr } = terminal;
   const command = offsets
     .command('set')
     .description('Set the stream of a source to another offset, or to its position at a given time.')
@@ -44,14 +42,14 @@ export function offsetsSetCommand(
     )
     .action(async (name: string, { since, to, execute, output, config }: SetOptions) => {
       const { setOffset } = await import('../../operator/offset-set-operation.ts');
-      const { atInstallation } = await import('../../operator/installation.ts');
       const place =
         placeOf(since, to) ?? command.error('error: expected --since or --to', { exitCode: EXIT_CODES.usage });
-      const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
-      const source = knownSource(command, name, settings.sources);
-      const found = await atInstallation({ settings, signal, needs: ['offsets', 'states'] }, (installation) =>
-        setOffset(installation, { source, to: place, execute }),
-      );
+      const found = await atTopics(terminal, redaction, {
+        config,
+        needs: ['offsets', 'states'],
+        check: ({ sources }) => knownSource(command, name, sources),
+        work: (at, source) => setOffset(at, { source, to: place, execute }),
+      });
       const { before } = found.change;
       const data = { source: name, before: before.offset, after: found.after };
       stdout.write(output === 'json' ? jsonText(data) : asText(found));

@@ -6,7 +6,7 @@ import { jsonLine } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 import { withoutUrlIn } from './check-text.ts';
 import { knownSource } from './known-source.ts';
-import { loadWithoutKafka } from './without-kafka.ts';
+import { loadWithoutKafka } from './partial-settings.ts';
 
 interface PreviewOptions {
   readonly config: string;

@@ -11,8 +11,8 @@ import type { Log } from '../../support/log.ts';
 import { wholeNumberOption } from '../numbers.ts';
 import { writtenJson } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { loadWithoutKafka } from './partial-settings.ts';
 import { pricesAsTable } from './price-text.ts';
-import { loadWithoutKafka } from './without-kafka.ts';
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 

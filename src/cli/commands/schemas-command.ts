@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import type { ListedSubject } from '../../operator/schemas-operation.ts';
 import { jsonText, type Output, outputOption, textTable } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { loadWithoutProvider } from './partial-settings.ts';
 
 interface SchemasOptions {
   readonly config: string;
@@ -22,7 +23,7 @@ export function schemasCommand(
     .description('List, check, register or export the schemas.')
     .addHelpText('after', '\nExample:\n  spconnect schemas list\n');
   const at = async ({ config }: SchemasOptions) => {
-    return { settings: await loadSettings({ file: config, env, onSecret: redaction.register }), signal };
+    return { settings: await loadWithoutProvider(config, env, redaction), signal };
   };
   const print = (output: Output, found: unknown, rows: readonly (readonly string[])[]) =>
     stdout.write(output === 'json' ? jsonText(found) : textTable(rows));
@@ -75,6 +76,10 @@ export function schemasCommand(
     },
   );
 
+  addExport(schemas, stdout);
+}
+
+function addExport(schemas: Command, stdout: Terminal['stdout']): void {
   schemas
     .command('export')
     .description('Write our schemas as self-contained files, for code generators.')

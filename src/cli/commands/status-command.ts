@@ -7,7 +7,7 @@ import { jsonText, type Output, outputOption, textTable } from '../output.ts';
 import { statusSentence, statusTable, statusTroubles } from '../status/status-text.ts';
 import { watchStatus } from '../status/status-watch.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
-import { loadWithoutProvider } from './without-provider.ts';
+import { loadWithoutProvider } from './partial-settings.ts';
 
 interface StatusOptions {
   readonly config: string;

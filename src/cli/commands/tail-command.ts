@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
+import type { ReadableTopicRecord } from '../../operator/readable-values.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
 import { wholeNumberOption } from '../numbers.ts';
 import { jsonLine, writeAll } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
+import { atTopics } from './at-topics.ts';
 import { withoutUrlIn } from './check-text.ts';
-import { loadWithoutProvider } from './without-provider.ts';
 
 interface TailOptions {
   readonly config: string;
@@ -20,10 +21,11 @@ interface TailOptions {
 /** `tail`: what is committed to one of our topics, decoded, as lines of JSON. */
 export function tailCommand(
   program: Command,
-  { env, stdout, signal }: Terminal,
+  terminal: Terminal,
   _exitWith: (code: number) => void,
   redaction: Redaction,
 ): void {
+  const { stdout, stderr, signal } = terminal;
   program
     .command('tail')
     .description('Print the records of a topic as lines of JSON, each as it is committed.')
@@ -41,22 +43,20 @@ export function tailCommand(
         '  spconnect tail notifications --until-end\n',
     )
     .action(async (name: string, options: TailOptions) => {
-      const { atInstallation } = await import('../../operator/installation.ts');
       const { knownTopic } = await import('../../operator/known-topic.ts');
       const { tailTopic } = await import('../../operator/tail-operation.ts');
       const { config, fromBeginning, untilEnd, key = null, limit = Number.POSITIVE_INFINITY, showUrl } = options;
-      const settings = await loadWithoutProvider(config, env, redaction);
-      const topic = knownTopic(settings, name);
-      await atInstallation({ settings, signal, needs: [] }, async (installation) => {
-        await untilAborted(installation.kafka.ensureTopics([topic], { create: false }), signal);
-        await tailTopic(installation, {
-          topic,
-          key,
-          fromBeginning,
-          untilEnd,
-          limit,
-          onRecord: (record) => writeAll(stdout, jsonLine(showUrl ? record : withoutUrlIn(record)), signal),
-        });
+      await atTopics(terminal, redaction, {
+        config,
+        needs: [],
+        check: (settings) => knownTopic(settings, name),
+        async work(at, topic) {
+          await untilAborted(at.kafka.ensureTopics([topic], { create: false }), signal);
+          stderr.write(untilEnd ? `Reading ${topic.name}.\n` : `Following ${topic.name}; Ctrl-C ends it.\n`);
+          const onRecord = (record: ReadableTopicRecord) =>
+            writeAll(stdout, jsonLine(showUrl ? record : withoutUrlIn(record)), signal);
+          await tailTopic(at, { topic, key, fromBeginning, untilEnd, limit, onRecord });
+        },
       });
     });
 }

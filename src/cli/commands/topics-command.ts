@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Redaction } from '../../observability/redaction.ts';
 import type * as operations from '../../operator/topics-operation.ts';
 import { withoutControls } from '../describe-error.ts';
 import { jsonText, type Output, outputOption, textTable } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { atTopics } from './at-topics.ts';
 
 interface TopicsOptions {
   readonly config: string;
@@ -18,17 +19,15 @@ export function topicsCommand(
   exitWith: (code: number) => void,
   redaction: Redaction,
 ): void {
-  const { env, stdout, stderr, signal } = terminal;
+  const { stdout, stderr } = terminal;
   const topics = program
     .command('topics')
     .description('Create or verify the topics of the settings.')
     .addHelpText('after', '\nExample:\n  spconnect topics verify\n');
 
   async function run({ config, output }: TopicsOptions, work: keyof typeof operations): Promise<void> {
-    const { atInstallation } = await import('../../operator/installation.ts');
     const { [work]: operate } = await import('../../operator/topics-operation.ts');
-    const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
-    const findings = await atInstallation({ settings, signal, needs: [] }, operate);
+    const findings = await atTopics(terminal, redaction, { config, needs: [], check: () => null, work: operate });
     if (output === 'json') stdout.write(jsonText(findings));
     else stdout.write(textTable(findings.map(({ topic, state }) => [topic, state])));
     const wrong = findings.filter(({ state }) => state === 'wrong' || state === 'missing');

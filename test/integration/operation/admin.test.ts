@@ -38,7 +38,7 @@ test(
     await second.states('instruments', 'PAUSED PAUSED');
     assert.equal(polls(second.seen), 0);
     const resumed = await world.spconnect(['resume', 'instruments']);
-    assert.deepEqual([resumed.code, resumed.stdout], [0, '{"source":"instruments","asked":"resume"}\n']);
+    assert.deepEqual([resumed.code, resumed.stdout], [0, 'instruments  running\n']);
     await second.event('polled');
     await second.states('instruments', 'RUNNING RUNNING');
   },

@@ -193,7 +193,7 @@ scene('after a changed filter, offsets reset lets the source start again', async
   const [listed] = await list();
   assert.deepEqual([listed.source, listed.type, listed.partition], ['instruments', 'instruments', SOURCE_PARTITION]);
   assert.deepEqual([listed.offset.walk, listed.offset.walkPending, listed.problem], [2, false, null]);
-  const text = await scene.spconnect(['offsets', 'list']);
+  const text = await scene.spconnect(['offsets', 'list', '--verbose']);
   assert.match(text.stdout, /^instruments \(instruments, partition \d+\)\n {2}version: 2\n/);
 
   const dry = await scene.spconnect(['offsets', 'reset', 'instruments', '--output', 'json'], mine);

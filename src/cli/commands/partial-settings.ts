@@ -1,0 +1,34 @@
+import { loadSettings } from '../../config/load.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import type { Terminal } from '../terminal.ts';
+
+/*
+ * The usual settings file needs more variables than a command does that asks only the provider, or only Kafka: what is
+ * not set gets a value that is never used.
+ */
+
+const KAFKA_NOT_NEEDED = { KAFKA_BROKERS: 'localhost:9092', SCHEMA_REGISTRY_URL: 'http://localhost' };
+const PROVIDER_NOT_NEEDED = {
+  REFERENCE_DATA_URL: 'https://localhost',
+  AUTH_TOKEN_URL: 'https://localhost',
+  CLIENT_ID: 'not needed',
+  CLIENT_SECRET: 'not-needed-by-this-command',
+};
+
+/** The settings for a command that asks only the provider. */
+export function loadWithoutKafka(file: string, env: Terminal['env'], redaction: Redaction): Promise<Settings> {
+  return loadSettings({ file, env: { ...KAFKA_NOT_NEEDED, ...setIn(env) }, onSecret: redaction.register });
+}
+
+/** The settings for a command that asks Kafka, or a running connector, and never the provider. */
+export function loadWithoutProvider(file: string, env: Terminal['env'], redaction: Redaction): Promise<Settings> {
+  // The file of the secret may be readable for the connector alone.
+  const { CLIENT_SECRET_FILE: _, ...set } = setIn(env);
+  return loadSettings({ file, env: { ...PROVIDER_NOT_NEEDED, ...set }, onSecret: redaction.register });
+}
+
+/** An empty variable counts as not set. */
+function setIn(env: Terminal['env']): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}
