@@ -22,7 +22,7 @@ export interface PartitionReader {
   position(): bigint;
   /**
    * Takes a batch. The next one of this partition comes when the promise has resolved; other partitions go on meanwhile.
-   * A promise that stays pending for longer than some milliseconds delays the next batch by up to half a second.
+   * A promise that stays pending for longer than some milliseconds delays the next batch by up to a third of a second.
    */
   take(batch: ReadBatch): Promise<void>;
 }

@@ -13,7 +13,8 @@ export interface OwnershipProof {
   since(monotonicMs: number, signal: AbortSignal): Promise<void>;
 }
 
-export function createOwnershipProof(): OwnershipProof {
+/** @param onAwaited called when a proof is asked for that is not there yet. */
+export function createOwnershipProof(onAwaited: () => void = () => {}): OwnershipProof {
   let confirmedMs = Number.NEGATIVE_INFINITY;
   let next = Promise.withResolvers<void>();
   return {
@@ -25,7 +26,10 @@ export function createOwnershipProof(): OwnershipProof {
     },
     holdsSince: (monotonicMs) => confirmedMs > monotonicMs,
     async since(monotonicMs, signal) {
-      while (confirmedMs <= monotonicMs) await untilAborted(next.promise, signal);
+      while (confirmedMs <= monotonicMs) {
+        onAwaited();
+        await untilAborted(next.promise, signal);
+      }
     },
   };
 }

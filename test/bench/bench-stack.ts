@@ -81,6 +81,8 @@ export function startBenchConnector(
   const started = startKillableConnector('stay', {
     ...ENVIRONMENT,
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${options.samplesLoopDelay ? `--import=${LOOP_DELAY}` : ''}`,
+    // The default; the tests' connectors have a shorter one.
+    SESSION_TIMEOUT: '6s',
     SETTINGS: settingsText(options.source, options.more, options.kafka),
     TOPIC_PREFIX: options.prefix,
     KAFKA_BROKERS: stack.brokers.join(','),

@@ -48,7 +48,6 @@ const FUNCTION_HEADER =
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   'src/connector/stream/stream.ts#followStream': 82,
   'src/demo/demo.ts#runDemo': 107,
-  'src/kafka/kafkajs/group/kafkajs-group-reader.ts#openMember': 109,
   'src/observability/log-values.ts#createLogValues': 78,
   'src/processor/price-records.ts#priceRecords': 102,
   'src/simulator/reference-data.ts#createSimulatedReferenceData': 125,

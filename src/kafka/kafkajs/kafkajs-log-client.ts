@@ -6,6 +6,7 @@ import type { Bounds, FetchedPart, LogClient, OpenLogClient } from '../log-clien
 import { kafkaReason } from './kafkajs-errors.ts';
 import { type RawMessage, withoutAborted } from './kafkajs-patches.ts';
 import { committedRecord } from './kafkajs-record.ts';
+import { dropFetches, type FetchingCluster } from './patches/fetch-waits.ts';
 import type { KafkaTuning } from './tuning.ts';
 
 /*
@@ -25,7 +26,7 @@ const END = -1;
 const REQUEST_TIMEOUT = 'network.request_timeout';
 
 /** The parts of kafkajs' internal cluster that are used here. A unit test verifies that they exist. */
-interface Cluster {
+interface Cluster extends FetchingCluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   addTargetTopic(topic: string): Promise<void>;
@@ -159,6 +160,7 @@ class KafkajsLogClient implements LogClient {
     const disconnect = async () => {
       // A client that is still connecting would connect again after a disconnect.
       await this.#connecting.catch(() => {});
+      dropFetches(this.#cluster);
       await this.#cluster.disconnect();
     };
     const late = () => new Error('kafkajs still waits for responses');

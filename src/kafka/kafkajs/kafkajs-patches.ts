@@ -5,6 +5,7 @@ import { systemClock } from '../../support/clock.ts';
 import { decodeFetchedRecord } from './kafkajs-record.ts';
 import { SHOULD_REAUTHENTICATE, shouldReauthenticate } from './login/reauthentication.ts';
 import { ERRORS_OF, namingTopics, type Protocol } from './named-topics.ts';
+import { type ConsumerGroupClass, withFetchWaits } from './patches/fetch-waits.ts';
 import { type RequestQueue, watchedWhileSent } from './patches/request-timeouts.ts';
 import { type CreateRequest, framedInPlace } from './produce/request-frame.ts';
 import { type SendingParts, sendOnce } from './produce/send-messages.ts';
@@ -92,6 +93,10 @@ export const PATCHED_FUNCTIONS = {
   filterAbortedMessages: {
     module: 'src/consumer/filterAbortedMessages.js',
     sourceSha256: '59acdacae7d98f7fb842b22c6f6a79e459d0dd1efef9905da1c2ec459ddafdfe',
+  },
+  consumerGroup: {
+    module: 'src/consumer/consumerGroup.js',
+    sourceSha256: '5a90070d31e7e13b73623fabc1ba431a7c2a12ed86c3aabf119d3ad6c1cf4ff8',
   },
   metadataProtocol: {
     module: 'src/protocol/requests/metadata/index.js',
@@ -198,6 +203,7 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
  * Patch H: of a fetched record, only what is looked at is read; see kafkajs-record.ts.
  * Patch I: connections are looked at for late responses only while they wait for one; see patches/request-timeouts.ts.
  * Patch J: short sessions of a login; see login/reauthentication.ts.
+ * Patch K: a member's fetches wait as long as its group asks for; see patches/fetch-waits.ts.
  */
 
 /**
@@ -213,6 +219,7 @@ export function loadKafkajs(): Kafkajs {
     queue: join(root, PATCHED_FUNCTIONS.scheduleCheckPendingRequests.module),
     decoder: join(root, PATCHED_FUNCTIONS.decodeRecordBatch.module),
     record: join(root, PATCHED_FUNCTIONS.decodeRecord.module),
+    group: join(root, PATCHED_FUNCTIONS.consumerGroup.module),
     filter: join(root, PATCHED_FUNCTIONS.filterAbortedMessages.module),
     metadata: join(root, PATCHED_FUNCTIONS.metadataProtocol.module),
     send: join(root, PATCHED_FUNCTIONS.createSendMessages.module),
@@ -260,6 +267,10 @@ export function loadKafkajs(): Kafkajs {
     replaceExports(require, paths.request, framedInPlace(request));
     // After the others: it holds on to the functions that it finds when it is loaded.
     patchReauthentication(require(paths.connection));
+    // After those that it takes.
+    const group: ConsumerGroupClass = require(paths.group);
+    verifySource('consumerGroup', group);
+    replaceExports(require, paths.group, withFetchWaits(group));
   }
   return require('kafkajs');
 }

@@ -14,7 +14,7 @@ import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
 import { planRounds } from './send-plan.ts';
 import { sendRound } from './send-round.ts';
 import { giveUpAborting, type TopicFacts, topicRefused } from './topic-refusal.ts';
-import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
+import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
 import { writerRefused } from './writer-refusal.ts';
 
 export interface KafkajsWriterOptions extends WriterOptions {
@@ -175,11 +175,11 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /** Waits for proof, newer than that moment and no older than a heartbeat, that the transactional id is still ours. */
+  /** Waits for proof, newer than that moment and not too old, that the transactional id is still ours. */
   async #proveOwnership(sinceMs: number, signal: AbortSignal): Promise<void> {
     const { ownershipProof, clock, tuning } = this.#options;
-    const heartbeatMs = clock.monotonicMs() - tuning.heartbeatIntervalMs;
-    await ownershipProof?.(Math.max(sinceMs, heartbeatMs), signal);
+    const oldestMs = clock.monotonicMs() - longestProofMs(tuning);
+    await ownershipProof?.(Math.max(sinceMs, oldestMs), signal);
   }
 
   #newProducer(): Producer {

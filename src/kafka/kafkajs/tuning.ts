@@ -25,17 +25,27 @@ export interface KafkaTuning {
   readonly sessionTimeoutMs: number;
   /** Of a member of a group: a killed one loses its partitions after this. */
   readonly groupSessionTimeoutMs: number;
-  readonly heartbeatIntervalMs: number;
-  /**
-   * Between two heartbeats and two fetches of a member of a group: it must know soon whether it still holds its
-   * partitions.
-   */
+  /** How long a member waits for the state of its group, before it joins without a head start. */
+  readonly headStartMs: number;
+  /** Between two heartbeats and two fetches of a member with others: it must know soon when one has left. */
   readonly confirmIntervalMs: number;
+  /** The same for a member that is alone in its group. */
+  readonly confirmAloneMs: number;
+  /**
+   * A writer begins and commits with a proof of ownership no older than this, or than half a session.
+   *
+   * The group gives a partition away without its member's consent one session after the last heartbeat at the earliest.
+   * A proof counts from the moment when its heartbeat was sent. So with the oldest valid one, at least 6 s - 2 s = 4 s are
+   * left by default, and never less than half a session, for the request that follows; a request that takes longer meets
+   * the fence of the next owner. And with a heartbeat each 1 s (a quarter of a session), a member that gets its responses
+   * has a valid proof at any time: no transaction waits for one.
+   */
+  readonly proofMs: number;
   /** How long a reader's fetch waits for data, and therefore what its disconnect costs at most. */
   readonly readWaitMs: number;
   /**
-   * The same for a reader that follows a topic: fewer empty responses; a record ends the wait at once. A group's member
-   * sends its heartbeat between two fetches, so this also limits how late it learns of a rebalance.
+   * The same for a reader that follows a topic: fewer empty responses; a record ends the wait at once, and so does the end
+   * of the reader.
    */
   readonly tailWaitMs: number;
   /** How long the fetches of all partitions wait for a batch that is being taken, before its partition is paused. */
@@ -62,14 +72,21 @@ export const DEFAULT_TUNING: KafkaTuning = {
   readStallMs: 30_000,
   sessionTimeoutMs: 30_000,
   groupSessionTimeoutMs: 6_000,
-  heartbeatIntervalMs: 1_000,
+  headStartMs: 1_000,
   confirmIntervalMs: 300,
+  confirmAloneMs: 1_000,
+  proofMs: 2_000,
   readWaitMs: 50,
-  tailWaitMs: 500,
+  tailWaitMs: 5_000,
   takeGraceMs: 100,
   tailBackOff: { initialMs: 200, maximumMs: 30_000 },
   topicsTimeoutMs: 30_000,
 };
+
+/** How old a proof of ownership may be. */
+export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning): number {
+  return Math.min(proofMs, groupSessionTimeoutMs / 2);
+}
 
 /** kafkajs' own names for its retries. */
 export function kafkajsRetry(tuning: KafkaTuning) {

@@ -8,7 +8,7 @@ import { eventually } from '../../support/runner/eventually.ts';
 /** Nothing but the end of the session is to end the first owner's time, however long the test keeps its heartbeat. */
 const TUNING = {
   groupSessionTimeoutMs: 4_000,
-  heartbeatIntervalMs: 500,
+  proofMs: 500,
   requestTimeoutMs: 120_000,
   readStallMs: 120_000,
 };

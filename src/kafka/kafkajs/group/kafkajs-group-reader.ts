@@ -6,16 +6,18 @@ import type { Log } from '../../../support/log.ts';
 import { untilAborted } from '../../../support/until-aborted.ts';
 import type { GroupReader, GroupReaderOptions, ReadBatch } from '../../group-reader.ts';
 import { assignmentOfOne, type GroupQuestions, headStart } from '../../head-start.ts';
-import { createOwnershipProof } from '../../ownership-proof.ts';
+import { createOwnershipProof, type OwnershipProof } from '../../ownership-proof.ts';
 import { StallWatch } from '../../stall-watch.ts';
 import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import { committedRecord } from '../kafkajs-record.ts';
+import { type FetchWaits, retryWithWaits } from '../patches/fetch-waits.ts';
 import { type KafkaTuning, kafkajsRetry } from '../tuning.ts';
 import { memberRefused } from '../writer-refusal.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { kafkajsAssignor } from './kafkajs-assignor.ts';
 import { reportMemberCount } from './kafkajs-member-count.ts';
+import { shortestHeartbeatMs, WantedHeartbeats } from './wanted-heartbeats.ts';
 
 export interface KafkajsGroupReaderOptions {
   readonly kafkajs: typeof import('kafkajs');
@@ -80,24 +82,13 @@ interface Member {
   leave(): Promise<void>;
 }
 
-function openMember(
-  { kafkajs, kafka, tuning, clock, log }: KafkajsGroupReaderOptions,
-  { groupId, topics, assigned, joined, members, assignor, alone, signal }: GroupReaderOptions,
-  onConfirmed: () => void,
-): Member {
-  const proof = createOwnershipProof();
-  // A member whose process stood still has lost its partitions. It must not claim them when it joins again.
-  const wasForgotten = () => !proof.holdsSince(clock.monotonicMs() - tuning.groupSessionTimeoutMs);
-  const consumer = kafka.consumer({
-    groupId,
-    sessionTimeout: tuning.groupSessionTimeoutMs,
-    // A session survives two lost heartbeats, however short it was set.
-    heartbeatInterval: Math.min(tuning.confirmIntervalMs, Math.floor(tuning.groupSessionTimeoutMs / 3)),
-    maxWaitTimeInMs: Math.min(tuning.confirmIntervalMs, tuning.tailWaitMs),
-    ...(assignor && { partitionAssigners: [kafkajsAssignor(kafkajs, assignor, wasForgotten)] }),
-    allowAutoTopicCreation: false,
-    retry: { ...kafkajsRetry(tuning), restartOnFailure: async () => false },
-  });
+function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOptions, onConfirmed: () => void): Member {
+  const { kafkajs, kafka, tuning, clock, log } = options;
+  const { groupId, assigned, joined, members, assignor, alone, signal } = request;
+  const [joinAnswered, leaving] = [new AbortController(), new AbortController()];
+  const heartbeats = new WantedHeartbeats(tuning, clock, leaving.signal);
+  const proof = createOwnershipProof(() => heartbeats.want());
+  const consumer = consumerOf(options, request, proof, heartbeats.waits);
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   const held = new HeldPartitions({
@@ -112,7 +103,6 @@ function openMember(
     const taken = held.offer(partition, batch);
     await within(taken, tuning.takeGraceMs, clock, late).catch(() => held.pauseUntilTaken(partition));
   };
-  const joinAnswered = new AbortController();
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     joinAnswered.abort();
     onConfirmed();
@@ -121,6 +111,7 @@ function openMember(
   });
   if (members) reportMemberCount({ kafkajs, consumer, members, proof, tuning, clock, log, signal });
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
+    heartbeats.came();
     proof.confirm(askedAtMs);
     // Life is shown by the heartbeats that follow each fetch, not by the fetches. kafkajs goes by the wall clock: when
     // that was set back by an hour, it sends no heartbeat for an hour, and meanwhile no member may write. A new member
@@ -129,47 +120,26 @@ function openMember(
   });
   // With `restart: false` the consumer would live on and read nothing; here it is always false.
   consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
-  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    // A batch of only markers and aborted records reaches no handler, and still moves the offset.
-    if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
-  });
   let isKnown = false;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
     // The first one is answered with the member's id, and with that kafkajs joins at once.
     if (payload.apiName === 'JoinGroup') isKnown = true;
   });
-  const goAhead = () =>
-    headStart({
+  const own = alone ?? (assignor && assignmentOfOne(assignor));
+  const goAhead = async () => {
+    if (own === undefined) return;
+    await headStart({
       open: () => groupQuestions(kafka, groupId, tuning),
-      take: () => held.rejoin(alone ?? (assignor ? assignmentOfOne(assignor) : [])),
+      take: () => held.rejoin(own),
       confirm: proof.confirm,
       isKnown: () => isKnown,
       everyMs: tuning.confirmIntervalMs,
-      patienceMs: tuning.heartbeatIntervalMs,
+      patienceMs: tuning.headStartMs,
       clock,
       signal: joinAnswered.signal,
     }).catch((error) => log.debug({ groupId, reason: kafkaReason(error) }, 'no head start'));
-  const run = async () => {
-    await consumer.connect();
-    await consumer.subscribe({ topics: [...topics], fromBeginning: true });
-    if (alone ?? assignor) await goAhead();
-    // A member cannot leave before its join is answered, and the next one would wait for it.
-    if (joinAnswered.signal.aborted) return;
-    await consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: MAX_PARTITIONS_AT_ONCE,
-      async eachBatch({ batch, resolveOffset, isStale }: EachBatchPayload) {
-        if (isStale()) return;
-        // At once: after a join in the meantime, the partition may be unknown to kafkajs.
-        resolveOffset(batch.lastOffset());
-        const { topic, partition, messages } = batch;
-        const records = messages.map((message) => committedRecord(topic, partition, message));
-        await offer(batch, readBatch(records, batch.lastOffset(), batch.highWatermark));
-      },
-    });
   };
-  const running = run();
+  const running = consume(consumer, request.topics, { goAhead, offer, isOver: () => joinAnswered.signal.aborted });
   running.catch(failed.reject);
   return {
     failed: failed.promise,
@@ -177,17 +147,78 @@ function openMember(
       joinAnswered.abort();
       held.end(reason);
     },
-    async leave() {
-      const left = async () => {
-        // A consumer that is still connecting would connect again after a disconnect.
-        await running.catch(() => {});
-        await consumer.disconnect();
-      };
-      await within(left(), tuning.disconnectMs, clock, () => new Error('kafkajs still waits for answers')).catch(
-        (error) => log.debug({ groupId, reason: kafkaReason(error) }, 'the group was left without an answer'),
-      );
-    },
+    leave: () => leave(consumer, running, leaving, options, groupId),
   };
+}
+
+function consumerOf(
+  { kafkajs, kafka, tuning, clock }: KafkajsGroupReaderOptions,
+  { groupId, assignor }: GroupReaderOptions,
+  proof: OwnershipProof,
+  waits: FetchWaits,
+): Consumer {
+  // A member whose process stood still has lost its partitions. It must not claim them when it joins again.
+  const wasForgotten = () => !proof.holdsSince(clock.monotonicMs() - tuning.groupSessionTimeoutMs);
+  return kafka.consumer({
+    groupId,
+    sessionTimeout: tuning.groupSessionTimeoutMs,
+    heartbeatInterval: shortestHeartbeatMs(tuning),
+    maxWaitTimeInMs: waits.togetherMs,
+    ...(assignor && { partitionAssigners: [kafkajsAssignor(kafkajs, assignor, wasForgotten)] }),
+    allowAutoTopicCreation: false,
+    retry: retryWithWaits({ ...kafkajsRetry(tuning), restartOnFailure: async () => false }, waits),
+  });
+}
+
+interface Consuming {
+  readonly goAhead: () => Promise<void>;
+  readonly offer: (partition: TopicPartition, batch: ReadBatch) => Promise<void>;
+  /** Whether the member is to end before it has joined. */
+  readonly isOver: () => boolean;
+}
+
+/** Joins the group and offers what is read; resolves when the join is answered. */
+async function consume(consumer: Consumer, topics: readonly string[], { goAhead, offer, isOver }: Consuming) {
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+    // A batch of only markers and aborted records reaches no handler, and still moves the offset.
+    if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
+  });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+  await goAhead();
+  // A member cannot leave before its join is answered, and the next one would wait for it.
+  if (isOver()) return;
+  await consumer.run({
+    autoCommit: false,
+    eachBatchAutoResolve: false,
+    partitionsConsumedConcurrently: MAX_PARTITIONS_AT_ONCE,
+    async eachBatch({ batch, resolveOffset, isStale }: EachBatchPayload) {
+      if (isStale()) return;
+      // At once: after a join in the meantime, the partition may be unknown to kafkajs.
+      resolveOffset(batch.lastOffset());
+      const { topic, partition, messages } = batch;
+      const records = messages.map((message) => committedRecord(topic, partition, message));
+      await offer(batch, readBatch(records, batch.lastOffset(), batch.highWatermark));
+    },
+  });
+}
+
+async function leave(
+  consumer: Consumer,
+  running: Promise<void>,
+  leaving: AbortController,
+  { tuning, clock, log }: KafkajsGroupReaderOptions,
+  groupId: string,
+): Promise<void> {
+  const left = async () => {
+    // A consumer that is still connecting would connect again after a disconnect.
+    await running.catch(() => {});
+    leaving.abort();
+    await consumer.disconnect();
+  };
+  await within(left(), tuning.disconnectMs, clock, () => new Error('kafkajs still waits for answers')).catch((error) =>
+    log.debug({ groupId, reason: kafkaReason(error) }, 'the group was left without an answer'),
+  );
 }
 
 /**

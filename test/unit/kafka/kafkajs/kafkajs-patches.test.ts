@@ -22,6 +22,7 @@ const original = {
   decodeRecordBatch: inKafkajs(PATCHED_FUNCTIONS.decodeRecordBatch.module),
   decodeRecord: inKafkajs(PATCHED_FUNCTIONS.decodeRecord.module),
   filterAbortedMessages: inKafkajs(PATCHED_FUNCTIONS.filterAbortedMessages.module),
+  consumerGroup: inKafkajs(PATCHED_FUNCTIONS.consumerGroup.module),
   metadataProtocol: inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol,
   createSendMessages: inKafkajs(PATCHED_FUNCTIONS.createSendMessages.module),
   createRequest: inKafkajs(PATCHED_FUNCTIONS.createRequest.module),
@@ -38,6 +39,7 @@ for (const name of [
   'decodeRecordBatch',
   'decodeRecord',
   'filterAbortedMessages',
+  'consumerGroup',
   'metadataProtocol',
   'createSendMessages',
   'createRequest',
@@ -72,7 +74,7 @@ test('a kafkajs that was loaded before is loaded again with all patches, and onl
   assert.notEqual(String(inKafkajs(decodeRecordBatch.module)), String(original.decodeRecordBatch));
   assert.equal(inKafkajs(filterAbortedMessages.module), withoutAborted);
   assert.notEqual(inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol, original.metadataProtocol);
-  for (const name of ['createSendMessages', 'createRequest'] as const) {
+  for (const name of ['createSendMessages', 'createRequest', 'consumerGroup'] as const) {
     assert.notEqual(String(inKafkajs(PATCHED_FUNCTIONS[name].module)), String(original[name]));
   }
 });

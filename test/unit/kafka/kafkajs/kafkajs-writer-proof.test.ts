@@ -7,7 +7,7 @@ import { fail, never, record, writerOver } from '../writer-over.ts';
 
 const { signal } = new AbortController();
 
-test('every attempt to open waits for proof from after the last failure, and no older than a heartbeat', async () => {
+test('every attempt to open waits for proof from after the last failure, and no older than two seconds', async () => {
   const asked: number[] = [];
   const ownershipProof = async (sinceMonotonicMs: number) => {
     asked.push(sinceMonotonicMs);
@@ -20,10 +20,10 @@ test('every attempt to open waits for proof from after the last failure, and no 
   await writer.open(async () => {}, signal);
   await clock.advance(60_000);
   await writer.open(async () => {}, signal);
-  assert.deepEqual(asked, [-1_000, 0, 4_000, 5_000, 64_000]);
+  assert.deepEqual(asked, [-2_000, 0, 3_000, 5_000, 63_000]);
 });
 
-test('a transaction begins, and is committed, only with proof no older than a heartbeat', async () => {
+test('a transaction begins, and is committed, only with proof no older than two seconds', async () => {
   const asked: { sinceMs: number; prove: () => void }[] = [];
   const ownershipProof = (sinceMs: number) => new Promise<void>((prove) => void asked.push({ sinceMs, prove }));
   const { writer, clock, steps } = writerOver([], { ownershipProof });
@@ -47,7 +47,7 @@ test('a transaction begins, and is committed, only with proof no older than a he
   assert.equal(steps.at(-1), '1 commit');
   assert.deepEqual(
     asked.map(({ sinceMs }) => sinceMs),
-    [-1_000, 4_000, 4_000],
+    [-2_000, 3_000, 3_000],
   );
 });
 
