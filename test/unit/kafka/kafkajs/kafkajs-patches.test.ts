@@ -3,12 +3,11 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import {
   loadKafkajs,
-  PATCHED_FUNCTIONS,
   type RawMessage,
   scheduleOnlyWhenPending,
-  verifySource,
   withoutAborted,
 } from '../../../../src/kafka/kafkajs/kafkajs-patches.ts';
+import { PATCHED_FUNCTIONS, verifySource } from '../../../../src/kafka/kafkajs/patches/patched-functions.ts';
 
 const require = createRequire(import.meta.url);
 const inKafkajs = (module: string) => require(`kafkajs/${module}`);
