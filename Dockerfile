@@ -24,15 +24,20 @@ FROM node:24.21.0-slim AS dependencies
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
+# What is in the image, for scanners: with licences, before the packages are stripped.
+RUN npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx > sbom.cdx.json
 # Two thirds of what the packages bring is for those who develop with them: types, source maps, documents, their own tests.
 RUN find node_modules -regextype posix-extended -type f -regex '.*\.([cm]?ts|map|flow|md)' -delete && \
     find node_modules -regextype posix-extended -type d \
       -regex '(.*/)?node_modules/(@[^/]+/)?[^/]+/(test|tests|docs|examples?|benchmarks?|\.github)' -prune -exec rm -r {} +
 
 FROM node:24.21.0-slim
+# docker build --build-arg REVISION="$(git rev-parse HEAD)" .
+ARG REVISION=unknown
 LABEL org.opencontainers.image.title="structured-products-connect" \
       org.opencontainers.image.description="Exactly-once connector from a structured-products provider's HTTP interfaces to Apache Kafka" \
       org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.base.name="docker.io/library/node:24.21.0-slim"
 ENV NODE_ENV=production
@@ -40,6 +45,7 @@ ENV NODE_ENV=production
 ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536
 WORKDIR /app
 COPY --from=dependencies /build/node_modules node_modules
+COPY --from=dependencies /build/sbom.cdx.json ./
 COPY --from=build /build/app ./
 # A number, so that Kubernetes can see that it is not root; no account is needed, as nothing is written.
 USER 65532:65532

@@ -62,6 +62,22 @@ async function runToEnd(command: readonly string[], env: Readonly<Record<string,
   return { code, output: running.lines.join('\n') };
 }
 
+test('the image lists its packages for scanners: each that is in it, and no other', async () => {
+  const app = join(image.root, image.workdir);
+  const text = readFileSync(join(app, 'sbom.cdx.json'), 'utf8');
+  const { bomFormat, components } = JSON.parse(text) as {
+    readonly bomFormat: string;
+    readonly components: readonly { readonly name: string }[];
+  };
+  assert.equal(bomFormat, 'CycloneDX');
+  const names = new Set(components.map(({ name }) => name));
+  for (const { name } of components) assert.ok((await lstat(join(app, 'node_modules', name))).isDirectory(), name);
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  for (const name of Object.keys(dependencies)) assert.ok(names.has(name), name);
+});
+
 test('the image holds compiled code and production dependencies, and nothing else', async () => {
   const app = join(image.root, image.workdir);
   assert.deepEqual((await readdir(app)).sort(), [
@@ -70,6 +86,7 @@ test('the image holds compiled code and production dependencies, and nothing els
     'dist',
     'node_modules',
     'package.json',
+    'sbom.cdx.json',
     'schemas',
   ]);
   const files = await readdir(join(app, 'dist'), { recursive: true });

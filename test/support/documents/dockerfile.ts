@@ -102,6 +102,7 @@ async function follow(
       return { ...image, command: [...image.command, ...(JSON.parse(text) as string[])] };
     case 'HEALTHCHECK':
       return { ...image, healthCheck: JSON.parse(text.replace(/^.* CMD /, '')) as string[] };
+    case 'ARG':
     case 'LABEL':
     case 'EXPOSE':
     case 'STOPSIGNAL':
