@@ -24,8 +24,9 @@ FROM node:24.21.0-slim AS dependencies
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
-# What is in the image, for scanners: with licences, before the packages are stripped.
-RUN npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx > sbom.cdx.json
+# What is in the image, for scanners. Without the packages of developers in package.json: with --omit=dev, npm leaves out
+# whatever such a package needs too.
+RUN npm pkg delete devDependencies optionalDependencies && npm sbom --sbom-format=cyclonedx > sbom.cdx.json
 # Two thirds of what the packages bring is for those who develop with them: types, source maps, documents, their own tests.
 RUN find node_modules -regextype posix-extended -type f -regex '.*\.([cm]?ts|map|flow|md)' -delete && \
     find node_modules -regextype posix-extended -type d \

@@ -99,7 +99,8 @@ test('every selector selects the pods of the deployment, or their service, and n
   const own = (name: string) => all(manifests.get(name), 'matchLabels')[0];
   for (const name of ['deployment.yaml', 'pod-disruption-budget.yaml', 'network-policy.yaml', 'service-monitor.yaml'])
     assert.deepEqual(own(name), labels, name);
-  assert.deepEqual((manifests.get('service.yaml')?.spec as Tree).selector, labels);
+  const service = manifests.get('service.yaml') ?? {};
+  assert.deepEqual((service.spec as Tree).selector, labels);
 });
 
 test('the deployment runs the image as it is: its user, its port, its probes, and a file system that is only read', () => {
