@@ -70,7 +70,7 @@ export const ERROR_CODES = {
   TOKEN_FAILED: {
     action: 'retry',
     remedy:
-      'Check auth.tokenUrl (AUTH_TOKEN_URL), clientId, clientSecret and scope of the interface that the message names.',
+      'Check tokenUrl (AUTH_TOKEN_URL for the provider), clientId, clientSecret and scope of the login that the message names.',
   },
   WALK_CURSOR_REPEATED: {
     action: 'stopSource',
@@ -193,7 +193,7 @@ export class ConnectorError extends Error {
 
 /** How a sentence or clause begins that says what to do. */
 const ADVICE =
-  /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|correct|create|delete|do|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
+  /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|compare|correct|create|delete|do|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
 
 /** What an operator can do about an error, with the name of the source in the commands where it is known. */
 export function remedyOf(

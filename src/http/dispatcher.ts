@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { ConnectorError } from '../errors.ts';
@@ -97,6 +98,7 @@ export function secureContextOf(
   if (ca === undefined && cert === undefined && key === undefined) return {};
   const usual = trust === 'only' && ca !== undefined ? [] : getCACertificates('default');
   try {
+    if (ca !== undefined) parseCertificates(ca);
     return {
       secureContext: createSecureContext({
         ca: [...usual, ...(ca === undefined ? [] : [ca])],
@@ -107,4 +109,12 @@ export function secureContextOf(
   } catch (cause) {
     throw new ConnectorError('SETTINGS_INVALID', `${name}.ca, cert or key cannot be used as PEM.`, { cause });
   }
+}
+
+/** Throws unless all of them can be read: TLS passes over what it cannot read, and would trust fewer than are named. */
+function parseCertificates(pem: string): void {
+  const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? [];
+  const begun = pem.match(/-----BEGIN /g) ?? [];
+  if (blocks.length === 0 || blocks.length < begun.length) throw new Error('The text is not whole certificates.');
+  for (const block of blocks) new X509Certificate(block);
 }

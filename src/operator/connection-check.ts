@@ -170,7 +170,8 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
       return 'will be registered';
     });
     // The other requests would fail too.
-    if (code === 'REGISTRY_UNREACHABLE') return [{ ...check, what: 'schema registry' }, notTried('subjects')];
+    if (code === 'REGISTRY_UNREACHABLE' || code === 'TOKEN_FAILED')
+      return [{ ...check, what: 'schema registry' }, notTried('subjects')];
     if (code === 'REGISTRY_REFUSED') refused ??= check;
     checks.push(check);
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { loadSettings } from '../../src/config/load.ts';
 import { createKafkaCluster } from '../../src/setup/kafka-client.ts';
@@ -12,6 +12,7 @@ import { PASSWORD, securedKafkaOrSkip, USER } from '../support/kafka/secured-kaf
 import { uniquePrefix } from '../support/kafka/stack.ts';
 import { allow } from '../support/kafka-rights.ts';
 import { eventually } from '../support/runner/eventually.ts';
+import { makeCertificates } from './certificates.ts';
 import { checkRights, type SecuredScene } from './kafka-rights.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -149,4 +150,53 @@ kafka:
     await open('rotated');
     await open('after');
   });
+
+  await t.test(
+    'certificates of Kafka that are replaced in their files are used for the next connections',
+    async (t) => {
+      const { kafka } = at;
+      const own = { cert: `${kafka.files.ca}.cert`, key: `${kafka.files.ca}.key` };
+      const use = async (client: { readonly cert: string; readonly key: string }) => {
+        await writeFile(own.cert, client.cert);
+        await writeFile(own.key, client.key);
+      };
+      const trusted = { cert: await readFile(kafka.files.cert, 'utf8'), key: await readFile(kafka.files.key, 'utf8') };
+      await use(trusted);
+      const settings = await loadSettings({
+        text: `
+prefix: ${uniquePrefix('tls')}
+referenceData: { url: https://provider.example, auth: { type: none } }
+schemaRegistry: { url: ${REGISTRY_NOT_USED} }
+kafka: { brokers: "${kafka.at.MUTUAL}", ssl: { ca: "${kafka.files.ca}", cert: "${own.cert}", key: "${own.key}" } }`,
+        env: {},
+      });
+      const warnings: string[] = [];
+      const log = { ...silent, warn: (_: unknown, message: string) => void warnings.push(message) };
+      const cluster = await createKafkaCluster(settings, { clock: systemClock, random: Math.random, log });
+      t.after(() => cluster.close());
+      // Each call connects anew.
+      const connect = () =>
+        cluster.clusterId().then(
+          () => 'accepted',
+          (error: Error) => error.message,
+        );
+      assert.equal(await connect(), 'accepted');
+      await use(makeCertificates().client);
+      await eventually(
+        'the new certificate is used, which is not trusted',
+        connect,
+        (how) => how !== 'accepted',
+        120_000,
+      );
+      await use({ ...trusted, key: 'in the middle of a rotation' });
+      await eventually(
+        'the files are reported',
+        connect,
+        () => warnings.some((text) => /cannot be used/.test(text)),
+        120_000,
+      );
+      await use(trusted);
+      await eventually('the trusted one is used again', connect, (how) => how === 'accepted', 120_000);
+    },
+  );
 });

@@ -12,7 +12,9 @@ import { loadSettings } from '../../src/config/load.ts';
 import { createRegistry } from '../../src/setup/registry-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { startFakeRegistry } from '../support/decoding/avro-registry.ts';
+import { json, serve } from '../unit/http/loopback.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
+import { connectProxy } from './connect-proxy.ts';
 
 const SCHEMA = readSchemaText('Notification');
 const NO_STOP = new AbortController().signal;
@@ -26,8 +28,10 @@ before(() => {
 /** A registry behind TLS, and the PEM files of its clients. */
 async function scene(t: TestContext, options: ServerOptions) {
   const { url, calls } = await startFakeRegistry(t);
+  const refused = new Set<string | undefined>();
   const server = createServer(options, (request, response) => {
     const { method, headers } = request;
+    if (refused.has(headers.authorization)) return void response.writeHead(401, json).end('{}');
     const passed = forward(`${url}${request.url}`, { method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(response);
@@ -47,7 +51,8 @@ async function scene(t: TestContext, options: ServerOptions) {
     return join(folder, name);
   };
   const ca = await write('ca.pem', certificates.ca);
-  return { calls, write, ca, url: `https://localhost:${(server.address() as AddressInfo).port}` };
+  const { port } = server.address() as AddressInfo;
+  return { calls, write, ca, refused, port, url: `https://localhost:${port}` };
 }
 
 async function registryWith(lines: string) {
@@ -98,4 +103,56 @@ test('a registry whose certificate is not to be trusted gets no request', async 
     await assert.rejects(registry.schemaId('a-value', SCHEMA, NO_STOP), { code: 'REGISTRY_UNREACHABLE' }, name);
     assert.deepEqual(calls, [], name);
   }
+});
+
+test('a registry gets tokens of a token endpoint, another one when it refuses the first', async (t) => {
+  const { calls, ca, url, refused } = await scene(t, certificates.good);
+  const forms: URLSearchParams[] = [];
+  const login = await serve(t, async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    forms.push(new URLSearchParams(body));
+    const answer = { access_token: `token-${forms.length}`, token_type: 'bearer', expires_in: 3_600 };
+    response.writeHead(200, json).end(JSON.stringify(answer));
+  });
+  const client = `tokenUrl: "${login.url}/token", clientId: me, clientSecret: abcdef, scope: read, audience: registry`;
+  const registry = await registryWith(`url: ${url}\n  auth: { type: oauth2, ${client} }\n  ca: ${ca}`);
+  assert.equal(await registry.schemaId('a-value', SCHEMA, NO_STOP), 42);
+  assert.ok(
+    calls.some(({ name }) => name.endsWith('/versions')),
+    'it was registered',
+  );
+  assert.ok(calls.every(({ authorization }) => authorization === 'Bearer token-1'));
+  assert.deepEqual(
+    forms.map((form) => [form.get('scope'), form.get('audience')]),
+    [['read', 'registry']],
+  );
+
+  calls.length = 0;
+  refused.add('Bearer token-1');
+  assert.equal(await registry.schemaId('b-value', SCHEMA, NO_STOP), 42);
+  assert.ok(calls.length >= 3 && calls.every(({ authorization }) => authorization === 'Bearer token-2'));
+
+  // What is refused twice is an error of the login, which is not repeated.
+  refused.add('Bearer token-2').add('Bearer token-3');
+  await assert.rejects(registry.schemaId('c-value', SCHEMA, NO_STOP), { code: 'REGISTRY_REFUSED' });
+  assert.equal(forms.length, 3);
+});
+
+test('a registry behind a proxy is reached through it alone, for its schemas too', async (t) => {
+  const { calls, ca, port } = await scene(t, certificates.good);
+  const { address, connects, plain, leadTo } = await connectProxy(t);
+  leadTo(port);
+  const registry = await registryWith(
+    `url: https://provider.test\n  ca: ${ca}\n  proxy: http://user:secret@${address}\n  auth: { type: bearer, token: abcdef }`,
+  );
+  assert.equal(await registry.schemaId('a-value', SCHEMA, NO_STOP), 42);
+  assert.ok(
+    calls.some(({ name }) => name.endsWith('/versions')),
+    'it was registered',
+  );
+  assert.ok(connects.length >= 2);
+  const tunnel = new RegExp(`^provider\\.test:443 Basic ${btoa('user:secret')} undefined$`);
+  for (const connected of connects) assert.match(connected, tunnel);
+  assert.deepEqual(plain, []);
 });

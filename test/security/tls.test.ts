@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { before, type TestContext, test } from 'node:test';
 import { clientFor, json, never, page, serve, text } from '../unit/http/loopback.ts';
 import { type Certificate, type Certificates, makeCertificates } from './certificates.ts';
+import { connectProxy } from './connect-proxy.ts';
 
 let certificates: Certificates;
 
@@ -79,37 +79,18 @@ test('files that are no PEM are refused at once, by the name of their setting', 
 
 test('a proxy gets no more than the name of the host, and its answer cannot stand for the certificate', async (t) => {
   const { ca, good, otherHost } = certificates;
-  const connects: string[] = [];
-  const plain: string[] = [];
-  let targetPort = 0;
-  const proxy = createHttpServer((request, response) => {
-    plain.push(request.url ?? '');
-    response.writeHead(200, json).end('{}');
-  });
-  proxy.on('connect', (request, socket) => {
-    connects.push(`${request.url} ${request.headers['proxy-authorization']} ${request.headers.authorization}`);
-    const target = connect(targetPort, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      target.pipe(socket).pipe(target);
-    });
-    target.on('error', () => socket.destroy());
-    socket.on('error', () => target.destroy());
-    socket.on('close', () => target.destroy());
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.after(() => proxy.close());
-  const address = `http://user:secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const { connects, plain, leadTo, ...proxy } = await connectProxy(t);
+  const address = `http://user:secret@${proxy.address}`;
   const authorization = { headers: async () => ({ authorization: 'Bearer canary' }), renew: async () => null };
   const through = { ca, proxy: address, authorization };
 
   const trusted = await serveTls(t, good);
-  targetPort = trusted.port;
+  leadTo(trusted.port);
   assert.equal(await clientFor(t, 'https://provider.test', through).get(page, text, never), '{}');
   assert.deepEqual(connects, [`provider.test:443 Basic ${btoa('user:secret')} undefined`]);
 
   const untrusted = await serveTls(t, otherHost);
-  targetPort = untrusted.port;
+  leadTo(untrusted.port);
   await assert.rejects(clientFor(t, 'https://provider.test', through).get(page, text, never), {
     code: 'PROVIDER_UNREACHABLE',
     message: /ERR_TLS_CERT_ALTNAME_INVALID/,

@@ -17,6 +17,7 @@ kafka:
   sasl: { mechanism: scram-sha-512, username: me, passwordFile: /run/password }
 schemaRegistry:
   url: https://registry.example
+  proxy: http://user:\${CANARY}@proxy.example:3128
   auth: { type: basic, user: me, password: "\${CANARY}" }`;
 
 test('a whole file with the environment becomes settings, durations as milliseconds', async () => {
@@ -253,4 +254,22 @@ test('a file that is missing says so', async () => {
     loadSettings({ file: '/no/such/file.yaml', env: {} }),
     /The settings file \/no\/such\/file\.yaml cannot be read \(ENOENT\)\./,
   );
+});
+
+test('the secrets of a login by tokens are never printed either', async () => {
+  const client = 'tokenUrl: https://a.example/token, clientId: me';
+  for (const [sasl, auth] of [
+    [`${client}, clientSecret: "\${CANARY}"`, `type: oauth2, ${client}, clientSecret: "\${CANARY}"`],
+    ['token: "${CANARY}"', 'type: bearer, token: "${CANARY}"'],
+    [`${client}, clientAuthentication: private_key_jwt, privateKey: /run/key`, 'type: none'],
+  ]) {
+    const text = `
+referenceData: { url: https://a.example, auth: { type: none } }
+kafka: { brokers: "a:1", ssl: true, sasl: { mechanism: oauthbearer, ${sasl} } }
+schemaRegistry: { url: https://r.example, auth: { ${auth} } }`;
+    const settings = await loadSettings({ text, env: { CANARY }, readFile: async () => CANARY });
+    for (const printed of [printSettings(settings), JSON.stringify(settings), inspect(settings, { depth: 9 })]) {
+      assert.doesNotMatch(printed, new RegExp(CANARY));
+    }
+  }
 });
