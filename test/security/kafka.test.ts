@@ -174,7 +174,7 @@ kafka: { brokers: "${kafka.at.MUTUAL}", ssl: { ca: "${kafka.files.ca}", cert: "$
       const log = { ...silent, warn: (_: unknown, message: string) => void warnings.push(message) };
       const cluster = await createKafkaCluster(settings, { clock: systemClock, random: Math.random, log });
       t.after(() => cluster.close());
-      // Each call connects anew.
+      // Each call opens a connection of its own.
       const connect = () =>
         cluster.clusterId().then(
           () => 'accepted',
