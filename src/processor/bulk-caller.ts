@@ -126,6 +126,8 @@ export class BulkCaller {
       calls,
       most: () => this.#limits.of(kind),
       onAnswered: (items) => this.#limits.answered(kind, items),
+      onDivided: (items, error) =>
+        this.#options.events.batchBisected({ kind, items, code: error.code, status: statusOf(error) }),
       onTooLarge: (items, largest) => this.#learn(kind, largest, items),
     });
     this.#calls.set(kind, { calls, shared });

@@ -13,6 +13,8 @@ export interface SharedCallsOptions {
   /** The items of a call at most. */
   readonly most: () => number;
   readonly onAnswered: (items: number) => void;
+  /** A call of so many items failed, and its members are asked for alone. */
+  readonly onDivided: (items: number, error: ConnectorError) => void;
   /** A call of so many items was refused for what may be its size, and each of its members was answered. */
   readonly onTooLarge: (items: number, largestMember: number) => void;
 }
@@ -72,7 +74,7 @@ export class SharedCalls {
   }
 
   async #askTogether(members: readonly Member[], { called }: Member): Promise<void> {
-    const { calls, onAnswered, onTooLarge } = this.#options;
+    const { calls, onAnswered, onDivided, onTooLarge } = this.#options;
     const questions = members.flatMap((member) => member.questions);
     const everyone = new EndOfAll(members.map(({ signal }) => signal));
     try {
@@ -80,14 +82,14 @@ export class SharedCalls {
       onAnswered(questions.length);
       shareOut(members, response);
     } catch (error) {
-      const failure = error instanceof ConnectorError ? bulkFailureOf(error) : null;
-      if (failure === null || failure.kind === 'denied') {
+      if (!(error instanceof ConnectorError) || bulkFailureOf(error).kind === 'denied') {
         for (const { response } of members) response.reject(error);
         return;
       }
+      onDivided(questions.length, error);
       const answered = await Promise.all(members.map((member) => this.#askAlone(member)));
       const largest = Math.max(...members.map((member) => member.questions.length));
-      if (mayBeSize(failure) && answered.every(Boolean)) onTooLarge(questions.length, largest);
+      if (mayBeSize(bulkFailureOf(error)) && answered.every(Boolean)) onTooLarge(questions.length, largest);
     } finally {
       everyone.forget();
     }

@@ -120,10 +120,13 @@ test('answers with swapped, missing, added or foreign items are never used, and 
   ]);
   const connector = await begun.start();
   await connector.event('batchPriced');
+  const bisected = () => connector.seen.filter(({ name }) => name === 'batchBisected').map(({ fields }) => fields.code);
   await onceRight(() => {
     const priced = batches(connector).flatMap(({ prices }) => prices.map((item: PricedItem) => item.instrumentId));
     const missing = isins.size - new Set(priced).size;
     if (missing > 0) return `${missing} have no price`;
+    // Few instruments share few calls.
+    if (bisected().length <= 5) return `only ${bisected().length} answers did not fit`;
     return priced.length < isins.size * 3 ? `only ${priced.length} prices` : null;
   });
   await connector.stop();
@@ -134,8 +137,6 @@ test('answers with swapped, missing, added or foreign items are never used, and 
     assert.equal(price.isin, isins.get(id));
     assert.equal(unservedPrice(simulator, price), null);
   }
-  const bisected = connector.seen.filter(({ name }) => name === 'batchBisected').map(({ fields }) => fields.code);
-  t.diagnostic(`${log.prices.length} prices, ${bisected.length} answers that did not fit`);
-  assert.ok(bisected.length > 5);
-  assert.deepEqual([...new Set(bisected)], ['BULK_MISMATCH']);
+  t.diagnostic(`${log.prices.length} prices, ${bisected().length} answers that did not fit`);
+  assert.deepEqual([...new Set(bisected())], ['BULK_MISMATCH']);
 });

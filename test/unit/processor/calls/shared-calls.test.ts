@@ -56,10 +56,11 @@ for (const [what, spoil] of [
   ['hung', { takesMs: (asked: readonly PriceQuestion[]) => (has(asked, 'isin-2-1') ? FOREVER_MS : 1) }],
 ] as const) {
   test(`one item has its shared call ${what}: the other partitions are answered by the next call`, async () => {
-    const { caller, calls } = sharing(spoil);
+    const { caller, calls, seen } = sharing(spoil);
     const askedOf = (number: number) => ask(caller, 'overview', partition(number, 4), forever);
     const [own, ...others] = await Promise.all([askedOf(1), askedOf(2), askedOf(3)]);
     assert.deepEqual(calls.slice(0, 4), [12, 4, 4, 4]);
+    assert.equal(seen[0]?.name, 'batchBisected', 'it is reported like any other that is divided');
     for (const { outcomes, calls: made } of others) {
       assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
       assert.equal(made, 1, 'it takes part in the search for the item of another partition');
