@@ -374,6 +374,27 @@ const PROCESS: readonly Panel[] = [
     ],
   },
   {
+    title: 'Clocks ahead of this machine',
+    description: 'Within a few seconds when all is well; negative: behind.',
+    unit: 's',
+    queries: [[`spconnect_clock_ahead_seconds{${J}}`, '{{clock}} seen by {{instance}}']],
+  },
+  {
+    title: 'Replicas',
+    description: 'Partitions of the offsets topic by replica (0: a standby), and among how many the rate limit is divided.',
+    unit: 'short',
+    queries: [
+      [`spconnect_source_partitions{${J}}`, 'partitions of {{instance}}'],
+      [`max by (client) (spconnect_rate_limit_processes{${J}})`, 'sharing the limit of {{client}}'],
+    ],
+  },
+  {
+    title: 'Share of the rate limit',
+    description: 'Requests per second that each replica may send.',
+    unit: 'reqps',
+    queries: [[`spconnect_rate_limit_requests_per_second{${J}}`, '{{client}} of {{instance}}']],
+  },
+  {
     title: 'Event loop delay',
     description: 'Since the scrape before; about 100 ms is none, as that is how often it is measured.',
     unit: 's',

@@ -9,7 +9,7 @@ export async function observedExchange<T>(
   observed: {
     readonly client: string;
     readonly endpoint: string;
-    readonly clock: Pick<Clock, 'monotonicMs'>;
+    readonly clock: Pick<Clock, 'monotonicMs' | 'wallMs'>;
     readonly observer: HttpObserver | undefined;
     readonly signal: AbortSignal;
   },
@@ -30,6 +30,8 @@ export async function observedExchange<T>(
   try {
     const outcome = await exchange((came) => {
       response = came;
+      // A Date has whole seconds, the part behind them cut off.
+      if (came.date !== null) observer?.clockSeen({ clock: client, aheadMs: came.date + 500 - clock.wallMs() });
       return consume(came);
     });
     ended(outcome.accepted ? String((response as HttpResponse | null)?.status ?? '') : codeOf(outcome.error));

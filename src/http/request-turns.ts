@@ -46,6 +46,9 @@ export function createRequestTurns(options: {
   const { name, gates, clock, log, observer } = options;
   const limiter = createRateLimiter(options.requestsPerSecond, clock);
   let sharing = 1;
+  const reportShare = (requestsPerSecond: number) =>
+    observer?.limitShared({ client: name, processes: sharing, requestsPerSecond });
+  reportShare(options.requestsPerSecond);
 
   function pass({ key, path, from }: RequestEndpoint): void {
     const held = gates.heldBack(key);
@@ -79,6 +82,7 @@ export function createRequestTurns(options: {
       sharing = processes;
       const requestsPerSecond = options.requestsPerSecond / processes;
       limiter.setLimit(requestsPerSecond);
+      reportShare(requestsPerSecond);
       log.info({ client: name, processes, requestsPerSecond }, 'the share of the request limit has changed');
     },
   };

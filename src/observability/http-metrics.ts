@@ -11,6 +11,11 @@ export function createHttpMetrics(meters: Meters): HttpObserver {
     },
     heldBack: ({ client, waitMs }) =>
       meters.add('spconnect_http_rate_limit_wait_seconds_total', { client }, waitMs / 1_000),
+    limitShared({ client, processes, requestsPerSecond }) {
+      meters.set('spconnect_rate_limit_processes', { client }, processes);
+      meters.set('spconnect_rate_limit_requests_per_second', { client }, requestsPerSecond);
+    },
+    clockSeen: ({ clock, aheadMs }) => meters.set('spconnect_clock_ahead_seconds', { clock }, aheadMs / 1_000),
     tokenAsked: ({ client, outcome }) => meters.add('spconnect_token_requests_total', { client, outcome }, 1),
   };
 }

@@ -67,7 +67,10 @@ export function createMetricsEvents(options: {
       sources.taskEnded(source);
       countRegistryFailure(meters, err);
     },
-    replicaJoined: (replica) => sources.setOwned(replica.sources),
+    replicaJoined(replica) {
+      meters.set('spconnect_source_partitions', {}, replica.partitions.length);
+      sources.setOwned(replica.sources);
+    },
     schemasRegistered() {},
     adminListening() {},
     stopped() {},

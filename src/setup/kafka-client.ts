@@ -16,7 +16,7 @@ export async function createKafkaCluster(
   options: Deps,
 ): Promise<KafkaCluster> {
   const { brokers, compression, transactionTimeoutMs, sessionTimeoutMs } = settings.kafka;
-  const { clock, random, log, wrap } = options;
+  const { clock, random, log, wrap, observer } = options;
   const closing = new AbortController();
   const tls = await tlsOptions(settings.kafka, options);
   const login = await loginOptions(settings.kafka, options, closing.signal);
@@ -25,6 +25,7 @@ export async function createKafkaCluster(
     random,
     log,
     ...(wrap && { wrap }),
+    clockSeen: (aheadMs) => observer?.clockSeen({ clock: 'kafka', aheadMs }),
     brokers,
     clientId: settings.prefix,
     compression,

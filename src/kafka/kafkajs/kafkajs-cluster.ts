@@ -36,6 +36,8 @@ export interface KafkajsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** How far the broker's clock is ahead of that of this machine, as each response to records shows it. */
+  readonly clockSeen?: (aheadMs: number) => void;
   /** Wraps kafkajs; tests wrap its producers to stop the process at an exact step. */
   readonly wrap?: (kafka: Kafka) => Kafka;
   /** Opens the connections; tests lead them through a proxy that drops and cuts requests that they name. */
@@ -48,6 +50,7 @@ export interface KafkajsOptions {
  */
 export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const { clientId, clock, random, log } = options;
+  const around = { clock, random, log, clockSeen: options.clockSeen };
   const tuning: KafkaTuning = { ...DEFAULT_TUNING, ...options.tuning };
   const kafkajs = loadKafkajs();
   const { CompressionTypes, CompressionCodecs } = kafkajs;
@@ -97,9 +100,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
         tuning,
         limits,
         facts,
-        clock,
-        random,
-        log,
+        ...around,
       });
       return writers.watched(writer);
     },

@@ -27,6 +27,8 @@ export interface KafkajsWriterOptions extends WriterOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** How far the broker's clock is ahead of that of this machine, as each response to records shows it. */
+  readonly clockSeen?: ((aheadMs: number) => void) | undefined;
 }
 
 /**
@@ -228,7 +230,8 @@ export class KafkajsWriter implements TransactionalWriter {
     const transaction = await producer.transaction();
     for (const round of planRounds(written, { ...tuning, maxBatchBytes: (topic) => limits.of(topic) })) {
       this.#mustBeLive(producer);
-      await sendRound(transaction, round, compression);
+      const appendedMs = await sendRound(transaction, round, compression);
+      if (appendedMs !== null) this.#options.clockSeen?.(appendedMs - this.#options.clock.wallMs());
     }
     if (consumerOffset) {
       await sendConsumerOffset(this.#options, transaction, consumerOffset, () => this.#mustBeLive(producer));

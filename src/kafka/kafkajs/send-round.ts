@@ -4,6 +4,7 @@ import type { PlannedSend } from './send-plan.ts';
 /**
  * Sends one batch to each partition, all at once.
  *
+ * @returns when the broker appended them, by its clock; null where the topics keep our time instead.
  * @throws Error when a partition did not acknowledge its batch, and whatever the client throws. Whether anything was
  *   written is unknown then.
  */
@@ -11,7 +12,7 @@ export async function sendRound(
   transaction: Transaction,
   round: readonly PlannedSend[],
   compression: CompressionTypes,
-): Promise<void> {
+): Promise<number | null> {
   const topicMessages = round.map(({ topic, records }) => ({ topic, messages: records as unknown as Message[] }));
   const answers = await transaction.sendBatch({ topicMessages, acks: -1, compression });
   const acknowledged = new Set<string>();
@@ -22,4 +23,6 @@ export async function sendRound(
     if (acknowledged.has(`${topic}/${partition}`)) continue;
     throw new Error(`partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`);
   }
+  const appendedMs = Math.max(...answers.map(({ logAppendTime }) => Number(logAppendTime ?? -1)));
+  return appendedMs > 0 ? appendedMs : null;
 }

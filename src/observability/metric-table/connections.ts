@@ -91,6 +91,25 @@ export const CONNECTION_METRICS = {
     labels: ['client'],
     meaning: 'Grows by a second per second: the limit is what slows us.',
   },
+  spconnect_rate_limit_processes: {
+    type: 'gauge',
+    help: 'Processes among which requestsPerSecond is divided: members of the group that have work, or all while it rebalances.',
+    labels: ['client'],
+    meaning: 'More than there are replicas in Prometheus: a process that nobody watches takes part.',
+  },
+  spconnect_rate_limit_requests_per_second: {
+    type: 'gauge',
+    help: 'Requests per second that this process may send: its share of requestsPerSecond.',
+    labels: ['client'],
+    meaning: 'Add up the replicas that have work: it is requestsPerSecond.',
+  },
+  spconnect_clock_ahead_seconds: {
+    type: 'gauge',
+    help: 'Seconds by which the clock of the provider (its Date, to a second) or of Kafka (when it appended our records) is ahead of that of this machine.',
+    labels: ['clock'],
+    meaning:
+      'Beyond a minute, on either side: one of the clocks is wrong. Set that of the machine by NTP, or report it.',
+  },
   spconnect_token_requests_total: {
     type: 'counter',
     help: 'Requests for a token, by their outcome.',

@@ -17,6 +17,7 @@ export const METRIC_LABELS = {
   at_most_seconds: 'an upper bound; instruments below it count in each higher one too',
   code: 'an error code, or the status of an HTTP response',
   client: 'referenceData or marketData; of tokens also schemaRegistry and kafka.sasl',
+  clock: 'referenceData, marketData or kafka',
   endpoint: 'a path of the provider without ids and query; of polls: instruments, events or pretradechecks',
   outcome: 'renewed or failed',
 } as const;

@@ -12,6 +12,12 @@ export const SOURCE_METRICS = {
     values: { status: ['unassigned', 'running', 'paused', 'stopped', 'failed'] },
     meaning: 'A failed source needs an operator; the others go on.',
   },
+  spconnect_source_partitions: {
+    type: 'gauge',
+    help: 'Partitions of the offsets topic that this replica holds; 0: it is a standby.',
+    labels: [],
+    meaning: 'Over all replicas: each partition with a source once.',
+  },
   spconnect_source_caught_up: {
     type: 'gauge',
     help: '1 when the newest response of the stream showed its end, else 0.',

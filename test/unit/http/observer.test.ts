@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createAuthorization } from '../../../src/http/authorization.ts';
+import { createEndpointGates } from '../../../src/http/endpoint-gates.ts';
+import { createRequestTurns } from '../../../src/http/request-turns.ts';
+import { systemClock } from '../../../src/support/clock.ts';
 import type { HttpObserver } from '../../../src/support/http-observer.ts';
 import { clientFor, freeTurns, json, never, page, serve, text } from './loopback.ts';
 import { options } from './token-endpoint.ts';
@@ -10,12 +13,16 @@ function recording() {
   const requests: Parameters<HttpObserver['requested']>[0][] = [];
   const waits: Parameters<HttpObserver['heldBack']>[0][] = [];
   const tokens: string[] = [];
+  const shares: Parameters<HttpObserver['limitShared']>[0][] = [];
+  const clocks: Parameters<HttpObserver['clockSeen']>[0][] = [];
   const observer: HttpObserver = {
     requested: (request) => void requests.push(request),
     heldBack: (wait) => void waits.push(wait),
+    limitShared: (share) => void shares.push(share),
+    clockSeen: (seen) => void clocks.push(seen),
     tokenAsked: ({ client, outcome }) => void tokens.push(`${client} ${outcome}`),
   };
-  return { observer, requests, waits, tokens, codes: () => requests.map(({ code }) => code) };
+  return { observer, requests, waits, tokens, shares, clocks, codes: () => requests.map(({ code }) => code) };
 }
 
 test('each request is reported once, with its status or the code of what went wrong', async (t) => {
@@ -113,3 +120,46 @@ async function oauth(t: TestContext, status: { readonly now: number }, observer:
     { ...options(), observer },
   );
 }
+
+test('each response shows how far the clock of the provider is ahead of that of this machine, and one without a date shows nothing', async (t) => {
+  const { observer, clocks } = recording();
+  const ownMs = Date.parse('2026-03-01T10:00:00.400Z');
+  const dates = ['Sun, 01 Mar 2026 10:01:40 GMT', 'Sun, 01 Mar 2026 09:59:00 GMT', null];
+  let asked = 0;
+  const { url } = await serve(t, (_request, response) => {
+    response.sendDate = false;
+    const date = dates[asked];
+    asked += 1;
+    response.writeHead(200, { ...json, ...(date && { date }) }).end('{"a":1}');
+  });
+  const client = clientFor(t, url, { observer, clock: { ...systemClock, wallMs: () => ownMs } });
+  for (const _ of dates) await client.get(page, text, never);
+  assert.deepEqual(clocks, [
+    { clock: 'referenceData', aheadMs: 100_100 },
+    { clock: 'referenceData', aheadMs: -59_900 },
+  ]);
+});
+
+test('the share of the limit is reported from the start on, and whenever it changes', () => {
+  const { observer, shares } = recording();
+  const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+  const gates = createEndpointGates({ clock: systemClock, random: () => 1 });
+  const turns = createRequestTurns({
+    name: 'marketData',
+    requestsPerSecond: 10,
+    gates,
+    clock: systemClock,
+    log: quiet,
+    observer,
+  });
+  for (const processes of [2, 2, 4, 1]) turns.share(processes);
+  assert.deepEqual(
+    shares.map(({ client, processes, requestsPerSecond }) => [client, processes, requestsPerSecond]),
+    [
+      ['marketData', 1, 10],
+      ['marketData', 2, 5],
+      ['marketData', 4, 2.5],
+      ['marketData', 1, 10],
+    ],
+  );
+});

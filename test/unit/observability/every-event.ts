@@ -170,6 +170,8 @@ export function everythingHappens({ events, processorEvents, httpObserver }: Met
   const client = 'referenceData';
   httpObserver.requested({ client, endpoint: '/v1/instruments', code: '200', durationMs: 40, bytes: 100 });
   httpObserver.heldBack({ client, waitMs: 50 });
+  httpObserver.limitShared({ client, processes: 2, requestsPerSecond: 5 });
+  httpObserver.clockSeen({ clock: 'kafka', aheadMs: -1_500 });
   httpObserver.tokenAsked({ client, outcome: 'renewed' });
 }
 
