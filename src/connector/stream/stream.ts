@@ -1,6 +1,7 @@
 import { type EndMark, isEndSeen, markFurther } from './end-mark.ts';
 import { type HeldOffset, heldForMs, holdOffset, proofBeside } from './held-offset.ts';
-import { offsetAges, type ResponseTime, timeBetween } from './response-time.ts';
+import { type LostTime, lostTime } from './lost-time.ts';
+import { offsetAges, type ResponseTime } from './response-time.ts';
 import {
   type GapInput,
   type GapProof,
@@ -77,14 +78,6 @@ export type OffsetResponse =
 /** What an answer says against our offset, whether it was taken or not; one that merely does not move is none. */
 export type DiscardSign = Exclude<GapSign, 'unmoved' | 'overtaken'>;
 
-/** A time whose events can no longer be had, in milliseconds since the epoch. */
-export interface LostTime {
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** How long the stream had not been read. */
-  readonly silentMs: number;
-}
-
 /** What the answer comes to. */
 export interface StreamStep {
   readonly stream: Stream;
@@ -141,49 +134,25 @@ export function followStream(
   const { since } = position;
   const reading = answer.kind === 'refused' ? 'refused' : readStreamResponse(since, answer, at.events, stream.earlier);
   const taken = reading === 'moved' || reading === 'quiet' ? reading : null;
-  const { ageMs, leastAgeMs } = offsetAges(stream, position, answer.time, nowMs);
-  const suspects = position.gapSuspectedFromMs === null && isGapSuspected(ageMs);
-  const suspectedFrom = suspects ? position.serverDate.dateMs - position.standingMs : position.gapSuspectedFromMs;
-  // An offset that moves on is served: the provider still knows it, so no gap is suspected.
-  const gapSuspectedFromMs = reading === 'moved' ? null : suspectedFrom;
-  const isSuspected = gapSuspectedFromMs !== null;
-  const heldMs = heldForMs(position, stream.heldFromMs, { time: answer.time, nowMs });
-  const isOver = isSuspected && (isExpired(leastAgeMs) || at.rereadsAll === true);
-  const isNoReset = stream.noResetMs !== null && nowMs - stream.noResetMs < NO_RESET_MS;
-  const input = gapInput(reading, position, answer, { isSuspected, isOver, ageMs, isNoReset });
-  const weighed = weighGap(stream.proof, input, at);
-  const sign = input.kind === 'sign' ? input.sign : null;
-  const isNothing = sign === null || (sign === 'overtaken' && !isOffsetInDoubt(weighed));
-  const answered = reading === 'moved' ? 'moved' : isNothing ? 'nothing' : 'doubt';
-  const holding = holdOffset(position.held, weighed, answered, { ...at, heldMs });
+  const { ages, suspects, gapSuspectedFromMs, isNoReset, sign, proof, holding } = weighAnswer(
+    stream,
+    position,
+    { answer, reading },
+    at,
+  );
   const { held, begins } = holding;
-  const proof = proofBeside(weighed, holding, { isSuspected, held: position.held, heldMs, nowMs });
   const replacement = proof.phase === 'proven' ? null : holding.replacement;
   // One that takes our place is as old as it was held.
-  const servedAgoMs = reading === 'moved' ? 0 : (replacement?.heldMs ?? ageMs);
-  const servedLeastAgoMs = reading === 'moved' ? 0 : (replacement?.heldMs ?? leastAgeMs);
-  const discarded = taken === null ? stream.discarded + 1 : 0;
-  const goesOn = taken !== null && answer.kind === 'events' && namesMore(answer);
-  // One that stays is no proof: some name the newest offset of the log only where they have nothing else to name.
-  const namesEnd = stream.namesEnd || (goesOn && taken === 'moved');
-  const isReached = answer.kind === 'events' && namesEnd && hasReached(answer, answer.nextId);
-  const isAtEnd = taken === 'quiet' || (taken === 'moved' && isReached);
-  const run = taken === null || isAtEnd ? null : runOn(stream.run, at.events, goesOn);
-  const mark =
-    run === null || namesEnd || answer.kind !== 'events' ? null : markFurther(stream.mark, answer.next, nowMs);
+  const servedAgoMs = reading === 'moved' ? 0 : (replacement?.heldMs ?? ages.ageMs);
+  const servedLeastAgoMs = reading === 'moved' ? 0 : (replacement?.heldMs ?? ages.leastAgeMs);
   return {
     stream: {
+      ...readOn(stream, answer, taken, { ...at, proof }),
       answeredMs: nowMs,
       takenMs: taken === null ? stream.takenMs : nowMs,
       servedMs: nowMs - servedAgoMs,
       servedLatestMs: nowMs - servedLeastAgoMs,
       heldFromMs: held === null ? null : nowMs - held.heldMs,
-      dueMs: nowMs + Math.min(at.pollIntervalMs, pauseMs(discarded, run)),
-      discarded,
-      caughtUp: (isAtEnd || isEndSeen(mark, nowMs)) && !isOffsetInDoubt(proof),
-      namesEnd,
-      run,
-      mark,
       proof,
       noResetMs: isNoReset && replacement === null && namesLower(since, answer, reading) ? stream.noResetMs : null,
       earlier: reading === 'moved' ? [...stream.earlier, since].slice(-EARLIER_KEPT) : stream.earlier,
@@ -202,9 +171,63 @@ export function followStream(
     reading: taken,
     discarded: sign === 'unmoved' || sign === 'overtaken' ? null : sign,
     suspects,
-    lost: suspects || taken !== null ? lostTime(stream, position, answer.time, nowMs) : null,
-    ageMs,
+    lost: suspects || taken !== null ? lostTime(stream.takenMs, position.serverDate, answer.time, nowMs) : null,
+    ageMs: ages.ageMs,
     renews: begins || replacement !== null,
+  };
+}
+
+/** What an answer says for and against our offset, and what that means for the one that is held beside it. */
+function weighAnswer(
+  stream: Stream,
+  position: StreamPosition,
+  { answer, reading }: { readonly answer: OffsetResponse; readonly reading: StreamReading | 'refused' },
+  at: StreamContext,
+) {
+  const { nowMs } = at;
+  const ages = offsetAges(stream, position, answer.time, nowMs);
+  const suspects = position.gapSuspectedFromMs === null && isGapSuspected(ages.ageMs);
+  const suspectedFrom = suspects ? position.serverDate.dateMs - position.standingMs : position.gapSuspectedFromMs;
+  // An offset that moves on is served: the provider still knows it, so no gap is suspected.
+  const gapSuspectedFromMs = reading === 'moved' ? null : suspectedFrom;
+  const isSuspected = gapSuspectedFromMs !== null;
+  const heldMs = heldForMs(position, stream.heldFromMs, { time: answer.time, nowMs });
+  const isOver = isSuspected && (isExpired(ages.leastAgeMs) || at.rereadsAll === true);
+  const isNoReset = stream.noResetMs !== null && nowMs - stream.noResetMs < NO_RESET_MS;
+  const input = gapInput(reading, position, answer, { isSuspected, isOver, ageMs: ages.ageMs, isNoReset });
+  const weighed = weighGap(stream.proof, input, at);
+  const sign = input.kind === 'sign' ? input.sign : null;
+  const isNothing = sign === null || (sign === 'overtaken' && !isOffsetInDoubt(weighed));
+  const answered = reading === 'moved' ? 'moved' : isNothing ? 'nothing' : 'doubt';
+  const holding = holdOffset(position.held, weighed, answered, { ...at, heldMs });
+  const proof = proofBeside(weighed, holding, { isSuspected, held: position.held, heldMs, nowMs });
+  return { ages, suspects, gapSuspectedFromMs, isNoReset, sign, proof, holding };
+}
+
+/** Whether the stream is at its end, and when it is asked again. */
+function readOn(
+  stream: Stream,
+  answer: OffsetResponse,
+  taken: StreamStep['reading'],
+  at: StreamContext & { readonly proof: GapProof },
+): Pick<Stream, 'dueMs' | 'discarded' | 'caughtUp' | 'namesEnd' | 'run' | 'mark'> {
+  const { nowMs, events } = at;
+  const discarded = taken === null ? stream.discarded + 1 : 0;
+  const goesOn = taken !== null && answer.kind === 'events' && namesMore(answer);
+  // One that stays is no proof: some name the newest offset of the log only where they have nothing else to name.
+  const namesEnd = stream.namesEnd || (goesOn && taken === 'moved');
+  const isReached = answer.kind === 'events' && namesEnd && hasReached(answer, answer.nextId);
+  const isAtEnd = taken === 'quiet' || (taken === 'moved' && isReached);
+  const run = taken === null || isAtEnd ? null : runOn(stream.run, events, goesOn);
+  const mark =
+    run === null || namesEnd || answer.kind !== 'events' ? null : markFurther(stream.mark, answer.next, nowMs);
+  return {
+    dueMs: nowMs + Math.min(at.pollIntervalMs, pauseMs(discarded, run)),
+    discarded,
+    caughtUp: (isAtEnd || isEndSeen(mark, nowMs)) && !isOffsetInDoubt(at.proof),
+    namesEnd,
+    run,
+    mark,
   };
 }
 
@@ -254,22 +277,6 @@ export function takeFreshStart(
 /** Whether the newest answer moved the cursor and did not show the end of the stream. */
 export function isReadingOn({ run }: Stream): boolean {
   return run !== null;
-}
-
-/**
- * Silence is counted as little as either clock says: a wrong date alone makes nothing certain. Whether the provider
- * serves the rest, and with what it answers an offset that has expired, changes nothing of this part.
- */
-function lostTime(
-  { takenMs }: Stream,
-  { serverDate }: StreamPosition,
-  time: ResponseTime,
-  nowMs: number,
-): LostTime | null {
-  const { leastMs } = timeBetween(serverDate, time);
-  const silentMs = Math.round(takenMs === null ? leastMs : Math.max(nowMs - takenMs, leastMs));
-  if (silentMs <= RETENTION_MS) return null;
-  return { fromMs: time.dateMs - silentMs, toMs: time.dateMs - RETENTION_MS, silentMs };
 }
 
 /** Seconds until our offset expires, were the stream never answered again; negative after. `wallMs`: our own clock. */

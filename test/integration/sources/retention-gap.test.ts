@@ -22,6 +22,8 @@ const DAY_MS = 86_400_000;
 const AWAY_MS = 8 * DAY_MS;
 const GAP_PROOF_MS = 1_000;
 const INSTRUMENTS = 600;
+/** The clock goes on while the connector starts and proves the gap, on a slow machine for minutes. */
+const SLACK_MS = 600_000;
 
 interface Scene {
   readonly simulator: Simulator;
@@ -154,8 +156,11 @@ describe('after a retention gap', { concurrency: 4 }, () => {
       assert.match(String(suspected.why), /last known to be served 192 hours ago/);
       // What lies before the last seven days is lost for certain, however the expired offset is answered.
       assert.equal(certain?.kind, 'retention-gap');
-      assert.ok(Math.abs(Date.parse(String(certain.gapFrom)) - leftAtMs) < 60_000, String(certain.gapFrom));
-      assert.ok(Math.abs(Date.parse(String(certain.gapTo)) - (backAtMs - 7 * DAY_MS)) < 60_000, String(certain.gapTo));
+      assert.ok(Math.abs(Date.parse(String(certain.gapFrom)) - leftAtMs) < SLACK_MS, String(certain.gapFrom));
+      assert.ok(
+        Math.abs(Date.parse(String(certain.gapTo)) - (backAtMs - 7 * DAY_MS)) < SLACK_MS,
+        String(certain.gapTo),
+      );
       assert.deepEqual([certain.gapSinceFrom, certain.gapSinceTo], [stoodAt, null]);
       assert.match(String(certain.why), /not read for 192 hours, and 168 are kept/);
       assert.match(String(certain.lost), /events of that time/);
@@ -169,8 +174,8 @@ describe('after a retention gap', { concurrency: 4 }, () => {
       assert.equal(proven.gapSinceFrom, stoodAt);
       // The first fresh start counts, so that nothing of what happens during the proof is lost.
       assert.equal(goesOnAfter, placeOf(retained));
-      assert.ok(Math.abs(Date.parse(String(proven.gapFrom)) - leftAtMs) < 60_000, String(proven.gapFrom));
-      assert.ok(Math.abs(Date.parse(String(proven.gapTo)) - backAtMs) < 60_000, String(proven.gapTo));
+      assert.ok(Math.abs(Date.parse(String(proven.gapFrom)) - leftAtMs) < SLACK_MS, String(proven.gapFrom));
+      assert.ok(Math.abs(Date.parse(String(proven.gapTo)) - backAtMs) < SLACK_MS, String(proven.gapTo));
       assert.match(String(proven.lost), /events between the two offsets/);
       assert.match(String(proven.why), typeof expiredSince === 'number' ? /refuses our offset/ : /with nothing/);
 
