@@ -1,8 +1,9 @@
 import { createRecordReader, type ReadableRecord } from '../avro/record-reader.ts';
 import { readSchemaText } from '../avro/schema-files.ts';
 import type { ReferenceDataSettings } from '../config/settings.ts';
-import { createCheckDecoder } from '../decoding/check-decoder.ts';
+import { type CheckDecoder, createCheckDecoder } from '../decoding/check-decoder.ts';
 import { ConnectorError } from '../errors.ts';
+import type { HttpClient } from '../http/client.ts';
 import { createPreTradeChecks } from '../provider/pre-trade-checks.ts';
 import { createReferenceDataHttp } from '../setup/provider-client.ts';
 import { systemClock } from '../support/clock.ts';
@@ -30,26 +31,37 @@ export async function lookUpCheck(
   const onMismatch = 'deadLetter';
   const decoder = createCheckDecoder({ schema, schemaId: NO_SCHEMA_ID, onMismatch, clock: systemClock });
   try {
-    const checks = createPreTradeChecks({ http, baseUrl: settings.url });
-    const check = await checks.single(id, ({ body }) => decoder.decodeSingle(body), signal);
+    const asked = await askForCheck({ http, baseUrl: settings.url, decoder }, id, signal);
+    return asked && createRecordReader({ schemas: new Map([[NO_SCHEMA_ID, schema]]) }).read(asked.value);
+  } finally {
+    await http.close();
+  }
+}
+
+/**
+ * One pre-trade check as a record, and the path that was asked; null when the provider knows none with this id.
+ *
+ * @throws as `lookUpCheck` does.
+ */
+export async function askForCheck(
+  provider: { readonly http: HttpClient; readonly baseUrl: string; readonly decoder: CheckDecoder },
+  id: string,
+  signal: AbortSignal,
+): Promise<{ readonly value: Buffer; readonly endpoint: string } | null> {
+  const checks = createPreTradeChecks(provider);
+  try {
+    const check = await checks.single(id, ({ body }) => provider.decoder.decodeSingle(body), signal);
     if (check.kind === 'failure') {
-      throw new ConnectorError(
-        'BODY_MALFORMED',
-        `The check cannot be mapped at ${check.pointer || '/'}: ${check.reason}.`,
-      );
+      const text = `The check cannot be mapped at ${check.pointer || '/'}: ${check.reason}.`;
+      throw new ConnectorError('BODY_MALFORMED', text);
     }
-    if (check.key !== id)
-      throw new ConnectorError(
-        'BODY_MALFORMED',
-        'The response of the provider holds another check than the requested one.',
-      );
-    return createRecordReader({ schemas: new Map([[NO_SCHEMA_ID, schema]]) }).read(check.value);
+    if (check.key === id) return { value: check.value, endpoint: `${checks.endpoint}/id/{id}` };
+    const text = 'The response of the provider holds another check than the requested one.';
+    throw new ConnectorError('BODY_MALFORMED', text);
   } catch (error) {
     // The token endpoint can answer with 404 too, which is another matter.
     const isRefusal = error instanceof ConnectorError && error.code === 'PROVIDER_REFUSED';
     if (isRefusal && error.fields.status === NO_SUCH_CHECK) return null;
     throw error;
-  } finally {
-    await http.close();
   }
 }

@@ -2,7 +2,7 @@ import { type Settings, type SourceSettings, topicOf } from '../config/settings.
 import { readInstrumentsOffset, walkTwice, writeInstrumentsOffset } from '../connector/walk/instruments-offset.ts';
 import { ConnectorError } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
-import { DEAD_LETTER_HEADER } from './dead-letter-order.ts';
+import { DEAD_LETTER_HEADER } from './dead-letters/dead-letter-order.ts';
 import type { Installation } from './installation.ts';
 import { changeOffset, type OffsetChange } from './offsets-operation.ts';
 import { assertForm } from './usable-offset.ts';

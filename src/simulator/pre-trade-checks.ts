@@ -57,8 +57,8 @@ export function createSimulatedPreTradeChecks(parts: {
     newest: () => last,
     all: () => checks,
     write(check) {
-      if (check.raw !== null) return check.raw;
       const { preTradeCheckId: id } = check;
+      if (check.raw !== null) return check.raw.replaceAll('{id}', id);
       const key = mix(seed, check.offset.sequence);
       const trade = (at: number) =>
         `{"preTradeCheckId":"${id}","quantity":${(at + 1) * 10},"volume":1${digits(key, at, 4)}.${digits(key, at + 9, 18)},` +

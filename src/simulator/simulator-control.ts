@@ -10,7 +10,7 @@ export interface SimulatorControl {
   /** How many instruments exist now. */
   readonly size: number;
   publish(change: Change): Published;
-  /** A user triggers a pre-trade check; gives its id. `raw` replaces its JSON text. */
+  /** A user triggers a pre-trade check; gives its id. `raw` replaces its JSON text, `{id}` in it its id. */
   triggerCheck(id: string, raw?: string): string;
   /** Makes so many random changes at once. */
   change(count: number): void;

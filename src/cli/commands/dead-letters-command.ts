@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { Command } from 'commander';
-import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import type { ReferenceDataSettings } from '../../config/settings.ts';
 import type { Redaction } from '../../observability/redaction.ts';
-import type { RetriedLetter } from '../../operator/dead-letter-plan.ts';
-import type { DeadLetter } from '../../operator/dead-letters-operation.ts';
+import type { RetriedLetter } from '../../operator/dead-letters/dead-letter-plan.ts';
+import type { DeadLetter } from '../../operator/dead-letters/dead-letters-operation.ts';
 import type { Installation } from '../../operator/installation.ts';
 import { wholeNumberOption } from '../numbers.ts';
 import { jsonText, type Output, outputOption, printable, textTable } from '../output.ts';
@@ -27,6 +28,12 @@ const OUTCOMES: Readonly<Record<RetriedLetter['outcome'], string>> = {
   impossible: 'impossible',
 };
 
+const RETRY_HELP =
+  '\nAll of them are written in one transaction, each once. An instrument is written only if the topic has no newer\n' +
+  'state of it; its source then restarts, to read it. An event comes after those that were written meanwhile. Of a\n' +
+  'pre-trade check the topic has no input: the provider is asked for it by its id.\n' +
+  '\nExample:\n  spconnect dead-letters retry 0\n';
+
 interface OneOptions {
   readonly config: string;
   readonly output: Output;
@@ -48,7 +55,12 @@ export function deadLettersCommand(
     atTopics(terminal, redaction, { config, needs, check: () => null, work });
   addList(group, terminal, at);
   addShow(group, terminal, at);
-  addRetry(group, terminal, at, exitWith);
+  // A pre-trade check alone needs the provider, and its credentials.
+  const referenceData = async (file: string) => {
+    const settings = await loadSettings({ file, env: terminal.env, onSecret: redaction.register });
+    return settings.referenceData;
+  };
+  addRetry(group, terminal, { at, referenceData, exitWith });
 }
 
 type AtLetters = <Found>(
@@ -73,7 +85,7 @@ function addList(group: Command, { stdout, stderr }: Terminal, at: AtLetters): v
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect dead-letters list --source instruments --since 7d\n')
     .action(async ({ config, output, since, ...filter }: ListOptions) => {
-      const { listDeadLetters } = await import('../../operator/dead-letters-operation.ts');
+      const { listDeadLetters } = await import('../../operator/dead-letters/dead-letters-operation.ts');
       const { letters, count } = await at(config, ['dead-letters'], (place) =>
         listDeadLetters(place, { ...filter, sinceMs: since }),
       );
@@ -97,7 +109,7 @@ function addShow(group: Command, { stdout }: Terminal, at: AtLetters): void {
       '\nA dead letter of a pre-trade check has no input, because a check allows trading.\n\nExample:\n  spconnect dead-letters show 0\n',
     )
     .action(async (id: string, { config, output }: OneOptions) => {
-      const { deadLetters } = await import('../../operator/dead-letters-operation.ts');
+      const { deadLetters } = await import('../../operator/dead-letters/dead-letters-operation.ts');
       const [letter] = await at(config, ['dead-letters'], (place) => deadLetters(place, [id]));
       if (letter === undefined) return;
       stdout.write(
@@ -106,7 +118,19 @@ function addShow(group: Command, { stdout }: Terminal, at: AtLetters): void {
     });
 }
 
-function addRetry(group: Command, { stdout, stderr }: Terminal, at: AtLetters, exitWith: (code: number) => void): void {
+function addRetry(
+  group: Command,
+  { stdout, stderr }: Terminal,
+  {
+    at,
+    referenceData,
+    exitWith,
+  }: {
+    readonly at: AtLetters;
+    readonly referenceData: (config: string) => Promise<ReferenceDataSettings>;
+    readonly exitWith: (code: number) => void;
+  },
+): void {
   group
     .command('retry')
     .description('Decode dead letters again with the current schemas and settings, and write their records.')
@@ -114,16 +138,11 @@ function addRetry(group: Command, { stdout, stderr }: Terminal, at: AtLetters, e
     .option('--execute', 'make the change; without this option, only show it', false)
     .addOption(outputOption())
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
-    .addHelpText(
-      'after',
-      '\nAll of them are written in one transaction, each once. An instrument is written only if the topic has no newer\n' +
-        'state of it; its source then restarts, to read it. An event comes after those that were written meanwhile.\n' +
-        '\nExample:\n  spconnect dead-letters retry 0\n',
-    )
+    .addHelpText('after', RETRY_HELP)
     .action(async (ids: string[], { config, output, execute }: OneOptions) => {
-      const { retryDeadLetters } = await import('../../operator/dead-letter-retry.ts');
+      const { retryDeadLetters } = await import('../../operator/dead-letters/dead-letter-retry.ts');
       const retried = await at(config, ['dead-letters', 'states'], (place) =>
-        retryDeadLetters(place, { ids, execute }),
+        retryDeadLetters(place, { ids, execute, referenceData: () => referenceData(config) }),
       );
       stdout.write(output === 'json' ? jsonText(retried) : textTable(retried.map(outcomeRow)));
       const isWritable = retried.some(({ outcome }) => outcome === 'toWrite');

@@ -95,26 +95,49 @@ test('dead letters are listed, shown and written once they map, each only once, 
   assert.match(String(states.at(-1)?.value), /"restart":\{"id"/, 'its source learns what was written beside it');
 });
 
-test('those of pre-trade checks have no input to show or to retry', { timeout: 300_000 }, async (t) => {
+test('those of pre-trade checks have no input, and are retried by asking the provider for the check', {
+  timeout: 300_000,
+}, async (t) => {
   const source = { name: 'checks', type: 'pre-trade-checks' };
-  const scene = await commandScene(t, { simulator: { instruments: 3 }, source });
+  const scene = await commandScene(t, { simulator: { instruments: 3 }, source, more: MAPPING });
   if (!scene) return;
   const { simulator, kafka, prefix } = scene;
   const [instrument] = [...simulator.ledger.instruments()];
   const canary = 'https://trading.example/?ticket=canary-1';
-  simulator.triggerCheck(String(instrument?.id), `{"preTradeCheckId":"PTC-9","simulationUrl":["${canary}"]}`);
+  const checkId = simulator.triggerCheck(
+    String(instrument?.id),
+    `{"preTradeCheckId":"{id}","simulationUrl":["${canary}"]}`,
+  );
+  simulator.triggerCheck(String(instrument?.id), `{"simulationUrl":["${canary}"]}`);
   const connector = await scene.start();
-  const [letter] = await eventually(
-    'a dead letter',
+  const [letter, nameless] = await eventually(
+    'two dead letters',
     () => readCommitted(kafka, `${prefix}.dead-letters`).catch(() => []),
-    (all) => all.length === 1,
+    (all) => all.length === 2,
   );
   await connector.stop();
 
-  const id = String(letter?.offset);
+  const [id, other] = [String(letter?.offset), String(nameless?.offset)];
   const shown = await scene.spconnect(`dead-letters show ${id}`);
   assert.match(shown.stdout, /It has no input\.\n$/);
-  const retried = await scene.spconnect(`dead-letters retry ${id} --execute`);
-  assert.deepEqual([retried.code, retried.stdout], [1, `${id}  impossible  it has no input\n`]);
-  assert.ok(!`${shown.stdout}${retried.stdout}`.includes('canary'));
+  const retry = `dead-letters retry ${id} ${other}`;
+  const stillBad = await scene.spconnect(`${retry} --execute`);
+  assert.equal(stillBad.code, 1);
+  assert.match(stillBad.stdout, new RegExp(`^${id}  impossible  The check cannot be mapped at /simulationUrl: `, 'm'));
+  assert.match(stillBad.stdout, new RegExp(`^${other}  impossible  its id could not be read`, 'm'));
+
+  const planned = await scene.spconnect(retry, KEEP);
+  assert.match(planned.stdout, new RegExp(`^${id}  to be written  ${prefix}.pre-trade-checks$`, 'm'));
+  const checks = () => readCommitted(kafka, `${prefix}.pre-trade-checks`, PARTITIONS);
+  assert.equal((await checks()).length, 0, 'a plan writes nothing');
+  const written = await scene.spconnect(`dead-letters retry ${id} --execute`, KEEP);
+  assert.deepEqual([written.code, written.stdout], [0, `${id}  written  ${prefix}.pre-trade-checks\n`]);
+  const again = await scene.spconnect(`dead-letters retry ${id} --execute`, KEEP);
+  assert.match(again.stdout, new RegExp(`^${id}  superseded  it has been written already`));
+  const [check, ...more] = await checks();
+  assert.deepEqual([String(check?.key), more.length], [checkId, 0]);
+  assert.equal(check?.headers['spc-dead-letter'], id);
+  assert.equal(check?.headers['spc-endpoint'], '/v1/pretradechecks/id/{id}');
+  const said = [shown, stillBad, planned, written, again].map(({ stdout, stderr }) => stdout + stderr).join('');
+  assert.ok(!said.includes('canary'));
 });

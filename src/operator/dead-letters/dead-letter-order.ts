@@ -1,5 +1,5 @@
-import { FOLLOWED_HEADER } from '../connector/tasks/instrument-records.ts';
-import { EVENT_OFFSET } from '../provider/page-link.ts';
+import { FOLLOWED_HEADER } from '../../connector/tasks/instrument-records.ts';
+import { EVENT_OFFSET } from '../../provider/page-link.ts';
 
 /** Says of a record which dead letter it was. */
 export const DEAD_LETTER_HEADER = 'spc-dead-letter';

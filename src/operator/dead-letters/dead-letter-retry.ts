@@ -1,12 +1,16 @@
-import { topicOf } from '../config/settings.ts';
-import type { CommittedRecord, OutgoingRecord } from '../kafka/record.ts';
-import { createRegistry } from '../setup/registry-client.ts';
-import { commitInTurn } from './commit-in-turn.ts';
+import type { SchemaRegistry } from '../../avro/registry.ts';
+import { type ReferenceDataSettings, topicOf } from '../../config/settings.ts';
+import type { HttpClient } from '../../http/client.ts';
+import type { CommittedRecord, OutgoingRecord } from '../../kafka/record.ts';
+import { createReferenceDataHttp } from '../../setup/provider-client.ts';
+import { createRegistry } from '../../setup/registry-client.ts';
+import { systemRandom } from '../../support/system-random.ts';
+import { commitInTurn } from '../commit-in-turn.ts';
+import type { Installation } from '../installation.ts';
+import { operatorId, readWanted, restartRecord } from '../state-operation.ts';
 import { type Held, HeldStates, planRetry, type Reread, type RetriedLetter } from './dead-letter-plan.ts';
 import { rereadLetter } from './dead-letter-records.ts';
 import { deadLetters } from './dead-letters-operation.ts';
-import type { Installation } from './installation.ts';
-import { operatorId, readWanted, restartRecord } from './state-operation.ts';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -21,21 +25,30 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} };
  */
 export async function retryDeadLetters(
   at: Installation,
-  { ids, execute }: { readonly ids: readonly string[]; readonly execute: boolean },
+  {
+    ids,
+    execute,
+    referenceData,
+  }: {
+    readonly ids: readonly string[];
+    readonly execute: boolean;
+    /** The settings of the provider; asked for only where a letter needs it. */
+    readonly referenceData: () => Promise<ReferenceDataSettings>;
+  },
 ): Promise<readonly RetriedLetter[]> {
   const { settings, clock, signal } = at;
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
-  const reread: Reread[] = [];
-  for (const letter of await deadLetters(at, [...new Set(ids)])) {
-    reread.push({ letter, now: await rereadLetter(at, registry, letter) });
-  }
+  const reread = await rereadAll(at, { registry, referenceData }, [...new Set(ids)]);
   const all = reread.flatMap(({ now }) => (now.kind === 'records' ? now.records : []));
   const instrumentTopics = settings.sources.flatMap((source) =>
     source.type === 'instruments' ? [topicOf(settings, source.topics.instruments)] : [],
   );
+  const checkTopics = settings.sources.flatMap((source) =>
+    source.type === 'pre-trade-checks' ? [topicOf(settings, source.topics['pre-trade-checks'])] : [],
+  );
   const planned = async (readSignal: AbortSignal) => {
     const held = await heldOf({ ...at, signal: readSignal }, all);
-    return planRetry(reread, held, { instrumentTopics, nowMs: clock.wallMs() });
+    return planRetry(reread, held, { instrumentTopics, checkTopics, nowMs: clock.wallMs() });
   };
   if (!execute) {
     const { outcomes } = await planned(signal);
@@ -49,6 +62,31 @@ export async function retryDeadLetters(
     writes: ({ records, restarts }) => ({ records: [...records, ...restarts] }),
   });
   return done.outcomes;
+}
+
+async function rereadAll(
+  at: Installation,
+  { registry, referenceData }: { registry: SchemaRegistry; referenceData: () => Promise<ReferenceDataSettings> },
+  ids: readonly string[],
+): Promise<Reread[]> {
+  const { clock } = at;
+  const reread: Reread[] = [];
+  let opened: { readonly http: HttpClient; readonly baseUrl: string } | undefined;
+  async function provider() {
+    if (opened !== undefined) return opened;
+    const settings = await referenceData();
+    const http = await createReferenceDataHttp(settings, { clock, random: systemRandom, log: quiet });
+    opened = { http, baseUrl: settings.url };
+    return opened;
+  }
+  try {
+    for (const letter of await deadLetters(at, ids)) {
+      reread.push({ letter, now: await rereadLetter(at, { registry, provider }, letter) });
+    }
+    return reread;
+  } finally {
+    await opened?.http.close();
+  }
 }
 
 /** Asks every source to start again whose instruments are among the records. */

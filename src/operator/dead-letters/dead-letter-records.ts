@@ -1,16 +1,21 @@
-import type { SchemaRegistry } from '../avro/registry.ts';
-import { readSchemaText, type SchemaName } from '../avro/schema-files.ts';
-import { type SourceSettings, topicOf } from '../config/settings.ts';
-import { eventRecords, type InstrumentTargets, rowRecords } from '../connector/tasks/instrument-records.ts';
-import type { DecodedEvent } from '../decoding/event-decoder.ts';
-import { createEventDecoder } from '../decoding/event-decoder.ts';
-import { createPageDecoder } from '../decoding/page-decoder.ts';
-import type { OutgoingRecord } from '../kafka/record.ts';
-import { RECORD_ALLOWANCE_BYTES } from '../kafka/topic.ts';
-import { PRICE_PROCESSOR } from '../worker/target.ts';
+import type { SchemaRegistry } from '../../avro/registry.ts';
+import { readSchemaText, type SchemaName } from '../../avro/schema-files.ts';
+import { type SourceSettings, type SourceSettingsOf, topicOf } from '../../config/settings.ts';
+import { eventRecords, type InstrumentTargets, rowRecords } from '../../connector/tasks/instrument-records.ts';
+import { createCheckDecoder } from '../../decoding/check-decoder.ts';
+import type { DecodedEvent } from '../../decoding/event-decoder.ts';
+import { createEventDecoder } from '../../decoding/event-decoder.ts';
+import { createPageDecoder } from '../../decoding/page-decoder.ts';
+import { ConnectorError } from '../../errors.ts';
+import type { HttpClient } from '../../http/client.ts';
+import type { OutgoingRecord } from '../../kafka/record.ts';
+import { keyedRecord } from '../../kafka/target-topic.ts';
+import { RECORD_ALLOWANCE_BYTES } from '../../kafka/topic.ts';
+import { PRICE_PROCESSOR } from '../../worker/target.ts';
+import { askForCheck } from '../check-lookup.ts';
+import type { Installation } from '../installation.ts';
 import { DEAD_LETTER_HEADER } from './dead-letter-order.ts';
 import type { DeadLetter } from './dead-letters-operation.ts';
-import type { Installation } from './installation.ts';
 
 /** What a dead letter becomes when it is read again: records, or why there are none. */
 export type RereadLetter =
@@ -21,21 +26,26 @@ const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-
 
 type WholeSource = Exclude<SourceSettings, { readonly type: 'pre-trade-checks' }>;
 
+/** What dead letters are read again with; `provider`: the client of the reference data, opened when it is needed. */
+export interface RereadTools {
+  readonly registry: SchemaRegistry;
+  provider(): Promise<{ readonly http: HttpClient; readonly baseUrl: string }>;
+}
+
 /**
- * Reads the input of a dead letter as its source would, with the current schemas and settings.
+ * Reads the input of a dead letter as its source would, with the current schemas and settings. The topic has no input of
+ * a pre-trade check: the provider is asked for the check.
  *
- * @throws ConnectorError as registry and Kafka do.
+ * @throws ConnectorError as registry, Kafka and the provider's client do.
  */
-export async function rereadLetter(
-  at: Installation,
-  registry: SchemaRegistry,
-  letter: DeadLetter,
-): Promise<RereadLetter> {
+export async function rereadLetter(at: Installation, tools: RereadTools, letter: DeadLetter): Promise<RereadLetter> {
   const { settings } = at;
+  const { registry } = tools;
   const source = settings.sources.find(({ name }) => name === letter.source);
   if (letter.source === PRICE_PROCESSOR) return impossible('it belongs to a price, which is requested again anyway');
   if (source === undefined) return impossible(`the settings have no source ${JSON.stringify(letter.source)}`);
-  if (letter.value === null || source.type === 'pre-trade-checks') return impossible('it has no input');
+  if (source.type === 'pre-trade-checks') return asCheck(at, tools, source, letter);
+  if (letter.value === null) return impossible('it has no input');
   if (Number(letter.headers['spc-length']) !== letter.value.length) return impossible('its input was cut');
   const decoding = await decodingOf(at, registry, source);
   const { instruments, instrumentEvents } = decoding.targets;
@@ -82,6 +92,37 @@ async function asEvent(
   const records = eventRecords(rows, targets, headersOf(letter), deletes);
   const own = ofInstruments ? records : records.filter(({ topic }) => topic === targets.instrumentEvents.name);
   return unmapped(rows) ?? { kind: 'records', records: own };
+}
+
+/** The check as the provider has it now. */
+async function asCheck(
+  { settings, topics, kafka, clock, signal }: Installation,
+  { registry, provider }: RereadTools,
+  source: SourceSettingsOf<'pre-trade-checks'>,
+  letter: DeadLetter,
+): Promise<RereadLetter> {
+  const topic = { ...topics['pre-trade-checks'], name: topicOf(settings, source.topics['pre-trade-checks']) };
+  if (letter.topic !== topic.name) return impossible('its topic is not one that its source writes');
+  if (letter.key === null) return impossible('its id could not be read, and the provider gives a check only by its id');
+  const { maxMessageBytes } = await kafka.ensureTopics([topic], { create: false });
+  const schema = readSchemaText('PreTradeCheck');
+  const decoder = createCheckDecoder({
+    schema,
+    schemaId: await registry.schemaId(`${topic.name}-value`, schema, signal),
+    onMismatch: settings.mapping.onMismatch,
+    maxValueBytes: (maxMessageBytes.get(topic.name) ?? 0) - RECORD_ALLOWANCE_BYTES,
+    clock,
+  });
+  try {
+    const check = await askForCheck({ ...(await provider()), decoder }, letter.key, signal);
+    if (check === null) return impossible('the provider has no check of its id any more');
+    const received = new Date(clock.wallMs()).toISOString();
+    const headers = { ...headersOf(letter), 'spc-endpoint': check.endpoint, 'spc-received': received };
+    return { kind: 'records', records: [keyedRecord(topic, letter.key, check.value, headers)] };
+  } catch (error) {
+    if (!(error instanceof ConnectorError) || error.code !== 'BODY_MALFORMED') throw error;
+    return impossible(error.message);
+  }
 }
 
 async function decodingOf(at: Installation, registry: SchemaRegistry, source: WholeSource) {

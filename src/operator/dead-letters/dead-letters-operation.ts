@@ -1,6 +1,6 @@
-import { ConnectorError } from '../errors.ts';
-import type { CommittedRecord } from '../kafka/record.ts';
-import type { Installation } from './installation.ts';
+import { ConnectorError } from '../../errors.ts';
+import type { CommittedRecord } from '../../kafka/record.ts';
+import type { Installation } from '../installation.ts';
 
 /** An input that could not become a record, as it is on the dead letters topic. */
 export interface DeadLetter {

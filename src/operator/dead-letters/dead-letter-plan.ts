@@ -1,4 +1,4 @@
-import type { CommittedRecord, OutgoingRecord } from '../kafka/record.ts';
+import type { CommittedRecord, OutgoingRecord } from '../../kafka/record.ts';
 import { DEAD_LETTER_HEADER, isNewerState } from './dead-letter-order.ts';
 import type { RereadLetter } from './dead-letter-records.ts';
 import type { DeadLetter } from './dead-letters-operation.ts';
@@ -8,6 +8,8 @@ const DELETIONS_KNOWN_MS = 7 * 86_400_000;
 
 const NEWER_STATE = 'the instruments topic has a newer state of this instrument';
 const NEWER_LETTER = 'a newer dead letter of this instrument takes its place';
+const NEWER_CHECK = 'the topic has a newer record of this check';
+const NEWER_CHECK_LETTER = 'a newer dead letter of this check takes its place';
 const MAYBE_DELETED =
   'the instruments topic has no state of this instrument, which may have been deleted; if not, the next walk writes it';
 
@@ -46,7 +48,11 @@ export interface Held {
 export function planRetry(
   reread: readonly Reread[],
   held: Held,
-  at: { readonly instrumentTopics: readonly string[]; readonly nowMs: number },
+  at: {
+    readonly instrumentTopics: readonly string[];
+    readonly checkTopics: readonly string[];
+    readonly nowMs: number;
+  },
 ): { readonly outcomes: readonly RetriedLetter[]; readonly records: readonly OutgoingRecord[] } {
   const planned = new Map<string, RetriedLetter>();
   const oldestFirst = reread.toSorted((a, b) => (BigInt(a.letter.id) < BigInt(b.letter.id) ? -1 : 1));
@@ -60,9 +66,10 @@ export function planRetry(
     } else if (now.records.some(({ topic }) => held.letters.has(`${topic} ${id}`))) {
       planned.set(id, { id, outcome: 'superseded', topics: [], says: 'it has been written already' });
     } else {
-      const reasons = now.records.map((record) =>
-        at.instrumentTopics.includes(record.topic) ? againstState(record, letter, held, decided, at.nowMs) : null,
-      );
+      const reasons = now.records.map((record) => {
+        if (at.instrumentTopics.includes(record.topic)) return againstState(record, letter, held, decided, at.nowMs);
+        return at.checkTopics.includes(record.topic) ? againstCheck(record, letter, held, decided) : null;
+      });
       const records = now.records.filter((_, index) => reasons[index] === null);
       for (const record of records) decided.add(placeOf(record));
       written.unshift(...records);
@@ -87,6 +94,18 @@ function againstState(
   const there = states.get(place) ?? [];
   if (there.some((state) => isNewerState(state, letter))) return NEWER_STATE;
   return there.length === 0 && nowMs - letter.timestampMs > DELETIONS_KNOWN_MS ? MAYBE_DELETED : null;
+}
+
+/** A check has one state, too; the provider was asked for it now, so that the newest letter decides. */
+function againstCheck(
+  record: OutgoingRecord,
+  letter: DeadLetter,
+  { states }: Held,
+  decided: ReadonlySet<string>,
+): string | null {
+  const place = placeOf(record);
+  if (decided.has(place)) return NEWER_CHECK_LETTER;
+  return states.get(place)?.some((state) => isNewerState(state, letter)) ? NEWER_CHECK : null;
 }
 
 /** Collects what is held under the keys of some records. */
