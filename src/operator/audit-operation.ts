@@ -163,7 +163,7 @@ function sorted(
 }
 
 /** How the values of the topic are compared and read, whichever version of the schema wrote them. Registers nothing. */
-async function valuesOf(
+export async function valuesOf(
   { settings, clock, signal }: Installation,
   topic: string,
 ): Promise<{ readonly digests: CurrentDigests; read(value: Buffer): Promise<ReadableRecord> }> {

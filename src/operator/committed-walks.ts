@@ -1,5 +1,5 @@
 import type { SourceSettingsOf } from '../config/settings.ts';
-import { readInstrumentsOffset } from '../connector/walk/instruments-offset.ts';
+import { type InstrumentsOffset, readInstrumentsOffset } from '../connector/walk/instruments-offset.ts';
 import { ConnectorError } from '../errors.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
 import { filterText } from '../provider/reference-data.ts';
@@ -24,22 +24,31 @@ export interface WalkTimes {
  * @throws ConnectorError FILTER_CHANGED, and as the log reader does.
  */
 export async function committedWalks(
-  { kafka, topics, signal }: Pick<Installation, 'kafka' | 'topics' | 'signal'>,
+  at: Pick<Installation, 'kafka' | 'topics' | 'signal'>,
   source: SourceSettingsOf<'instruments'>,
 ): Promise<WalkTimes | null> {
-  const key = offsetKey(source.name, source.type);
-  const stored = await readAllOffsets(kafka.logReader, topics.offsets.name, [offsetPartition(key)], signal);
-  const offset = stored.find((one) => one.key === key)?.offset ?? null;
-  if (offset === null) return null;
-  try {
-    const read = readInstrumentsOffset(offset, source.name, filterText(source));
-    return {
+  const read = await committedInstruments(at, source);
+  return (
+    read && {
       walk: read.walk,
       startedAt: new Date(read.walkStartedOwnMs).toISOString(),
       isRunning: read.walkPending,
       nextAt: new Date(read.walkStartedOwnMs + source.walkIntervalMs).toISOString(),
       withoutDeletion: read.walksWithoutDeletion,
-    };
+    }
+  );
+}
+
+/** The committed offset; null and errors as for `committedWalks`. */
+export async function committedInstruments(
+  { kafka, topics, signal }: Pick<Installation, 'kafka' | 'topics' | 'signal'>,
+  source: SourceSettingsOf<'instruments'>,
+): Promise<InstrumentsOffset | null> {
+  const key = offsetKey(source.name, source.type);
+  const stored = await readAllOffsets(kafka.logReader, topics.offsets.name, [offsetPartition(key)], signal);
+  const offset = stored.find((one) => one.key === key)?.offset ?? null;
+  try {
+    return offset && readInstrumentsOffset(offset, source.name, filterText(source));
   } catch (error) {
     if (error instanceof ConnectorError && error.code === 'OFFSET_UNREADABLE') return null;
     throw error;

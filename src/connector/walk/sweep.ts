@@ -20,11 +20,11 @@ export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome
  * right, until an operator has said so.
  */
 export function planSweep(options: {
-  readonly offset: InstrumentsOffset;
+  readonly offset: Pick<InstrumentsOffset, 'walk' | 'counts' | 'walkAllowShrink' | 'walkResumed'>;
   readonly flaws: ReadonlySet<WalkFlaw>;
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
-  readonly settings: InstrumentsSettings;
+  readonly settings: Pick<InstrumentsSettings, 'tombstones' | 'maxShrink' | 'shrinkAlwaysAllowed'>;
 }): SweepPlan {
   const { offset, flaws, touched, census, settings } = options;
   const { walk, counts, walkAllowShrink } = offset;
@@ -32,10 +32,7 @@ export function planSweep(options: {
   if (offset.walkResumed || census === null) return NOTHING_DECIDED;
   const skipped: WalkNotification = { kind: 'deletionSkipped', walk, flaws: [...flaws] };
   if (flaws.size > 0) return { ...NOTHING_DECIDED, notifications: [skipped] };
-  // What an event named within the hour before the walk may be missing only because the list lags: the next walk decides.
-  // It is spared for as long as such an event is remembered, 90 minutes, so it cannot stay for good.
-  const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
-  const gone = missing.sort((a, b) => (a < b ? -1 : 1));
+  const gone = missingIds(census, touched);
   if (gone.length === 0 || gone.length <= (walkAllowShrink ?? 0)) return { gone, notifications: [], outcome: 'gone' };
   const refused = (why: 'emptyList' | 'tooMany'): SweepPlan => ({
     gone: [],
@@ -46,6 +43,16 @@ export function planSweep(options: {
   return mayDelete(gone.length, census.size, settings)
     ? { gone, notifications: [], outcome: 'gone' }
     : refused('tooMany');
+}
+
+/**
+ * What the topic holds and no row showed, in order. What an event named within the hour before the walk may be missing
+ * only because the list lags: the next walk decides. It is spared for as long as such an event is remembered, 90
+ * minutes, so it cannot stay for good.
+ */
+export function missingIds(census: Census, touched: ReadonlySet<bigint>): readonly bigint[] {
+  const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
+  return missing.sort((a, b) => (a < b ? -1 : 1));
 }
 
 /** Whether a walk may delete so many of the instruments that the topic holds without an operator's consent. */
