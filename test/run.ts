@@ -2,6 +2,7 @@
 //
 //   node test/run.ts                 everything
 //   node test/run.ts unit            the files with "unit" in their path; several such words may be given
+//   node test/run.ts --kafka 3.9.1 integration   against another release of Kafka
 //
 // Without a way to start Kafka, the tests that need it are skipped, or fail when CI is set.
 
@@ -9,6 +10,8 @@ import { globSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
+import { KAFKA_VERSION_VARIABLE } from '../src/local-stack/java-artifacts.ts';
 import { startStackForRun } from './support/kafka/stack-for-run.ts';
 import { runStep } from './support/runner/reporter-step.ts';
 import { createTally } from './support/runner/reporter-tally.ts';
@@ -19,7 +22,12 @@ const FILES_AT_ONCE = 2;
 const NEEDS_STACK = /^test\/(integration|security)\//;
 
 const root = resolve(import.meta.dirname, '..');
-const filters = process.argv.slice(2);
+const { values, positionals: filters } = parseArgs({
+  options: { kafka: { type: 'string' } },
+  allowPositionals: true,
+});
+// For the stack of this run, and for those that tests start themselves.
+if (values.kafka !== undefined) process.env[KAFKA_VERSION_VARIABLE] = values.kafka;
 const files = globSync('test/**/*.test.ts', { cwd: root })
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .sort();

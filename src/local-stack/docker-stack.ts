@@ -6,6 +6,7 @@ import { asEnvironment, brokerSettings } from './broker-settings.ts';
 import { type ContainerOptions, startContainer } from './docker-container.ts';
 import { type Dockerode, ensureImage } from './docker-images.ts';
 import { freePorts } from './free-ports.ts';
+import { KAFKA_VERSION, kafkaVersion } from './java-artifacts.ts';
 import { newClusterId } from './kafka-cluster.ts';
 import { answersApiVersions, answersCoordinators, answersSubjects } from './probes.ts';
 import { untilReady } from './ready.ts';
@@ -13,8 +14,9 @@ import { CONFLUENT_API_PATH } from './registry.ts';
 import type { LocalStack, StackOptions } from './stack-context.ts';
 import { startTogether } from './start-together.ts';
 
+const KAFKA = 'apache/kafka';
 /** Exported for tests. */
-export const KAFKA_IMAGE = 'apache/kafka:4.3.1';
+export const KAFKA_IMAGE = `${KAFKA}:${KAFKA_VERSION}`;
 /** Exported for tests. */
 export const REGISTRY_IMAGE = 'apicurio/apicurio-registry:3.3.3';
 
@@ -31,8 +33,9 @@ const REGISTRY_PORT = 8080;
  */
 export async function startDockerStack(options: StackOptions): Promise<LocalStack> {
   const { docker, host } = await daemon(options);
-  await Promise.all([KAFKA_IMAGE, REGISTRY_IMAGE].map((image) => ensureImage(docker, image, options)));
-  options.onProgress(`Docker: starting ${KAFKA_IMAGE} and ${REGISTRY_IMAGE}.`);
+  const kafkaImage = `${KAFKA}:${kafkaVersion(options.env)}`;
+  await Promise.all([kafkaImage, REGISTRY_IMAGE].map((image) => ensureImage(docker, image, options)));
+  options.onProgress(`Docker: starting ${kafkaImage} and ${REGISTRY_IMAGE}.`);
   const [kafkaPort = 0, registryPort = 0] = await freePorts(2);
   const broker = `${host}:${kafkaPort}`;
   const registryUrl = `http://${host}:${registryPort}${CONFLUENT_API_PATH}`;
@@ -46,7 +49,7 @@ export async function startDockerStack(options: StackOptions): Promise<LocalStac
     () =>
       startPart(options, `Kafka at ${broker}`, isKafkaReady, {
         ...shared,
-        image: KAFKA_IMAGE,
+        image: kafkaImage,
         containerEnv: {
           ...asEnvironment(brokerSettings(node, [node], options.brokerSettings ?? {})),
           KAFKA_HEAP_OPTS: '-Xms64m -Xmx320m',

@@ -9,6 +9,9 @@ import { cachedFolder, cacheRoot } from './cached-folder.ts';
 import type { StackContext } from './stack-context.ts';
 
 export const KAFKA_VERSION = '4.3.1';
+/** The variable that names another release of Kafka, for tests against older brokers. Exported for tests. */
+export const KAFKA_VERSION_VARIABLE = 'LOCAL_KAFKA_VERSION';
+const RELEASE = /^\d+\.\d+\.\d+$/;
 
 /**
  * The releases of Apicurio Registry that we start, newest first: each with the Java that it needs.
@@ -32,9 +35,20 @@ export function registryFor(javaVersion: number): RegistryRelease | undefined {
   return REGISTRY_RELEASES.find((release) => javaVersion >= release.minimumJava);
 }
 
+/** The release of Kafka that is started. */
+export function kafkaVersion(env: StackContext['env']): string {
+  const version = env[KAFKA_VERSION_VARIABLE] || KAFKA_VERSION;
+  if (RELEASE.test(version)) return version;
+  throw new ConnectorError(
+    'STACK_UNAVAILABLE',
+    `${KAFKA_VERSION_VARIABLE} is ${JSON.stringify(version)}; expected a release like ${KAFKA_VERSION}`,
+  );
+}
+
 /** The folder with Kafka's jars, downloaded with Maven when it is not in the cache yet. */
 export function kafkaJars(context: StackContext): Promise<string> {
-  return fromMaven(context, `kafka-${KAFKA_VERSION}`, `Kafka ${KAFKA_VERSION} (44 MB)`, (folder) => [
+  const version = kafkaVersion(context.env);
+  return fromMaven(context, `kafka-${version}`, `Kafka ${version} (44 MB)`, (folder) => [
     `${DEPENDENCY_PLUGIN}:copy-dependencies`,
     '-DincludeScope=runtime',
     `-DoutputDirectory=${folder}`,
@@ -61,7 +75,7 @@ async function fromMaven(
     context.onProgress(`Downloading ${what} with Maven, once.`);
     const files = join(partial, 'files');
     await mkdir(files);
-    await writeFile(join(partial, 'pom.xml'), POM);
+    await writeFile(join(partial, 'pom.xml'), pomWith(kafkaVersion(context.env)));
     await runMaven(context, partial, goal(files), what);
     return files;
   });
@@ -99,14 +113,14 @@ function mavenFailure(error: unknown, what: string): string {
 }
 
 // Kafka brings no binding for slf4j, and would be silent about why it fails to start.
-const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+const pomWith = (kafka: string) => `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>structured-products-connect</groupId>
   <artifactId>local-stack</artifactId>
   <version>1</version>
   <packaging>pom</packaging>
   <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${KAFKA_VERSION}</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${kafka}</version></dependency>
     <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
   </dependencies>
 </project>

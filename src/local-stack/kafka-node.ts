@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConnectorError } from '../errors.ts';
 import { asProperties, type BrokerSettings, type NodeAddress } from './broker-settings.ts';
-import { KAFKA_VERSION } from './java-artifacts.ts';
+import { kafkaVersion } from './java-artifacts.ts';
 import { type JavaProcess, startJavaProcess } from './java-process.ts';
 import type { JavaRuntime } from './java-runtime.ts';
 import { answersApiVersions, answersCoordinators, hostAndPort, isUnfenced } from './probes.ts';
@@ -100,7 +100,7 @@ export function createKafkaNode(options: KafkaNodeOptions): KafkaNode {
       const serves = async () =>
         (await isUnfenced(host, port, address.id)) && answersCoordinators(host, port, address.id);
       const ready = untilReady({
-        name: `Kafka ${KAFKA_VERSION} at ${address.listener}`,
+        name: `Kafka ${kafkaVersion(context.env)} at ${address.listener}`,
         probe: async () => (await answersApiVersions(host, port)) && (!isPlain || serves()),
         ended: started.ended,
         limitMs: READY_LIMIT_MS,

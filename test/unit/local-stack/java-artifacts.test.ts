@@ -3,7 +3,12 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { kafkaJars, registryFiles, registryFor } from '../../../src/local-stack/java-artifacts.ts';
+import {
+  KAFKA_VERSION_VARIABLE,
+  kafkaJars,
+  registryFiles,
+  registryFor,
+} from '../../../src/local-stack/java-artifacts.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 
@@ -41,6 +46,17 @@ test('what Maven fetched is kept, and asked for once', async (t) => {
   await rm(join(context.env.PATH.split(':')[0] ?? '', 'mvn'));
   assert.equal(await kafkaJars(context), first);
   assert.equal(lines.length, 1);
+});
+
+test('another release of Kafka can be named, in its form', async (t) => {
+  const { context, cache } = await stage(t, COPY_ARGUMENTS);
+  const named = (version: string) => ({ ...context, env: { ...context.env, [KAFKA_VERSION_VARIABLE]: version } });
+  assert.equal(await kafkaJars(named('3.9.1')), join(cache, 'kafka-3.9.1'));
+  assert.match(await readFile(join(cache, 'kafka-3.9.1/arguments'), 'utf8'), /copy-dependencies/);
+  assert.throws(() => kafkaJars(named('../3')), {
+    code: 'STACK_UNAVAILABLE',
+    message: /LOCAL_KAFKA_VERSION is "..\/3"/,
+  });
 });
 
 test('the registry is unpacked from its archive', async (t) => {
