@@ -152,7 +152,9 @@ export class LeafWriter {
     const instant = parseInstant(this.#json.text(start, end), this.#zone);
     if (instant === null || instant === 'noZone') return -1;
     if (instant.rounded) this.inexact = INEXACT.ROUNDED;
-    return writeBigZigzag(BigInt(instant.micros), this.#slab.out, o);
+    const { micros: exact } = instant;
+    if (typeof exact === 'number' && Math.abs(exact) < LARGEST_VARINT) return writeZigzag(exact, this.#slab.out, o);
+    return writeBigZigzag(BigInt(exact), this.#slab.out, o);
   }
 }
 

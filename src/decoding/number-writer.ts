@@ -19,6 +19,8 @@ const LARGEST_SHORT = 999_999_999_999_999;
 const GROUP = 7;
 const GROUP_POWERS = Float64Array.from({ length: GROUP + 1 }, (_, exponent) => 10 ** exponent);
 const LONGEST_EXPONENT = 4;
+/** What `writeZigzag` takes. */
+const SHORT_LONG_BITS = 52;
 /** By exponent: 10^exponent in three limbs. */
 const POWERS = Array.from({ length: SCALE + 1 }, (_, exponent) => {
   const power = 10n ** BigInt(exponent);
@@ -44,6 +46,7 @@ export function writeZigzag(value: number, out: Uint8Array, at: number): number 
 
 /** The same for any number of 64 bits. */
 export function writeBigZigzag(value: bigint, out: Uint8Array, at: number): number {
+  if (BigInt.asIntN(SHORT_LONG_BITS, value) === value) return writeZigzag(Number(value), out, at);
   let rest = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
   let o = at;
   for (; rest > 127n; rest >>= 7n) out[o++] = Number(rest & 127n) | 128;

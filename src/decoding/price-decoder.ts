@@ -11,7 +11,7 @@ import type { JsonValue } from '../json/exact-json.ts';
 import type { Clock } from '../support/clock.ts';
 import { anyPlan, compilePlan, objectPlan, seriesPlan, withoutLastFields } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
-import { longBytes, textBytes } from './given-bytes.ts';
+import { digitsBytes, longBytes, textBytes } from './given-bytes.ts';
 import { ListDecoder } from './list-decoder.ts';
 import { memberPlan, type RecordPlan, type ValuePlan } from './plan.ts';
 import { type AskedPrices, type DecodedPrice, MOMENT_FIELDS, type PricedInstrument, priceSchema } from './priced.ts';
@@ -193,7 +193,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
       this.#tail = Buffer.concat(moments.map((ms) => longBytes(BigInt(Math.round(ms)), true)));
     }
     const { given } = this.#writer;
-    given.set('instrumentId', longBytes(BigInt(of.instrumentId), false));
+    given.set('instrumentId', digitsBytes(of.instrumentId));
     given.set('isin', textBytes(of.isin, true));
   }
 
@@ -252,8 +252,9 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
       return { pointer, reason: `a value of ${value.length} bytes; the topic takes at most ${this.#maxValueBytes}` };
     }
     const key = this.#key(note, of.instrumentId);
-    const content = value.subarray(0, value.length - this.#tail.length);
-    return { key, price: { key: Buffer.from(key), value, digest: recordDigest(content) } };
+    const isSeries = this.#asked.kind !== 'overview';
+    const digest = isSeries ? recordDigest(value.subarray(0, value.length - this.#tail.length)) : null;
+    return { key, price: { key: Buffer.from(key), value, digest } };
   }
 
   #key(note: number, instrumentId: string): string {

@@ -18,8 +18,8 @@ export interface DecodedPrice {
   readonly key: Buffer;
   /** Confluent's wire format. */
   readonly value: Buffer;
-  /** Of the sent content with its instrument and request, without our two moments. */
-  readonly digest: bigint;
+  /** Of the sent content with its instrument and request, without our two moments; null for an overview. */
+  readonly digest: bigint | null;
 }
 
 const SCHEMAS = { overview: 'PriceSnapshot', daily: 'DailyPrice', intraday: 'IntradayPrice' } as const;

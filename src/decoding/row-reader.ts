@@ -102,7 +102,9 @@ export class RowReader {
 
   /** The note of a member of an object; 0 where there is no object. */
   memberNote(plan: ValuePlan, note: number, name: string): number {
-    const slot = plan.record?.members.findIndex((member) => member.name === name) ?? -1;
+    const members = plan.record?.members ?? [];
+    let slot = members.length - 1;
+    while (slot >= 0 && members[slot]?.name !== name) slot -= 1;
     if (slot < 0) throw new Error(`The plan has no member ${name}.`);
     const isObject = this.json.bytes[Math.abs(this.tape[note] as number)] === OPEN_BRACE;
     return isObject ? (this.tape[note + 1] as number) + NOTES + 2 * slot : 0;

@@ -15,8 +15,11 @@ export interface PriceRecord {
   readonly key: Buffer;
   /** Avro in the wire format. */
   readonly value: Buffer;
-  /** Of the priced content alone (without requestedAt and receivedAt): equal means that nothing changed. */
-  readonly digest: bigint;
+  /**
+   * Of the priced content alone (without requestedAt and receivedAt): equal means that nothing changed. Null for a
+   * snapshot, which is written each time.
+   */
+  readonly digest: bigint | null;
 }
 
 /** What became of one question; each belongs to the question in the same position. */

@@ -12,7 +12,8 @@ export class WindowDigests {
   #size = 0;
 
   /** Replaces what is known of an instrument by the windows of its newest answer. */
-  put(id: string, digests: readonly bigint[]): void {
+  put(id: string, found: readonly (bigint | null)[]): void {
+    const digests = found.filter((digest) => digest !== null);
     this.#size -= this.#windows.get(id)?.length ?? 0;
     this.#windows.delete(id);
     if (digests.length === 0 || this.#size + digests.length > MAXIMUM_WINDOWS) return;
@@ -23,7 +24,7 @@ export class WindowDigests {
   /** The records that the topic does not hold as they are. */
   changed(id: string, records: readonly PriceRecord[]): readonly PriceRecord[] {
     const known = new Set(this.#windows.get(id));
-    return records.filter(({ digest }) => !known.has(digest));
+    return records.filter(({ digest }) => digest === null || !known.has(digest));
   }
 
   delete(id: string): void {

@@ -91,7 +91,7 @@ export function createPriceDecoders(options: PriceDecoderOptions): {
     const price: DecodedPrice = {
       key: Buffer.from(key),
       value: Buffer.concat([content, tail], length),
-      digest: recordDigest(content),
+      digest: asked.kind === 'overview' ? null : recordDigest(content),
     };
     return { kind: 'price' as const, key, price, record, driftFields, roundedNumbers };
   }
