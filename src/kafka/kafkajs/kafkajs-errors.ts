@@ -65,6 +65,11 @@ export function typeOf(error: unknown): string | undefined {
   return namedBy(error)?.type;
 }
 
+/** Whether a login failed for what its own message says: neither the address nor the network is to blame. */
+export function isLoginFailure(error: unknown): boolean {
+  return causes(error).some((cause) => cause instanceof LoginFailed);
+}
+
 /** The broker's name of the error, or the message of the innermost cause; for texts and logs. */
 export function kafkaReason(error: unknown): string {
   const login = causes(error).find((cause) => cause instanceof LoginFailed);

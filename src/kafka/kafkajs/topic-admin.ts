@@ -3,7 +3,7 @@ import { ConnectorError } from '../../errors.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { EnsureOptions, TopicReport, TopicSpecification } from '../topic.ts';
 import { compareTopic, type FoundTopic } from '../topic-comparison.ts';
-import { isUnanswered, kafkaReason, topicRefusalOf } from './kafkajs-errors.ts';
+import { isLoginFailure, isUnanswered, kafkaReason, topicRefusalOf } from './kafkajs-errors.ts';
 import { createMissing, refuseMissing, type TopicRefusals } from './topic-creation.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
@@ -60,6 +60,10 @@ export async function ensureTopics(
   } catch (cause) {
     if (cause instanceof ConnectorError) throw cause;
     const brokers = options.brokers.join(', ');
+    if (isLoginFailure(cause)) {
+      const text = `The login at Kafka (${brokers}) failed. ${kafkaReason(cause)}`;
+      throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause });
+    }
     const what = isUnanswered(cause)
       ? `Kafka does not answer at ${brokers}`
       : `The topics could not be created or verified at ${brokers}`;

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { kafkaReason } from '../../../../src/kafka/kafkajs/kafkajs-errors.ts';
+import { type BrokerTokens, oauthbearer } from '../../../../src/kafka/kafkajs/login/oauthbearer.ts';
+import { describeToken } from '../../../../src/kafka/kafkajs/login/token-claims.ts';
+import { systemClock } from '../../../../src/support/clock.ts';
+
+type Provider = ReturnType<typeof oauthbearer>['authenticationProvider'];
+type Arguments = Parameters<Provider>[0];
+
+/** A JWT with these claims, which nobody has signed. */
+const jwt = (claims: object) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.canary-signature`;
+
+/** Logs in at a broker that gives these answers, and says what was sent and which tokens were refused. */
+async function logIn(tokens: Pick<BrokerTokens, 'get'>, answers: readonly (string | Error)[]) {
+  const sent: string[] = [];
+  const refused: string[] = [];
+  const left = [...answers];
+  const saslAuthenticate = async ({ request, response }: Parameters<Arguments['saslAuthenticate']>[0]) => {
+    sent.push((await request.encode()).subarray(4).toString());
+    const answer = left.shift() ?? '';
+    if (answer instanceof Error) throw answer;
+    const bytes = Buffer.concat([Buffer.alloc(4), Buffer.from(answer)]);
+    return response?.parse(await response.decode(bytes));
+  };
+  const { authenticationProvider } = oauthbearer(
+    { ...tokens, refused: (token) => refused.push(token) },
+    { extensions: { logicalCluster: 'lkc-1', identityPoolId: 'pool-1' }, clock: systemClock },
+  );
+  const given = { host: 'kafka-1', port: 9092, saslAuthenticate } as unknown as Arguments;
+  const outcome = await authenticationProvider(given)
+    .authenticate()
+    .then(
+      () => 'accepted',
+      (error: unknown) => kafkaReason(new Error('of the client', { cause: error })),
+    );
+  return { outcome, sent, refused };
+}
+
+test('the first message has the token and the extensions, as RFC 7628 says', async () => {
+  const { outcome, sent } = await logIn({ get: async () => 'abc' }, ['']);
+  assert.equal(outcome, 'accepted');
+  assert.deepEqual(sent, ['n,,\u0001auth=Bearer abc\u0001logicalCluster=lkc-1\u0001identityPoolId=pool-1\u0001\u0001']);
+});
+
+test('a refusal ends the exchange, and says what the token has and what to compare', async () => {
+  const token = jwt({ iss: 'https://login.example', aud: ['a', 'b'], sub: 'me', exp: 1 });
+  const { outcome, sent, refused } = await logIn({ get: async () => token }, ['{"status":"invalid_token"}', '']);
+  assert.match(outcome, /^The broker kafka-1:9092 refuses the token of kafka\.sasl \(invalid_token\)\. It has /);
+  assert.match(outcome, /issuer "https:\/\/login\.example", audience \["a","b"\], subject "me"; it expired \d+ s ago/);
+  assert.doesNotMatch(outcome, /canary/);
+  assert.equal(sent[1], '\u0001');
+  assert.deepEqual(refused, [token]);
+});
+
+test('a broker that refuses with an error of its own has its text in the message', async () => {
+  const error = Object.assign(new Error('1 extensions are invalid'), { type: 'SASL_AUTHENTICATION_FAILED' });
+  const { outcome } = await logIn({ get: async () => 'opaque' }, [error]);
+  assert.match(outcome, /refuses the token of kafka\.sasl \(1 extensions are invalid\)\. It is no JWT/);
+});
+
+test('without a token nothing is sent, and the message says why there is none', async () => {
+  const get = () => Promise.reject(new Error('The token endpoint answered 503.'));
+  const { outcome, sent } = await logIn({ get }, []);
+  assert.equal(outcome, 'There is no token for the brokers. The token endpoint answered 503.');
+  assert.deepEqual(sent, []);
+});
+
+test('a connection that breaks during the login is no refusal', async () => {
+  const { outcome, refused } = await logIn({ get: async () => 'abc' }, [new Error('Closed connection')]);
+  assert.equal(outcome, 'Closed connection');
+  assert.deepEqual(refused, []);
+});
+
+test('claims are shown on one line and cut, and what is missing is named', () => {
+  assert.match(
+    describeToken(jwt({ sub: 'a\u001b[2J\n', exp: 100 }), 40_000),
+    /^It has subject .*, and no iss and no aud; it expires in 60 s$/,
+  );
+  assert.doesNotMatch(describeToken(jwt({ sub: 'a\u001b[2J\u202e' }), 0), /[\p{Cc}\p{Cf}]/u);
+  assert.ok(describeToken(jwt({ aud: 'x'.repeat(9_999) }), 0).length < 400);
+});
