@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { AssignerProtocol, type Kafka, type PartitionAssigner } from 'kafkajs';
 import { createKafkajsGroupReader } from '../../../../../src/kafka/kafkajs/group/kafkajs-group-reader.ts';
@@ -11,8 +12,15 @@ import { SteppedClock, settle } from '../../stepped-clock.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
+interface Faults {
+  readonly stopped?: AbortController;
+  readonly subscribe?: () => Promise<void>;
+  /** Of the state of the group; without it the group cannot be asked. */
+  readonly group?: () => { readonly state: string; readonly members: readonly unknown[] };
+}
+
 /** A member over a fake kafkajs consumer; `emit` raises one of its events. */
-function member({ stopped = new AbortController() } = {}) {
+function member({ stopped = new AbortController(), subscribe, group }: Faults = {}) {
   const clock = new SteppedClock();
   const calls: string[] = [];
   const configs: object[] = [];
@@ -34,7 +42,7 @@ function member({ stopped = new AbortController() } = {}) {
       },
       on: (name: string, listener: (event: { payload: object }) => void) => events.on(name, listener),
       connect: call('connect'),
-      subscribe: call('subscribe'),
+      subscribe: subscribe ?? call('subscribe'),
       run: async () => {},
       pause: () => {
         throw new Error('there is no group');
@@ -44,7 +52,14 @@ function member({ stopped = new AbortController() } = {}) {
       disconnect: call('disconnect'),
     };
   };
-  const kafka = { consumer } as unknown as Kafka;
+  const admin = () => ({
+    connect: async () => {
+      if (!group) throw new Error('the group cannot be asked');
+    },
+    describeGroups: async () => ({ groups: [group?.()] }),
+    disconnect: call('admin.disconnect'),
+  });
+  const kafka = { consumer, admin } as unknown as Kafka;
   const reader = createKafkajsGroupReader({
     kafkajs: loadKafkajs(),
     kafka,
@@ -58,7 +73,11 @@ function member({ stopped = new AbortController() } = {}) {
     groupId: 'g',
     topics: ['t'],
     signal: stopped.signal,
-    assignor: { name: 's', describe: (wasForgotten) => (wasForgotten ? 'nothing' : 'held'), assign: () => new Map() },
+    assignor: {
+      name: 's',
+      describe: (wasForgotten) => (wasForgotten ? 'nothing' : 'held'),
+      assign: (members) => new Map(members.map(({ id }) => [id, [{ topic: 't', partition: 0 }]])),
+    },
     async assigned(_partition, signal, ownershipProof) {
       signals.push(signal);
       proofs.push(ownershipProof);
@@ -171,4 +190,43 @@ test('a proof that is awaited ends the long wait of a lone member, and leaving e
   await assert.rejects(ended);
   assert.equal(leaving.aborted, true);
   assert.equal(calls.at(-1), 'disconnect');
+});
+
+test('a member that may not read its topic ends with the right that it lacks, whether it is refused before its join or after', async () => {
+  const { createErrorFromCode } = createRequire(import.meta.url)('kafkajs/src/protocol/error.js');
+  const refusal = Object.assign(createErrorFromCode(29), { topics: ['t'] });
+  const before = member({ subscribe: () => Promise.reject(refusal) });
+  const after = member();
+  await settle();
+  const exhausted = new Error('tried five times', { cause: refusal });
+  after.emit('crash', { error: exhausted, restart: false });
+  for (const { ended } of [before, after]) {
+    await assert.rejects(ended, {
+      code: 'TOPIC_REFUSED',
+      fields: { groupId: 'g' },
+      message: /group g not read t .*TOPIC_AUTHORIZATION_FAILED.*--operation Read --topic t/,
+    });
+  }
+});
+
+test('a member of an empty group counts a single member as itself only once its own join has reached the broker', async () => {
+  const group = { state: 'Empty', members: [] as string[] };
+  const { clock, emit, proofs, reader } = member({ group: () => group });
+  await settle();
+  assert.equal(proofs.length, 1, 'it took its partition before its join');
+  group.members.push('this one, or another');
+  const asked = clock.monotonicMs();
+  let proven = false;
+  proofs[0]?.(asked, new AbortController().signal).then(
+    () => {
+      proven = true;
+    },
+    () => {},
+  );
+  await clock.advance(1_000);
+  assert.equal(proven, false, 'the single member may be another one');
+  emit('request', { apiName: 'JoinGroup', duration: 1 });
+  await clock.advance(1_000);
+  assert.equal(proven, true);
+  await reader.close();
 });
