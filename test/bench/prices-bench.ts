@@ -38,6 +38,9 @@ export interface RestartFigures {
   readonly tabled: number;
   /** From the start of the sources' process to its first poll. */
   readonly sourcesSeconds: number;
+  /** The same after a kill -9 of the only process, session time-out of 6 s included; and until every partition is priced. */
+  readonly sourcesRecoverySeconds: number;
+  readonly processorRecoverySeconds: number;
 }
 
 export interface SteadyFigures {
@@ -129,15 +132,22 @@ export function benchRestart(stack: LocalStack, instruments: number): Promise<Re
     await earlier.stop();
     const startedMs = systemClock.monotonicMs();
     const restarted = processor('1d');
-    const assigned = () => restarted.process.lines.filter((line) => line.includes('"partition assigned"'));
-    await until(async () => assigned().length >= PARTITIONS);
+    await until(async () => assignedBy(restarted).length >= PARTITIONS);
     const processorSeconds = (systemClock.monotonicMs() - startedMs) / 1_000;
     const { peakMemoryBytes, cpuSeconds } = processUsage(restarted.pid);
-    const tabled = assigned().reduce((sum, line) => sum + (JSON.parse(line) as { instruments: number }).instruments, 0);
+    const tabled = assignedBy(restarted).reduce(
+      (sum, line) => sum + (JSON.parse(line) as { instruments: number }).instruments,
+      0,
+    );
     await restarted.kill();
+    const recovery = await secondsUntil(
+      () => processor('1d'),
+      async (recovered) => until(async () => assignedBy(recovered).length >= PARTITIONS),
+    );
     return {
       instruments,
       processorSeconds: round(processorSeconds),
+      processorRecoverySeconds: recovery,
       processorPeakMiB: Math.round(peakMemoryBytes / MIB),
       processorCpuSeconds: round(cpuSeconds),
       tabled,
@@ -147,12 +157,28 @@ export function benchRestart(stack: LocalStack, instruments: number): Promise<Re
 }
 
 async function restartOfSources(start: () => BenchConnector) {
+  const untilStarted = async ({ process }: BenchConnector) => void (await process.line('source started'));
+  return {
+    sourcesSeconds: await secondsUntil(start, untilStarted),
+    sourcesRecoverySeconds: await secondsUntil(start, untilStarted),
+  };
+}
+
+/** From the start of a process, which is killed then. */
+async function secondsUntil(
+  start: () => BenchConnector,
+  works: (connector: BenchConnector) => Promise<void>,
+): Promise<number> {
   const startedMs = systemClock.monotonicMs();
-  const sources = start();
-  await sources.process.line('source started');
-  const sourcesSeconds = round((systemClock.monotonicMs() - startedMs) / 1_000);
-  await sources.kill();
-  return { sourcesSeconds };
+  const connector = start();
+  await works(connector);
+  const seconds = round((systemClock.monotonicMs() - startedMs) / 1_000);
+  await connector.kill();
+  return seconds;
+}
+
+function assignedBy({ process }: BenchConnector): readonly string[] {
+  return process.lines.filter((line) => line.includes('"partition assigned"'));
 }
 
 /** Steady operation: nothing changes, and each instrument is refreshed once in an interval. */
