@@ -44,11 +44,7 @@ export async function setOffset(
   let after: SourceOffset | null = null;
   const change = ({ offset }: StoredOffset): SourceOffset => {
     if (offset === null) throw notFound(`Source ${source.name} has no committed offset that could be changed.`);
-    after = movedTo(offset, place);
-    if (source.type === 'instruments') {
-      const moved = readInstrumentsOffset(after, source.name, String(offset.filter));
-      after = writeInstrumentsOffset(walkTwice(moved, at.clock.wallMs()));
-    }
+    after = movedOffset(source, offset, place, at.clock.wallMs());
     return after;
   };
   const outcome = await changeOffset(at, { source, execute }, change);
@@ -60,11 +56,23 @@ export async function setOffset(
  * The date says how old the place is, for the provider forgets events after seven days. Where no record has it, it is
  * as old as possible: the source then reports a suspected gap and walks.
  */
-function movedTo(offset: SourceOffset, { since, received }: FoundPlace): SourceOffset {
+function movedTo(offset: SourceOffset, { since, received }: Pick<FoundPlace, 'since' | 'received'>): SourceOffset {
   const date = received ?? new Date(0).toISOString();
   // What was suspected of the earlier place, and held beside it, says nothing about this one.
   const nothing = { standingMs: 0, standingLeastMs: 0, gapSuspectedFrom: null, heldSince: null, heldMs: null };
   return { ...offset, since, serverDate: date, ownDate: date, ...nothing };
+}
+
+/** The offset at another place; instruments are walked again. */
+export function movedOffset(
+  source: SourceSettings,
+  offset: SourceOffset,
+  place: Pick<FoundPlace, 'since' | 'received'>,
+  nowMs: number,
+): SourceOffset {
+  const moved = movedTo(offset, place);
+  if (source.type !== 'instruments') return moved;
+  return writeInstrumentsOffset(walkTwice(readInstrumentsOffset(moved, source.name, String(offset.filter)), nowMs));
 }
 
 async function findPlace(at: Installation, source: SourceSettings, to: RequestedPlace): Promise<FoundPlace> {

@@ -8,6 +8,7 @@ import {
   type StoredOffset,
 } from '../kafka/offset-store.ts';
 import { operatorMark } from '../kafka/operator-marks.ts';
+import type { OutgoingRecord } from '../kafka/record.ts';
 import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
 import { readSettledWanted, readWanted } from './state-operation.ts';
@@ -73,12 +74,14 @@ export function resetOffset(at: Installation, request: OffsetRequest): Promise<O
  * committed then.
  *
  * @param change gives the new offset from what is stored: null deletes it, undefined leaves it
+ * @param notices what is written in the same transaction
  * @throws ConnectorError SOURCE_NOT_STOPPED, as the transactional writer does, and what `change` throws.
  */
 export async function changeOffset(
   at: Installation,
   { source, execute }: OffsetRequest,
   change: (stored: StoredOffset) => SourceOffset | null | undefined,
+  notices: (stored: StoredOffset) => readonly OutgoingRecord[] = () => [],
 ): Promise<OffsetChange> {
   const { settings, kafka, topics, signal } = at;
   const key = keyOf(source);
@@ -106,7 +109,8 @@ export async function changeOffset(
       // In a later turn it may be found changed: by the turn before, whose commit was not answered.
       if (offset !== undefined) before = found;
       const sourceOffset = offset === undefined ? undefined : offsetRecord({ topic, key, offset });
-      return { records: [operatorMark({ topic, partition, fencings })], sourceOffset };
+      const records = offset === undefined ? [] : notices(found);
+      return { records: [operatorMark({ topic, partition, fencings }), ...records], sourceOffset };
     },
   });
   const found = await changing.catch((error: unknown) => {

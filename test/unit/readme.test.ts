@@ -171,6 +171,7 @@ test('the kinds of notifications are those that are written', () => {
     'connector/tasks/walk-notification.ts',
     'connector/tasks/follower-notification.ts',
     'app/failure-notices.ts',
+    'operator/offset-skip-operation.ts',
   ];
   const code = files.map((file) => readFileSync(resolve(root, 'src', file), 'utf8')).join('');
   const written = [...code.matchAll(/^ +kind: .*$/gm)].flatMap(([line]) => named(/'([a-z]+-[a-z-]+)'/g, line));

@@ -8,19 +8,20 @@ import { jsonText, type Output, outputOption, textTable } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 import { atTopics } from './at-topics.ts';
 import { knownSource } from './known-source.ts';
+import { offsetsSkipCommand } from './offsets/offsets-skip-command.ts';
 import { offsetsSetCommand } from './offsets-set-command.ts';
 
 /** `offsets`: how far each source has come, and how to make one start again. Offsets go to stdout, messages to stderr. */
 export function offsetsCommand(
   program: Command,
   terminal: Terminal,
-  _exitWith: (code: number) => void,
+  exitWith: (code: number) => void,
   redaction: Redaction,
 ): void {
   const { stdout, stderr } = terminal;
   const offsets = program
     .command('offsets')
-    .description('List, set or reset the committed offsets of the sources.')
+    .description('List, set, skip or reset the committed offsets of the sources.')
     .addHelpText('after', '\nExample:\n  spconnect offsets list\n');
   const needs = ['offsets', 'states'] as const;
 
@@ -72,6 +73,7 @@ export function offsetsCommand(
     });
 
   offsetsSetCommand(offsets, terminal, redaction);
+  offsetsSkipCommand(offsets, terminal, exitWith, redaction);
 }
 
 function resetText({ before, besides, isStopped, done }: OffsetChange, execute: boolean): string {
