@@ -11,7 +11,7 @@ import type { JsonValue } from '../json/exact-json.ts';
 import type { Clock } from '../support/clock.ts';
 import { anyPlan, compilePlan, objectPlan, seriesPlan, withoutLastFields } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
-import { digitsBytes, longBytes, textBytes } from './given-bytes.ts';
+import { digitsBytes, longBytes, textBytes, textOrNullBytes } from './given-bytes.ts';
 import { ListDecoder } from './list-decoder.ts';
 import { memberPlan, type RecordPlan, type ValuePlan } from './plan.ts';
 import { type AskedPrices, type DecodedPrice, MOMENT_FIELDS, type PricedInstrument, priceSchema } from './priced.ts';
@@ -195,6 +195,8 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     const { given } = this.#writer;
     given.set('instrumentId', digitsBytes(of.instrumentId));
     given.set('isin', textBytes(of.isin, true));
+    given.set('currency', textOrNullBytes(of.currency ?? null));
+    given.set('priceType', textOrNullBytes(of.priceType ?? null));
   }
 
   #snapshot(note: number, of: PricedInstrument): Prices | Flaw {

@@ -6,6 +6,9 @@ export interface PricedInstrument {
   /** Decimal digits. */
   readonly instrumentId: string;
   readonly isin: string;
+  /** Of the instrument; null, or left out, where it has none. */
+  readonly currency?: string | null;
+  readonly priceType?: string | null;
 }
 
 /** The request: the records of a series contain it. */

@@ -8,6 +8,9 @@ export interface PriceQuestion {
   /** The instrument's id in reference data, decimal digits. */
   readonly instrumentId: string;
   readonly isin: string;
+  /** Of the instrument, for the records; null, or left out, where it has none. */
+  readonly currency?: string | null;
+  readonly priceType?: string | null;
 }
 
 /** One record for the topic of the kind, ready to be written. */

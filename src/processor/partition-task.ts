@@ -208,7 +208,9 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   /** Answers come in their own time and in parts; no transaction is open meanwhile. */
   #ask({ core, over }: PriceSession, batch: Batch, signal: AbortSignal): void {
     const { kind, isAlone } = batch;
-    const questions = batch.questions.map(({ id, isin }) => ({ instrumentId: id, isin }));
+    const questions = batch.questions.map(({ id, isin, terms: { currency, priceType } }) => {
+      return { instrumentId: id, isin, currency, priceType };
+    });
     const answered = (from: number, answers: BatchResponses) => {
       core.answered(batch, from, answers);
       this.#moved.notify();

@@ -80,7 +80,9 @@ export function createPriceDecoders(options: PriceDecoderOptions): {
     const mapped = mapping.map(json);
     if (mapped.kind === 'failure') return failure(pointer + mapped.pointer, mapped.reason);
     const { driftFields, roundedNumbers } = mapped;
-    const given = { instrumentId: BigInt(of.instrumentId), isin: of.isin.toWellFormed(), ...parameters };
+    const { currency = null, priceType = null } = of;
+    const terms = { currency: currency?.toWellFormed() ?? null, priceType: priceType?.toWellFormed() ?? null };
+    const given = { instrumentId: BigInt(of.instrumentId), isin: of.isin.toWellFormed(), ...terms, ...parameters };
     const record: Record<string, AvroValue> = Object.assign(mapped.record, given);
     if (beside.length > 0) record.extras = withExtras(record.extras as AvroRecord | null, beside);
     const content = encoder.encode(record);

@@ -35,6 +35,10 @@ export type DailyPrice = {
   readonly askSize: Buffer | null;
   /** Accrued interest. */
   readonly accruedInterest: Buffer | null;
+  /** The currency of the instrument in reference data, when the price was asked for. Not sent with the price. */
+  readonly currency: string | null;
+  /** How prices of the instrument are quoted, in reference data. Known: unit, percentage. Not sent with the price. */
+  readonly priceType: string | null;
   /** What was sent and has no field here: JSON pointer to minified JSON text, sorted by pointer, /../name for what stood beside the list of windows. Also holds, verbatim, what a field could not hold exactly: decimals of more than 18 fraction digits, instants finer than a microsecond. Not sent by the provider. */
   readonly extras: { readonly [key: string]: string } | null;
   /** When it was asked for, by our clock. */

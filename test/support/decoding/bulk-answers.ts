@@ -22,9 +22,15 @@ export const priceReader = createRecordReader({
   ]),
 });
 
+/** The currency and the price type of the instrument in a position. */
+export function termsAt(index: number) {
+  const currency = ['CHF', null, 'EUR', ''][index % 4] ?? null;
+  return { currency, priceType: ['percentage', 'unit', null][index % 3] ?? null };
+}
+
 /** Questions about these isins, with the ids 1, 2, 3 … */
-export function questionsFor(isins: readonly string[]): PriceQuestion[] {
-  return isins.map((isin, index) => ({ instrumentId: String(index + 1), isin }));
+export function questionsFor(isins: readonly string[], termsOf = (_index: number) => ({})): PriceQuestion[] {
+  return isins.map((isin, index) => ({ instrumentId: String(index + 1), isin, ...termsOf(index) }));
 }
 
 export interface AskOptions extends Partial<ProviderPricesOptions> {

@@ -7,7 +7,7 @@ import { readBulkResponse } from '../../../src/processor/prices/bulk-response.ts
 import { systemClock } from '../../../src/support/clock.ts';
 import { readBulkResponse as readBulkResponsePlainly } from '../../oracle/plain-bulk-answer.ts';
 import { createPriceDecoders } from '../../oracle/plain-price-decoder.ts';
-import { questionsFor } from './bulk-answers.ts';
+import { questionsFor, termsAt } from './bulk-answers.ts';
 import type { OddJson } from './odd-json.ts';
 
 type Read = (body: AsyncIterable<Uint8Array>, isins: readonly string[]) => Promise<object>;
@@ -47,9 +47,14 @@ export function bulkPairs(sizes: DecodingSizes): readonly BulkPair[] {
         kind,
         row: parseSchema(readSchemaText(SCHEMAS[ASKED[index]?.kind ?? 'overview'])),
         plain: (body, isins) =>
-          readBulkResponsePlainly(body, { questions: questionsFor(isins), kind, decoder: plain, clock: systemClock }),
+          readBulkResponsePlainly(body, {
+            questions: questionsFor(isins, termsAt),
+            kind,
+            decoder: plain,
+            clock: systemClock,
+          }),
         transcoder: (body, isins) =>
-          readBulkResponse(body, { questions: questionsFor(isins), kind, decoder, ...times }),
+          readBulkResponse(body, { questions: questionsFor(isins, termsAt), kind, decoder, ...times }),
       };
     }),
   );

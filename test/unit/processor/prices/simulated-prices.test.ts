@@ -9,7 +9,7 @@ import type { BulkSpoil } from '../../../../src/simulator/faults/fault.ts';
 import type { SimulatorOptions } from '../../../../src/simulator/options.ts';
 import { createSimulator } from '../../../../src/simulator/simulator.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
-import { ASKED, PRICE_SCHEMA_IDS, priceReader, questionsFor } from '../../../support/decoding/bulk-answers.ts';
+import { ASKED, PRICE_SCHEMA_IDS, priceReader, questionsFor, termsAt } from '../../../support/decoding/bulk-answers.ts';
 
 const SIGNAL = new AbortController().signal;
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} };
@@ -39,7 +39,7 @@ schemaRegistry: { url: "http://none.example" }`,
     clock: systemClock,
   });
   const isins = [...simulator.ledger.instruments()].map(({ text }) => String(JSON.parse(text).identifiers[0].value));
-  return { simulator, prices, isins, questions: questionsFor(isins) };
+  return { simulator, prices, isins, questions: questionsFor(isins, termsAt) };
 }
 
 /** Compares what was served, as text, with what was decoded: number by number, and instant by instant. */
@@ -80,6 +80,8 @@ test('every price equals what the provider served for that isin, digit by digit'
     assert.ok(answer.kind === 'prices', `${answer.kind} of ${isins[index]}`);
     const record = priceReader.read(answer.records[0]?.value ?? Buffer.alloc(0));
     assert.deepEqual([record.instrumentId, record.isin], [String(index + 1), isins[index]]);
+    const { currency, priceType } = record;
+    assert.deepEqual({ currency, priceType }, termsAt(index));
     const served = simulator.ledger.pricesOf(isins[index] ?? '')?.last.at(-1)?.text ?? '';
     compared += assertAsServed(served, record, '');
   }
