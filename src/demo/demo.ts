@@ -10,6 +10,7 @@ import { createRedaction } from '../observability/redaction.ts';
 import { createSimulator } from '../simulator/simulator.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/system-random.ts';
+import { walkEvents, withFrequentWalks } from './demo-walks.ts';
 import { eventLines } from './event-lines.ts';
 import { firstPrices } from './first-prices.ts';
 import { createLiveBlock } from './live-block.ts';
@@ -57,7 +58,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   onProgress(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
 
   const redaction = createRedaction();
-  const settings = await loadSettings({
+  const loaded = await loadSettings({
     env: {
       POLL_INTERVAL: '2s',
       PRICE_REFRESH_INTERVAL: '10s',
@@ -78,6 +79,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     },
     onSecret: redaction.register,
   });
+  const settings = withFrequentWalks(loaded);
   const log = await createLog({ level: 'warn', redaction, pretty: true, destination: stderr });
   const progress = createWalkProgress(line, clock);
   const board = createPriceBoard(clock);
@@ -92,9 +94,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       adminListening({ url }) {
         statusPage = url;
       },
-      walkStarted: () => line.show('Reading the event stream up to date before the first page …'),
-      pageCommitted: progress.pageCommitted,
-      walkCompleted: completed.resolve,
+      ...walkEvents({ line, progress, live }, completed.resolve),
       eventsCommitted(event) {
         for (const text of eventLines(event)) live.print(text);
       },
