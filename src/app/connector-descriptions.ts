@@ -1,7 +1,7 @@
 import type { ConnectorDescription } from '../admin/connect-shapes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
-import { enabledKinds } from '../processor/prices/price-kinds.ts';
+import { pricedTopics } from '../processor/prices/price-kinds.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 
 const CLASSES: Readonly<Record<Settings['sources'][number]['type'] | 'prices', string>> = {
@@ -30,7 +30,7 @@ export function describeProcessor({ prices }: Pick<Settings, 'prices'>, topics: 
   return {
     name: PRICE_PROCESSOR,
     type: 'sink',
-    topics: enabledKinds(prices).map(({ topic }) => topics[topic].name),
+    topics: pricedTopics(prices).map((topic) => topics[topic].name),
     config: { 'connector.class': CLASSES.prices, 'tasks.max': '1', name: PRICE_PROCESSOR, ...flatTexts(prices) },
   };
 }

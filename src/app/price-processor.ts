@@ -16,7 +16,7 @@ import type { PartitionCoreSettings } from '../processor/core/core-messages.ts';
 import { ReportedFailures } from '../processor/core/reported-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceMember } from '../processor/price-member.ts';
-import { type EnabledKind, enabledKinds, PRICE_KINDS } from '../processor/prices/price-kinds.ts';
+import { type EnabledKind, enabledKinds } from '../processor/prices/price-kinds.ts';
 import { createProviderPrices } from '../processor/prices/provider-prices.ts';
 import { createReportedFailuresReader } from '../processor/read-reported-failures.ts';
 import { createSeriesReader } from '../processor/read-series.ts';
@@ -72,7 +72,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
 
   /** All that the answers of a partition are written to: prices lie on the partition of their instrument. */
   const writtenWith = (partition: number) => [
-    ...kinds.map(({ kind }) => ({ topic: topicOf(kind).name, partition })),
+    ...[...new Set(kinds.map(({ kind }) => topicOf(kind).name))].map((topic) => ({ topic, partition })),
     ...partitionsOf(topics['dead-letters']),
   ];
 
@@ -84,7 +84,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     partitions: read.flatMap(partitionsOf),
     kinds,
     async verifyStart(starting) {
-      await verified.verify([...read, ...kinds.map(({ kind }) => topicOf(kind))], starting);
+      await verified.verify([...read, ...new Set(kinds.map(({ kind }) => topicOf(kind)))], starting);
       for (const { kind } of kinds) await schemaId(kind, starting);
     },
     createTask(owned) {
@@ -123,9 +123,13 @@ function pricing({ settings, topics, verified, registry, clock, random, events, 
   const { marketHttp } = parts;
   if (marketHttp === null) throw new TypeError('Prices need marketData.url, which is not set.');
   const marketData = createMarketData({ http: marketHttp });
-  const topicOf = (kind: PriceKind) => topics[PRICE_KINDS[kind].topic];
-  const schemaId = (kind: PriceKind, asked: AbortSignal) =>
-    registry.schemaId(`${topicOf(kind).name}-value`, readSchemaText(priceSchemaName(kind)), asked);
+  const enabled = new Map(kinds.map((kind) => [kind.kind, kind]));
+  const kindOf = (kind: PriceKind) => enabled.get(kind) ?? first;
+  const topicOf = (kind: PriceKind) => topics[kindOf(kind).topic];
+  const schemaId = (kind: PriceKind, asked: AbortSignal) => {
+    const text = readSchemaText(priceSchemaName(kindOf(kind).plan.inRecords.kind));
+    return registry.schemaId(`${topicOf(kind).name}-value`, text, asked);
+  };
   const caller = new BulkCaller({
     ...prices,
     togetherMs: Math.min(TOGETHER_MS, prices.lingerMs),

@@ -1,8 +1,8 @@
 import type { Log } from '../support/log.ts';
 import { roundedDurations } from './rounded-durations.ts';
 
-/** The kinds of prices of an instrument. */
-type Kind = 'overview' | 'daily' | 'intraday';
+/** The kinds of prices of an instrument: where several series of one are followed, `daily/OHLC` and the like. */
+type Kind = 'overview' | 'daily' | 'intraday' | `${'daily' | 'intraday'}/${string}`;
 
 interface InputPartition {
   /** The topic of instruments that is read. */

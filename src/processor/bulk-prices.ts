@@ -1,7 +1,11 @@
 import type { PriceQuery } from '../provider/price-query.ts';
 
-/** What can be asked of the market data interface for an instrument (part 2.1 of src/provider/README.md). */
-export type PriceKind = PriceQuery['kind'];
+/**
+ * What is asked for of an instrument, with a schedule, calls and a place in the metrics of its own: the overview, or a series
+ * (part 2.1 of src/provider/README.md). Where several series of daily or intraday prices are followed, each has its name:
+ * `daily/OHLC`, `intraday/Hour_1/Close`.
+ */
+export type PriceKind = PriceQuery['kind'] | `${'daily' | 'intraday'}/${string}`;
 
 /** One item of a bulk request. */
 export interface PriceQuestion {

@@ -12,6 +12,8 @@ import type { WindowDigests } from './window-digests.ts';
 export const NAME = 'prices';
 /** The header of dead letters and tombstones that says why there is no price. */
 export const PROBLEM = 'spc-problem';
+/** The header of dead letters that says of which kind of prices: several may have one topic. */
+export const KIND = 'spc-kind';
 
 export interface PriceTargets {
   /** The topic of each kind that is asked for. */
@@ -97,7 +99,7 @@ export function priceRecords(
       case 'failure': {
         const { instrument, withdrawal, problem } = result;
         if (result.isDeadLetter) {
-          deadLetter(result.offsets, rejectedAnswer(result), target.name, { [PROBLEM]: problem });
+          deadLetter(result.offsets, rejectedAnswer(result), target.name, { [PROBLEM]: problem, [KIND]: kind });
         }
         // The dead letter beside it is what answers the record.
         if (withdrawal !== null) tombstone(instrument.id, withdrawal, { ...provenance, [PROBLEM]: problem });

@@ -4,7 +4,7 @@ import { keptValue } from '../support/kept-value.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { ReportedFailures } from './core/reported-failures.ts';
-import { NAME, PROBLEM, type PriceTargets } from './price-records.ts';
+import { KIND, NAME, PROBLEM, type PriceTargets } from './price-records.ts';
 
 /** One reading serves all partitions that open together; a later one may bring dead letters of another replica. */
 const KNOWN_FOR_MS = 60_000;
@@ -23,7 +23,8 @@ export function createReportedFailuresReader({
   readonly reported: ReportedFailures;
   readonly targets: Pick<PriceTargets, 'prices' | 'deadLetters'>;
 }): (signal: AbortSignal) => Promise<void> {
-  const kinds = new Map<string | undefined, PriceKind>([...targets.prices].map(([kind, { name }]) => [name, kind]));
+  const kindsOf = (topic: string | undefined) =>
+    [...targets.prices].flatMap(([kind, { name }]): PriceKind[] => (name === topic ? [kind] : []));
   const read = () =>
     readDeadLetterTail({
       ...tail,
@@ -31,7 +32,8 @@ export function createReportedFailuresReader({
       source: NAME,
       clock,
       onLetter({ key, headers }) {
-        const kind = kinds.get(headers['__connect.errors.topic']);
+        const kinds = kindsOf(headers['__connect.errors.topic']);
+        const kind = kinds.find((one) => one === headers[KIND]) ?? kinds[0];
         const problem = headers[PROBLEM];
         if (key !== null && kind !== undefined && isProblem(problem)) reported.add(kind, key, problem);
       },

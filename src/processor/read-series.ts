@@ -20,13 +20,14 @@ export function createSeriesReader(options: {
   return async (partition: number, signal: AbortSignal): Promise<ReadonlyMap<PriceKind, WindowDigests>> => {
     const windows = new Map<PriceKind, WindowDigests>();
     for (const { kind, plan } of kinds) {
-      if (plan.oldestWindowMs === null) continue;
-      const digestOf = createPriceDigest(kind, await schemaId(kind, signal));
-      const fromMs = plan.oldestWindowMs(clock.wallMs());
+      const { series, oldestWindowMs, inRecords } = plan;
+      if (series === null || oldestWindowMs === null) continue;
+      const digestOf = createPriceDigest(inRecords.kind, await schemaId(kind, signal));
+      const fromMs = oldestWindowMs(clock.wallMs());
       const topic = topicOf(kind).name;
       const onUnreadable = ({ records, firstOffset }: { readonly records: number; readonly firstOffset: bigint }) =>
         events.recordsUnreadable({ topic, partition, reason: 'price', records, firstOffset: String(firstOffset) });
-      windows.set(kind, await readWindows({ reader, partition, topic, digestOf, fromMs, onUnreadable, signal }));
+      windows.set(kind, await readWindows({ reader, partition, topic, series, digestOf, fromMs, onUnreadable, signal }));
     }
     return windows;
   };

@@ -15,13 +15,15 @@ export async function readWindows(options: {
   readonly partition: number;
   /** Null for a value that is taken for another content, whatever it holds; throws ConnectorError for what is no price. */
   readonly digestOf: (value: Buffer) => bigint | null;
+  /** The middle of the keys of its records; others on the topic are of other series. */
+  readonly series: string;
   /** When the oldest window opened that may be answered again. */
   readonly fromMs: number;
   /** Called for records that are not of a series: another program wrote them, and they are ignored. */
   readonly onUnreadable: (met: { readonly records: number; readonly firstOffset: bigint }) => void;
   readonly signal: AbortSignal;
 }): Promise<WindowDigests> {
-  const { reader, topic, partition, digestOf, fromMs, onUnreadable, signal } = options;
+  const { reader, topic, partition, digestOf, series, fromMs, onUnreadable, signal } = options;
   const sinceMs = fromMs - CLOCKS_DIFFER_MS;
   const newest = new Map<string, Map<string, bigint>>();
   const unreadable = { records: 0, firstOffset: 0n };
@@ -44,8 +46,10 @@ export async function readWindows(options: {
       if (key === null || value === null || timestampMs < sinceMs) return;
       const name = key.toString('utf8');
       // Of a day's windows most are over: 100,000 instruments would need a gigabyte for windows that are no longer answered.
-      if (Date.parse(name.slice(name.lastIndexOf('/') + 1)) < fromMs) return;
-      const id = name.slice(0, Math.max(0, name.indexOf('/')));
+      const [first, last] = [name.indexOf('/'), name.lastIndexOf('/')];
+      if (Date.parse(name.slice(last + 1)) < fromMs) return;
+      if (first >= 0 && name.slice(first + 1, last) !== series) return;
+      const id = name.slice(0, Math.max(0, first));
       const digest = readDigest(value, offset);
       const windows = newest.get(id) ?? new Map<string, bigint>();
       newest.set(id, windows);

@@ -8,7 +8,7 @@ import { offsetKey } from '../kafka/offset-store.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
-import { enabledKinds } from '../processor/prices/price-kinds.ts';
+import { pricedTopics } from '../processor/prices/price-kinds.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { createEventsSource } from './events-source.ts';
@@ -48,7 +48,7 @@ export function planSources({ prefix, topics, sources, prices }: Settings): Plan
     some.flatMap((source) =>
       Object.entries(source.topics).map(([role, name]) => named(role as keyof typeof source.topics, name)),
     );
-  const own = [...written(sources), ...enabledKinds(prices).map(({ topic }) => shared[topic])];
+  const own = [...written(sources), ...pricedTopics(prices).map((topic) => shared[topic])];
   const forAll = [shared['dead-letters'], shared.notifications, shared.offsets, shared.states];
   return {
     shared,

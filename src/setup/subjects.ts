@@ -2,8 +2,8 @@ import { readSchemaText, type SchemaName } from '../avro/schema-files.ts';
 import { type Settings, topicOf } from '../config/settings.ts';
 import { priceSchemaName } from '../decoding/priced.ts';
 import type { TopicRole } from '../kafka/topic-plan.ts';
-import type { PriceKind } from '../processor/bulk-prices.ts';
-import { enabledKinds, PRICE_KINDS } from '../processor/prices/price-kinds.ts';
+import { PRICE_KINDS, pricedTopics } from '../processor/prices/price-kinds.ts';
+import type { PriceQuery } from '../provider/price-query.ts';
 
 /** A subject of the registry that an installation uses: that of the values of one topic. */
 export interface Subject {
@@ -20,7 +20,7 @@ const SCHEMA_OF: Readonly<Partial<Record<TopicRole, SchemaName>>> = {
   'instrument-events': 'InstrumentEvent',
   'pre-trade-checks': 'PreTradeCheck',
   ...Object.fromEntries(
-    (Object.keys(PRICE_KINDS) as PriceKind[]).map((kind) => [PRICE_KINDS[kind].topic, priceSchemaName(kind)]),
+    (Object.keys(PRICE_KINDS) as PriceQuery['kind'][]).map((kind) => [PRICE_KINDS[kind].topic, priceSchemaName(kind)]),
   ),
   notifications: 'Notification',
 };
@@ -29,7 +29,7 @@ const SCHEMA_OF: Readonly<Partial<Record<TopicRole, SchemaName>>> = {
 export function subjectsOf(settings: Settings): readonly Subject[] {
   const written = settings.sources.flatMap((source) => Object.entries(source.topics) as [TopicRole, string][]);
   const { names } = settings.topics;
-  const priced = enabledKinds(settings.prices).map(({ topic }): [TopicRole, string] => [topic, names[topic]]);
+  const priced = pricedTopics(settings.prices).map((topic): [TopicRole, string] => [topic, names[topic]]);
   return [...written, ...priced, ['notifications', names.notifications] as const].flatMap(([role, ownName]) => {
     const name = SCHEMA_OF[role];
     if (name === undefined) return [];

@@ -2,8 +2,8 @@ import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { quotedText } from '../../src/http/quoted-text.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../src/json/exact-json.ts';
-import type { BulkResponse, PriceKind, PriceQuestion, PriceResponse } from '../../src/processor/bulk-prices.ts';
-import { isResponseType, responseType } from '../../src/provider/price-query.ts';
+import type { BulkResponse, PriceQuestion, PriceResponse } from '../../src/processor/bulk-prices.ts';
+import { isResponseType, type PriceQuery, responseType } from '../../src/provider/price-query.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import { createListReader } from './list-reader.ts';
 import type { PriceDecoder } from './plain-price-decoder.ts';
@@ -11,7 +11,7 @@ import type { PriceDecoder } from './plain-price-decoder.ts';
 export interface BulkResponseOptions {
   readonly questions: readonly PriceQuestion[];
   /** What was asked for: every response has the $type of it. */
-  readonly kind: PriceKind;
+  readonly kind: PriceQuery['kind'];
   readonly decoder: PriceDecoder;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
@@ -72,7 +72,7 @@ function readItem(options: {
   readonly raw: Buffer;
   readonly question: PriceQuestion;
   readonly at: number;
-  readonly kind: PriceKind;
+  readonly kind: PriceQuery['kind'];
   readonly decoder: PriceDecoder;
 }): ReadItem {
   const { item, raw, question, at, kind, decoder } = options;

@@ -21,6 +21,14 @@ const refreshInterval = (usual: string) =>
 const lookBack = (usual: string) =>
   setting(duration('1m', '366d'), 'How far back each request goes; what has not changed is not written again.', usual);
 
+/** One, or several of them as a list: each is a series of its own. */
+function oneOrMore<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return z
+    .union([oneOf(names).transform((one) => [one]), z.array(oneOf(names))])
+    .refine((all) => all.length > 0 && new Set(all).size === all.length)
+    .meta({ wanted: `one or several of ${names.join(', ')}, each once` });
+}
+
 const overview = group({
   enabled: setting(flag(), 'Whether the latest prices are requested.', true),
   refreshInterval: refreshInterval('60s'),
@@ -30,15 +38,19 @@ const overview = group({
 const daily = group({
   enabled: setting(flag(), 'Whether daily prices are requested.', false),
   refreshInterval: refreshInterval('1h'),
-  fields: setting(oneOf(DAILY_FIELDS), `One of ${DAILY_FIELDS.join(', ')}.`, 'Close'),
+  fields: setting(oneOrMore(DAILY_FIELDS), `One of ${DAILY_FIELDS.join(', ')}; or a list, of series.`, 'Close'),
   lookBack: lookBack('7d'),
 }).transform(seriesInMilliseconds);
 
 const intraday = group({
   enabled: setting(flag(), 'Whether intraday prices are requested.', false),
   refreshInterval: refreshInterval('5m'),
-  fields: setting(oneOf(INTRADAY_FIELDS), `One of ${INTRADAY_FIELDS.join(', ')}.`, 'Close'),
-  interval: setting(oneOf(['Minute_5', 'Hour_1']), 'The length of a window: Minute_5 or Hour_1.', 'Minute_5'),
+  fields: setting(oneOrMore(INTRADAY_FIELDS), `One of ${INTRADAY_FIELDS.join(', ')}; or a list, of series.`, 'Close'),
+  interval: setting(
+    oneOrMore(['Minute_5', 'Hour_1']),
+    'The length of a window: Minute_5, Hour_1, or a list.',
+    'Minute_5',
+  ),
   lookBack: lookBack('1h'),
 }).transform(seriesInMilliseconds);
 

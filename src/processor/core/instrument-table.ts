@@ -5,11 +5,12 @@ import { InstrumentKeys } from './instrument-keys.ts';
 import { PLAN_FLAG_BITS, type PlanColumns, RefreshPlan } from './refresh-plan.ts';
 import { WordRows } from './word-rows.ts';
 
-/** The words of a row; behind them, the one of each kind. */
+/** The words of a row: behind the version those of the flags, and behind these the one of each kind. */
 const VERSION = 0;
 const FLAGS = 1;
-const WORDS = 2;
-/** Above the flags of all kinds. */
+/** Of one word, below the flag above them. */
+const KINDS_PER_WORD = 7;
+/** Above the flags of the first kinds. */
 const ISIN_CHANGED = 1 << 30;
 
 /**
@@ -23,14 +24,15 @@ export class InstrumentTable {
   #versions = 0;
 
   constructor(kinds: readonly PriceKind[]) {
-    const words = new WordRows(WORDS + kinds.length);
+    const firstSince = FLAGS + Math.max(1, Math.ceil(kinds.length / KINDS_PER_WORD));
+    const words = new WordRows(firstSince + kinds.length);
     this.#words = words;
     this.#columns = kinds.map((kind, at) => ({
       kind,
       words,
-      flagsWord: FLAGS,
-      flagsShift: at * PLAN_FLAG_BITS,
-      sinceWord: WORDS + at,
+      flagsWord: FLAGS + Math.floor(at / KINDS_PER_WORD),
+      flagsShift: (at % KINDS_PER_WORD) * PLAN_FLAG_BITS,
+      sinceWord: firstSince + at,
       troubles: new Map(),
     }));
   }

@@ -3,13 +3,13 @@ import type { ItemHead, PriceBodyDecoder, PriceItem } from '../../decoding/price
 import { ConnectorError } from '../../errors.ts';
 import { quotedText } from '../../http/quoted-text.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../json/exact-json.ts';
-import { isResponseType, responseType } from '../../provider/price-query.ts';
-import type { BulkResponse, PriceKind, PriceQuestion, PriceResponse } from '../bulk-prices.ts';
+import { isResponseType, type PriceQuery, responseType } from '../../provider/price-query.ts';
+import type { BulkResponse, PriceQuestion, PriceResponse } from '../bulk-prices.ts';
 
 export interface BulkResponseOptions {
   readonly questions: readonly PriceQuestion[];
   /** What was asked for: every response has the $type of it. */
-  readonly kind: PriceKind;
+  readonly kind: PriceQuery['kind'];
   readonly decoder: PriceBodyDecoder;
   /** By our clock, in milliseconds since the epoch. */
   readonly requestedAtMs: number;

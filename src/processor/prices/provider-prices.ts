@@ -61,7 +61,7 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
         ({ body, date }) => {
           const receivedAtMs = clock.wallMs();
           if (date !== null) leadMs = leadOf(receivedAtMs - date);
-          return readBulkResponse(body, { questions, kind, decoder, requestedAtMs, receivedAtMs });
+          return readBulkResponse(body, { questions, kind: query.kind, decoder, requestedAtMs, receivedAtMs });
         },
         signal,
         timeoutMs,

@@ -17,6 +17,14 @@ const MOMENTS_BYTES = 14;
 
 const SERIES = ['daily-prices', 'intraday-prices'];
 const FOREIGN = 'foreign';
+const SERIES_OF: Readonly<Record<string, readonly string[]>> = {
+  'daily-prices': ['LastBidAsk', 'OHLC'],
+  'intraday-prices': ['Hour_1/BidAsk', 'Hour_1/Close', 'Minute_5/BidAsk', 'Minute_5/Close'],
+};
+const KINDS = [
+  ...(SERIES_OF['daily-prices'] ?? []).map((series) => `daily/${series}`),
+  ...(SERIES_OF['intraday-prices'] ?? []).map((series) => `intraday/${series}`),
+];
 
 /** As another program would, that takes our topics for its own. */
 async function writeForeignBytes(kafka: KafkaCluster, prefix: string): Promise<void> {
@@ -36,7 +44,7 @@ function answersOf(connector: RunningConnector, kind: string): number {
   return batches.reduce((sum, { fields }) => sum + fields.priced, 0);
 }
 
-test('daily and intraday windows are written when they are new or have changed, also after a restart', async (t) => {
+test('several fields of daily and intraday series, and both intervals, are written when they are new or have changed, also after a restart', async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
   const prefix = uniquePrefix('series');
@@ -49,12 +57,12 @@ marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }
 prices:
   kinds:
     overview: { enabled: false }
-    daily: { enabled: true, refreshInterval: 1s, lookBack: 10d, fields: OHLC }
-    intraday: { enabled: true, refreshInterval: 1s, lookBack: 2h, fields: Close, interval: Hour_1 }`;
+    daily: { enabled: true, refreshInterval: 1s, lookBack: 10d, fields: [OHLC, LastBidAsk] }
+    intraday: { enabled: true, refreshInterval: 1s, lookBack: 2h, fields: [Close, BidAsk], interval: [Minute_5, Hour_1] }`;
   for (const run of ['first', 'second']) {
     const connector = await startConnector(t, { stack, simulator, prefix, more });
     await onceRight(() => {
-      const answers = [answersOf(connector, 'daily'), answersOf(connector, 'intraday')];
+      const answers = KINDS.map((kind) => answersOf(connector, kind));
       return Math.min(...answers) < INSTRUMENTS * 3 ? `${answers} answers in the ${run} run` : null;
     });
     const unreadable = connector.seen.filter(({ name }) => name === 'recordsUnreadable');
@@ -62,8 +70,8 @@ prices:
     await fencePrices(kafka, prefix);
     if (run === 'first') await writeForeignBytes(kafka, prefix);
     assert.deepEqual(
-      unreadable.map(({ fields }) => [fields.topic, fields.reason, fields.records]).sort(),
-      run === 'first' ? [] : SERIES.map((topic) => [`${prefix}.${topic}`, 'price', 1]),
+      [...new Set(unreadable.map(({ fields }) => `${fields.topic} ${fields.reason} ${fields.records}`))].sort(),
+      run === 'first' ? [] : SERIES.map((topic) => `${prefix}.${topic} price 1`),
     );
   }
 
@@ -81,8 +89,15 @@ prices:
     }
     const once = [...contents.values()].filter(({ length }) => length === 1).length;
     assert.ok(once >= INSTRUMENTS, `${topic}: ${once} of ${contents.size} windows were written once`);
+    const seriesOf = (id: string) =>
+      new Set(
+        [...contents.keys()]
+          .flatMap((key) => /^\d+ (\d+)\/(.*)\/[^/]*$/.exec(key)?.slice(1, 3) ?? [])
+          .filter((_, at, all) => at % 2 === 1 && all[at - 1] === id),
+      );
     const ids = new Set([...contents.keys()].map((key) => key.split(' ')[1]?.split('/')[0]));
     assert.equal(ids.size, INSTRUMENTS);
+    for (const id of ids) assert.deepEqual([...seriesOf(id ?? '')].sort(), SERIES_OF[topic], `series of ${id}`);
     t.diagnostic(`${topic}: ${records.length} records of ${contents.size} windows, ${once} of them written once`);
   }
 });

@@ -8,11 +8,31 @@ import { skippingClock } from '../runner/manual-clock.ts';
 import { chunked } from './avro-decoding.ts';
 
 export const PRICE_SCHEMA_IDS = { overview: 21, daily: 22, intraday: 23 } as const;
-export const ASKED: readonly PriceRequestPlan[] = [
-  PRICE_KINDS.overview.plan({ fields: [] }),
-  PRICE_KINDS.daily.plan({ fields: 'Close', lookBackMs: 7 * 86_400_000 }),
-  PRICE_KINDS.intraday.plan({ fields: 'BidAsk', interval: 'Hour_1', lookBackMs: 3_600_000 }),
-];
+const DAY_MS = 86_400_000;
+export const ASKED = plansOf({
+  overview: { fields: [] },
+  daily: { fields: ['Close'], lookBackMs: 7 * DAY_MS },
+  intraday: { fields: ['BidAsk'], interval: ['Hour_1'], lookBackMs: 3_600_000 },
+});
+
+/** One series of each kind. */
+export function plansOf(settings: {
+  readonly overview?: Parameters<(typeof PRICE_KINDS)['overview']['plans']>[0];
+  readonly daily?: Parameters<(typeof PRICE_KINDS)['daily']['plans']>[0];
+  readonly intraday?: Parameters<(typeof PRICE_KINDS)['intraday']['plans']>[0];
+}): readonly PriceRequestPlan[] {
+  const { overview, daily, intraday } = settings;
+  return [
+    ...(overview ? PRICE_KINDS.overview.plans(overview).map((plan) => ({ kind: 'overview' as const, ...plan })) : []),
+    ...(daily ? PRICE_KINDS.daily.plans(daily).map((plan) => ({ kind: 'daily' as const, ...plan })) : []),
+    ...(intraday ? PRICE_KINDS.intraday.plans(intraday).map((plan) => ({ kind: 'intraday' as const, ...plan })) : []),
+  ];
+}
+
+/** The kinds of these tests are one series each. */
+export function schemaIdOf(kind: PriceKind): number {
+  return PRICE_SCHEMA_IDS[kind as keyof typeof PRICE_SCHEMA_IDS];
+}
 
 export const priceReader = createRecordReader({
   schemas: new Map([
@@ -62,7 +82,7 @@ export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, 
       single: () => Promise.reject(new Error('only bulk')),
     },
     asked: ASKED,
-    schemaId: async (kind) => PRICE_SCHEMA_IDS[kind],
+    schemaId: async (kind) => schemaIdOf(kind),
     maxValueBytes: () => Number.POSITIVE_INFINITY,
     onMismatch: 'deadLetter',
     assumedZone: null,

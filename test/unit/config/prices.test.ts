@@ -57,9 +57,9 @@ test('what is asked for is checked by name', async () => {
   );
   await refused(
     kinds('daily: { fields: BidAsk }'),
-    /daily\.fields: found the string "BidAsk"; expected one of Close, /,
+    /daily\.fields: found the string "BidAsk"; expected one or several of Close, /,
   );
-  await refused(kinds('intraday: { interval: Minute_1 }'), /expected one of Minute_5, Hour_1/);
+  await refused(kinds('intraday: { interval: Minute_1 }'), /expected one or several of Minute_5, Hour_1/);
   await refused(kinds('daily: { lookBack: 401d }'), /daily\.lookBack: /);
   await refused({ prices: 'prices: { from: [other] }' }, /prices\.from\[0\]: names "other", which is not a source/);
   await refused({ marketData: 'marketData: { url: https://m.example, assumedZone: Europe/Zurigo }' }, /time zone/);

@@ -32,8 +32,10 @@ test('after a start, the newest record of each window within the look-back count
     ['8/Close/2026-01-02', '15', 3 * DAY_MS],
     ['8/Close/2026-01-01', '16', 5 * DAY_MS],
     ['9/Close/2026-01-02', 'of another schema', 0],
-    ['9/Minute_5/Close/1970-04-07T23:55:00Z', '17', 0],
-    ['9/Minute_5/Close/1970-04-08T00:00:00Z', '18', 0],
+    ['9/Close/1970-04-07T23:55:00Z', '17', 0],
+    ['9/Close/1970-04-08T00:00:00Z', '18', 0],
+    ['9/OHLC/2026-01-02', '19', 0],
+    ['9/Hour_1/Close/2026-01-02T00:00:00Z', '20', 0],
   ];
   const digests = await readWindows({
     reader: {
@@ -49,6 +51,7 @@ test('after a start, the newest record of each window within the look-back count
     },
     topic: 'daily',
     partition: 4,
+    series: 'Close',
     digestOf: (value) => (/^[0-9]+$/.test(String(value)) ? BigInt(String(value)) : null),
     fromMs: nowMs - 3 * DAY_MS,
     onUnreadable: () => assert.fail('all can be read'),
@@ -58,6 +61,7 @@ test('after a start, the newest record of each window within the look-back count
   assert.deepEqual(changed(digests, '8', 15n, 16n), [16n], 'what is older is not remembered');
   assert.deepEqual(changed(digests, '9', 1n), [1n]);
   assert.deepEqual(changed(digests, '9', 17n, 18n), [17n], 'nor is a window that is no more asked for');
+  assert.deepEqual(changed(digests, '9', 19n, 20n), [19n, 20n], 'nor are windows of other series');
 });
 
 test('foreign bytes on the topic of a series are counted, and nothing else is lost by them', async () => {
@@ -75,6 +79,7 @@ test('foreign bytes on the topic of a series are counted, and nothing else is lo
     },
     topic: 'daily',
     partition: 4,
+    series: 'Close',
     digestOf(value) {
       if (String(value) === 'foreign') throw new ConnectorError('RECORD_UNREADABLE', 'it is no price');
       return BigInt(String(value));

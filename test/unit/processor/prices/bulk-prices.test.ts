@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../../src/errors.ts';
-import { PRICE_KINDS } from '../../../../src/processor/prices/price-kinds.ts';
 import { withoutNulls } from '../../../support/decoding/avro-decoding.ts';
 import {
   answersOf,
   bulkBody,
   bulkPricesFrom,
   failedItem,
+  plansOf,
   pricedItem,
   questionsFor,
   recordsOf,
@@ -224,11 +224,11 @@ test('the question is what the settings say, windows from the look-back on', asy
   const clock = { wallMs: () => Date.UTC(2026, 0, 7, 12, 34, 56, 789), monotonicMs: () => 0, sleep: async () => {} };
   const { prices, asked } = bulkPricesFrom(bulkBody([]), {
     clock,
-    asked: [
-      PRICE_KINDS.overview.plan({ fields: ['LastPrice'] }),
-      PRICE_KINDS.daily.plan({ fields: 'OHLC', lookBackMs: 3 * 86_400_000 }),
-      PRICE_KINDS.intraday.plan({ fields: 'Close', interval: 'Minute_5', lookBackMs: 3_600_000 }),
-    ],
+    asked: plansOf({
+      overview: { fields: ['LastPrice'] },
+      daily: { fields: ['OHLC'], lookBackMs: 3 * 86_400_000 },
+      intraday: { fields: ['Close'], interval: ['Minute_5'], lookBackMs: 3_600_000 },
+    }),
   });
   for (const kind of ['overview', 'daily', 'intraday'] as const) {
     await prices.ask(kind, questionsFor(['A']), SIGNAL).catch(() => {});
@@ -252,7 +252,7 @@ test('where our clock is ahead of the provider, the look-back begins by the prov
     [-3_600_000, '2026-01-07T11:30:00Z'],
     [40 * 365 * 86_400_000, '2026-01-06T11:30:00Z'],
   ] as const) {
-    const asked = [PRICE_KINDS.intraday.plan({ fields: 'Close', interval: 'Minute_5', lookBackMs: 3_600_000 })];
+    const asked = plansOf({ intraday: { fields: ['Close'], interval: ['Minute_5'], lookBackMs: 3_600_000 } });
     const provider = bulkPricesFrom(bulkBody([]), { clock, asked, date: () => wallMs - aheadMs });
     for (let n = 0; n < 2; n++) await provider.prices.ask('intraday', questionsFor(['A']), SIGNAL).catch(() => {});
     const begins = provider.asked.map(([item]) => (item?.query.kind === 'intraday' ? item.query.dateFrom : null));

@@ -9,7 +9,7 @@ import type { BulkSpoil } from '../../../../src/simulator/faults/fault.ts';
 import type { SimulatorOptions } from '../../../../src/simulator/options.ts';
 import { createSimulator } from '../../../../src/simulator/simulator.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
-import { ASKED, PRICE_SCHEMA_IDS, priceReader, questionsFor, termsAt } from '../../../support/decoding/bulk-answers.ts';
+import { ASKED, priceReader, questionsFor, schemaIdOf, termsAt } from '../../../support/decoding/bulk-answers.ts';
 
 const SIGNAL = new AbortController().signal;
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} };
@@ -32,7 +32,7 @@ schemaRegistry: { url: "http://none.example" }`,
   const prices = createProviderPrices({
     marketData: createMarketData({ http }),
     asked: ASKED,
-    schemaId: async (kind) => PRICE_SCHEMA_IDS[kind],
+    schemaId: async (kind) => schemaIdOf(kind),
     maxValueBytes: () => 1_000_000,
     onMismatch: 'deadLetter',
     assumedZone: null,
