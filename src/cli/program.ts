@@ -3,6 +3,7 @@ import { ConnectorError } from '../errors.ts';
 import { createRedaction, type Redaction } from '../observability/redaction.ts';
 import { projectVersion } from '../support/version.ts';
 import { auditCommand } from './commands/audit-command.ts';
+import { backfillCommand } from './commands/backfill-command.ts';
 import { configCommand } from './commands/config-command.ts';
 import { deadLettersCommand } from './commands/dead-letters-command.ts';
 import { demoCommand } from './commands/demo-command.ts';
@@ -35,6 +36,7 @@ const COMMANDS = [
   tailCommand,
   previewCommand,
   auditCommand,
+  backfillCommand,
   offsetsCommand,
   deadLettersCommand,
   lookupCommand,

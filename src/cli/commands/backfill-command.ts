@@ -1,0 +1,117 @@
+import { Argument, type Command } from 'commander';
+import { countText } from '../../admin/drawing/counts.ts';
+import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import { createProgressLine } from '../../local-stack/progress-line.ts';
+import type { Redaction } from '../../observability/redaction.ts';
+import type { SeriesReport } from '../../operator/backfill/backfill-operation.ts';
+import type { BackfilledKind } from '../../operator/backfill/backfill-plan.ts';
+import { systemClock } from '../../support/clock.ts';
+import { jsonText, type Output, outputOption, printable, textTable } from '../output.ts';
+import { EXIT_CODES, type Terminal } from '../terminal.ts';
+
+const DAY_MS = 86_400_000;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?Z$/;
+/** Lines elsewhere than on a terminal. */
+const LINE_EVERY_MS = 5_000;
+
+interface BackfillOptions {
+  readonly config: string;
+  readonly output: Output;
+  readonly from: string;
+  readonly to: string;
+  readonly isin?: readonly string[];
+}
+
+/** `backfill`: the past of daily or intraday prices. Progress goes to stderr, what was written to stdout. */
+export function backfillCommand(
+  program: Command,
+  { env, stdout, stderr, signal }: Terminal,
+  _exitWith: (code: number) => void,
+  redaction: Redaction,
+): void {
+  const command = program
+    .command('backfill')
+    .description('Write the past of daily or intraday prices to their topic, exactly once; can be resumed.')
+    .addArgument(new Argument('<kind>', 'which prices').choices(['daily', 'intraday']))
+    .requiredOption('--from <when>', 'the first day, or the first instant in UTC')
+    .requiredOption('--to <when>', 'the last day; or the instant before which the last window opens')
+    .option('--isin <isin...>', 'only these products; by default all whose prices are followed')
+    .addOption(outputOption())
+    .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
+    .addHelpText(
+      'after',
+      '\nThe series are those of the settings (prices.kinds). After an interruption, run the same command again: it goes on\n' +
+        'where it stopped. What the price processor follows (lookBack) is left to it. The provider is asked within\n' +
+        'marketData.requestsPerSecond, beside what a running connector asks.\n\n' +
+        'Examples:\n  spconnect backfill daily --from 2026-01-01 --to 2026-03-31\n' +
+        '  spconnect backfill intraday --from 2026-03-30T06:00:00Z --to 2026-03-30T18:00:00Z --isin CH0012032048\n',
+    )
+    .action(async (kind: BackfilledKind, { from, to, isin = [], output, config }: BackfillOptions) => {
+      const { backfill } = await import('../../operator/backfill/backfill-operation.ts');
+      const { atInstallation } = await import('../../operator/installation.ts');
+      const form = kind === 'daily' ? 'a day like 2026-03-31' : 'an instant like 2026-03-31T12:00:00Z';
+      const msOf = (name: string, text: string) => {
+        const ms = (kind === 'daily' ? DAY : INSTANT).test(text) ? Date.parse(text) : Number.NaN;
+        if (Number.isNaN(ms)) {
+          const found = `error: found ${name} ${printable(text)}; expected ${form}.`;
+          command.error(found, { exitCode: EXIT_CODES.usage });
+        }
+        return ms;
+      };
+      const range = { fromMs: msOf('--from', from), toMs: msOf('--to', to) + (kind === 'daily' ? DAY_MS : 0) };
+      const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
+      const show = progressOn(stderr);
+      try {
+        const reports = await atInstallation(
+          { settings, signal, needs: ['instruments', 'dead-letters'] },
+          (installation) =>
+            backfill(installation, {
+              kind,
+              range,
+              isins: new Set(isin),
+              onProgress: (series, progress) => show.progress(progressText({ series, ...progress })),
+              onTrouble: (text) => show.progress(`waiting: ${redaction.redact(text)}`),
+            }),
+        );
+        show.end();
+        stdout.write(output === 'json' ? jsonText({ kind, from, to, series: reports }) : asText(reports));
+      } catch (error) {
+        show.end();
+        if (signal.aborted) stderr.write('Run the same command again: it goes on where it stopped.\n');
+        throw error;
+      }
+    });
+}
+
+/** On a terminal one line that changes, elsewhere a line now and then. */
+function progressOn(stderr: Terminal['stderr']) {
+  const line = createProgressLine(stderr, () => systemClock.monotonicMs());
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return {
+    progress(text: string) {
+      const nowMs = systemClock.monotonicMs();
+      if (stderr.isTTY === true) line.show(text);
+      else if (nowMs >= lastMs + LINE_EVERY_MS) {
+        stderr.write(`${text}\n`);
+        lastMs = nowMs;
+      }
+    },
+    end() {
+      if (stderr.isTTY === true) line.end();
+    },
+  };
+}
+
+function progressText({ series, instruments, done, windows, deadLetters }: SeriesReport): string {
+  const dead = deadLetters > 0 ? `, ${countText(deadLetters)} dead letters` : '';
+  return `${series}: ${countText(done)} of ${countText(instruments)} instruments, ${countText(windows)} windows${dead}`;
+}
+
+function asText(reports: readonly SeriesReport[]): string {
+  const rows = reports.map(({ series, instruments, windows, deadLetters }) => [
+    series,
+    ...[instruments, windows, deadLetters].map(countText),
+  ]);
+  return textTable([['series', 'instruments', 'windows written', 'dead letters'], ...rows]);
+}

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import type { SchemaRegistry } from '../../avro/registry.ts';
+import { readSchemaText } from '../../avro/schema-files.ts';
+import { priceSchemaName } from '../../decoding/priced.ts';
+import { ConnectorError } from '../../errors.ts';
+import type { HttpClient } from '../../http/client.ts';
+import { RECORD_ALLOWANCE_BYTES } from '../../kafka/topic.ts';
+import { BulkCaller } from '../../processor/bulk-caller.ts';
+import { ReportedFailures } from '../../processor/core/reported-failures.ts';
+import { type EnabledKind, enabledKinds } from '../../processor/prices/price-kinds.ts';
+import { createProviderPrices } from '../../processor/prices/provider-prices.ts';
+import { createReportedFailuresReader } from '../../processor/read-reported-failures.ts';
+import { createMarketData } from '../../provider/market-data.ts';
+import { createMarketDataHttp } from '../../setup/provider-client.ts';
+import { createRegistry } from '../../setup/registry-client.ts';
+import { systemRandom } from '../../support/system-random.ts';
+import type { Installation } from '../installation.ts';
+import { readInstruments } from './backfill-instruments.ts';
+import { askForPage } from './backfill-page.ts';
+import { type BackfilledKind, checkedRange, pagePlan, queryFor, type WindowRange } from './backfill-plan.ts';
+import { backfillSeries, type SeriesProgress } from './backfill-series.ts';
+
+const WINDOW_MS: Readonly<Record<string, number>> = { Minute_5: 300_000, Hour_1: 3_600_000 };
+const DAY_MS = 86_400_000;
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface BackfillRequest {
+  readonly kind: BackfilledKind;
+  readonly range: WindowRange;
+  /** Only these; none: all instruments whose prices are followed. */
+  readonly isins: ReadonlySet<string>;
+  readonly onProgress: (series: string, progress: SeriesProgress) => void;
+  /** A request failed and is repeated. */
+  readonly onTrouble: (text: string) => void;
+}
+
+export interface SeriesReport extends SeriesProgress {
+  /** `daily/OHLC`, as in the metrics. */
+  readonly series: string;
+}
+
+/**
+ * Reads the past of daily or intraday prices and writes it to their topic, exactly once: every series of the settings, one
+ * after the other. What an earlier run with the same request has done is not done again.
+ *
+ * @throws ConnectorError SETTINGS_INVALID for a range that may not be written; and as provider, registry and Kafka do.
+ */
+export async function backfill(at: Installation, request: BackfillRequest): Promise<readonly SeriesReport[]> {
+  const { settings, clock, signal } = at;
+  const { marketData } = settings;
+  if (marketData === null) {
+    throw new ConnectorError('SETTINGS_INVALID', 'marketData.url is not set: set it, or MARKET_DATA_URL.');
+  }
+  const all = seriesOf(at, request.kind);
+  for (const { plan } of all) if (plan.oldestWindowMs) checkedRange(request.range, plan.oldestWindowMs, clock.wallMs());
+  const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
+  const instruments = await readInstruments(at, registry, request.isins);
+  const http = await createMarketDataHttp(marketData, { clock, random: systemRandom, log: quiet });
+  try {
+    const reports: SeriesReport[] = [];
+    for (const series of all) {
+      const prepared = await prepare(at, request, { series, registry, http });
+      const progress = await backfillSeries(at, { ...prepared, instruments });
+      reports.push({ series: series.kind, ...progress });
+      signal.throwIfAborted();
+    }
+    return reports;
+  } finally {
+    await http.close();
+  }
+}
+
+/** Those of the settings, whether or not they are followed. */
+function seriesOf({ settings }: Installation, kind: BackfilledKind): readonly EnabledKind[] {
+  const { prices } = settings;
+  const { overview, daily, intraday } = prices.kinds;
+  const only = (one: BackfilledKind) => ({ enabled: one === kind });
+  const kinds = {
+    overview: { ...overview, enabled: false },
+    daily: { ...daily, ...only('daily') },
+    intraday: { ...intraday, ...only('intraday') },
+  };
+  return enabledKinds({ ...prices, enabled: true, kinds });
+}
+
+async function prepare(
+  at: Installation,
+  { kind: base, range, isins, onProgress, onTrouble }: BackfillRequest,
+  parts: { readonly series: EnabledKind; readonly registry: SchemaRegistry; readonly http: HttpClient },
+) {
+  const { settings, prefix, kafka, topics, clock, signal } = at;
+  const { series, registry, http } = parts;
+  const { kind, plan } = series;
+  const { inRecords } = plan;
+  if (inRecords.kind === 'overview') throw new TypeError('An overview has no past.');
+  const topic = topics[series.topic];
+  const { maxMessageBytes, refused } = await kafka.ensureTopics([topic], { create: settings.topics.create });
+  const refusal = refused.get(topic.name);
+  if (refusal !== undefined) throw refusal;
+  const marketData = createMarketData({ http });
+  const asking = { slice: range };
+  const events = {
+    batchBisected() {},
+    batchLimitLearnt() {},
+    bulkAttemptFailed: ({ err }: { readonly err: Error }) => onTrouble(err.message),
+  };
+  const prices = createProviderPrices({
+    marketData,
+    asked: [{ ...plan, query: () => queryFor(inRecords, asking.slice) }],
+    schemaId: (_, asked) => registry.schemaId(`${topic.name}-value`, readSchemaText(priceSchemaName(base)), asked),
+    maxValueBytes: () => (maxMessageBytes.get(topic.name) ?? Number.POSITIVE_INFINITY) - RECORD_ALLOWANCE_BYTES,
+    onMismatch: settings.mapping.onMismatch,
+    assumedZone: settings.marketData?.assumedZone ?? null,
+    clock,
+  });
+  const caller = new BulkCaller({ ...settings.prices, prices, clock, random: systemRandom, events });
+  const targets = {
+    prices: new Map([[kind, topic]]),
+    deadLetters: topics['dead-letters'],
+    endpoint: marketData.bulkEndpoint,
+  };
+  const reported = new ReportedFailures();
+  const reader = kafka.logReader;
+  await createReportedFailuresReader({ reported, targets, reader, clock, signal })(signal);
+  const windowMs = inRecords.kind === 'daily' ? DAY_MS : (WINDOW_MS[inRecords.interval] ?? DAY_MS);
+  const { slices, instruments: instrumentsPerPage } = pagePlan(range, windowMs, settings.prices.maxItems);
+  return {
+    kind,
+    slices,
+    instrumentsPerPage,
+    topic,
+    reported,
+    transactionalId: `${prefix}-backfill-${base}`,
+    groupId: `${prefix}-backfill-${base}-${nameOf(plan.series, range, isins)}`,
+    ask: (
+      page: Parameters<typeof askForPage>[0],
+      slice: WindowRange,
+      isNews: Parameters<typeof askForPage>[2]['isNews'],
+    ) => {
+      asking.slice = slice;
+      return askForPage(page, slice, { kind, caller, targets, isNews, wallMs: clock.wallMs(), signal });
+    },
+    onProgress: (progress: SeriesProgress) => onProgress(kind, progress),
+  };
+}
+
+/** The same for the same request alone: a run goes on from the progress of the one before it. */
+function nameOf(series: string | null, { fromMs, toMs }: WindowRange, isins: ReadonlySet<string>): string {
+  const request = JSON.stringify([series, fromMs, toMs, [...isins].sort()]);
+  return createHash('sha256').update(request).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,87 @@
+import type { OutgoingRecord } from '../../kafka/record.ts';
+import type { PriceProblem } from '../../observability/processor-events.ts';
+import type { QuestionOutcome } from '../../processor/batch-responses.ts';
+import type { BulkCaller } from '../../processor/bulk-caller.ts';
+import type { PriceKind } from '../../processor/bulk-prices.ts';
+import { NOTHING_ASKED } from '../../processor/core/batch.ts';
+import { type CoreResult, problemOf } from '../../processor/core/core-messages.ts';
+import type { Instrument } from '../../processor/core/instrument.ts';
+import { type PriceTargets, priceRecords } from '../../processor/price-records.ts';
+import { opensWithin, type WindowRange } from './backfill-plan.ts';
+
+export interface PageOptions {
+  readonly kind: PriceKind;
+  readonly caller: Pick<BulkCaller, 'ask'>;
+  readonly targets: PriceTargets;
+  /** Whether this failure is not a dead letter yet; called once for each. */
+  readonly isNews: (instrumentId: string, problem: PriceProblem) => boolean;
+  readonly wallMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Page {
+  readonly records: readonly OutgoingRecord[];
+  readonly windows: number;
+  readonly deadLetters: number;
+}
+
+/** Asks for a part of the range of some instruments, and makes of the answers what the price processor would write. */
+export async function askForPage(
+  instruments: readonly Instrument[],
+  range: WindowRange,
+  options: PageOptions,
+): Promise<Page> {
+  const pages: Page[] = [];
+  for (const questions of withEachIsinOnce(instruments)) pages.push(await askAtOnce(questions, range, options));
+  return {
+    records: pages.flatMap(({ records }) => records),
+    windows: pages.reduce((sum, { windows }) => sum + windows, 0),
+    deadLetters: pages.reduce((sum, { deadLetters }) => sum + deadLetters, 0),
+  };
+}
+
+async function askAtOnce(instruments: readonly Instrument[], range: WindowRange, options: PageOptions): Promise<Page> {
+  const { kind, caller, targets, isNews, wallMs, signal } = options;
+  const outcomes: QuestionOutcome[] = [];
+  const questions = instruments.map(({ id, isin, terms: { currency, priceType } }) => {
+    return { instrumentId: id, isin, currency, priceType };
+  });
+  await caller.ask(
+    { kind, questions, isAlone: false },
+    (from, answers) => {
+      for (const [at, outcome] of answers.outcomes.entries()) outcomes[from + at] = outcome;
+    },
+    signal,
+  );
+  const results = instruments.map((instrument, at): CoreResult => {
+    const outcome = outcomes[at];
+    if (outcome === undefined) throw new RangeError('A page was answered with fewer outcomes than it had questions.');
+    if (outcome.kind === 'prices') {
+      const records = outcome.records.filter(({ key }) => opensWithin(String(key), range));
+      return { kind: 'prices', instrument, answer: { ...outcome, records }, offsets: [] };
+    }
+    const problem = problemOf(outcome);
+    const isDeadLetter = isNews(instrument.id, problem);
+    return { kind: 'failure', instrument, outcome, problem, offsets: [], isDeadLetter, withdrawal: null };
+  });
+  const answers = { ...NOTHING_ASKED, outcomes };
+  const part = { batch: { kind, questions: instruments, inputs: [], answers }, results };
+  // No record of instruments is answered, so no place is named.
+  const { records, report } = priceRecords(part, {
+    input: { topic: '', partition: 0 },
+    targets,
+    windows: new Map(),
+    wallMs,
+  });
+  return { records, windows: report.records, deadLetters: report.deadLetters };
+}
+
+function withEachIsinOnce(instruments: readonly Instrument[]): readonly (readonly Instrument[])[] {
+  const groups: Map<string, Instrument>[] = [];
+  for (const instrument of instruments) {
+    const group = groups.find((one) => !one.has(instrument.isin));
+    if (group === undefined) groups.push(new Map([[instrument.isin, instrument]]));
+    else group.set(instrument.isin, instrument);
+  }
+  return groups.map((group) => [...group.values()]);
+}

@@ -1,0 +1,128 @@
+import { ConnectorError } from '../../errors.ts';
+import type { OutgoingRecord } from '../../kafka/record.ts';
+import { partitionsOf, type TopicSpecification } from '../../kafka/topic.ts';
+import type { PriceProblem } from '../../observability/processor-events.ts';
+import type { PriceKind } from '../../processor/bulk-prices.ts';
+import type { Instrument } from '../../processor/core/instrument.ts';
+import type { ReportedFailures } from '../../processor/core/reported-failures.ts';
+import { retry } from '../../support/retry.ts';
+import { systemRandom } from '../../support/system-random.ts';
+import type { Installation } from '../installation.ts';
+import type { Page } from './backfill-page.ts';
+import type { WindowRange } from './backfill-plan.ts';
+
+const BACK_OFF = { initialMs: 500, maximumMs: 30_000 };
+const MOST_OPENINGS = 10;
+/** The committed offset of a backfill that is complete; before that, it is the id of the next instrument. */
+const COMPLETE = 2n ** 63n - 1n;
+
+export interface SeriesBackfill {
+  /** In the order of their ids. */
+  readonly instruments: readonly Instrument[];
+  readonly slices: readonly WindowRange[];
+  readonly instrumentsPerPage: number;
+  readonly topic: TopicSpecification;
+  readonly transactionalId: string;
+  /** Its committed offset on the first partition of the topic is the progress. */
+  readonly groupId: string;
+  readonly ask: (
+    instruments: readonly Instrument[],
+    slice: WindowRange,
+    isNews: (instrumentId: string, problem: PriceProblem) => boolean,
+  ) => Promise<Page>;
+  /** Failures that are dead letters already are not again; each new one is added once it is committed. */
+  readonly reported: Pick<ReportedFailures, 'has' | 'add'>;
+  readonly kind: PriceKind;
+  readonly onProgress: (progress: SeriesProgress) => void;
+}
+
+export interface SeriesProgress {
+  readonly instruments: number;
+  /** Of these, with what earlier runs have done. */
+  readonly done: number;
+  /** By this run. */
+  readonly windows: number;
+  readonly deadLetters: number;
+}
+
+/**
+ * Writes one series, page by page: the windows of some instruments, their dead letters and the progress are one
+ * transaction. A run that is killed leaves nothing of its last page, and the next one goes on from the progress. Only one
+ * run at a time writes a topic: another one fences it.
+ *
+ * @throws ConnectorError as the writer and the provider's client do; or the signal's reason.
+ */
+export async function backfillSeries(
+  { kafka, topics, clock, signal }: Installation,
+  backfill: SeriesBackfill,
+): Promise<SeriesProgress> {
+  const { instruments, slices, instrumentsPerPage, topic, groupId, transactionalId, onProgress } = backfill;
+  const place = { topic: topic.name, partition: 0 };
+  const written = { windows: 0, deadLetters: 0 };
+  const writer = kafka.transactionalWriter(transactionalId, {
+    abortHanging: () => [...partitionsOf(topic), ...partitionsOf(topics['dead-letters'])],
+    abortHangingOffset: { groupId, ...place },
+  });
+
+  async function writeFrom(next: bigint): Promise<SeriesProgress> {
+    let done = instruments.findIndex(({ id }) => BigInt(id) >= next);
+    if (done < 0) done = instruments.length;
+    const report = () => onProgress({ instruments: instruments.length, done, ...written });
+    report();
+    while (done < instruments.length) {
+      const page = instruments.slice(done, done + instrumentsPerPage);
+      const { answered, news } = await askFor(page);
+      done += page.length;
+      const offset = done < instruments.length ? BigInt(instruments[done]?.id ?? 0) : COMPLETE;
+      await commit(answered, offset);
+      for (const { id, problem } of news.values()) backfill.reported.add(backfill.kind, id, problem);
+      report();
+    }
+    if (next !== COMPLETE && instruments.length === 0) await commit([], COMPLETE);
+    return { instruments: instruments.length, done, ...written };
+  }
+
+  /** What failed is news once, although each part of the range is asked for. */
+  async function askFor(page: readonly Instrument[]) {
+    const news = new Map<string, { readonly id: string; readonly problem: PriceProblem }>();
+    const answered: Page[] = [];
+    for (const slice of slices) {
+      const isNews = (id: string, problem: PriceProblem) => {
+        const name = `${id} ${problem}`;
+        if (news.has(name) || backfill.reported.has(backfill.kind, id, problem)) return false;
+        news.set(name, { id, problem });
+        return true;
+      };
+      answered.push(await backfill.ask(page, slice, isNews));
+    }
+    return { answered, news };
+  }
+
+  async function commit(pages: readonly Page[], offset: bigint): Promise<void> {
+    const records: OutgoingRecord[] = pages.flatMap((page) => page.records);
+    await writer.commit({ records, consumerOffset: { groupId, ...place, offset } });
+    for (const { windows, deadLetters } of pages) {
+      written.windows += windows;
+      written.deadLetters += deadLetters;
+    }
+  }
+
+  const session = async () => {
+    const next = await writer.open((opening) => kafka.consumerOffset(groupId, place, opening), signal);
+    return writeFrom(next ?? 0n);
+  };
+  const mayRetry = (error: unknown) =>
+    error instanceof ConnectorError && error.action === 'reopenWriter' && error.code !== 'WRITER_FENCED';
+  try {
+    return await retry(session, {
+      backOff: BACK_OFF,
+      attempts: MOST_OPENINGS,
+      mayRetry,
+      clock,
+      random: systemRandom,
+      signal,
+    });
+  } finally {
+    await writer.close();
+  }
+}
