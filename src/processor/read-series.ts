@@ -27,7 +27,10 @@ export function createSeriesReader(options: {
       const topic = topicOf(kind).name;
       const onUnreadable = ({ records, firstOffset }: { readonly records: number; readonly firstOffset: bigint }) =>
         events.recordsUnreadable({ topic, partition, reason: 'price', records, firstOffset: String(firstOffset) });
-      windows.set(kind, await readWindows({ reader, partition, topic, series, digestOf, fromMs, onUnreadable, signal }));
+      windows.set(
+        kind,
+        await readWindows({ reader, partition, topic, series, digestOf, fromMs, onUnreadable, signal }),
+      );
     }
     return windows;
   };

@@ -59,7 +59,9 @@ export function backfillCommand(
         }
         return ms;
       };
-      const range = { fromMs: msOf('--from', from), toMs: msOf('--to', to) + (kind === 'daily' ? DAY_MS : 0) };
+      const lastMs = msOf('--to', to);
+      const fromMs = msOf('--from', from);
+      const range = { fromMs, toMs: lastMs + (kind === 'daily' ? DAY_MS : 0) };
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const show = progressOn(stderr);
       try {

@@ -114,7 +114,7 @@ async function prepare(
     assumedZone: settings.marketData?.assumedZone ?? null,
     clock,
   });
-  const caller = new BulkCaller({ ...settings.prices, prices, clock, random: systemRandom, events });
+  const caller = new BulkCaller({ ...settings.prices, togetherMs: 0, prices, clock, random: systemRandom, events });
   const targets = {
     prices: new Map([[kind, topic]]),
     deadLetters: topics['dead-letters'],

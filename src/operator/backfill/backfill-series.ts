@@ -56,7 +56,7 @@ export async function backfillSeries(
   { kafka, topics, clock, signal }: Installation,
   backfill: SeriesBackfill,
 ): Promise<SeriesProgress> {
-  const { instruments, slices, instrumentsPerPage, topic, groupId, transactionalId, onProgress } = backfill;
+  const { instruments, instrumentsPerPage, topic, groupId, transactionalId, onProgress } = backfill;
   const place = { topic: topic.name, partition: 0 };
   const written = { windows: 0, deadLetters: 0 };
   const writer = kafka.transactionalWriter(transactionalId, {
@@ -71,7 +71,7 @@ export async function backfillSeries(
     report();
     while (done < instruments.length) {
       const page = instruments.slice(done, done + instrumentsPerPage);
-      const { answered, news } = await askFor(page);
+      const { answered, news } = await askFor(page, backfill);
       done += page.length;
       const offset = done < instruments.length ? BigInt(instruments[done]?.id ?? 0) : COMPLETE;
       await commit(answered, offset);
@@ -80,22 +80,6 @@ export async function backfillSeries(
     }
     if (next !== COMPLETE && instruments.length === 0) await commit([], COMPLETE);
     return { instruments: instruments.length, done, ...written };
-  }
-
-  /** What failed is news once, although each part of the range is asked for. */
-  async function askFor(page: readonly Instrument[]) {
-    const news = new Map<string, { readonly id: string; readonly problem: PriceProblem }>();
-    const answered: Page[] = [];
-    for (const slice of slices) {
-      const isNews = (id: string, problem: PriceProblem) => {
-        const name = `${id} ${problem}`;
-        if (news.has(name) || backfill.reported.has(backfill.kind, id, problem)) return false;
-        news.set(name, { id, problem });
-        return true;
-      };
-      answered.push(await backfill.ask(page, slice, isNews));
-    }
-    return { answered, news };
   }
 
   async function commit(pages: readonly Page[], offset: bigint): Promise<void> {
@@ -125,4 +109,20 @@ export async function backfillSeries(
   } finally {
     await writer.close();
   }
+}
+
+/** What failed is news once, although each part of the range is asked for. */
+async function askFor(page: readonly Instrument[], { kind, slices, reported, ask }: SeriesBackfill) {
+  const news = new Map<string, { readonly id: string; readonly problem: PriceProblem }>();
+  const answered: Page[] = [];
+  for (const slice of slices) {
+    const isNews = (id: string, problem: PriceProblem) => {
+      const name = `${id} ${problem}`;
+      if (news.has(name) || reported.has(kind, id, problem)) return false;
+      news.set(name, { id, problem });
+      return true;
+    };
+    answered.push(await ask(page, slice, isNews));
+  }
+  return { answered, news };
 }

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/avro/schema-files.ts';
+import { readWireValue } from '../../../src/avro/wire-format.ts';
+import type { CommittedRecord } from '../../../src/kafka/record.ts';
+import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import {
+  type ConnectorProcess,
+  connectorEnvironment,
+  settingsText,
+  startProcess,
+} from '../../support/connectors/connector-process.ts';
+import { startConnector } from '../../support/connectors/running-connector.ts';
+import { MAIN, settingsFile } from '../../support/connectors/settings-file.ts';
+import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
+import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
+import { fencePrices, onceRight } from '../../support/ledgers/prices-on-topics.ts';
+
+const INSTRUMENTS = 12;
+const PARTITIONS = [0, 1, 2, 3, 4, 5];
+const DAY_MS = 86_400_000;
+const SERIES = ['Close', 'OHLC'];
+const dayText = (daysAgo: number) => new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
+
+async function scene(t: TestContext) {
+  const stack = await stackOrSkip(t);
+  const kafka = (await kafkaOrSkip(t))?.connect();
+  if (!stack || !kafka) return undefined;
+  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 7, port: 0 });
+  t.after(() => simulator.close());
+  const prefix = uniquePrefix('backfill');
+  const more = `
+marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }
+prices:
+  maxItems: 2
+  kinds:
+    overview: { enabled: false }
+    daily: { enabled: true, refreshInterval: 1s, lookBack: 5d, fields: [Close, OHLC] }`;
+  const file = await settingsFile(t, settingsText({}, more));
+  const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix });
+  return {
+    stack,
+    kafka,
+    simulator,
+    prefix,
+    more,
+    spconnect(...line: string[]) {
+      const started = startProcess(MAIN, [...line, '--config', file], env);
+      t.after(() => started.child.kill('SIGKILL'));
+      return started;
+    },
+  };
+}
+
+/** Sends the process a signal when it sends a request with this number. */
+function signalAtRequest(
+  simulator: Simulator,
+  { child }: ConnectorProcess,
+  number: number,
+  signal: 'SIGKILL' | 'SIGINT',
+) {
+  let requests = 0;
+  return simulator.onRequest((endpoint) => {
+    if (endpoint === 'bulk' && ++requests === number) child.kill(signal);
+  });
+}
+
+async function assertAsServed(simulator: Simulator, records: readonly CommittedRecord[], from: string, to: string) {
+  const ids = new Set(records.map(({ value }) => readWireValue(value ?? Buffer.alloc(0)).schemaId));
+  const reader = createRecordReader({ schemas: new Map([...ids].map((id) => [id, readSchemaText('DailyPrice')])) });
+  const read = new Map(records.map(({ key, value }) => [String(key), reader.read(value ?? Buffer.alloc(0))]));
+  const token = await accessToken(simulator);
+  let windows = 0;
+  for (const { id, text } of simulator.ledger.instruments()) {
+    const { currency, priceType, identifiers } = JSON.parse(text);
+    for (const fields of SERIES) {
+      const query = new URLSearchParams({ fields, dateFrom: from, dateTo: to });
+      const url = `${simulator.marketDataUrl}/v1/products/${identifiers[0].value}/prices/daily?${query}`;
+      const sent = await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
+      for (const [window] of sent.slice(sent.indexOf('[')).matchAll(/\{[^}]*\}/g)) {
+        const record = read.get(`${id}/${fields}/${/"date":"([^"]+)"/.exec(window)?.[1]}`);
+        assert.ok(record, `${window} of ${id} is missing`);
+        assert.deepEqual([record.currency, record.priceType], [currency, priceType]);
+        assertDigits(window, record);
+        windows += 1;
+      }
+    }
+  }
+  assert.equal(windows, records.length, 'nothing else is on the topic');
+}
+
+function assertDigits(window: string, record: ReadableRecord): void {
+  for (const [, name = '', sent = ''] of window.matchAll(/"(\w+)":(-?\d[\d.]*)/g)) {
+    const digits = sent.includes('.') ? sent.replace(/\.?0+$/, '') : sent;
+    if ((digits.split('.')[1]?.length ?? 0) <= 18) assert.equal(record[name], digits, name);
+  }
+}
+
+async function accessToken({ tokenUrl, clientId, clientSecret }: Simulator): Promise<string> {
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+  const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
+  const response = await fetch(tokenUrl, {
+    method: 'POST',
+    headers,
+    body: 'grant_type=client_credentials&scope=openid',
+  });
+  return ((await response.json()) as { access_token: string }).access_token;
+}
+
+test('a backfill that is killed goes on where it stopped: each window once, as the provider has it', {
+  timeout: 600_000,
+}, async (t) => {
+  const at = await scene(t);
+  if (!at) return;
+  const { stack, kafka, simulator, prefix, more } = at;
+  const connector = await startConnector(t, { stack, simulator, prefix, more });
+  const topic = `${prefix}.daily-prices`;
+  const topicRecords = () => readCommitted(kafka, topic, PARTITIONS);
+  await onceRight(async () => {
+    const found = new Set((await topicRecords()).map(({ key }) => String(key).split('/').slice(0, 2).join('/')));
+    return found.size < INSTRUMENTS * SERIES.length ? `${found.size} series have prices` : null;
+  });
+  await connector.stop();
+  await fencePrices(kafka, prefix);
+  const newest = (await topicRecords()).map(({ key }) => String(key));
+
+  const [from, to] = [dayText(60), dayText(10)];
+  const command = ['backfill', 'daily', '--from', from, '--to', to, '--output', 'json'];
+  const refused = at.spconnect('backfill', 'daily', '--from', from, '--to', dayText(2));
+  assert.match(
+    await refused.line('SETTINGS_INVALID'),
+    /expected a --to that leaves out what the price processor follows/,
+  );
+  assert.equal((await refused.ended).code, 2);
+
+  // Six pages for each of two series: killed in each of them, and once at the first request.
+  const written: number[] = [];
+  for (const request of [1, 3, 6]) {
+    const run = at.spconnect(...command);
+    const done = signalAtRequest(simulator, run, request, 'SIGKILL');
+    assert.equal((await run.ended).signal, 'SIGKILL');
+    done();
+    written.push((await topicRecords()).length - newest.length);
+  }
+  assert.ok((written[1] ?? 0) > 0 && (written[2] ?? 0) > (written[1] ?? 0), `${written} windows after each kill`);
+
+  const interrupted = at.spconnect(...command);
+  const done = signalAtRequest(simulator, interrupted, 1, 'SIGINT');
+  assert.equal((await interrupted.ended).code, 130);
+  done();
+  assert.match(interrupted.lines.join('\n'), /Run the same command again: it goes on where it stopped\./);
+
+  const last = at.spconnect(...command);
+  assert.deepEqual(await last.ended, { code: 0, signal: null }, last.lines.join('\n'));
+  const own = (await topicRecords()).filter(({ key }) => (String(key).split('/')[2] ?? '') <= to);
+  assert.equal(new Set(own.map(({ key }) => String(key))).size, own.length, 'a window was written twice');
+  await assertAsServed(simulator, own, from, to);
+
+  const again = at.spconnect(...command);
+  assert.equal((await again.ended).code, 0);
+  assert.match(again.lines.join('\n'), /"done": 12,\s*"windows": 0/);
+  assert.equal((await topicRecords()).length - newest.length, own.length, 'what is complete is not written again');
+});

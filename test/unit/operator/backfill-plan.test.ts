@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkedRange, opensWithin, pagePlan, queryFor } from '../../../src/operator/backfill/backfill-plan.ts';
+
+const DAY_MS = 86_400_000;
+const NOW_MS = Date.UTC(2026, 4, 10, 0, 30);
+const oldestWindowMs = (wallMs: number) => Math.floor((wallMs - 7 * DAY_MS) / DAY_MS) * DAY_MS;
+
+test('windows that the processor follows, or followed an hour ago, are refused', () => {
+  const fromMs = Date.UTC(2026, 0, 1);
+  const toMs = Date.UTC(2026, 4, 2);
+  assert.deepEqual(checkedRange({ fromMs, toMs }, oldestWindowMs, NOW_MS), { fromMs, toMs });
+  for (const wrong of [
+    { fromMs, toMs: toMs + DAY_MS },
+    { fromMs: toMs, toMs },
+    { fromMs: toMs, toMs: fromMs },
+  ]) {
+    assert.throws(() => checkedRange(wrong, oldestWindowMs, NOW_MS), { code: 'SETTINGS_INVALID' });
+  }
+});
+
+test('a page has few windows, and a part of the range no more than a response may hold', () => {
+  const fromMs = 0;
+  assert.deepEqual(pagePlan({ fromMs, toMs: DAY_MS }, DAY_MS, 5_000).instruments, 1_000);
+  assert.deepEqual(pagePlan({ fromMs, toMs: DAY_MS }, DAY_MS, 300).instruments, 300);
+  assert.deepEqual(pagePlan({ fromMs, toMs: 400 * DAY_MS }, DAY_MS, 500).instruments, 50);
+  const minutes = pagePlan({ fromMs, toMs: 30 * DAY_MS }, 300_000, 500);
+  assert.equal(minutes.instruments, 2);
+  assert.equal(minutes.slices.length, 2);
+  const year = pagePlan({ fromMs, toMs: 365 * DAY_MS }, 300_000, 500);
+  assert.equal(year.instruments, 1);
+  let next = 0;
+  for (const slice of year.slices) {
+    assert.equal(slice.fromMs, next);
+    assert.ok(slice.toMs - slice.fromMs <= 5_000 * 300_000);
+    next = slice.toMs;
+  }
+  assert.equal(next, 365 * DAY_MS);
+});
+
+test('each part is a question of its own, and a window at its end belongs to the next one', () => {
+  const slice = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 3) };
+  assert.deepEqual(queryFor({ kind: 'daily', fields: 'OHLC' }, slice), {
+    kind: 'daily',
+    dateFrom: '2026-01-01',
+    dateTo: '2026-01-02',
+    fields: 'OHLC',
+    orderByAscending: true,
+    count: null,
+  });
+  assert.deepEqual(queryFor({ kind: 'intraday', fields: 'Close', interval: 'Hour_1' }, slice), {
+    kind: 'intraday',
+    interval: 'Hour_1',
+    dateFrom: '2026-01-01T00:00:00Z',
+    dateTo: '2026-01-03T00:00:00Z',
+    fields: 'Close',
+  });
+  const inside = ['7/OHLC/2026-01-01', '7/OHLC/2026-01-02', '7/Hour_1/Close/2026-01-02T23:00:00Z'];
+  const outside = ['7/OHLC/2025-12-31', '7/OHLC/2026-01-03', '7/Hour_1/Close/2026-01-03T00:00:00Z', '7/OHLC/never'];
+  for (const key of inside) assert.ok(opensWithin(key, slice), key);
+  for (const key of outside) assert.ok(!opensWithin(key, slice), key);
+});
