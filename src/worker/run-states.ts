@@ -116,22 +116,25 @@ export function createRunStates<Unit extends Named>(options: RunStatesOptions<Un
       const anyDue = units.map((unit) => untilDue(unit, within));
       await Promise.race([...anyDue, failure.next(within)]).finally(() => over.abort());
     },
-    leaving(unit, within) {
-      const { restartEpoch } = targetOf(unit);
-      const reason = new Error(`${unit.name} shall not go on as it is.`);
-      const leave = new AbortController();
-      const over = new AbortController();
-      untilTarget(
-        () => targetOf(unit),
-        (target) => restOf(target) !== undefined || target.restartEpoch !== restartEpoch,
-        AbortSignal.any([within, over.signal]),
-      ).then(
-        () => leave.abort(reason),
-        () => {},
-      );
-      return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
-    },
+    leaving: (unit, within) => leaving(unit, () => targetOf(unit), restOf, within),
     failed,
     allFailed: () => units.every(hasFailed),
   };
+}
+
+function leaving(
+  { name }: Named,
+  target: () => WorkerTarget,
+  restOf: (target: WorkerTarget) => Rest | undefined,
+  within: AbortSignal,
+): Leaving {
+  const { restartEpoch } = target();
+  const reason = new Error(`${name} shall not go on as it is.`);
+  const [leave, over] = [new AbortController(), new AbortController()];
+  const shallLeave = (now: WorkerTarget) => restOf(now) !== undefined || now.restartEpoch !== restartEpoch;
+  untilTarget(target, shallLeave, AbortSignal.any([within, over.signal])).then(
+    () => leave.abort(reason),
+    () => {},
+  );
+  return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
 }

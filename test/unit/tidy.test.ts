@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { test } from 'node:test';
+
+// The layers, from the top; an import goes to a lower layer or stays in its own folder.
+const LAYERS = [
+  ['main.ts'],
+  ['cli'],
+  ['demo'],
+  ['app', 'local-stack'],
+  ['admin'],
+  ['operator'],
+  ['setup'],
+  ['connector', 'processor'],
+  ['worker'],
+  ['decoding'],
+  ['provider', 'kafka', 'avro'],
+  ['json'],
+  ['http', 'config', 'observability'],
+  ['support'],
+  ['errors.ts'],
+];
+
+// Each library has one home, so that replacing it is a change in one folder.
+const LIBRARY_HOMES: Readonly<Record<string, readonly string[]>> = {
+  kafkajs: ['kafka/kafkajs'],
+  '@kafkajs/confluent-schema-registry': ['avro'],
+  avsc: ['avro'],
+  undici: ['http'],
+  oauth4webapi: ['http'],
+  zod: ['config'],
+  yaml: ['config'],
+  pino: ['observability'],
+  'pino-pretty': ['observability'],
+  'prom-client': ['observability'],
+  commander: ['cli'],
+  fastify: ['admin'],
+  testcontainers: ['local-stack'],
+};
+
+const MAXIMUM_LINES = 300;
+const MAXIMUM_FILES = 25;
+const MAXIMUM_FUNCTION_LINES = 70;
+const FUNCTION_HEADER =
+  /^(?<indent> *)(?:export )?(?:async )?(?:function\*? (?<declared>\w+)|(?:static |async |get |\*)*(?<method>#?\w+)(?:<.*>)?\(|const (?<value>\w+) = (?:async )?(?:<.*>)?\()/;
+// May only shrink.
+const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
+  'src/demo/demo.ts#runDemo': 107,
+  'src/observability/log-values.ts#createLogValues': 78,
+  'src/processor/price-records.ts#priceRecords': 102,
+  'src/simulator/reference-data.ts#createSimulatedReferenceData': 125,
+  'src/simulator/simulator.ts#createSimulator': 95,
+  'src/simulator/universe/prices.ts#createPriceWriter': 119,
+};
+const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|managers?|misc|index|v\d+)\.ts$/;
+
+const root = resolve(import.meta.dirname, '../..');
+const sources = typescriptFiles(join(root, 'src'));
+const tests = typescriptFiles(join(root, 'test'));
+
+function typescriptFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name));
+}
+
+function importsOf(file: string): string[] {
+  const text = withoutComments(readFileSync(file, 'utf8'));
+  const found = text.matchAll(
+    /(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+|\brequire\s*\(\s*|\bresolve\s*\(\s*)['"]([^'"\n]+)['"]/g,
+  );
+  return [...found].map((match) => match[1] ?? '');
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/[^\n]*/g, '$1');
+}
+
+function folderOf(file: string): string {
+  return relative(join(root, 'src'), file).split('/')[0] ?? '';
+}
+
+function layerOf(folder: string): number {
+  return LAYERS.findIndex((layer) => layer.includes(folder));
+}
+
+function violations(files: readonly string[], find: (file: string, text: string) => readonly string[]): string[] {
+  return files.flatMap((file) =>
+    find(file, readFileSync(file, 'utf8')).map((what) => `${relative(root, file)}: ${what}`),
+  );
+}
+
+test('imports point one way, from main down to errors', () => {
+  const wrong = violations(sources, (file) => {
+    const from = folderOf(file);
+    return importsOf(file)
+      .filter((name) => name.startsWith('.'))
+      .map((name) => folderOf(resolve(dirname(file), name)))
+      .filter((to) => to !== from && !mayImport(from, to))
+      .map((to) => `imports ${to}, which is not below ${from}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+function mayImport(from: string, to: string): boolean {
+  // The simulator is the tests' oracle: it shares no code with what it checks. Only the commands start it.
+  if (from === 'simulator') return false;
+  if (to === 'simulator') return from === 'cli' || from === 'demo';
+  return layerOf(from) >= 0 && layerOf(to) > layerOf(from);
+}
+
+test('no file imports itself by way of others, not even for types', () => {
+  const imports = new Map(sources.map((file) => [file, importedFiles(file)]));
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const follow = (file: string, path: readonly string[]): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) circles.push([...path.slice(at), file].map((name) => relative(root, name)).join(' -> '));
+    if (at >= 0 || done.has(file)) return;
+    for (const next of imports.get(file) ?? []) follow(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of sources) follow(file, []);
+  assert.deepEqual(circles, []);
+});
+
+function importedFiles(file: string): string[] {
+  return importsOf(file)
+    .filter((name) => name.startsWith('.'))
+    .map((name) => resolve(dirname(file), name));
+}
+
+test('every source folder has its layer', () => {
+  const folders = new Set(sources.map(folderOf));
+  folders.delete('simulator');
+  assert.deepEqual(
+    [...folders].filter((folder) => layerOf(folder) < 0),
+    [],
+  );
+});
+
+test('each library is imported in its one home', () => {
+  const wrong = violations(sources, (file) =>
+    importsOf(file)
+      .filter((name) => !/^(\.|node:|\$\{)/.test(name))
+      .filter((name) => {
+        const library = name
+          .split('/')
+          .slice(0, name.startsWith('@') ? 2 : 1)
+          .join('/');
+        return !LIBRARY_HOMES[library]?.some((home) => relative(join(root, 'src'), file).startsWith(`${home}/`));
+      })
+      .map((name) => `imports ${name}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('files stay short, well named, without default exports or barrels', () => {
+  const wrong = violations([...sources, ...tests], (file, text) => {
+    const lines = text.split('\n').length - 1;
+    return [
+      ...(lines > MAXIMUM_LINES && !file.includes('/generated/')
+        ? [`${lines} lines, ${MAXIMUM_LINES} is the end`]
+        : []),
+      ...(FORBIDDEN_NAMES.test(file.split('/').at(-1) ?? '') ? ['has a name that says nothing'] : []),
+      ...(/^export default /m.test(text) ? ['has a default export'] : []),
+      ...(/^export (\*|\{[^}]*\}) from /m.test(text) ? ['re-exports (a barrel)'] : []),
+    ];
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('a folder holds at most 25 files', () => {
+  const counts = new Map<string, number>();
+  for (const file of [...sources, ...tests]) {
+    const folder = relative(root, dirname(file));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  assert.deepEqual(
+    [...counts].filter(([, files]) => files > MAXIMUM_FILES),
+    [],
+  );
+});
+
+test('functions have at most 70 lines', () => {
+  const long = new Map<string, number>(
+    sources.flatMap((file) =>
+      functionsOf(readFileSync(file, 'utf8'))
+        .filter(({ lines }) => lines > MAXIMUM_FUNCTION_LINES)
+        .map(({ name, lines }) => [`${relative(root, file)}#${name}`, lines] as const),
+    ),
+  );
+  const grown = [...long].filter(([name, lines]) => lines > (LONG_FUNCTIONS[name] ?? 0));
+  assert.deepEqual(Object.fromEntries(grown), {}, 'cut it where a part has a name of its own');
+  const short = Object.keys(LONG_FUNCTIONS).filter((name) => !long.has(name));
+  assert.deepEqual(short, [], 'short enough now: take it off the list');
+});
+
+/** Functions and methods, from their first line to the closing brace at the same indentation. */
+function functionsOf(text: string): { name: string; lines: number }[] {
+  const lines = text.split('\n');
+  return lines.flatMap((line, start) => {
+    const header = FUNCTION_HEADER.exec(line);
+    const { indent = '', declared, method, value } = header?.groups ?? {};
+    const name = declared ?? method ?? value;
+    if (name === undefined || /^(if|for|while|switch|catch|return)$/.test(name)) return [];
+    const rest = lines.slice(start + 1);
+    const length = rest.findIndex((next) => new RegExp(`^${indent}(?![ }\\])]).`).test(next));
+    const body = length < 0 ? rest : rest.slice(0, length);
+    const end = body.findIndex((next) => next.startsWith(`${indent}}`) && /^ *\}[,;]?$/.test(next));
+    return end < 0 ? [] : [{ name, lines: end + 2 }];
+  });
+}
+
+test('what is exported is imported by another source file, or says that tests need it', () => {
+  const imported = new Map<string, Set<string>>();
+  for (const file of sources) {
+    const text = readFileSync(file, 'utf8');
+    for (const [, names = '', from = ''] of text.matchAll(/\{([^{}]*)\} from '(\.[^']+)'/g)) {
+      addNames(imported, resolve(dirname(file), from), names);
+    }
+    // A file that loads another one later may use any of its names.
+    for (const [, from = ''] of text.matchAll(/\bimport\(\s*'(\.[^']+)'/g)) {
+      addNames(imported, resolve(dirname(file), from), text);
+    }
+  }
+  const wrong = violations(sources, (file, text) =>
+    [...text.matchAll(/^export (?:async )?(?:function\*?|const|let|class) (\w+)/gm)]
+      .filter(([, name = '']) => !imported.get(file)?.has(name))
+      .filter(({ index }) => !text.slice(text.lastIndexOf('/**', index), index).includes('Exported for tests.'))
+      .map(([, name]) => `exports ${name}, which no source imports`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+function addNames(imported: Map<string, Set<string>>, file: string, text: string): void {
+  const names = imported.get(file) ?? new Set();
+  for (const [name] of text.matchAll(/\w+/g)) names.add(name);
+  imported.set(file, names);
+}
+
+test('console and process.env stay in main, cli and config', () => {
+  const wrong = violations(sources, (file, text) => {
+    if (['main.ts', 'cli', 'config'].includes(folderOf(file))) return [];
+    return [...withoutComments(text).matchAll(/\b(console\.\w+|process\.env)\b/g)].map((match) => `uses ${match[0]}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('time and randomness come in as parameters', () => {
+  const wrong = violations(sources, (file, text) => {
+    if (/(clock|support\/system-random)\.ts$/.test(file) || ['main.ts', 'cli'].includes(folderOf(file))) return [];
+    const used = withoutComments(text).matchAll(
+      /\b(Date\.now|setTimeout|setInterval|Math\.random|performance\.now)\b/g,
+    );
+    return [...used].map((match) => `uses ${match[0]}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('the text is about the project alone', () => {
+  const wrong = violations([...sources, ...tests], (file, text) => {
+    if (file === import.meta.filename) return [];
+    return [...text.matchAll(/\b(TODO|FIXME|XXX|as the issue|issue \d+|this session|\/work\/\w+)\b/g)].map(
+      (match) => `says ${match[0]}`,
+    );
+  });
+  assert.deepEqual(wrong, []);
+});
