@@ -10,9 +10,9 @@ import { isIsin } from '../../support/isin.ts';
 import type { Log } from '../../support/log.ts';
 import { wholeNumberOption } from '../numbers.ts';
 import { writtenJson } from '../output.ts';
+import { pricesAsTable } from '../price-text.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
 import { loadWithoutKafka } from './partial-settings.ts';
-import { pricesAsTable } from './price-text.ts';
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 

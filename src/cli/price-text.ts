@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../json/exact-json.ts';
-import { isArray, toJsonText } from '../../json/json-text.ts';
-import { textTable } from '../output.ts';
+import type { JsonObject, JsonValue } from '../json/exact-json.ts';
+import { isArray, toJsonText } from '../json/json-text.ts';
+import { textTable } from './output.ts';
 
 const OBSERVED = 'ObservedAtTimestamp';
 const OBSERVED_OF_QUOTE = 'observedAtTimestamp';
