@@ -80,7 +80,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     onSecret: redaction.register,
   });
   const settings = withFrequentWalks(loaded);
-  const log = await createLog({ level: 'warn', redaction, pretty: true, destination: stderr });
+  const log = await createLog({ level: 'warn', redaction, format: 'text', destination: stderr });
   const progress = createWalkProgress(line, clock);
   const board = createPriceBoard(clock);
   const live = createLiveBlock(stdout);

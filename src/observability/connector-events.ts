@@ -1,4 +1,6 @@
+import type { afterwards } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
+import { createMinuteSummary } from './minute-summary.ts';
 import { roundedDurations } from './rounded-durations.ts';
 
 /** Why a response of the stream was not used: our offset was refused, brought nothing, went back or did not move. */
@@ -248,9 +250,13 @@ export interface Stopped {
   readonly peakMemoryBytes: number;
 }
 
-/** Events as log lines: the message is fixed, the facts are fields. */
-export function logConnectorEvents(log: Log): ConnectorEvents {
+/** Events as log lines: the message is fixed, the facts are fields. Responses of a stream are added up to one line a minute. */
+export function logConnectorEvents(log: Log, later?: typeof afterwards): ConnectorEvents {
   const line = (level: keyof Log, message: string) => (event: object) => log[level](roundedDurations(event), message);
+  const minute = createMinuteSummary(
+    (source, sums) => line('info', 'committed within a minute')({ source, ...sums }),
+    later,
+  );
   return {
     topicCreated: line('info', 'topic created'),
     topicDrift: line('warn', 'topic differs from what would be created'),
@@ -264,9 +270,17 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     pageCommitted: line('info', 'page committed'),
     walkCompleted: line('info', 'walk completed'),
     walkScheduled: line('info', 'next walk scheduled'),
-    eventsCommitted: ({ items: _, ...event }) => line('info', 'events committed')(event),
+    eventsCommitted({ items: _, ...event }) {
+      const { source, events, deadLetters } = event;
+      minute.add(source, { batches: 1, events, deadLetters });
+      line('debug', 'events committed')(event);
+    },
     instrumentsDeleted: line('info', 'instruments deleted'),
-    checksCommitted: line('info', 'pre-trade checks committed'),
+    checksCommitted(event) {
+      const { source, checks, deadLetters } = event;
+      minute.add(source, { batches: 1, checks, deadLetters });
+      line('debug', 'pre-trade checks committed')(event);
+    },
     answerDiscarded: line('warn', 'response of the stream discarded, asking again'),
     notified: line('warn', 'notification written'),
     attemptFailed: line('warn', 'attempt failed, trying again'),
@@ -277,6 +291,9 @@ export function logConnectorEvents(log: Log): ConnectorEvents {
     stateUnreadable: line('warn', 'value of the states topic ignored'),
     sourceFailed: line('error', 'source failed, an operator is needed'),
     adminListening: line('info', 'admin server listens'),
-    stopped: line('info', 'stopped'),
+    stopped(event) {
+      minute.report();
+      line('info', 'stopped')(event);
+    },
   };
 }

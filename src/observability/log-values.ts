@@ -24,13 +24,7 @@ const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069
 export function createLogValues({ redaction, stacks }: LogValueOptions) {
   let left = 0;
 
-  function cleanText(text: string): string {
-    // Redaction first: a secret cut in two would not be found.
-    const clean = redaction.redact(text);
-    const cut = clean.length > MAXIMUM_TEXT ? clean.slice(0, MAXIMUM_TEXT) : clean;
-    const escaped = cut.toWellFormed().replace(CONTROL, escapeCharacter);
-    return cut === clean ? escaped : `${escaped}… (${clean.length} characters)`;
-  }
+  const cleanText = (text: string) => cleanedText(text, redaction);
 
   function clean(value: unknown, depth: number): unknown {
     left--;
@@ -43,11 +37,7 @@ export function createLogValues({ redaction, stacks }: LogValueOptions) {
     if (value instanceof Error) return cleanError(value, depth, 0);
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (Array.isArray(value) || value instanceof Set) return cleanList([...value.values()], depth);
-    if (value instanceof Map)
-      return cleanEntries(
-        [...value].map(([key, item]) => [String(key), item]),
-        depth,
-      );
+    if (value instanceof Map) return cleanEntries(entriesOf(value), depth);
     if ('toJSON' in value && typeof value.toJSON === 'function') return clean(value.toJSON(), depth + 1);
     if (typeof value === 'function') return '[function]';
     return cleanEntries(Object.entries(value), depth);
@@ -98,6 +88,18 @@ export function createLogValues({ redaction, stacks }: LogValueOptions) {
       }
     },
   };
+}
+
+function cleanedText(text: string, redaction: LogValueOptions['redaction']): string {
+  // Redaction first: a secret cut in two would not be found.
+  const clean = redaction.redact(text);
+  const cut = clean.length > MAXIMUM_TEXT ? clean.slice(0, MAXIMUM_TEXT) : clean;
+  const escaped = cut.toWellFormed().replace(CONTROL, escapeCharacter);
+  return cut === clean ? escaped : `${escaped}… (${clean.length} characters)`;
+}
+
+function entriesOf(map: ReadonlyMap<unknown, unknown>): [string, unknown][] {
+  return [...map].map(([key, item]) => [String(key), item]);
 }
 
 function isEmpty(value: unknown): boolean {

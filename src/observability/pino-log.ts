@@ -13,8 +13,8 @@ export interface UnwaitingLog extends Log {
 export interface CreateLogOptions {
   /** Lines below it are not written; at `debug`, errors show their stack. */
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** Coloured lines for people instead of JSON, where pino-pretty is installed (it is not in production). */
-  readonly pretty: boolean;
+  /** Lines for people, coloured where pino-pretty is installed (it is not in production), or JSON. */
+  readonly format: 'text' | 'json';
   /** Knows the secrets that must never appear, also those that come later. */
   readonly redaction?: Redaction;
   /** Standard output when absent, for whose reader nothing waits. */
@@ -29,7 +29,7 @@ const asItIs = (line: string) => line;
 /** A log of one JSON object per line: `level`, `time` (ISO 8601), the fields, `msg`. */
 export async function createLog(options: CreateLogOptions): Promise<UnwaitingLog> {
   const { level, redaction = createRedaction() } = options;
-  const format = (options.pretty && (await prettyFormat())) || asItIs;
+  const format = options.format === 'text' ? await textFormat() : asItIs;
   const output = options.destination ? null : openStandardOutput((lines) => format(droppedLine(lines)));
   const destination = options.destination ?? output;
   const values = createLogValues({ redaction, stacks: level === 'debug' });
@@ -63,8 +63,7 @@ function droppedLine(lines: number): string {
   return `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${lines},"msg":"${msg}"}\n`;
 }
 
-/** Undefined where pino-pretty is not installed. */
-async function prettyFormat(): Promise<((line: string) => string) | undefined> {
+async function textFormat(): Promise<(line: string) => string> {
   try {
     const { prettyFactory } = await import('pino-pretty');
     const format = prettyFactory({
@@ -75,7 +74,16 @@ async function prettyFormat(): Promise<((line: string) => string) | undefined> {
     });
     return (line) => `${format(line).trimEnd().replaceAll('\n', ' ')}\n`;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return plainLine;
     throw error;
   }
+}
+
+/** `2026-03-31 12:00:00.000Z warn writer lost source=instruments`. */
+function plainLine(line: string): string {
+  const { level, time, msg, ...fields } = JSON.parse(line);
+  const facts = Object.entries(fields).map(
+    ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return `${time.replace('T', ' ')} ${level} ${msg}${facts.join('')}\n`;
 }

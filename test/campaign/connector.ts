@@ -25,7 +25,7 @@ process.on('message', (message: ToReplica) => {
 });
 
 const settings = await loadSettings({ text: process.env.SETTINGS, env: process.env });
-const log = await createLog({ level: settings.log.level, pretty: false });
+const log = await createLog({ level: settings.log.level, format: 'json' });
 const reporting = new Proxy({} as ConnectorEvents & ProcessorEvents, {
   get: (_, name) => (fields: { readonly err?: Error }) => {
     const event = REPORTED.find((reported) => reported === name);

@@ -29,7 +29,9 @@ export function runCommand(
       const { env, stdout, stderr, signal } = terminal;
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;
-      const log = await createLog({ level: settings.log.level, redaction, pretty: stdout.isTTY === true });
+      const { level, format } = settings.log;
+      const usual = stdout.isTTY === true ? 'text' : 'json';
+      const log = await createLog({ level, redaction, format: format === 'auto' ? usual : format });
       log.info(
         {
           version: projectVersion(),

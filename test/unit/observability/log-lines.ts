@@ -5,7 +5,7 @@ export async function keptLog(options: Partial<CreateLogOptions> = {}) {
   const lines: string[] = [];
   const log = await createLog({
     level: 'info',
-    pretty: false,
+    format: 'json',
     destination: { write: (line) => void lines.push(line) },
     ...options,
   });

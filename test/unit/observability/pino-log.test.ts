@@ -44,9 +44,9 @@ test('a field cannot pretend to be the level, the time or the message', async ()
   assert.deepEqual([level, msg, level_], ['info', 'mine', 'fatal']);
 });
 
-for (const pretty of [false, true]) {
-  test(`hostile text gives one line and no terminal codes of its own, ${pretty ? 'on a terminal' : 'as JSON'}`, async () => {
-    const { log, lines } = await keptLog({ pretty });
+for (const format of ['json', 'text'] as const) {
+  test(`hostile text gives one line and no terminal codes of its own, ${format === 'text' ? 'on a terminal' : 'as JSON'}`, async () => {
+    const { log, lines } = await keptLog({ format });
     log.info({ value: HOSTILE, [HOSTILE]: 1, err: new Error(HOSTILE) }, HOSTILE);
     assert.equal(lines.length, 1);
     assert.match(lines[0] ?? '', /^[^\r\n]*\n$/);
@@ -54,9 +54,9 @@ for (const pretty of [false, true]) {
     assert.match(lines[0] ?? '', /u001b\[2J/);
   });
 
-  test(`a secret appears nowhere in a line, ${pretty ? 'on a terminal' : 'as JSON'}`, async () => {
+  test(`a secret appears nowhere in a line, ${format === 'text' ? 'on a terminal' : 'as JSON'}`, async () => {
     const redaction = createRedaction();
-    const { log, lines } = await keptLog({ pretty, redaction, level: 'debug' });
+    const { log, lines } = await keptLog({ format, redaction, level: 'debug' });
     const secrets = createSecretReader({ readFile: async () => '', onSecret: redaction.register });
     const secret = secrets.fromText('canary-7f3a');
     const cause = new Error('inner canary-7f3a');
@@ -95,17 +95,17 @@ test('an error says what it is, what to do and why; its stack only at debug', as
   assert.match(cause.stack[1], /^at .*pino-log\.test\.ts/);
 });
 
-for (const pretty of [false, true]) {
+for (const format of ['json', 'text'] as const) {
   // What a pipe holds is with the reader; a process that is killed can do no more.
   for (const [ending, count] of [
     ['process.exit(0)', 500],
     ['process.kill(process.pid, "SIGKILL")', 50],
   ] as const) {
-    const form = pretty ? 'on a terminal' : 'as JSON';
+    const form = format === 'text' ? 'as text' : 'as JSON';
     test(`no line is lost when the process ends by ${ending}, ${form}`, async () => {
       const script = `
         const { createLog } = await import(${JSON.stringify(MODULE)});
-        const log = await createLog({ level: 'info', pretty: ${pretty} });
+        const log = await createLog({ level: 'info', format: '${format}' });
         for (let n = 0; n < ${count}; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line');
         ${ending};`;
       const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { maxBuffer: 1e8 });
@@ -119,7 +119,7 @@ for (const pretty of [false, true]) {
 test('lines for which a reader that has stopped leaves no room are counted, and reported when it goes on', async () => {
   const script = `
     import { createLog } from ${JSON.stringify(MODULE)};
-    const log = await createLog({ level: 'info', pretty: false });
+    const log = await createLog({ level: 'info', format: 'json' });
     for (let line = 0; line < 5_000; line++) log.info({ line }, 'x'.repeat(500));
     process.on('SIGUSR2', () => { log.info({}, 'goes on'); process.exit(); });
     process.stderr.write(String(log.droppedLines()));
@@ -143,7 +143,7 @@ test('lines for which a reader that has stopped leaves no room are counted, and 
 test('lines for which the disk has no room stop nobody, however many', { skip: !existsSync('/dev/full') }, async () => {
   const script = `
     import { createLog } from ${JSON.stringify(MODULE)};
-    const log = await createLog({ level: 'info', pretty: false });
+    const log = await createLog({ level: 'info', format: 'json' });
     for (let line = 0; line < 20_000; line++) log.info({ line }, 'x'.repeat(500));
     process.stderr.write(process.memoryUsage().rss < 200_000_000 ? 'alive' : 'too large');`;
   const full = openSync('/dev/full', 'w');
@@ -151,4 +151,11 @@ test('lines for which the disk has no room stop nobody, however many', { skip: !
   closeSync(full);
   const [said, [code]] = await Promise.all([child.stderr ? text(child.stderr) : '', once(child, 'close')]);
   assert.deepEqual([code, said], [0, 'alive']);
+});
+
+test('text is one line too, with the message and its fields', async () => {
+  const { log, lines } = await keptLog({ format: 'text' });
+  log.warn({ source: 'instruments', events: 3, err: new Error('no') }, 'writer lost');
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? '', /writer lost.*instruments.*3[^\n]*\n$/);
 });

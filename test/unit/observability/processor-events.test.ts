@@ -62,7 +62,7 @@ test('each event of the price processor is one line with a fixed message, its fi
       'warn writer of a partition lost, opening again',
       'warn records that cannot be read',
       'debug batch priced',
-      'info batch priced',
+      'debug batch priced',
       'warn bulk request to be divided, asking for its parts',
       'info largest bulk request learnt',
       'warn bulk request failed, trying again',
