@@ -34,7 +34,7 @@ export function offsetsCommand(
     .addHelpText('after', '\nExample:\n  spconnect offsets list --output json\n')
     .action(async ({ output, config, verbose }: { output: Output; config: string; verbose: boolean }) => {
       const { listOffsets } = await import('../../operator/offsets-operation.ts');
-      const { offsetMembers, offsetTable } = await import('./offset-table.ts');
+      const { offsetMembers, offsetTable } = await import('../offset-table.ts');
       const check = (settings: Settings) => settings;
       const { found, settings } = await atTopics(terminal, redaction, {
         config,
@@ -60,7 +60,7 @@ export function offsetsCommand(
     )
     .action(async (name: string, { execute, output, config }: { execute: boolean; output: Output; config: string }) => {
       const { resetOffset } = await import('../../operator/offsets-operation.ts');
-      const { membersOf } = await import('./offset-table.ts');
+      const { membersOf } = await import('../offset-table.ts');
       const outcome = await atTopics(terminal, redaction, {
         config,
         needs,

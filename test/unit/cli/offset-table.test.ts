@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { offsetTable } from '../../../../src/cli/commands/offset-table.ts';
-import { loadSettings } from '../../../../src/config/load.ts';
-import { settingsText } from '../../config/settings-text.ts';
+import { offsetTable } from '../../../src/cli/offset-table.ts';
+import { loadSettings } from '../../../src/config/load.ts';
+import { settingsText } from '../config/settings-text.ts';
 
 const NOW_MS = Date.parse('2026-03-31T12:00:00Z');
 const LISTED = { type: 'instruments', configured: true, partition: 21, problem: null };

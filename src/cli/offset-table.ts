@@ -1,8 +1,8 @@
-import { ago, durationText } from '../../admin/status/ages.ts';
-import type { Settings } from '../../config/settings.ts';
-import { RETENTION_MS } from '../../connector/stream/retention-gap.ts';
-import type { ListedOffset } from '../../operator/offsets-operation.ts';
-import { withoutControls } from '../describe-error.ts';
+import { ago, durationText } from '../admin/status/ages.ts';
+import type { Settings } from '../config/settings.ts';
+import { RETENTION_MS } from '../connector/stream/retention-gap.ts';
+import type { ListedOffset } from '../operator/offsets-operation.ts';
+import { withoutControls } from './describe-error.ts';
 
 /** One row for each source, below the names of the columns: where it is in its stream and in its walks, as of now. */
 export function offsetTable(listed: readonly ListedOffset[], settings: Settings, nowMs: number): string[][] {
