@@ -26,108 +26,129 @@ export interface PriceTargets {
 /** Everything of `BatchPriced` but the time that the commit takes. */
 export type BatchReport = Omit<BatchPriced, 'commitMs'>;
 
+interface RecordsContext {
+  readonly input: TopicPartition;
+  readonly targets: PriceTargets;
+  /** Of the kinds that are series. */
+  readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
+  readonly wallMs: number;
+}
+
 /** What a part of a transaction is in Kafka: its records in order, and its report. */
 export function priceRecords(
   part: CommittedPart,
-  options: {
-    readonly input: TopicPartition;
-    readonly targets: PriceTargets;
-    /** Of the kinds that are series. */
-    readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
-    readonly wallMs: number;
-  },
+  context: RecordsContext,
 ): { readonly records: readonly OutgoingRecord[]; readonly report: BatchReport } {
-  const { input, targets, windows, wallMs } = options;
-  const { batch, results } = part;
-  const { kind } = batch;
-  const target = targets.prices.get(kind);
-  if (target === undefined) throw new RangeError(`There is no topic for ${kind}.`);
-  const records: OutgoingRecord[] = [];
-  const prices: { instrumentId: string; isin: string; values: readonly Buffer[] }[] = [];
-  let unchanged = 0;
-  const provenance = {
-    'spc-source': NAME,
-    'spc-endpoint': targets.endpoint,
-    'spc-received': new Date(wallMs).toISOString(),
-  };
-  const headersFor = (offsets: readonly bigint[]): Record<string, string> =>
-    offsets.length === 0
-      ? provenance
-      : { ...provenance, 'spc-input': `${input.topic}/${input.partition}:${offsets.join(',')}` };
-  const tombstones: Partial<Record<TombstoneReason, number>> = {};
-  /** A series keeps what was; only a snapshot says that it holds now. */
-  function tombstone(id: string, reason: TombstoneReason, headers: Readonly<Record<string, string>>): void {
-    const snapshots = targets.prices.get('overview');
-    if (snapshots === undefined) return;
-    tombstones[reason] = (tombstones[reason] ?? 0) + 1;
-    records.push(keyedRecord(snapshots, id, null, { ...headers, 'spc-reason': reason }));
-  }
-  const deadLetter = (
-    offsets: readonly bigint[],
-    rejected: Parameters<typeof deadLetterRecord>[0]['input'],
-    targetTopic: string,
-    problem: Readonly<Record<string, string>> = {},
-  ) =>
-    records.push(
-      deadLetterRecord({
-        topic: targets.deadLetters,
-        source: NAME,
-        targetTopic,
-        input: rejected,
-        provenance: { ...headersFor(offsets), ...problem },
-      }),
-    );
+  const collected = new PartRecords(part.batch.kind, context);
+  for (const result of part.results) collected.add(result);
+  return { records: collected.records, report: reportOf(part, context.input, collected) };
+}
 
-  for (const result of results) {
+/** Collects the records of one part, and what its report counts of them. */
+class PartRecords {
+  readonly records: OutgoingRecord[] = [];
+  readonly prices: { instrumentId: string; isin: string; values: readonly Buffer[] }[] = [];
+  readonly tombstones: Partial<Record<TombstoneReason, number>> = {};
+  unchanged = 0;
+  readonly #kind: PriceKind;
+  readonly #context: RecordsContext;
+  readonly #target: TargetTopic;
+  readonly #known: WindowDigests | undefined;
+  readonly #provenance: Readonly<Record<string, string>>;
+
+  constructor(kind: PriceKind, context: RecordsContext) {
+    const { targets, windows, wallMs } = context;
+    const target = targets.prices.get(kind);
+    if (target === undefined) throw new RangeError(`There is no topic for ${kind}.`);
+    this.#kind = kind;
+    this.#context = context;
+    this.#target = target;
+    this.#known = windows.get(kind);
+    this.#provenance = {
+      'spc-source': NAME,
+      'spc-endpoint': targets.endpoint,
+      'spc-received': new Date(wallMs).toISOString(),
+    };
+  }
+
+  add(result: CoreResult): void {
     switch (result.kind) {
-      case 'prices': {
-        const { instrument, answer, offsets } = result;
-        const known = windows.get(kind);
-        const written = known?.changed(instrument.id, answer.records) ?? answer.records;
-        known?.put(
-          instrument.id,
-          answer.records.map(({ digest }) => digest),
-        );
-        unchanged += answer.records.length - written.length;
-        const partition = partitionFor(Buffer.from(instrument.id, 'utf8'), target.partitions);
-        const headers = headersFor(offsets);
-        for (const { key, value } of written) records.push({ topic: target.name, partition, key, value, headers });
-        const values = written.map(({ value }) => value);
-        if (values.length > 0) prices.push({ instrumentId: instrument.id, isin: instrument.isin, values });
-        break;
-      }
+      case 'prices':
+        this.#addPrices(result);
+        return;
       case 'failure': {
-        const { instrument, withdrawal, problem } = result;
+        const { instrument, withdrawal, problem, offsets } = result;
+        const header = { [PROBLEM]: problem };
         if (result.isDeadLetter) {
-          deadLetter(result.offsets, rejectedAnswer(result), target.name, { [PROBLEM]: problem, [KIND]: kind });
+          this.#addDeadLetter(rejectedAnswer(result), this.#headersFor(offsets, { ...header, [KIND]: this.#kind }));
         }
         // The dead letter beside it is what answers the record.
-        if (withdrawal !== null) tombstone(instrument.id, withdrawal, { ...provenance, [PROBLEM]: problem });
-        break;
+        if (withdrawal !== null) this.#addTombstone(instrument.id, withdrawal, { ...this.#provenance, ...header });
+        return;
       }
       case 'postponed': {
         const { instrument, withdrawal, offsets } = result;
-        const headers = { ...headersFor(offsets), [PROBLEM]: 'unanswered' };
-        if (withdrawal !== null) tombstone(instrument.id, withdrawal, headers);
-        break;
+        const headers = this.#headersFor(offsets, { [PROBLEM]: 'unanswered' });
+        if (withdrawal !== null) this.#addTombstone(instrument.id, withdrawal, headers);
+        return;
       }
       case 'unreadable': {
-        const { id, key, reason, value: raw } = result;
-        deadLetter(result.offsets, { key, pointer: '', reason, raw }, target.name);
-        for (const known of windows.values()) known.delete(id);
+        const { id, key, reason, value: raw, offsets } = result;
+        this.#addDeadLetter({ key, pointer: '', reason, raw }, this.#headersFor(offsets));
+        this.#forget(id);
         // Any other key is not the id of an instrument, so no price has it.
-        if (id === key) tombstone(id, 'unreadable', provenance);
-        break;
+        if (id === key) this.#addTombstone(id, 'unreadable', this.#provenance);
+        return;
       }
       case 'noIsin':
       case 'gone':
-        for (const known of windows.values()) known.delete(result.id);
+        this.#forget(result.id);
         // Also without an isin: the price of the isin that it had before would stay there for good.
-        tombstone(result.id, result.kind === 'gone' ? 'gone' : 'no-isin', headersFor(result.offsets));
-        break;
+        this.#addTombstone(result.id, result.kind === 'gone' ? 'gone' : 'no-isin', this.#headersFor(result.offsets));
     }
   }
-  return { records, report: reportOf(part, input, { unchanged, tombstones, prices }) };
+
+  #addPrices({ instrument, answer, offsets }: CoreResult & { readonly kind: 'prices' }): void {
+    const { id, isin } = instrument;
+    const { name: topic, partitions } = this.#target;
+    const written = this.#known?.changed(id, answer.records) ?? answer.records;
+    this.#known?.put(
+      id,
+      answer.records.map(({ digest }) => digest),
+    );
+    this.unchanged += answer.records.length - written.length;
+    const partition = partitionFor(Buffer.from(id, 'utf8'), partitions);
+    const headers = this.#headersFor(offsets);
+    for (const { key, value } of written) this.records.push({ topic, partition, key, value, headers });
+    const values = written.map(({ value }) => value);
+    if (values.length > 0) this.prices.push({ instrumentId: id, isin, values });
+  }
+
+  /** A series keeps what was; only a snapshot says that it holds now. */
+  #addTombstone(id: string, reason: TombstoneReason, headers: Readonly<Record<string, string>>): void {
+    const snapshots = this.#context.targets.prices.get('overview');
+    if (snapshots === undefined) return;
+    this.tombstones[reason] = (this.tombstones[reason] ?? 0) + 1;
+    this.records.push(keyedRecord(snapshots, id, null, { ...headers, 'spc-reason': reason }));
+  }
+
+  #addDeadLetter(
+    input: Parameters<typeof deadLetterRecord>[0]['input'],
+    provenance: Readonly<Record<string, string>>,
+  ): void {
+    const { deadLetters: topic } = this.#context.targets;
+    this.records.push(deadLetterRecord({ topic, source: NAME, targetTopic: this.#target.name, input, provenance }));
+  }
+
+  #headersFor(offsets: readonly bigint[], more?: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    if (offsets.length === 0) return more === undefined ? this.#provenance : { ...this.#provenance, ...more };
+    const { topic, partition } = this.#context.input;
+    return { ...this.#provenance, 'spc-input': `${topic}/${partition}:${offsets.join(',')}`, ...more };
+  }
+
+  #forget(id: string): void {
+    for (const known of this.#context.windows.values()) known.delete(id);
+  }
 }
 
 function reportOf(
@@ -156,7 +177,9 @@ function reportOf(
     roundedNumbers: answers.roundedNumbers,
     errorsFlagDiffers: answers.errorsFlagDiffers,
     askMs: answers.askMs,
-    ...counts,
+    unchanged: counts.unchanged,
+    tombstones: counts.tombstones,
+    prices: counts.prices,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { CoreResult } from '../../src/processor/core/core-messages.ts';
-import type { Instrument } from '../../src/processor/core/instrument.ts';
+import type { AskedInstrument } from '../../src/processor/core/instrument.ts';
 
 type Failure = Extract<CoreResult, { readonly kind: 'failure' }>;
 
@@ -17,12 +17,12 @@ export class ProcessFailures {
     if (outcome.kind === 'refused') this.#suspect(instrument.version, kind, SUSPICION);
   }
 
-  priced({ version }: Instrument, kind: string): void {
+  priced({ version }: AskedInstrument, kind: string): void {
     const suspicion = this.#suspicion.get(version)?.get(kind) ?? 0;
     if (suspicion > 0) this.#suspect(version, kind, suspicion - 1);
   }
 
-  isSuspect({ version }: Instrument, kind: string): boolean {
+  isSuspect({ version }: AskedInstrument, kind: string): boolean {
     return (this.#suspicion.get(version)?.get(kind) ?? 0) > 0;
   }
 

@@ -47,7 +47,6 @@ const FUNCTION_HEADER =
 // May only shrink.
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
   'src/demo/demo.ts#runDemo': 107,
-  'src/processor/price-records.ts#priceRecords': 102,
   'src/simulator/reference-data.ts#createSimulatedReferenceData': 125,
   'src/simulator/simulator.ts#createSimulator': 95,
   'src/simulator/universe/prices.ts#createPriceWriter': 119,

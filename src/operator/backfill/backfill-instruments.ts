@@ -1,7 +1,7 @@
 import { createPricedInstrumentReader } from '../../avro/priced-instrument-reader.ts';
 import type { SchemaRegistry } from '../../avro/registry.ts';
 import { partitionsOf } from '../../kafka/topic.ts';
-import type { Instrument } from '../../processor/core/instrument.ts';
+import type { AskedInstrument } from '../../processor/core/instrument.ts';
 import { readTable } from '../../processor/read-table.ts';
 import { priceInputs } from '../../setup/price-inputs.ts';
 import type { Installation } from '../installation.ts';
@@ -17,9 +17,9 @@ export async function readInstruments(
   { settings, kafka, topics, signal }: Installation,
   registry: SchemaRegistry,
   isins: ReadonlySet<string>,
-): Promise<readonly Instrument[]> {
+): Promise<readonly AskedInstrument[]> {
   const instrumentReader = createPricedInstrumentReader((id, asked) => registry.schemaText(id, asked));
-  const found: Instrument[] = [];
+  const found: AskedInstrument[] = [];
   for (const name of priceInputs(settings).topics) {
     for (const partition of partitionsOf({ ...topics.instruments, name })) {
       const whole = { offset: BEHIND_ALL, until: BEHIND_ALL };

@@ -5,7 +5,7 @@ import type { BulkCaller } from '../../processor/bulk-caller.ts';
 import type { PriceKind } from '../../processor/bulk-prices.ts';
 import { NOTHING_ASKED } from '../../processor/core/batch.ts';
 import { type CoreResult, problemOf } from '../../processor/core/core-messages.ts';
-import type { Instrument } from '../../processor/core/instrument.ts';
+import type { AskedInstrument } from '../../processor/core/instrument.ts';
 import { type PriceTargets, priceRecords } from '../../processor/price-records.ts';
 import { opensWithin, type WindowRange } from './backfill-plan.ts';
 
@@ -27,7 +27,7 @@ export interface Page {
 
 /** Asks for a part of the range of some instruments, and makes of the answers what the price processor would write. */
 export async function askForPage(
-  instruments: readonly Instrument[],
+  instruments: readonly AskedInstrument[],
   range: WindowRange,
   options: PageOptions,
 ): Promise<Page> {
@@ -40,7 +40,11 @@ export async function askForPage(
   };
 }
 
-async function askAtOnce(instruments: readonly Instrument[], range: WindowRange, options: PageOptions): Promise<Page> {
+async function askAtOnce(
+  instruments: readonly AskedInstrument[],
+  range: WindowRange,
+  options: PageOptions,
+): Promise<Page> {
   const { kind, caller, targets, isNews, wallMs, signal } = options;
   const outcomes: QuestionOutcome[] = [];
   const questions = instruments.map(({ id, isin, terms: { currency, priceType } }) => {
@@ -76,8 +80,8 @@ async function askAtOnce(instruments: readonly Instrument[], range: WindowRange,
   return { records, windows: report.records, deadLetters: report.deadLetters };
 }
 
-function withEachIsinOnce(instruments: readonly Instrument[]): readonly (readonly Instrument[])[] {
-  const groups: Map<string, Instrument>[] = [];
+function withEachIsinOnce(instruments: readonly AskedInstrument[]): readonly (readonly AskedInstrument[])[] {
+  const groups: Map<string, AskedInstrument>[] = [];
   for (const instrument of instruments) {
     const group = groups.find((one) => !one.has(instrument.isin));
     if (group === undefined) groups.push(new Map([[instrument.isin, instrument]]));

@@ -3,7 +3,7 @@ import type { OutgoingRecord } from '../../kafka/record.ts';
 import { partitionsOf, type TopicSpecification } from '../../kafka/topic.ts';
 import type { PriceProblem } from '../../observability/processor-events.ts';
 import type { PriceKind } from '../../processor/bulk-prices.ts';
-import type { Instrument } from '../../processor/core/instrument.ts';
+import type { AskedInstrument } from '../../processor/core/instrument.ts';
 import type { ReportedFailures } from '../../processor/core/reported-failures.ts';
 import { retry } from '../../support/retry.ts';
 import { systemRandom } from '../../support/system-random.ts';
@@ -18,7 +18,7 @@ const COMPLETE = 2n ** 63n - 1n;
 
 export interface SeriesBackfill {
   /** In the order of their ids. */
-  readonly instruments: readonly Instrument[];
+  readonly instruments: readonly AskedInstrument[];
   readonly slices: readonly WindowRange[];
   readonly instrumentsPerPage: number;
   readonly topic: TopicSpecification;
@@ -26,7 +26,7 @@ export interface SeriesBackfill {
   /** Its committed offset on the first partition of the topic is the progress. */
   readonly groupId: string;
   readonly ask: (
-    instruments: readonly Instrument[],
+    instruments: readonly AskedInstrument[],
     slice: WindowRange,
     isNews: (instrumentId: string, problem: PriceProblem) => boolean,
   ) => Promise<Page>;
@@ -112,7 +112,7 @@ export async function backfillSeries(
 }
 
 /** What failed is news once, although each part of the range is asked for. */
-async function askFor(page: readonly Instrument[], { kind, slices, reported, ask }: SeriesBackfill) {
+async function askFor(page: readonly AskedInstrument[], { kind, slices, reported, ask }: SeriesBackfill) {
   const news = new Map<string, { readonly id: string; readonly problem: PriceProblem }>();
   const answered: Page[] = [];
   for (const slice of slices) {

@@ -3,13 +3,13 @@ import type { PriceKind } from '../bulk-prices.ts';
 import type { BatchPart } from './batch.ts';
 import { type CoreResult, problemOf } from './core-messages.ts';
 import type { Input } from './input-queue.ts';
-import { type Instrument, planOf } from './instrument.ts';
+import { type AskedInstrument, planOf } from './instrument.ts';
 import type { ReportedFailures } from './reported-failures.ts';
 import { withdrawalOf, withdrawalUnanswered } from './withdrawal.ts';
 
 export interface ResultContext {
   /** Whether the instrument is still asked for by this isin: the answer of an earlier one is another product's price. */
-  readonly holds: (instrument: Instrument) => boolean;
+  readonly holds: (instrument: AskedInstrument) => boolean;
   readonly reported: ReportedFailures;
 }
 
@@ -29,7 +29,7 @@ export function batchResults({ kind, inputs, questions, answers }: BatchPart, co
 }
 
 /** `offsets`: those of the records that are answered so; none where one is only left behind. */
-export function postponedResult(kind: PriceKind, instrument: Instrument, offsets: readonly bigint[]) {
+export function postponedResult(kind: PriceKind, instrument: AskedInstrument, offsets: readonly bigint[]) {
   const withdrawal = kind === 'overview' ? withdrawalUnanswered(instrument, planOf(instrument, kind)) : null;
   return { kind: 'postponed' as const, instrument, offsets, withdrawal };
 }
@@ -53,7 +53,7 @@ function inputResult(
 
 function result(
   kind: PriceKind,
-  instrument: Instrument,
+  instrument: AskedInstrument,
   outcome: QuestionOutcome | undefined,
   offsets: readonly bigint[],
   { holds, reported }: ResultContext,

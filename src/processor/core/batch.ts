@@ -1,7 +1,7 @@
 import type { BatchResponses } from '../batch-responses.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 import type { Input } from './input-queue.ts';
-import type { Instrument } from './instrument.ts';
+import type { AskedInstrument } from './instrument.ts';
 
 /** An input on its way. */
 export interface BatchInput {
@@ -16,7 +16,7 @@ export interface BatchInput {
 export interface Batch {
   readonly kind: PriceKind;
   /** What to ask; each isin once. */
-  readonly questions: readonly Instrument[];
+  readonly questions: readonly AskedInstrument[];
   /** In the order of the questions; some ask nothing. Empty for a refresh. */
   readonly inputs: readonly BatchInput[];
   /** Of one instrument that spoils the calls that it shares: it is asked for with little patience. */
@@ -26,7 +26,7 @@ export interface Batch {
 /** Questions of a batch that are answered, and what they answer: all of it, or what has come so far. Inputs may be more. */
 export interface BatchPart {
   readonly kind: PriceKind;
-  readonly questions: readonly Instrument[];
+  readonly questions: readonly AskedInstrument[];
   readonly inputs: readonly BatchInput[];
   readonly answers: BatchResponses;
 }

@@ -4,7 +4,7 @@ import type { Random } from '../../support/back-off.ts';
 import type { QuestionOutcome } from '../batch-responses.ts';
 import type { PriceKind, PriceResponse } from '../bulk-prices.ts';
 import type { Batch, BatchPart } from './batch.ts';
-import type { Instrument } from './instrument.ts';
+import type { AskedInstrument } from './instrument.ts';
 import type { ReportedFailures } from './reported-failures.ts';
 
 export interface PartitionCoreSettings {
@@ -61,13 +61,13 @@ export interface CommittedPart {
 export type CoreResult =
   | {
       readonly kind: 'prices';
-      readonly instrument: Instrument;
+      readonly instrument: AskedInstrument;
       readonly answer: Extract<PriceResponse, { readonly kind: 'prices' }>;
       readonly offsets: readonly bigint[];
     }
   | {
       readonly kind: 'failure';
-      readonly instrument: Instrument;
+      readonly instrument: AskedInstrument;
       readonly outcome: Exclude<QuestionOutcome, { readonly kind: 'prices' }>;
       readonly problem: PriceProblem;
       readonly offsets: readonly bigint[];
@@ -82,7 +82,7 @@ export type CoreResult =
    */
   | {
       readonly kind: 'postponed';
-      readonly instrument: Instrument;
+      readonly instrument: AskedInstrument;
       readonly offsets: readonly bigint[];
       readonly withdrawal: Withdrawal | null;
     }

@@ -1,7 +1,7 @@
 import type { BatchResponses, QuestionOutcome } from '../batch-responses.ts';
 import { type Batch, type BatchInput, type BatchPart, NOTHING_ASKED, nothingAsked } from './batch.ts';
 import { type Input, InputQueue } from './input-queue.ts';
-import type { Instrument } from './instrument.ts';
+import type { AskedInstrument } from './instrument.ts';
 import type { KindLane } from './kind-lane.ts';
 
 /** One is asked for while the other is committed. */
@@ -138,7 +138,7 @@ export class InputLane {
   }
 
   /** What waits for an answer though records of it lie below an offset: later ones have superseded them. */
-  leftBehind(offset: bigint): Instrument[] {
+  leftBehind(offset: bigint): AskedInstrument[] {
     return [...this.#waiting()].flatMap(({ offsets, meaning }) =>
       meaning.kind === 'price' && (offsets[0] ?? offset) < offset ? meaning.instrument : [],
     );
@@ -201,7 +201,7 @@ export class InputLane {
   #take(): Input[] {
     const isins = new Set<string>();
     let isAlone = false;
-    const mayJoin = (instrument: Instrument) => {
+    const mayJoin = (instrument: AskedInstrument) => {
       if (isAlone || isins.has(instrument.isin)) return false;
       isAlone = this.#lane.isSuspect(instrument);
       if (isAlone && isins.size > 0) return false;
@@ -217,7 +217,7 @@ export class InputLane {
 
 function takeFrom(open: OpenBatch): BatchPart {
   const { batch, outcomes, takenInputs, tally } = open;
-  const questions: Instrument[] = [];
+  const questions: AskedInstrument[] = [];
   const taken: QuestionOutcome[] = [];
   for (const { input, postponed } of batch.inputs.slice(takenInputs)) {
     if (input.meaning.kind === 'price') {

@@ -1,8 +1,8 @@
-import type { Instrument } from './instrument.ts';
+import type { AskedInstrument } from './instrument.ts';
 
 /** What a record of an instruments topic asks of us. */
 export type InputMeaning =
-  | { readonly kind: 'price'; readonly instrument: Instrument }
+  | { readonly kind: 'price'; readonly instrument: AskedInstrument }
   /** There is nothing to ask for: a counted pass. */
   | { readonly kind: 'noIsin' }
   /** The instrument has left: a counted pass, and a tombstone. */

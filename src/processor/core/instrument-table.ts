@@ -1,6 +1,6 @@
 import { type InstrumentTerms, NO_TERMS } from '../../avro/instrument-terms.ts';
 import type { PriceKind } from '../bulk-prices.ts';
-import type { Instrument } from './instrument.ts';
+import type { AskedInstrument } from './instrument.ts';
 import { InstrumentKeys } from './instrument-keys.ts';
 import { PLAN_FLAG_BITS, type PlanColumns, RefreshPlan } from './refresh-plan.ts';
 import { WordRows } from './word-rows.ts';
@@ -41,12 +41,12 @@ export class InstrumentTable {
     return this.#keys.size;
   }
 
-  get(id: string): Instrument | undefined {
+  get(id: string): AskedInstrument | undefined {
     const row = this.#keys.find(id);
     return row < 0 ? undefined : this.at(row);
   }
 
-  at(row: number): Instrument {
+  at(row: number): AskedInstrument {
     return this.#instrument(row, this.#keys.idAt(row), this.#keys.isinAt(row));
   }
 
@@ -68,12 +68,12 @@ export class InstrumentTable {
   }
 
   /** Whether this very instrument is still in the table, with the isin that it had. */
-  holds({ row, version }: Instrument): boolean {
+  holds({ row, version }: AskedInstrument): boolean {
     return this.#words.get(row, VERSION) === version;
   }
 
   /** A new instrument, in the place of the one that the id had, if any. */
-  put(id: string, isin: string, sinceMs: number, terms: InstrumentTerms = NO_TERMS): Instrument {
+  put(id: string, isin: string, sinceMs: number, terms: InstrumentTerms = NO_TERMS): AskedInstrument {
     const isinChanged = this.#keys.find(id) >= 0;
     const row = this.#keys.set(id, isin, terms);
     this.#versions += 1;
@@ -85,7 +85,7 @@ export class InstrumentTable {
   }
 
   /** The same instrument with other terms. */
-  putTerms({ row }: Instrument, terms: InstrumentTerms): Instrument {
+  putTerms({ row }: AskedInstrument, terms: InstrumentTerms): AskedInstrument {
     this.#keys.setTerms(row, terms);
     return this.at(row);
   }
@@ -105,7 +105,7 @@ export class InstrumentTable {
     return hashes;
   }
 
-  #instrument(row: number, id: string, isin: string): Instrument {
+  #instrument(row: number, id: string, isin: string): AskedInstrument {
     return {
       id,
       isin,

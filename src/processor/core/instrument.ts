@@ -6,7 +6,7 @@ import type { RefreshPlan } from './refresh-plan.ts';
  * An instrument of the table with the isin that it is asked for by. Another isin makes another instrument of it, also
  * under the same id: `InstrumentTable.holds` says that the old one no longer counts.
  */
-export interface Instrument {
+export interface AskedInstrument {
   /** Decimal digits. */
   readonly id: string;
   readonly isin: string;
@@ -25,14 +25,14 @@ export interface Instrument {
  * When an instrument was priced and how it fails outlives the writer: what is not answered for hours is as old as that,
  * however often the writer was opened meanwhile.
  */
-export function carryOver(from: Instrument, to: Instrument): void {
+export function carryOver(from: AskedInstrument, to: AskedInstrument): void {
   for (const [at, { isPriced, sinceMs, pulled, failures, problem }] of from.plans.entries()) {
     const plan = to.plans[at];
     if (plan !== undefined) Object.assign(plan, { isPriced, sinceMs, pulled, failures, problem });
   }
 }
 
-export function planOf({ plans }: Instrument, wanted: PriceKind): RefreshPlan {
+export function planOf({ plans }: AskedInstrument, wanted: PriceKind): RefreshPlan {
   const plan = plans.find(({ kind }) => kind === wanted);
   if (plan === undefined) throw new RangeError(`The instrument is not asked for ${wanted}.`);
   return plan;

@@ -5,7 +5,7 @@ import type { PriceKind } from '../bulk-prices.ts';
 import type { Batch, BatchInput, BatchPart } from './batch.ts';
 import type { PartitionCoreSettings, Withdrawal } from './core-messages.ts';
 import { DueQueue } from './due-queue.ts';
-import { type Instrument, planOf } from './instrument.ts';
+import { type AskedInstrument, planOf } from './instrument.ts';
 import type { InstrumentTable } from './instrument-table.ts';
 import type { RefreshPlan } from './refresh-plan.ts';
 import { RefreshSlots } from './refresh-slots.ts';
@@ -82,7 +82,7 @@ export class KindLane {
     return this.#settings.maxItems(this.kind);
   }
 
-  isSuspect(instrument: Instrument): boolean {
+  isSuspect(instrument: AskedInstrument): boolean {
     return planOf(instrument, this.kind).suspicion > 0;
   }
 
@@ -106,18 +106,18 @@ export class KindLane {
     this.#due.put(row, slots.next(this.#table.hashAt(row), nowMs));
   }
 
-  schedule(instrument: Instrument, dueMs: number): void {
+  schedule(instrument: AskedInstrument, dueMs: number): void {
     const plan = planOf(instrument, this.kind);
     (plan.suspicion > 0 ? this.#dueAlone : this.#due).put(plan.row, dueMs);
   }
 
-  unschedule({ row }: Instrument): void {
+  unschedule({ row }: AskedInstrument): void {
     this.#dueAlone.remove(row);
     this.#due.remove(row);
   }
 
   /** The instrument has left the table. */
-  forget(instrument: Instrument): void {
+  forget(instrument: AskedInstrument): void {
     this.unschedule(instrument);
     this.#suspect(planOf(instrument, this.kind), 0);
   }
@@ -189,7 +189,7 @@ export class KindLane {
   }
 
   /** @returns what to report, where it began to fail or fails with another problem than before. */
-  judge(instrument: Instrument, verdict: Verdict, nowMs: number, mayRefresh: boolean): InstrumentFailing[] {
+  judge(instrument: AskedInstrument, verdict: Verdict, nowMs: number, mayRefresh: boolean): InstrumentFailing[] {
     const plan = planOf(instrument, this.kind);
     if (verdict.kind === 'failed') return this.#failed(instrument, verdict, nowMs, mayRefresh);
     plan.isPriced = true;
@@ -205,17 +205,17 @@ export class KindLane {
   }
 
   /** Its record is answered without its price, which is asked for at once, unless it is on its way. */
-  owe(instrument: Instrument, withdrawal: Withdrawal | null, nowMs: number, mayRefresh: boolean): void {
+  owe(instrument: AskedInstrument, withdrawal: Withdrawal | null, nowMs: number, mayRefresh: boolean): void {
     if (withdrawal !== null) planOf(instrument, this.kind).shown = 'nothing';
     if (mayRefresh && !this.isInFlight(instrument.id)) this.schedule(instrument, nowMs);
   }
 
-  isScheduled({ row }: Instrument): boolean {
+  isScheduled({ row }: AskedInstrument): boolean {
     return this.#due.has(row) || this.#dueAlone.has(row);
   }
 
   #failed(
-    instrument: Instrument,
+    instrument: AskedInstrument,
     verdict: Verdict & { readonly kind: 'failed' },
     nowMs: number,
     mayRefresh: boolean,
@@ -261,7 +261,7 @@ export class KindLane {
   #take(queue: DueQueue, most: number, nowMs: number): Batch | null {
     const isAlone = queue === this.#dueAlone;
     if (queue.firstMs > nowMs || this.#isFull(isAlone)) return null;
-    const questions: Instrument[] = [];
+    const questions: AskedInstrument[] = [];
     const isins = new Set<string>();
     const twins: number[] = [];
     while (queue.firstMs <= nowMs && questions.length < most && twins.length < most) {

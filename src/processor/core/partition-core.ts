@@ -13,7 +13,7 @@ import type {
 } from './core-messages.ts';
 import { InputLane } from './input-lane.ts';
 import type { InputMeaning } from './input-queue.ts';
-import { carryOver, type Instrument } from './instrument.ts';
+import { type AskedInstrument, carryOver } from './instrument.ts';
 import { InstrumentTable } from './instrument-table.ts';
 import { KindLane, type Verdict } from './kind-lane.ts';
 import { type PriceState, priceState } from './price-state.ts';
@@ -198,7 +198,7 @@ export class PartitionCore {
   }
 
   /** For the kinds that answer no records. */
-  #refreshBesidesFirst(instrument: Instrument, nowMs: number): void {
+  #refreshBesidesFirst(instrument: AskedInstrument, nowMs: number): void {
     for (const lane of this.#lanes) {
       if (lane !== this.#first) lane.schedule(instrument, nowMs + this.#settings.lingerMs);
     }
@@ -247,7 +247,7 @@ export class PartitionCore {
   }
 
   #part(batch: BatchPart): CommittedPart {
-    const holds = (instrument: Instrument) => this.#table.holds(instrument);
+    const holds = (instrument: AskedInstrument) => this.#table.holds(instrument);
     const results = batchResults(batch, { holds, reported: this.#settings.reported });
     // What is being written can no longer be superseded.
     for (const { id } of batch.questions) this.#lane(batch).putInFlight(id, null);
@@ -255,7 +255,7 @@ export class PartitionCore {
   }
 
   /** An instrument that waits in the queue is asked for there, and one that has left not at all. */
-  #mayRefresh(lane: KindLane, instrument: Instrument): boolean {
+  #mayRefresh(lane: KindLane, instrument: AskedInstrument): boolean {
     return this.#table.holds(instrument) && !(lane === this.#first && this.#inputs.has(instrument.id));
   }
 

@@ -1,6 +1,6 @@
 import type { PriceProblem } from '../../observability/processor-events.ts';
 import type { Withdrawal } from './core-messages.ts';
-import type { Instrument } from './instrument.ts';
+import type { AskedInstrument } from './instrument.ts';
 import type { RefreshPlan } from './refresh-plan.ts';
 
 /** What the provider says once and means: it does not know the product, or has it no longer. */
@@ -11,7 +11,7 @@ const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
  * another product. A price of this isin goes only when the provider says that there is none, or twice in a row says
  * nothing: any other failure may pass, and until then the price stays, with its time.
  */
-export function withdrawalOf(instrument: Instrument, plan: RefreshPlan, problem: PriceProblem): Withdrawal | null {
+export function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: PriceProblem): Withdrawal | null {
   switch (plan.shown) {
     case 'nothing':
       return null;
@@ -28,7 +28,7 @@ export function withdrawalOf(instrument: Instrument, plan: RefreshPlan, problem:
  * What goes when a record is answered, or left behind, without an answer for its instrument: a new process takes what the
  * topic shows then for a price of the isin that the record gives, so the price of an earlier one has to be gone.
  */
-export function withdrawalUnanswered({ isinChanged }: Instrument, { shown }: RefreshPlan): Withdrawal | null {
+export function withdrawalUnanswered({ isinChanged }: AskedInstrument, { shown }: RefreshPlan): Withdrawal | null {
   if (shown !== 'unproven') return null;
   return isinChanged ? 'isin-changed' : 'no-price';
 }
