@@ -41,7 +41,8 @@ export async function startGround(nodes: number, signal: AbortSignal): Promise<G
       proxies[nodeId - 1] = proxy;
       return proxy.address;
     };
-    const kafka = await startKafka({ ...context, java, nodes, advertise });
+    // A campaign that is asked to end still finishes its round: brokers that were killed must come back for that.
+    const kafka = await startKafka({ ...context, signal: new AbortController().signal, java, nodes, advertise });
     ends.push(() => kafka.stop());
     const registry = await startRegistry({ ...context, java, release });
     ends.push(() => registry.stop());
