@@ -14,7 +14,7 @@ import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { type Ran, runWith } from '../../unit/cli/terminal.ts';
 
 /** They go on until they are stopped; the tests of each start and stop them. */
-const ENDLESS = /^(spconnect (run|simulate|demo(?!.* --once))|npm run (demo(?!.* --once)|simulate))/;
+const ENDLESS = /^(spconnect (run|simulate|status --watch|demo(?!.* --once))|npm run (demo(?!.* --once)|simulate))/;
 /** The campaigns: this test is part of the first, and the others take minutes. */
 const CAMPAIGN = /^npm (test|run bench|run test:compose)\b/;
 /** Stands for what only the reader knows. */
@@ -86,7 +86,8 @@ async function scene(t: TestContext) {
         .split(/ +/)
         .map((word) => (word === '0' ? letter : word));
       const [program = '', ...args] = words;
-      const prices = words.includes('price') ? { MARKET_DATA_URL: simulator.marketDataUrl } : {};
+      const prices =
+        words.includes('price') || words.includes('backfill') ? { MARKET_DATA_URL: simulator.marketDataUrl } : {};
       const own = words.includes('demo') ? env : { ...env, ...prices, TOPIC_PREFIX: prefix };
       return program === 'spconnect' ? runWith(args, { env: own }) : asProcess(program, args, own);
     },
