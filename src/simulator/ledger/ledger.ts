@@ -77,8 +77,17 @@ export function createLedger(parts: {
         if (isWritten && filter.mine && !text.isMine(id)) continue;
         if (isWritten && filter.legalCountry !== undefined && text.legalCountry(id, version) !== filter.legalCountry)
           continue;
-        const envelope = hidden ? 'null' : eventText.write(entry);
-        yield { offset: offsetText(entry.offset), publishedAtMs, type, id: String(id), hidden, text: envelope };
+        yield {
+          offset: offsetText(entry.offset),
+          publishedAtMs,
+          type,
+          id: String(id),
+          hidden,
+          // Written when it is read: who looks for the newest events passes over thousands of others.
+          get text() {
+            return hidden ? 'null' : eventText.write(entry);
+          },
+        };
       }
     },
     *checks() {
