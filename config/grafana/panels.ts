@@ -381,7 +381,8 @@ const PROCESS: readonly Panel[] = [
   },
   {
     title: 'Replicas',
-    description: 'Partitions of the offsets topic by replica (0: a standby), and among how many the rate limit is divided.',
+    description:
+      'Partitions of the offsets topic by replica (0: a standby), and among how many the rate limit is divided.',
     unit: 'short',
     queries: [
       [`spconnect_source_partitions{${J}}`, 'partitions of {{instance}}'],
