@@ -148,10 +148,10 @@ test("Kafka's health check asks the broker, and starts no JVM for it", { timeout
   if (!stack) return;
   const [, program = '', ...words] = service('kafka').healthcheck?.test ?? [];
   assert.equal(program, 'bash');
-  const check = async (address: string) => {
+  const check = async (address: string, limitMs = CHECK_LIMIT_MS) => {
     // Compose makes one $ of two.
     const args = words.map((word) => word.replaceAll('$$', '$').replace('127.0.0.1/9092', address.replace(':', '/')));
-    const outcome = promisify(execFile)(program, args, { timeout: CHECK_LIMIT_MS });
+    const outcome = promisify(execFile)(program, args, { timeout: limitMs });
     return outcome.then(
       () => 'healthy',
       (error: { killed?: boolean }) => (error.killed ? 'no end' : 'unhealthy'),
@@ -160,8 +160,8 @@ test("Kafka's health check asks the broker, and starts no JVM for it", { timeout
   const [broker = ''] = stack.brokers;
   assert.equal(await check(broker), 'healthy');
   assert.equal(await check('127.0.0.1:1'), 'unhealthy');
-  // Something else that listens there, and closes.
-  assert.notEqual(await check(new URL(stack.registryUrl).host), 'healthy');
+  // Something else that listens there, and closes or says nothing.
+  assert.notEqual(await check(new URL(stack.registryUrl).host, 5_000), 'healthy');
 });
 
 test('what the services need of each other is there: two listeners, ports, volumes, what is scraped and shown', () => {
