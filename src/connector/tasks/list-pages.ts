@@ -63,7 +63,7 @@ export class ListPages {
     return asked;
   }
 
-  /** One page ahead is enough: behind a page that nobody has taken yet, nothing is asked for. */
+  /** One page ahead is enough: behind a page that was not taken yet, nothing is asked for. */
   #guessBehind(asked: Asked, signal: AbortSignal): void {
     const { probableNext: minId, request } = asked;
     if (asked !== this.#taken || this.#ahead !== null || minId === null || !this.#guesses || signal.aborted) return;

@@ -95,7 +95,7 @@ export const CONNECTION_METRICS = {
     type: 'gauge',
     help: 'Processes among which requestsPerSecond is divided: members of the group that have work, or all while it rebalances.',
     labels: ['client'],
-    meaning: 'More than there are replicas in Prometheus: a process that nobody watches takes part.',
+    meaning: 'More than there are replicas in Prometheus: a process that Prometheus does not scrape takes part.',
   },
   spconnect_rate_limit_requests_per_second: {
     type: 'gauge',
