@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { readSchemaText } from '../../../../src/avro/schema-files.ts';
 import { createInstrumentsProvider } from '../../../../src/connector/tasks/instruments-provider.ts';
 import { createEventDecoder } from '../../../../src/decoding/event-decoder.ts';
-import { createPageDecoder } from '../../../../src/decoding/page-decoder.ts';
+import { createPageDecoder, type PageDecoder } from '../../../../src/decoding/page-decoder.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import type { HttpResponse } from '../../../../src/http/http-response.ts';
 import type { ReferenceData } from '../../../../src/provider/reference-data.ts';
@@ -33,7 +33,18 @@ function heldBack() {
   };
   const instrument = { schema: readSchemaText('Instrument'), schemaId: 1 };
   const common = { onMismatch: 'deadLetter', clock: systemClock } as const;
-  const pages = createPageDecoder({ ...instrument, ...common, listKey: 'instruments' });
+  const decoder = createPageDecoder({ ...instrument, ...common, listKey: 'instruments' });
+  const decoding = { now: 0, most: 0 };
+  const pages: PageDecoder = {
+    async decode(body) {
+      decoding.now += 1;
+      decoding.most = Math.max(decoding.most, decoding.now);
+      await new Promise((resolve) => setImmediate(resolve));
+      return decoder.decode(body).finally(() => {
+        decoding.now -= 1;
+      });
+    },
+  };
   const events = createEventDecoder({
     ...common,
     eventSchema: readSchemaText('InstrumentEvent'),
@@ -50,7 +61,7 @@ function heldBack() {
     assert.ok(newest !== undefined && asked.length === count);
     return newest;
   };
-  return { provider, until };
+  return { provider, until, asked, decoding };
 }
 
 test('a page that is refused while the stream is read makes pages smaller, and leaves the stream alone', async () => {
@@ -105,4 +116,13 @@ test('only the provider refuses an offset: a token that cannot be had says nothi
     (await until(2 * at + 2)).answer.reject(new ConnectorError('TOKEN_FAILED', 'no token', { fields: { status } }));
     await assert.rejects(failed, { code: 'TOKEN_FAILED' });
   }
+});
+
+test('of pages that have come at the same time, one is decoded at a time', async () => {
+  const { provider, until, asked, decoding } = heldBack();
+  const pages = ['1', '2', '3'].map((minId) => provider.page(minId, signal));
+  await until(3);
+  for (const { answer } of asked) answer.resolve();
+  await Promise.all(pages);
+  assert.equal(decoding.most, 1);
 });

@@ -72,6 +72,14 @@ test('a page of an earlier walk is never taken for one of a later walk', () => {
   assert.deepEqual(cursors(), [null, '5', null, '5']);
 });
 
+test('a page of an earlier walk is not taken where the later walk begins with its cursor', () => {
+  const { pages, asked, cursors } = scene();
+  pages.take({ walk: 1, minId: null }, signal);
+  asked[0]?.seemsToGoOnAt('5');
+  pages.take({ walk: 2, minId: '5' }, signal);
+  assert.deepEqual(cursors(), [null, '5', '5']);
+});
+
 test('a page that failed is asked for again, without the one behind it', async () => {
   const { pages, asked, cursors } = scene();
   const first = pages.take({ walk: 1, minId: null }, signal);
