@@ -114,12 +114,17 @@ testOnBroker('two that both believe to be alone write each number once, whatever
   const transactionalId = uniqueName('writer');
   const enough = 40;
   const failures: string[] = [];
+  // Neither commits before both have opened: on a busy machine one would have written everything by then.
+  const opened = new Set<number>();
+  const bothOpened = Promise.withResolvers<void>();
   const writeNumbers = async (cluster: KafkaCluster, inTurn: number) => {
     // A group that confirms whatever it is asked.
     const writer = cluster.transactionalWriter(transactionalId, { ownershipProof: async () => {} });
     for (let next = 0; next < enough; ) {
       try {
         next = await writer.open(async () => (await readValues(cluster, topic, 1)).length, t.signal);
+        if (opened.add(inTurn).size === 2) bothOpened.resolve();
+        await bothOpened.promise;
         for (const last = next + inTurn; next < last; next++) {
           const [record, sourceOffset] = [0, 1].map((partition) => textRecord(topic, String(next), partition));
           await writer.commit({ records: record ? [record] : [], sourceOffset });
