@@ -4,6 +4,7 @@
 //   node test/run.ts unit            the files with "unit" in their path; several such words may be given
 //   node test/run.ts --kafka 3.9.1 integration   against another release of Kafka
 //
+// A file that failed is run once more, alone, when at most three did: what passes then is listed before the last line.
 // Without a way to start Kafka, the tests that need it are skipped, or fail when CI is set.
 
 import { globSync } from 'node:fs';
@@ -14,11 +15,13 @@ import { parseArgs } from 'node:util';
 import { KAFKA_VERSION_VARIABLE } from '../src/local-stack/java-artifacts.ts';
 import { startStackForRun } from './support/kafka/stack-for-run.ts';
 import { runStep } from './support/runner/reporter-step.ts';
-import { createTally } from './support/runner/reporter-tally.ts';
+import { createTally, type TestCounts, type TestFailure, type TestPass } from './support/runner/reporter-tally.ts';
 
 const TEST_TIMEOUT_MS = 1_800_000;
 const RUN_TIMEOUT_MS = 7_200_000;
 const FILES_AT_ONCE = 2;
+/** More than this many failed files are no moment's bad luck. */
+const FILES_TO_REPEAT = 3;
 const NEEDS_STACK = /^test\/(integration|security)\//;
 
 const root = resolve(import.meta.dirname, '..');
@@ -54,23 +57,35 @@ try {
 }
 process.stdout.write(tally.report(), () => process.exit(tally.isGood() ? 0 : 1));
 
+/** What failed is run once more, alone: one moment in which the machine was busy elsewhere does not fail 2,000 tests. */
 async function runFiles(): Promise<void> {
+  const first = await runOnce(files, FILES_AT_ONCE);
+  const suspects = [...new Set(first.failures.map(({ file }) => file))];
+  const isWorthIt = suspects.length <= FILES_TO_REPEAT && suspects.every((file) => file !== '') && !signal.aborted;
+  tally.count(first, suspects.length > 0 && isWorthIt ? await runOnce(suspects, 1) : undefined);
+}
+
+async function runOnce(paths: readonly string[], concurrency: number): Promise<TestPass> {
+  const failures: TestFailure[] = [];
+  let counts: TestCounts = { tests: 0, passed: 0, skipped: 0, todo: 0 };
   const results = run({
     cwd: root,
-    files: files.map((file) => join(root, file)),
-    concurrency: FILES_AT_ONCE,
+    files: paths.map((path) => join(root, path)),
+    concurrency,
     isolation: 'process',
     timeout: TEST_TIMEOUT_MS,
     execArgv: ['--import', join(root, 'test/support/runner/reporter-leaks.ts')],
     signal,
   });
   results.on('test:fail', ({ name, file, details }) => {
+    // A suite that failed only because of its tests: they are listed themselves.
+    if ((details.error as { failureType?: string }).failureType === 'subtestsFailed') return;
     // A file that fails outside its tests is reported under its whole path.
-    const title = name === file ? 'outside its tests' : name;
-    tally.note(details.error, file ? `${relative(root, file)}: ${title}` : title);
+    failures.push({ file: file ? relative(root, file) : '', title: name === file ? 'outside its tests' : name });
   });
-  results.on('test:summary', ({ file, counts }) => {
-    if (file === undefined) tally.count(counts);
+  results.on('test:summary', ({ file, counts: ended }) => {
+    if (file === undefined) counts = ended;
   });
   for await (const text of results.compose(new spec())) process.stdout.write(text);
+  return { counts, failures };
 }

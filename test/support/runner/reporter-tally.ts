@@ -6,25 +6,40 @@ export interface TestCounts {
   readonly todo: number;
 }
 
+/** A test that failed, and the path of its file below the project, empty when it has none. */
+export interface TestFailure {
+  readonly file: string;
+  readonly title: string;
+}
+
+/** What one run of some files gave. */
+export interface TestPass {
+  readonly counts: TestCounts;
+  readonly failures: readonly TestFailure[];
+}
+
 /** How a whole run went: its steps and its tests, added up. */
 export interface Tally {
   /** Counts a step that is no test of node:test: passed when there is no failure. */
   add(name: string, failure: string | undefined): void;
   /** Counts a failure that belongs to no test. */
   fail(what: string): void;
-  /** Remembers which test failed, for the list at the end; `count` counts it. */
-  note(error: unknown, title: string): void;
   /** Says at the end, loudly, that something was left out. */
   warn(what: string): void;
-  count(counts: TestCounts): void;
+  /** Counts a run, and forgives its failures when all of them were `repeated` and passed; the report lists them. */
+  count(pass: TestPass, repeated?: TestPass): void;
   isGood(): boolean;
   /** What failed, what was left out, and the last line, always of the form `N passed, N failed`. */
   report(): string;
 }
 
+/** Failed, cancelled by a time-out or an end, or whatever else is not good. */
+const failedOf = ({ tests, passed, skipped, todo }: TestCounts) => tests - passed - skipped - todo;
+
 export function createTally(): Tally {
   const total = { passed: 0, failed: 0, skipped: 0 };
   const failures: string[] = [];
+  const forgiven: string[] = [];
   const warnings: string[] = [];
   const fail = (what: string) => {
     total.failed += 1;
@@ -36,16 +51,14 @@ export function createTally(): Tally {
       if (failure === undefined) total.passed += 1;
       else fail(`${name}: ${failure}`);
     },
-    note(error, title) {
-      // A suite that failed only because of its tests: they are listed themselves.
-      if ((error as { failureType?: string } | undefined)?.failureType !== 'subtestsFailed') failures.push(title);
-    },
     warn: (what) => warnings.push(what),
-    count(counts) {
-      total.passed += counts.passed;
-      // Failed, cancelled by a time-out or an end, or whatever else is not good.
-      total.failed += counts.tests - counts.passed - counts.skipped - counts.todo;
+    count({ counts, failures: failed }, repeated) {
+      const bad = failedOf(counts);
+      const isForgiven = repeated !== undefined && repeated.failures.length === 0 && failedOf(repeated.counts) === 0;
+      total.passed += counts.passed + (isForgiven ? bad : 0);
+      total.failed += isForgiven ? 0 : bad;
       total.skipped += counts.skipped + counts.todo;
+      for (const { file, title } of failed) (isForgiven ? forgiven : failures).push(file ? `${file}: ${title}` : title);
     },
     isGood: () => total.failed === 0,
     report() {
@@ -54,7 +67,7 @@ export function createTally(): Tally {
       const skipped =
         total.skipped === 0 ? [] : [`Tests that were skipped, each with its reason above: ${total.skipped}`];
       const last = `${total.passed} passed, ${total.failed} failed\n`;
-      return `${list('Failed:', failures)}${list('Left out:', [...warnings, ...skipped])}\n${last}`;
+      return `${list('Failed:', failures)}${list('Failed at first, and passed when run again alone:', forgiven)}${list('Left out:', [...warnings, ...skipped])}\n${last}`;
     },
   };
 }
