@@ -84,7 +84,7 @@ const PAGES = [
   '/connectors/none/status',
 ];
 
-test('no secret leaves through the log, the metrics, the status page or a topic', { timeout: 600_000 }, async (t) => {
+test('no secret leaves through the log, the metrics, the status page or a topic', { timeout: 1_200_000 }, async (t) => {
   const stack = await stackOrSkip(t);
   const kafka = (await kafkaOrSkip(t))?.connect();
   if (!stack || !kafka) return;

@@ -57,7 +57,7 @@ async function refused(t: TestContext, at: SecuredScene, broker: string, kafka: 
   assert.ok(!JSON.stringify(connector.seen).includes(PASSWORD));
 }
 
-test('Kafka with TLS and logins', { timeout: 600_000 }, async (t) => {
+test('Kafka with TLS and logins', { timeout: 1_200_000 }, async (t) => {
   const at = await sceneOrSkip(t);
   if (!at) return;
   await t.test(
@@ -139,7 +139,7 @@ kafka:
     t.after(() => cluster.close());
     const open = async (id: string) => {
       const writer = cluster.transactionalWriter(`${prefix}-${id}`);
-      await writer.open(async () => null, AbortSignal.timeout(60_000));
+      await writer.open(async () => null, AbortSignal.timeout(600_000));
       await writer.close();
     };
     await open('before');

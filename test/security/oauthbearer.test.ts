@@ -69,7 +69,7 @@ async function commitUntil(t: TestContext, at: Scene, broker: string, sasl: stri
   assert.deepEqual(failures, []);
 }
 
-test('Kafka with tokens', { timeout: 900_000 }, async (t) => {
+test('Kafka with tokens', { timeout: 1_200_000 }, async (t) => {
   const simulator = await createSimulator({ instruments: 20, port: 0, tokenLifetimeSeconds: TOKEN_SECONDS });
   t.after(() => simulator.close());
   const brokers = await oauthKafkaOrSkip(t, simulator);
@@ -191,7 +191,7 @@ test('Kafka with tokens', { timeout: 900_000 }, async (t) => {
     ] as const;
     for (const [sasl, expected] of cases) {
       const settings = await settingsOf(at, at.login, sasl);
-      const checks = await checkConnections({ settings, signal: AbortSignal.timeout(300_000) });
+      const checks = await checkConnections({ settings, signal: AbortSignal.timeout(600_000) });
       const failed = checks.find(({ what }) => what.startsWith('brokers'));
       assert.equal(failed?.state, 'failed');
       assert.match(failed?.says ?? '', expected);

@@ -9,7 +9,7 @@ import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
 
 const DAY_MS = 86_400_000;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 const CANARY = 'canary4f1c9d';
 const URL_TEXT = `https://trading.example.com/simulate/${CANARY}?ticket=${CANARY}`;
 const SOURCE = { name: 'checks', type: 'pre-trade-checks', topic: 'pre-trade-checks' } as const;
@@ -37,7 +37,7 @@ const BAD_ANSWERS: readonly Fault[] = [
   { kind: 'status', status: 503, body: `{"title":"busy","detail":"${URL_TEXT}"}`, contentType: 'application/json' },
 ];
 
-test('the URL of a pre-trade check stands in its topic and nowhere else', { timeout: 600_000 }, async (t) => {
+test('the URL of a pre-trade check stands in its topic and nowhere else', { timeout: 1_200_000 }, async (t) => {
   const stack = await stackOrSkip(t);
   const kafka = (await kafkaOrSkip(t))?.connect();
   if (!stack || !kafka) return;

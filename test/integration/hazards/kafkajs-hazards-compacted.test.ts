@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 /** Two of these do not fit into one segment of the smallest size, so the cleaner does not join the segments. */
 const FILLER = 'x'.repeat(900_000);
 /** With the quick settings of the test brokers the cleaner is there after one second. */
-const CLEANER_MS = 60_000;
+const CLEANER_MS = 300_000;
 /** A reader that goes on asks once or twice for what is there. */
 const STUCK_FETCHES = 100;
 
@@ -80,7 +80,7 @@ testOnBroker('H6: our reader passes an empty batch and reads to the end', async 
     topic,
     partitions: [0],
     onRecord: (record) => keys.push(record.key?.toString()),
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(600_000),
   });
   assert.deepEqual(keys, ['filler 1', 'same', 'filler 2', 'end']);
   const fetches = raw.proxy.trace.filter((request) => request.api === 'Fetch').length;

@@ -52,7 +52,7 @@ async function writePages(
   writer: TransactionalWriter,
   onPage: (page: number, hasFailed: boolean) => Promise<void>,
 ): Promise<string[]> {
-  const signal = AbortSignal.timeout(400_000);
+  const signal = AbortSignal.timeout(600_000);
   const values = async () => (await readCommitted(cluster, topic)).map(({ value }) => String(value));
   let next = (await writer.open(values, signal)).length;
   let hasFailed = false;

@@ -42,7 +42,7 @@ kafkaTest('a member that is killed in mid-work loses no record and answers none 
     expected.push(value);
   };
   const members = [startMember(t, broker, input, output), startMember(t, broker, input, output)];
-  const deadline = AbortSignal.timeout(120_000);
+  const deadline = AbortSignal.timeout(600_000);
   for (let kill = 0; kill < KILLS; kill++) {
     while (members.some((member) => member.assigned() === 0)) {
       deadline.throwIfAborted();

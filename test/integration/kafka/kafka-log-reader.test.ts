@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/support/clock.ts';
 import { createTopic, kafkaTest, readCommitted } from '../../support/kafka/kafka-real.ts';
 
-const signal = () => AbortSignal.timeout(60_000);
+const signal = () => AbortSignal.timeout(600_000);
 
 kafkaTest(
   'aborted records of interleaved transactions are never visible, whatever their order and keys',

@@ -11,7 +11,7 @@ testLogTailContract('kafka', async (t) => {
   return kafka && { cluster: kafka.connect(), leaveOpen: kafka.leaveOpen };
 });
 
-const signal = () => AbortSignal.timeout(60_000);
+const signal = () => AbortSignal.timeout(600_000);
 
 /** Follows partition 0; gives the values as they come. */
 function follow(cluster: KafkaCluster, topic: string): { seen: string[]; ended: Promise<never> } {

@@ -22,7 +22,7 @@ const TOPICS = [
 ];
 const PAGES_BEFORE = 3;
 const PAGES = 8;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 const pageTexts = (pages: number) => Array.from({ length: pages }, (_, page) => `page ${page}`);
 
 test('one of three brokers is lost: what has too few replicas waits and skips nothing, and all else goes on', async (t) => {

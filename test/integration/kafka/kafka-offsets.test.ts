@@ -5,7 +5,7 @@ import { offsetKey, offsetPartition, offsetRecord, parseReset, readOffsets } fro
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { kafkaTest, readCommitted, type TestKafka } from '../../support/kafka/kafka-real.ts';
 
-const signal = () => AbortSignal.timeout(60_000);
+const signal = () => AbortSignal.timeout(600_000);
 
 async function prepare(kafka: TestKafka) {
   const cluster = kafka.connect();

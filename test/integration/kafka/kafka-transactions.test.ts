@@ -4,7 +4,7 @@ import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { createTopic, hookTransactions, kafkaTest, readCommitted } from '../../support/kafka/kafka-real.ts';
 
-const signal = () => AbortSignal.timeout(60_000);
+const signal = () => AbortSignal.timeout(600_000);
 
 function records(topic: string, values: readonly string[], partition = 0): OutgoingRecord[] {
   return values.map((value) => ({ topic, partition, key: Buffer.from('k'), value: Buffer.from(value), headers: {} }));

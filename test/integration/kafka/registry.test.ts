@@ -23,7 +23,7 @@ test('a real registry takes the schema once, keeps it FULL_TRANSITIVE and refuse
   if (!stack) return;
   const url = stack.registryUrl;
   const subject = `${uniquePrefix('registry')}.instruments-value`;
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(600_000);
 
   await assert.rejects(registryAt(url, false).schemaId(subject, SCHEMA, signal), failsWith('SCHEMA_NOT_REGISTERED'));
 

@@ -12,7 +12,7 @@ const RUN_TIMEOUT_MS = 120_000;
 const run = promisify(execFile);
 
 test('a client written for Kafka Connect lists, pauses, resumes and restarts sources', {
-  timeout: 880_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const python = await pythonWith(CLIENT);
   if (python === null) return t.skip('SKIPPED: no python3, or nothing to install kafka-connect-cli from');

@@ -11,7 +11,7 @@ import { eventually } from '../../support/runner/eventually.ts';
 const INSTRUMENTS = 60;
 /** The probe that asks for the stream's start is request 1 of the list; pages follow. */
 const SECOND_PAGE = 3;
-const options = { timeout: 300_000 };
+const options = { timeout: 1_200_000 };
 
 const count = (seen: readonly RecordedEvent[], name: string) => seen.filter((event) => event.name === name).length;
 const polls = (seen: readonly RecordedEvent[]) => count(seen, 'polled');

@@ -68,7 +68,7 @@ async function failureOf(connector: RunningConnector): Promise<string> {
 }
 
 test('what an error advises can be done as it is written, and mends what the error reports', {
-  timeout: 600_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const scene = await commandScene(t, {
     simulator: { instruments: INSTRUMENTS, faults },

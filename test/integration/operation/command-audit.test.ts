@@ -4,7 +4,7 @@ import { commandScene } from '../../support/connectors/command-scene.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 
 test('a topic that is what the provider has passes, also while the provider goes on', {
-  timeout: 300_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const edit = [{ pointer: '/issuePrice', value: '"1"' }];
   const faults = [
@@ -39,7 +39,7 @@ test('a topic that is what the provider has passes, also while the provider goes
 });
 
 test('what is missing, different or extra is reported field by field, and nothing is written', {
-  timeout: 300_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const scene = await commandScene(t);
   if (!scene) return;
@@ -90,7 +90,7 @@ test('what is missing, different or extra is reported field by field, and nothin
   assert.match(many.stderr, new RegExp(`spconnect walk instruments --allow-shrink ${gone.length + 1}\n$`));
 });
 
-test('instruments that left the list after the last walk are no difference', { timeout: 300_000 }, async (t) => {
+test('instruments that left the list after the last walk are no difference', { timeout: 1_200_000 }, async (t) => {
   const scene = await commandScene(t);
   if (!scene) return;
   const connector = await scene.start();

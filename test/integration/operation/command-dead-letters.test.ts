@@ -14,7 +14,7 @@ const MAPPING = `mapping: { onMismatch: "\${ON_MISMATCH:-deadLetter}" }`;
 const KEEP = { ON_MISMATCH: 'keepInExtras' };
 
 test('dead letters are listed, shown and written once they map, each only once, in any order', {
-  timeout: 300_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const scene = await commandScene(t, {
     simulator: { instruments: 10, faults: [{ match: 'instruments', count: 0, fault: POISON }] },
@@ -96,7 +96,7 @@ test('dead letters are listed, shown and written once they map, each only once, 
 });
 
 test('those of pre-trade checks have no input, and are retried by asking the provider for the check', {
-  timeout: 300_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const source = { name: 'checks', type: 'pre-trade-checks' };
   const scene = await commandScene(t, { simulator: { instruments: 3 }, source, more: MAPPING });

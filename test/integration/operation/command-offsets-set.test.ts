@@ -5,7 +5,7 @@ import { readCommitted } from '../../support/kafka/kafka-real.ts';
 import { fenceOperators, fenceSource } from '../../support/ledgers/at-rest.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
-test('a stream goes on where it was at a time, and repeats nothing from before', { timeout: 300_000 }, async (t) => {
+test('a stream goes on where it was at a time, and repeats nothing from before', { timeout: 1_200_000 }, async (t) => {
   const scene = await commandScene(t, { source: { pollInterval: '100ms' } });
   if (!scene) return;
   const { simulator, kafka, prefix } = scene;
@@ -67,7 +67,7 @@ test('a stream goes on where it was at a time, and repeats nothing from before',
   await eventually('a tombstone', newest, (value) => value === null);
 });
 
-test('an offset is set as it is given, in its form only', { timeout: 300_000 }, async (t) => {
+test('an offset is set as it is given, in its form only', { timeout: 1_200_000 }, async (t) => {
   const scene = await commandScene(t);
   if (!scene) return;
   const connector = await scene.start();

@@ -8,7 +8,7 @@ import { eventually } from '../../support/runner/eventually.ts';
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
 
 test('a position that can never be read is skipped by an operator, and reported with from and to', {
-  timeout: 300_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const scene = await commandScene(t, { simulator: { instruments: 10 } });
   if (!scene) return;

@@ -6,7 +6,9 @@ import { settingsFile } from '../../support/connectors/settings-file.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 import { runWith } from '../../unit/cli/terminal.ts';
 
-test('a topic is printed decoded, by key, to a limit, to its end, and as it grows', { timeout: 300_000 }, async (t) => {
+test('a topic is printed decoded, by key, to a limit, to its end, and as it grows', {
+  timeout: 1_200_000,
+}, async (t) => {
   const scene = await commandScene(t);
   if (!scene) return;
   const { simulator, prefix } = scene;

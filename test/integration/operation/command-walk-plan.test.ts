@@ -6,7 +6,7 @@ import { readCommitted } from '../../support/kafka/kafka-real.ts';
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
 
 test('a dry run says what a walk would write and delete, while another process owns the source, and writes nothing', {
-  timeout: 300_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const scene = await commandScene(t, { simulator: { instruments: 40 }, source: { walkInterval: '365d' } });
   if (!scene) return;

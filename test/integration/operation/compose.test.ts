@@ -143,7 +143,7 @@ test('the connector is given every variable that its settings know, and no other
   for (const [name, value] of http) assert.match(String(value), /http:\/\/(simulator:8090|registry:8080)\//, name);
 });
 
-test("Kafka's health check asks the broker, and starts no JVM for it", { timeout: 600_000 }, async (t) => {
+test("Kafka's health check asks the broker, and starts no JVM for it", { timeout: 1_200_000 }, async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
   const [, program = '', ...words] = service('kafka').healthcheck?.test ?? [];

@@ -31,7 +31,7 @@ function start(t: TestContext, file: string, args: readonly string[]): () => str
   return () => text;
 }
 
-test('consumers see deletions, instruments without a price, and gaps', { timeout: 900_000 }, async (t) => {
+test('consumers see deletions, instruments without a price, and gaps', { timeout: 1_200_000 }, async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
   const simulator = await createSimulator({ instruments: 30, seed: 5, port: 0 });

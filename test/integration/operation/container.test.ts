@@ -177,7 +177,7 @@ test('what the Dockerfile shows starts with the example of variables, as docker 
 });
 
 test('the image runs read-only, without capabilities, as user 65532, and stops in time', {
-  timeout: 600_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
@@ -226,7 +226,7 @@ interface ComposeService {
 }
 
 test('simulated provider and connector of the compose file get healthy with their own commands, variables and checks', {
-  timeout: 600_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;

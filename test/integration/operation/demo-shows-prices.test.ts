@@ -24,7 +24,7 @@ function written(): Writable & { text(): string } {
 }
 
 test('the demo ends with every product priced, a table of some and how fresh all are, which goes on until it is stopped', {
-  timeout: 600_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;

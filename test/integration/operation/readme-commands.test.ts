@@ -103,7 +103,7 @@ async function asProcess(program: string, args: readonly string[], env: Record<s
   );
 }
 
-test('every command of the READMEs that ends by itself does so with exit code 0', { timeout: 880_000 }, async (t) => {
+test('every command of the READMEs that ends by itself does so with exit code 0', { timeout: 1_200_000 }, async (t) => {
   const commands = commandsOf(DOCUMENTS.map((file) => readFileSync(file, 'utf8')).join('\n'));
   assert.ok(
     ['npm run demo -- --once', 'npx spconnect validate --connect', 'spconnect validate'].every((one) =>

@@ -123,7 +123,7 @@ function makeUsual(scene: AdminScene): void {
 }
 
 test('the status page of a usual day fits its screen; STATUS_PAGE_PICTURE names the file that takes the picture', {
-  timeout: 880_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const chromium = await findChromium();
   if (chromium === null) {
@@ -147,7 +147,7 @@ test('the status page of a usual day fits its screen; STATUS_PAGE_PICTURE names 
 });
 
 test('the status page is readable by day and night, on a desk and a phone, and loads nothing else', {
-  timeout: 880_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const chromium = await findChromium();
   if (chromium === null) {

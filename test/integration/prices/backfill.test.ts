@@ -109,7 +109,7 @@ async function accessToken({ tokenUrl, clientId, clientSecret }: Simulator): Pro
 }
 
 test('a backfill that is killed goes on where it stopped: each window once, as the provider has it', {
-  timeout: 600_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const at = await scene(t);
   if (!at) return;

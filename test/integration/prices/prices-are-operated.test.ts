@@ -10,7 +10,7 @@ import { scraped } from '../../support/ledgers/scraped.ts';
 const INSTRUMENTS = 60;
 const CHANGES = 20;
 const PARTITIONS = 6;
-const options = { timeout: 300_000 };
+const options = { timeout: 1_200_000 };
 
 const settingsOf = (simulator: Simulator) => `
 marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }

@@ -26,7 +26,7 @@ interface Scene {
 
 /** A provider with some instruments and these faults, and a place on the real broker. */
 function scene(title: string, instruments: number, body: (t: TestContext, scene: Scene) => Promise<void>): void {
-  test(title, { timeout: 300_000 }, async (t) => {
+  test(title, { timeout: 1_200_000 }, async (t) => {
     const stack = await stackOrSkip(t);
     const kafka = (await kafkaOrSkip(t))?.connect();
     if (!stack || !kafka) return;

@@ -11,7 +11,7 @@ const SMALL_BATCH_BYTES = '32768';
 const EVENTS_OF_ONE_ANSWER = 100;
 
 test('what Kafka refuses of one source stops that one or nobody, and its neighbours on the same writer go on', {
-  timeout: 600_000,
+  timeout: 1_200_000,
 }, async (t) => {
   // Not compressed, so that the size of a batch is that of its events.
   const beside = await neighbours(t, { count: 4, kafka: ', compression: none' });

@@ -9,7 +9,7 @@ const CHANGES = 10;
 const AWAITED = 5;
 
 test('an operator changes the offset of a source ten times in a row, and its neighbour goes on', {
-  timeout: 600_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const beside = await neighbours(t, { count: 2 });
   if (!beside) return;

@@ -97,7 +97,7 @@ const answers = ['empty', 'emptyNewest', 'oldest', 400, 404, 410] as const;
 describe('after a retention gap', { concurrency: 4 }, () => {
   for (const expiredSince of answers) {
     test(`away for 8 days, and the old offset gets ${expiredSince}: the topic is the universe again`, {
-      timeout: 600_000,
+      timeout: 1_200_000,
     }, async (t) => {
       const scene = await sceneOrSkip(t, { expiredSince });
       if (!scene) return;
@@ -189,7 +189,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
   }
 
   test('away for 8 days while 60 % of the list vanished: nothing is deleted, and a notification asks', {
-    timeout: 600_000,
+    timeout: 1_200_000,
   }, async (t) => {
     const scene = await sceneOrSkip(t, { expiredSince: 410 });
     if (!scene) return;
@@ -213,7 +213,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
   });
 
   test('a stream that begins again behind our offset is followed from there once that is proven', {
-    timeout: 600_000,
+    timeout: 1_200_000,
   }, async (t) => {
     const scene = await sceneOrSkip(t, {});
     if (!scene) return;

@@ -30,7 +30,7 @@ interface Scene {
 }
 
 function scene(title: string, body: (t: TestContext, scene: Scene) => Promise<void>): void {
-  test(title, { timeout: 240_000 }, async (t) => {
+  test(title, { timeout: 1_200_000 }, async (t) => {
     const stack = await stackOrSkip(t);
     const kafka = (await kafkaOrSkip(t))?.connect();
     if (!stack || !kafka) return;

@@ -21,9 +21,9 @@ const LONGEST_STOP_MS = 10_000;
  * A commit answers once it is decided; its markers reach the partitions some milliseconds later. A transaction that was
  * left open stays so for a minute.
  */
-const MARKERS_MS = 20_000;
+const MARKERS_MS = 45_000;
 const SECOND_PAGE = 3;
-const REACHED_WITHIN_MS = 60_000;
+const REACHED_WITHIN_MS = 300_000;
 
 interface Started {
   readonly connector: ConnectorProcess;

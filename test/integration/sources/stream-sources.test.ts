@@ -18,7 +18,7 @@ import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 const DAY_MS = 86_400_000;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 const STREAMS = {
   events: { name: 'new-issues', type: 'events', topic: 'new-issues' },
   checks: { name: 'checks', type: 'pre-trade-checks', topic: 'pre-trade-checks' },
@@ -38,7 +38,7 @@ function scene(
   options: { readonly simulator?: SimulatorOptions; readonly source?: Record<string, string | number> },
   body: (t: TestContext, scene: Scene) => Promise<void>,
 ): void {
-  test(title, { timeout: 300_000 }, async (t) => {
+  test(title, { timeout: 1_200_000 }, async (t) => {
     const stack = await stackOrSkip(t);
     const kafka: KafkaCluster | undefined = (await kafkaOrSkip(t))?.connect();
     if (!stack || !kafka) return;

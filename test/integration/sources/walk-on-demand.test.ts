@@ -15,7 +15,7 @@ import { type Ran, runWith } from '../../unit/cli/terminal.ts';
 
 const INSTRUMENTS = 60;
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 300_000;
 /** A walk begins soon after it is asked for although the stream is polled seldom: a wait that is not ended shows. */
 const SOURCE = { pollInterval: '1h', handoffMargin: '50ms', limit: 50 };
 
@@ -32,7 +32,7 @@ interface Scene {
 }
 
 function scene(title: string, body: (t: TestContext, scene: Scene) => Promise<void>): void {
-  test(title, { timeout: 300_000 }, async (t) => {
+  test(title, { timeout: 1_200_000 }, async (t) => {
     const stack = await stackOrSkip(t);
     const kafka = (await kafkaOrSkip(t))?.connect();
     if (!stack || !kafka) return;
@@ -248,7 +248,7 @@ scene('a value of the states topic that cannot be read is passed over and report
   const connector = await scene.start();
   await walks(connector, 1);
   const writer = scene.kafka.transactionalWriter(`${scene.prefix}-test`);
-  await writer.open(async () => {}, AbortSignal.timeout(30_000));
+  await writer.open(async () => {}, AbortSignal.timeout(600_000));
   const key = Buffer.from('instruments');
   const record = { topic: `${scene.prefix}.states`, partition: 0, key, headers: {} };
   await writer.commit({ records: [{ ...record, value: Buffer.from('{"state":"asleep"}') }] });

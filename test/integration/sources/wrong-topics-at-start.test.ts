@@ -8,7 +8,7 @@ import { scraped } from '../../support/ledgers/scraped.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 test('a topic that is wrong at the start stops the source or the prices that need it, until it is mended; the others run', {
-  timeout: 300_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const priced = ({ marketDataUrl }: { marketDataUrl: string }) =>
     `marketData: { url: "${marketDataUrl}", requestsPerSecond: 1000 }`;

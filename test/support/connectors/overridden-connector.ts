@@ -7,7 +7,7 @@ import type { TestStack } from '../kafka/stack.ts';
 import { type RecordedEvent, recordedEvents } from '../ledgers/recorded-events.ts';
 import { connectorEnvironment, type OwnSettings, settingsText } from './connector-process.ts';
 
-const PATIENCE_MS = 180_000;
+const PATIENCE_MS = 300_000;
 const LOOK_EVERY_MS = 20;
 /** For connectors whose Kafka and registry are replaced: nothing answers there. */
 const NOWHERE: TestStack = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };

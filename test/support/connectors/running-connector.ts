@@ -8,7 +8,7 @@ import type { TestStack } from '../kafka/stack.ts';
 import type { RecordedEvent } from '../ledgers/recorded-events.ts';
 import { connectorEnvironment, type OwnSettings, quickSettings, settingsText } from './connector-process.ts';
 
-const PATIENCE_MS = 180_000;
+const PATIENCE_MS = 300_000;
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface RunningConnector {

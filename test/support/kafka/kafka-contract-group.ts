@@ -10,7 +10,7 @@ import type { ContractSubject } from './kafka-contract.ts';
 
 const ALL = [0, 1, 2, 3];
 const PARTITIONS = ALL.length;
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 300_000;
 
 /** The promises of `GroupReader` and of consumer offsets, run against memory and against a real broker. */
 export function testGroupContract(
@@ -18,7 +18,7 @@ export function testGroupContract(
   connect: (t: TestContext) => Promise<ContractSubject | undefined>,
 ): void {
   const contract = (title: string, body: (parts: Parts) => Promise<void>) =>
-    test(`${name}: ${title}`, { timeout: 300_000 }, async (t) => {
+    test(`${name}: ${title}`, { timeout: 1_200_000 }, async (t) => {
       const subject = await connect(t);
       if (subject === undefined) return;
       t.after(() => subject.cluster.close());

@@ -23,7 +23,7 @@ export interface TestKafka {
 
 /** A test against the real broker; skipped, with the reason, where none can be started. */
 export function kafkaTest(title: string, body: (t: TestContext, kafka: TestKafka) => Promise<void>): void {
-  test(title, { timeout: 300_000 }, async (t) => {
+  test(title, { timeout: 1_200_000 }, async (t) => {
     const kafka = await kafkaOrSkip(t);
     if (kafka) await body(t, kafka);
   });
@@ -79,7 +79,7 @@ export async function readCommitted(
   partitions: readonly number[] = [0],
 ): Promise<CommittedRecord[]> {
   const records: CommittedRecord[] = [];
-  const signal = AbortSignal.timeout(120_000);
+  const signal = AbortSignal.timeout(600_000);
   await cluster.logReader.readToEnd({ topic, partitions, onRecord: (record) => records.push(record), signal });
   return records;
 }

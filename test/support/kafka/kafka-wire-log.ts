@@ -51,7 +51,7 @@ const DEADLINE_MS = 10_000;
  * itself as the leader before it serves each partition. Every client asks again then.
  */
 const NOT_YET_SERVED = new Set([3, 5, 6, 9, 78]);
-const NOT_YET_SERVED_LIMIT_MS = 30_000;
+const NOT_YET_SERVED_LIMIT_MS = 300_000;
 const ASK_AGAIN_MS = 25;
 
 export interface PartitionAddress {

@@ -32,7 +32,7 @@ async function openOurs(broker: string): Promise<() => Promise<void>> {
     random: () => 0.5,
     log: { debug: silent, info: silent, warn: silent, error: silent },
   });
-  await cluster.transactionalWriter(`idle-${randomUUID()}`).open(async () => undefined, AbortSignal.timeout(60_000));
+  await cluster.transactionalWriter(`idle-${randomUUID()}`).open(async () => undefined, AbortSignal.timeout(600_000));
   return () => cluster.close();
 }
 

@@ -2,7 +2,7 @@ import type { Kafka } from 'kafkajs';
 import { eventually } from '../runner/eventually.ts';
 import { uniqueName } from './raw-kafkajs-cluster.ts';
 
-const WITHIN_MS = 60_000;
+const WITHIN_MS = 300_000;
 
 export interface RawReading {
   /** Keys and values of partition 0 as raw kafkajs' read_committed consumer gave them, in order. */

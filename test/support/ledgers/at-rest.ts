@@ -21,6 +21,6 @@ export function fenceOperators(kafka: KafkaCluster, prefix: string): Promise<voi
 
 async function fence(kafka: KafkaCluster, transactionalId: string): Promise<void> {
   const writer = kafka.transactionalWriter(transactionalId);
-  await writer.open(async () => {}, AbortSignal.timeout(120_000));
+  await writer.open(async () => {}, AbortSignal.timeout(600_000));
   await writer.close();
 }

@@ -7,7 +7,7 @@ import { readCommitted } from '../kafka/kafka-real.ts';
 import { answersOf, type PriceInput, type PriceLog } from './price-log.ts';
 
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 300_000;
 
 /** Fences every writer of prices, as the next start would: afterwards what a reader sees is final. */
 export async function fencePrices(kafka: KafkaCluster, prefix: string): Promise<void> {

@@ -21,7 +21,7 @@ const SHORT_TUNING: Partial<KafkaTuning> = {
   disconnectMs: 500,
 };
 
-const READ_DEADLINE_MS = 60_000;
+const READ_DEADLINE_MS = 300_000;
 
 const silent = () => undefined;
 const SILENT_LOG: Log = { debug: silent, info: silent, warn: silent, error: silent };

@@ -7,7 +7,7 @@ export async function eventually<Answer>(
   what: string,
   ask: () => Promise<Answer> | Answer,
   satisfies: (answer: Answer) => boolean,
-  withinMs = 60_000,
+  withinMs = 300_000,
 ): Promise<Answer> {
   const deadline = performance.now() + withinMs;
   for (;;) {

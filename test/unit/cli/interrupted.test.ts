@@ -17,7 +17,7 @@ for (const [command, hanging, code, said] of [
   ['doctor', 'the provider', 130, [INTERRUPTED]],
 ] as const) {
   test(`${command} ends with ${code} at once when it is stopped while ${hanging} hangs`, {
-    timeout: 240_000,
+    timeout: 1_200_000,
   }, async (t) => {
     const port = await switchablePort(t, 'hang');
     const file = await settingsFile(t, settingsText());

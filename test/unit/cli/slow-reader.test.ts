@@ -26,14 +26,14 @@ async function previewUnread(t: TestContext) {
   return { child, ended };
 }
 
-test('a reader that is slow gets all the data', { timeout: 240_000 }, async (t) => {
+test('a reader that is slow gets all the data', { timeout: 1_200_000 }, async (t) => {
   const { child, ended } = await previewUnread(t);
   const lines = (await text(child.stdout)).trimEnd().split('\n');
   assert.deepEqual([lines.length, (await ended)[0]], [ROWS, 0]);
   for (const line of lines) JSON.parse(line);
 });
 
-test('data that nobody reads hold up no end that was asked for', { timeout: 240_000 }, async (t) => {
+test('data that nobody reads hold up no end that was asked for', { timeout: 1_200_000 }, async (t) => {
   const { child, ended } = await previewUnread(t);
   child.kill('SIGINT');
   assert.deepEqual(await ended, [0, null]);

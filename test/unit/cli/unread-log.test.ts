@@ -45,18 +45,18 @@ async function runUnread(t: TestContext, more: Readonly<Record<string, string>>)
 }
 
 test('a connector whose output is read by nobody goes on, and stops when it is asked to', {
-  timeout: 480_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const { child, end } = await runUnread(t, { LOG_LEVEL: 'debug' });
   const ask = () => listeningAddresses(child.pid ?? 0);
   const [address] = await eventually('the admin server listens', ask, ({ length }) => length > 0, 120_000);
-  const answer = await fetch(`http://${address}/livez`, { signal: AbortSignal.timeout(60_000) });
+  const answer = await fetch(`http://${address}/livez`, { signal: AbortSignal.timeout(600_000) });
   assert.equal(answer.status, 200);
   child.kill('SIGTERM');
   assert.deepEqual(await end(), [0, null]);
 });
 
-test('a connector that cannot go on ends, though nobody reads why', { timeout: 480_000 }, async (t) => {
+test('a connector that cannot go on ends, though nobody reads why', { timeout: 1_200_000 }, async (t) => {
   const taken = createServer();
   t.after(() => taken.close());
   await once(taken.listen(0, '127.0.0.1'), 'listening');

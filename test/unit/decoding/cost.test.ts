@@ -10,7 +10,7 @@ const INSTRUMENTS = 300;
 const ROUNDS = 15;
 
 test('decoding costs little more than JSON.parse of the same page, and an odd page not much more', {
-  timeout: 600_000,
+  timeout: 1_200_000,
 }, async () => {
   const page = await usualPage(INSTRUMENTS);
   const usual = await decodingCost(page, ROUNDS);

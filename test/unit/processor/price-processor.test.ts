@@ -9,7 +9,7 @@ import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { INSTRUMENTS, memberOf, POISON, priceLogOf, TOPICS } from './memory-prices.ts';
 
 const ROUNDS = 60;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 
 /** Numbers in [0, 1) that repeat exactly. */
 function numbers(seed: number): () => number {

@@ -11,7 +11,7 @@ import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.t
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 300_000;
 /** Longer than one and a half refresh intervals of these members. */
 const AWAY_MS = 6 * 3_600_000;
 /** Turns in which a member would open its writer again many times over. */

@@ -6,7 +6,7 @@ import { NO_PROVIDER, NOWHERE } from '../nowhere.ts';
 import { runWith } from '../terminal.ts';
 
 test('a processor that has nothing to price is refused before Kafka is asked for anything', {
-  timeout: 240_000,
+  timeout: 1_200_000,
 }, async (t) => {
   const config = await settingsFile(t, settingsText());
   const env = connectorEnvironment(NOWHERE, NO_PROVIDER, { TOPIC_PREFIX: 'p', LOG_LEVEL: 'error' });
