@@ -7,6 +7,13 @@ import type { WalkProgress } from './walk-progress.ts';
 /** Products that the provider drops without an event leave the topic at the next walk; a day is too long to watch. */
 const WALK_INTERVAL_MS = 120_000;
 
+/**
+ * A walk deletes nothing that an event named within the last 90 minutes (src/connector/walk/census.ts): a list without
+ * it may be an old one. So repaid products stay on the simulated list for longer than that, as they do at a provider,
+ * and some were repaid before the demo began.
+ */
+export const DEMO_PROVIDER = { seed: 1, port: 0, delistAfterMs: 2 * 3_600_000, repaidAtFirst: 0.1 } as const;
+
 /** The settings of the demo: it walks every two minutes. */
 export function withFrequentWalks(settings: Settings): Settings {
   const sources = settings.sources.map((source) =>

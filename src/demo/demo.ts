@@ -10,7 +10,7 @@ import { createRedaction } from '../observability/redaction.ts';
 import { createSimulator } from '../simulator/simulator.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/system-random.ts';
-import { walkEvents, withFrequentWalks } from './demo-walks.ts';
+import { DEMO_PROVIDER, walkEvents, withFrequentWalks } from './demo-walks.ts';
 import { eventLines } from './event-lines.ts';
 import { firstPrices } from './first-prices.ts';
 import { createLiveBlock } from './live-block.ts';
@@ -53,7 +53,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   };
   const stack = await startLocalStack({ env, clock, signal: options.signal, onProgress });
   cleanUp.defer(() => stack.stop());
-  const simulator = await createSimulator({ instruments, seed: 1, port: 0 });
+  const simulator = await createSimulator({ ...DEMO_PROVIDER, instruments });
   cleanUp.defer(() => simulator.close());
   onProgress(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
 

@@ -21,6 +21,13 @@ export interface SimulatorOptions {
   readonly tokenLifetimeSeconds?: number;
   /** Changes of the universe per second; 0 for a universe that changes only on request. */
   readonly mutationsPerSecond?: number;
+  /**
+   * How long a repaid instrument stays on the list, unchanged; no other one leaves the list then. 0: what was repaid
+   * leaves first and soon, and others leave too.
+   */
+  readonly delistAfterMs?: number;
+  /** The share of instruments that were repaid within delistAfterMs before the beginning. */
+  readonly repaidAtFirst?: number;
   /** The share of changes that are pre-trade checks. */
   readonly checkShare?: number;
   /** The share of log positions that are filtered out for everyone, as a number of them per change. */
@@ -96,6 +103,8 @@ export const DEFAULTS: SimulatorSettings = {
   clientSecret: 'simulated-secret',
   tokenLifetimeSeconds: 3_600,
   mutationsPerSecond: 0,
+  delistAfterMs: 0,
+  repaidAtFirst: 0,
   checkShare: 0.02,
   filteredShare: 0.1,
   myShare: 0.25,

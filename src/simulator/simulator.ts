@@ -18,6 +18,7 @@ import { TOKEN_PATH } from './routes.ts';
 import type { SimulatorControl } from './simulator-control.ts';
 import { createTokens } from './tokens.ts';
 import { createChanges } from './universe/changes.ts';
+import { createDelisting } from './universe/delisting.ts';
 import { createInstrumentFinder } from './universe/instrument-finder.ts';
 import { createInstrumentText } from './universe/instrument-text.ts';
 import { createLife } from './universe/life.ts';
@@ -54,8 +55,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const checks = createSimulatedPreTradeChecks({ seed, clock, universe, text, form: settings.eventForm });
   const changes = createChanges({ universe, log, text, clock });
   const triggerCheck = (id: bigint, raw?: string) => checks.trigger(id, raw).preTradeCheckId;
-  const { mutationsPerSecond: perSecond, filteredShare, checkShare } = settings;
-  const life = createLife({ seed, perSecond, filteredShare, checkShare, universe, changes, clock, triggerCheck });
+  const delisting = createDelisting({ ...settings, universe, clock });
+  const life = createLife({ ...settings, delisting, universe, changes, clock, triggerCheck });
 
   const tokens = createTokens({ ...settings, lifetimeSeconds: settings.tokenLifetimeSeconds, clock });
   const faults = createFaultScript(seed, settings.faults);
