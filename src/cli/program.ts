@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { ConnectorError } from '../errors.ts';
-import { createRedaction, type Redaction } from '../observability/redaction.ts';
+import { createRedaction } from '../observability/redaction.ts';
 import { projectVersion } from '../support/version.ts';
+import type { CommandContext } from './command-context.ts';
 import { auditCommand } from './commands/audit-command.ts';
 import { backfillCommand } from './commands/backfill-command.ts';
 import { configCommand } from './commands/config-command.ts';
@@ -56,18 +57,10 @@ or found a problem, 2 wrong arguments or settings.
 `;
 
 /**
- * Every command with its arguments, options and help; `exitWith` receives the exit code of one that did not succeed.
+ * Every command with its arguments, options and help.
  * Exported for tests.
  */
-export function createProgram({
-  terminal,
-  exitWith,
-  redaction,
-}: {
-  readonly terminal: Terminal;
-  readonly exitWith: (code: number) => void;
-  readonly redaction: Redaction;
-}): Command {
+export function createProgram(context: CommandContext): Command {
   const program = new Command('spconnect')
     .description("Puts a structured-products provider's reference data and prices on Kafka, exactly once.")
     .version(projectVersion(), '--version')
@@ -75,10 +68,10 @@ export function createProgram({
     .exitOverride()
     .showHelpAfterError('(see --help)')
     .configureOutput({
-      writeOut: (text) => terminal.stdout.write(text),
-      writeErr: (text) => terminal.stderr.write(text),
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
     });
-  for (const add of COMMANDS) add(program, terminal, exitWith, redaction);
+  for (const add of COMMANDS) add(program, context);
   return program;
 }
 
@@ -93,7 +86,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     exitCode = code;
   };
   let isEndless = false;
-  const program = createProgram({ terminal, exitWith, redaction }).hook('preAction', (all, chosen) => {
+  const program = createProgram({ ...terminal, exitWith, redaction }).hook('preAction', (all, chosen) => {
     isEndless = chosen.parent === all && ENDLESS.includes(chosen.name());
   });
   try {

@@ -1,8 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import type { TopicRole } from '../../kafka/topic-plan.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { Installation } from '../../operator/installation.ts';
-import type { Terminal } from '../terminal.ts';
+import type { CommandContext } from '../command-context.ts';
 import { loadWithoutProvider } from './partial-settings.ts';
 
 /** What a command reads before it connects, and what it does then. */
@@ -16,12 +15,11 @@ interface TopicsWork<Checked, Found> {
 
 /** Does the work of a command on the topics of its settings. What concerns only the provider need not be set. */
 export async function atTopics<Checked, Found>(
-  { env, signal }: Pick<Terminal, 'env' | 'signal'>,
-  redaction: Redaction,
+  context: CommandContext,
   { config, needs, check, work }: TopicsWork<Checked, Found>,
 ): Promise<Found> {
   const { atInstallation } = await import('../../operator/installation.ts');
-  const settings = await loadWithoutProvider(config, env, redaction);
+  const settings = await loadWithoutProvider(config, context);
   const checked = check(settings);
-  return atInstallation({ settings, signal, needs }, (at) => work(at, checked));
+  return atInstallation({ settings, signal: context.signal, needs }, (at) => work(at, checked));
 }

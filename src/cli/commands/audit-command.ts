@@ -2,13 +2,12 @@ import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
 import type { SourceSettingsOf } from '../../config/settings.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../../connector/walk/instruments-settings.ts';
-import { createProgressLine } from '../../local-stack/progress-line.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { AuditDifference, AuditReport } from '../../operator/audit-operation.ts';
 import type { WalkTimes } from '../../operator/committed-walks.ts';
-import { systemClock } from '../../support/clock.ts';
-import { jsonText, type Output, outputOption, textTable } from '../output.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
+import { jsonText, outputOption, textTable } from '../output.ts';
+import { commandProgress } from '../progress.ts';
+import { EXIT_CODES } from '../terminal.ts';
 import { durationOption } from '../times.ts';
 import { knownSource } from './known-source.ts';
 
@@ -16,20 +15,13 @@ import { knownSource } from './known-source.ts';
 const COMMIT_MS = 5_000;
 const LONGEST_VALUE = 60;
 
-interface AuditOptions {
-  readonly config: string;
-  readonly output: Output;
+interface AuditOptions extends DataOptions {
   readonly settle?: number;
 }
 
 /** `audit`: whether the topic is what the provider has. What differs goes to stdout. */
-export function auditCommand(
-  program: Command,
-  terminal: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
-  const { env, stdout, stderr, signal } = terminal;
+export function auditCommand(program: Command, context: CommandContext): void {
+  const { env, stdout, stderr, signal, exitWith, redaction } = context;
   const command = program
     .command('audit')
     .description("Compare the instruments topic with the provider's list, field by field; changes nothing.")
@@ -54,18 +46,13 @@ export function auditCommand(
       const all = settings.sources.filter((source) => source.type === 'instruments');
       const audited: readonly SourceSettingsOf<'instruments'>[] =
         name === undefined ? all : [knownSource(command, name, all)];
-      const line = createProgressLine(stderr, () => systemClock.monotonicMs());
-      const onProgress = (text: string) => {
-        if (stderr.isTTY === true) line.show(text);
-      };
+      const progress = commandProgress(stderr, null);
       const reports: AuditReport[] = [];
       for (const source of audited) {
         const settleMs = settle ?? source.pollIntervalMs + source.handoffMarginMs + COMMIT_MS;
         const work = await atInstallation({ settings, signal, needs: ['offsets'] }, (installation) =>
-          auditSource(installation, { source, settleMs, onProgress }),
-        ).finally(() => {
-          if (stderr.isTTY === true) line.end();
-        });
+          auditSource(installation, { source, settleMs, onProgress: progress.show }),
+        ).finally(progress.end);
         reports.push(work);
       }
       const differing = reports.filter(({ differences }) => differences.length > 0);

@@ -1,13 +1,12 @@
 import { Argument, type Command } from 'commander';
 import { countText } from '../../admin/drawing/counts.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
-import { createProgressLine } from '../../local-stack/progress-line.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { SeriesReport } from '../../operator/backfill/backfill-operation.ts';
 import type { BackfilledKind } from '../../operator/backfill/backfill-plan.ts';
-import { systemClock } from '../../support/clock.ts';
-import { jsonText, type Output, outputOption, printable, textTable } from '../output.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
+import { jsonText, outputOption, printable, textTable } from '../output.ts';
+import { commandProgress } from '../progress.ts';
+import { EXIT_CODES } from '../terminal.ts';
 
 const DAY_MS = 86_400_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -15,21 +14,14 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?Z$/;
 /** Lines elsewhere than on a terminal. */
 const LINE_EVERY_MS = 5_000;
 
-interface BackfillOptions {
-  readonly config: string;
-  readonly output: Output;
+interface BackfillOptions extends DataOptions {
   readonly from: string;
   readonly to: string;
   readonly isin?: readonly string[];
 }
 
 /** `backfill`: the past of daily or intraday prices. Progress goes to stderr, what was written to stdout. */
-export function backfillCommand(
-  program: Command,
-  { env, stdout, stderr, signal }: Terminal,
-  _exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
+export function backfillCommand(program: Command, { env, stdout, stderr, signal, redaction }: CommandContext): void {
   const command = program
     .command('backfill')
     .description('Write the past of daily or intraday prices to their topic, exactly once; can be resumed.')
@@ -63,7 +55,7 @@ export function backfillCommand(
       const fromMs = msOf('--from', from);
       const range = { fromMs, toMs: lastMs + (kind === 'daily' ? DAY_MS : 0) };
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
-      const show = progressOn(stderr);
+      const shown = commandProgress(stderr, LINE_EVERY_MS);
       try {
         const reports = await atInstallation(
           { settings, signal, needs: ['instruments', 'dead-letters'] },
@@ -72,37 +64,18 @@ export function backfillCommand(
               kind,
               range,
               isins: new Set(isin),
-              onProgress: (series, progress) => show.progress(progressText({ series, ...progress })),
-              onTrouble: (text) => show.progress(`waiting: ${redaction.redact(text)}`),
+              onProgress: (series, progress) => shown.show(progressText({ series, ...progress })),
+              onTrouble: (text) => shown.show(`waiting: ${redaction.redact(text)}`),
             }),
         );
-        show.end();
+        shown.end();
         stdout.write(output === 'json' ? jsonText({ kind, from, to, series: reports }) : asText(reports));
       } catch (error) {
-        show.end();
+        shown.end();
         if (signal.aborted) stderr.write('Run the same command again: it goes on where it stopped.\n');
         throw error;
       }
     });
-}
-
-/** On a terminal one line that changes, elsewhere a line now and then. */
-function progressOn(stderr: Terminal['stderr']) {
-  const line = createProgressLine(stderr, () => systemClock.monotonicMs());
-  let lastMs = Number.NEGATIVE_INFINITY;
-  return {
-    progress(text: string) {
-      const nowMs = systemClock.monotonicMs();
-      if (stderr.isTTY === true) line.show(text);
-      else if (nowMs >= lastMs + LINE_EVERY_MS) {
-        stderr.write(`${text}\n`);
-        lastMs = nowMs;
-      }
-    },
-    end() {
-      if (stderr.isTTY === true) line.end();
-    },
-  };
 }
 
 function progressText({ series, instruments, done, windows, deadLetters }: SeriesReport): string {

@@ -1,16 +1,10 @@
 import { type Command, Option } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettingsTree } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
+import type { CommandContext } from '../command-context.ts';
 import { jsonText } from '../output.ts';
-import type { Terminal } from '../terminal.ts';
 
 /** `config print`: the settings that would be used, defaults and environment put in, without a secret. */
-export function configCommand(
-  program: Command,
-  { env, stdout }: Terminal,
-  _exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
+export function configCommand(program: Command, { env, stdout, redaction }: CommandContext): void {
   program
     .command('config')
     .description('Show the settings.')

@@ -2,19 +2,17 @@ import { isUtf8 } from 'node:buffer';
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
 import type { ReferenceDataSettings } from '../../config/settings.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { RetriedLetter } from '../../operator/dead-letters/dead-letter-plan.ts';
 import type { DeadLetter } from '../../operator/dead-letters/dead-letters-operation.ts';
 import type { Installation } from '../../operator/installation.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
 import { wholeNumberOption } from '../numbers.ts';
-import { jsonText, type Output, outputOption, printable, textTable } from '../output.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { jsonText, outputOption, printable, textTable } from '../output.ts';
+import { EXIT_CODES } from '../terminal.ts';
 import { pastTimeMs } from '../times.ts';
 import { atTopics } from './at-topics.ts';
 
-interface ListOptions {
-  readonly config: string;
-  readonly output: Output;
+interface ListOptions extends DataOptions {
   readonly source?: string;
   readonly reason?: string;
   readonly since?: number;
@@ -34,33 +32,25 @@ const RETRY_HELP =
   'pre-trade check the topic has no input: the provider is asked for it by its id.\n' +
   '\nExample:\n  spconnect dead-letters retry 0\n';
 
-interface OneOptions {
-  readonly config: string;
-  readonly output: Output;
+interface OneOptions extends DataOptions {
   readonly execute: boolean;
 }
 
 /** `dead-letters`: what could not become a record, why, and another try. */
-export function deadLettersCommand(
-  program: Command,
-  terminal: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
+export function deadLettersCommand(program: Command, context: CommandContext): void {
   const group = program
     .command('dead-letters')
     .description('Show or retry inputs that could not become records.')
     .addHelpText('after', '\nExample:\n  spconnect dead-letters list --since 1d\n');
-  const at: AtLetters = (config, needs, work) =>
-    atTopics(terminal, redaction, { config, needs, check: () => null, work });
-  addList(group, terminal, at);
-  addShow(group, terminal, at);
+  const at: AtLetters = (config, needs, work) => atTopics(context, { config, needs, check: () => null, work });
+  addList(group, context, at);
+  addShow(group, context, at);
   // A pre-trade check alone needs the provider, and its credentials.
   const referenceData = async (file: string) => {
-    const settings = await loadSettings({ file, env: terminal.env, onSecret: redaction.register });
+    const settings = await loadSettings({ file, env: context.env, onSecret: context.redaction.register });
     return settings.referenceData;
   };
-  addRetry(group, terminal, { at, referenceData, exitWith });
+  addRetry(group, context, at, referenceData);
 }
 
 type AtLetters = <Found>(
@@ -69,7 +59,7 @@ type AtLetters = <Found>(
   work: (at: Installation) => Promise<Found>,
 ) => Promise<Found>;
 
-function addList(group: Command, { stdout, stderr }: Terminal, at: AtLetters): void {
+function addList(group: Command, { stdout, stderr }: CommandContext, at: AtLetters): void {
   group
     .command('list')
     .description('List the dead letters: id, time, source, key, place of the problem, reason.')
@@ -97,7 +87,7 @@ function addList(group: Command, { stdout, stderr }: Terminal, at: AtLetters): v
     });
 }
 
-function addShow(group: Command, { stdout }: Terminal, at: AtLetters): void {
+function addShow(group: Command, { stdout }: CommandContext, at: AtLetters): void {
   group
     .command('show')
     .description('Print one dead letter: its headers and the input as it was received.')
@@ -120,16 +110,9 @@ function addShow(group: Command, { stdout }: Terminal, at: AtLetters): void {
 
 function addRetry(
   group: Command,
-  { stdout, stderr }: Terminal,
-  {
-    at,
-    referenceData,
-    exitWith,
-  }: {
-    readonly at: AtLetters;
-    readonly referenceData: (config: string) => Promise<ReferenceDataSettings>;
-    readonly exitWith: (code: number) => void;
-  },
+  { stdout, stderr, exitWith }: CommandContext,
+  at: AtLetters,
+  referenceData: (config: string) => Promise<ReferenceDataSettings>,
 ): void {
   group
     .command('retry')

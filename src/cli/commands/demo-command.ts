@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
+import type { CommandContext } from '../command-context.ts';
 import { wholeNumberOption } from '../numbers.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { EXIT_CODES } from '../terminal.ts';
 
 /** `demo`: the whole path on real parts, started here. */
-export function demoCommand(program: Command, terminal: Terminal, exitWith: (code: number) => void): void {
+export function demoCommand(program: Command, context: CommandContext): void {
   program
     .command('demo')
     .description('Start Kafka, a schema registry and a simulated provider, and run the connector with them.')
@@ -12,8 +13,8 @@ export function demoCommand(program: Command, terminal: Terminal, exitWith: (cod
     .addHelpText('after', '\nExample:\n  spconnect demo --instruments 20000\n')
     .action(async (options: { once: boolean; instruments: number }) => {
       const { runDemo } = await import('../../demo/demo.ts');
-      const { env, stdout, stderr, signal } = terminal;
+      const { env, stdout, stderr, signal } = context;
       const isComplete = await runDemo({ ...options, env, stdout, stderr, signal });
-      if (!isComplete) exitWith(EXIT_CODES.failed);
+      if (!isComplete) context.exitWith(EXIT_CODES.failed);
     });
 }

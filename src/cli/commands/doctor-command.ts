@@ -1,17 +1,13 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
-import { jsonText, type Output, outputOption, textTable } from '../output.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
+import { jsonText, outputOption, textTable } from '../output.ts';
+import { EXIT_CODES } from '../terminal.ts';
 import { loadWithoutKafka } from './partial-settings.ts';
 
 /** `doctor`: what the provider does where its interface shows nothing, beside what we assume. */
-export function doctorCommand(
-  program: Command,
-  { env, stdout, stderr, signal }: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
+export function doctorCommand(program: Command, context: CommandContext): void {
+  const { stdout, stderr, signal, exitWith, redaction } = context;
   program
     .command('doctor')
     .description(
@@ -24,9 +20,9 @@ export function doctorCommand(
       '\nIt only reads: fewer than 40 requests, within requestsPerSecond. The exit code is 1 when something differs.\n' +
         '\nExample:\n  spconnect doctor\n',
     )
-    .action(async ({ config, output }: { config: string; output: Output }) => {
+    .action(async ({ config, output }: DataOptions) => {
       const { examineProvider } = await import('../../operator/doctor/doctor-operation.ts');
-      const settings = await loadWithoutKafka(config, env, redaction);
+      const settings = await loadWithoutKafka(config, context);
       const findings = (await examineProvider(settings, signal)).map((one) => ({
         ...one,
         found: redaction.redact(one.found),

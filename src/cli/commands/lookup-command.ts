@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { Log } from '../../support/log.ts';
+import type { CommandContext } from '../command-context.ts';
 import { jsonText } from '../output.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { EXIT_CODES } from '../terminal.ts';
 import { checkAsTable, withoutUrl } from './check-text.ts';
 import { loadWithoutKafka } from './partial-settings.ts';
 import { priceCommand } from './price-command.ts';
@@ -18,18 +18,13 @@ interface CheckOptions {
 }
 
 /** `lookup`: things asked of the provider itself; neither Kafka nor the registry is needed. `lookup check <id>`: one pre-trade check. */
-export function lookupCommand(
-  program: Command,
-  terminal: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
-  const { env, stdout, stderr, signal } = terminal;
+export function lookupCommand(program: Command, context: CommandContext): void {
+  const { stdout, stderr, signal, exitWith } = context;
   const lookup = program
     .command('lookup')
     .description('Print one price or one pre-trade check from the provider.')
     .addHelpText('after', '\nExample:\n  spconnect lookup price CH0012032048\n');
-  priceCommand(lookup, terminal, exitWith, redaction);
+  priceCommand(lookup, context);
   lookup
     .command('check')
     .description('Print one pre-trade check. Its URL allows trading: it is printed only with --show-url.')
@@ -40,7 +35,7 @@ export function lookupCommand(
     .addHelpText('after', '\nExample:\n  spconnect lookup check PTC-0123456789 --output json\n')
     .action(async (id: string, { config, showUrl, output }: CheckOptions) => {
       const { lookUpCheck } = await import('../../operator/check-lookup.ts');
-      const { referenceData } = await loadWithoutKafka(config, env, redaction);
+      const { referenceData } = await loadWithoutKafka(config, context);
       const check = await lookUpCheck(referenceData, id, { log: SILENT, signal });
       if (check === null) {
         stderr.write('The provider has no pre-trade check with this id.\n');

@@ -1,24 +1,18 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { OffsetChange } from '../../operator/offsets-operation.ts';
 import { systemClock } from '../../support/clock.ts';
-import { jsonText, type Output, outputOption, textTable } from '../output.ts';
-import type { Terminal } from '../terminal.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
+import { jsonText, outputOption, textTable } from '../output.ts';
 import { atTopics } from './at-topics.ts';
 import { knownSource } from './known-source.ts';
 import { offsetsSkipCommand } from './offsets/offsets-skip-command.ts';
 import { offsetsSetCommand } from './offsets-set-command.ts';
 
 /** `offsets`: how far each source has come, and how to make one start again. Offsets go to stdout, messages to stderr. */
-export function offsetsCommand(
-  program: Command,
-  terminal: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
-  const { stdout, stderr } = terminal;
+export function offsetsCommand(program: Command, context: CommandContext): void {
+  const { stdout, stderr } = context;
   const offsets = program
     .command('offsets')
     .description('List, set, skip or reset the committed offsets of the sources.')
@@ -32,11 +26,11 @@ export function offsetsCommand(
     .addOption(outputOption())
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect offsets list --output json\n')
-    .action(async ({ output, config, verbose }: { output: Output; config: string; verbose: boolean }) => {
+    .action(async ({ output, config, verbose }: DataOptions & { verbose: boolean }) => {
       const { listOffsets } = await import('../../operator/offsets-operation.ts');
       const { offsetMembers, offsetTable } = await import('../offset-table.ts');
       const check = (settings: Settings) => settings;
-      const { found, settings } = await atTopics(terminal, redaction, {
+      const { found, settings } = await atTopics(context, {
         config,
         needs,
         check,
@@ -58,10 +52,10 @@ export function offsetsCommand(
       '\nStop the source first (spconnect stop), and resume it afterwards. The committed offset goes to stdout: keep ' +
         'it.\n\nExample:\n  spconnect offsets reset instruments\n',
     )
-    .action(async (name: string, { execute, output, config }: { execute: boolean; output: Output; config: string }) => {
+    .action(async (name: string, { execute, output, config }: DataOptions & { execute: boolean }) => {
       const { resetOffset } = await import('../../operator/offsets-operation.ts');
       const { membersOf } = await import('../offset-table.ts');
-      const outcome = await atTopics(terminal, redaction, {
+      const outcome = await atTopics(context, {
         config,
         needs,
         check: ({ sources }) => knownSource(reset, name, sources),
@@ -72,8 +66,8 @@ export function offsetsCommand(
       stderr.write(resetText(outcome, execute));
     });
 
-  offsetsSetCommand(offsets, terminal, redaction);
-  offsetsSkipCommand(offsets, terminal, exitWith, redaction);
+  offsetsSetCommand(offsets, context);
+  offsetsSkipCommand(offsets, context);
 }
 
 function resetText({ before, besides, isStopped, done }: OffsetChange, execute: boolean): string {

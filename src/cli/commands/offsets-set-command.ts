@@ -1,25 +1,23 @@
 import { type Command, Option } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { OffsetSet, RequestedPlace } from '../../operator/offset-set-operation.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
 import { withoutControls } from '../describe-error.ts';
-import { jsonText, type Output, outputOption } from '../output.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { jsonText, outputOption } from '../output.ts';
+import { EXIT_CODES } from '../terminal.ts';
 import { pastTimeMs } from '../times.ts';
 import { atTopics } from './at-topics.ts';
 import { knownSource } from './known-source.ts';
 
-interface SetOptions {
-  readonly config: string;
-  readonly output: Output;
+interface SetOptions extends DataOptions {
   readonly execute: boolean;
   readonly since?: string;
   readonly to?: number;
 }
 
 /** `offsets set`: the stream of a source goes on at another place. What is and what will be committed goes to stdout. */
-export function offsetsSetCommand(offsets: Command, terminal: Terminal, redaction: Redaction): void {
-  const { stdout, stderr } = terminal;
+export function offsetsSetCommand(offsets: Command, context: CommandContext): void {
+  const { stdout, stderr } = context;
   const command = offsets
     .command('set')
     .description('Set the stream of a source to another offset, or to its position at a given time.')
@@ -44,7 +42,7 @@ export function offsetsSetCommand(offsets: Command, terminal: Terminal, redactio
       const { setOffset } = await import('../../operator/offset-set-operation.ts');
       const place =
         placeOf(since, to) ?? command.error('error: expected --since or --to', { exitCode: EXIT_CODES.usage });
-      const found = await atTopics(terminal, redaction, {
+      const found = await atTopics(context, {
         config,
         needs: ['offsets', 'states'],
         check: ({ sources }) => knownSource(command, name, sources),

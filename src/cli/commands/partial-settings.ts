@@ -1,7 +1,8 @@
 import { loadSettings } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { Redaction } from '../../observability/redaction.ts';
-import type { Terminal } from '../terminal.ts';
+import type { CommandContext } from '../command-context.ts';
+
+type Given = Pick<CommandContext, 'env' | 'redaction'>;
 
 /*
  * The usual settings file needs more variables than a command does that asks only the provider, or only Kafka: what is
@@ -17,18 +18,18 @@ const PROVIDER_NOT_NEEDED = {
 };
 
 /** The settings for a command that asks only the provider. */
-export function loadWithoutKafka(file: string, env: Terminal['env'], redaction: Redaction): Promise<Settings> {
+export function loadWithoutKafka(file: string, { env, redaction }: Given): Promise<Settings> {
   return loadSettings({ file, env: { ...KAFKA_NOT_NEEDED, ...setIn(env) }, onSecret: redaction.register });
 }
 
 /** The settings for a command that asks Kafka, or a running connector, and never the provider. */
-export function loadWithoutProvider(file: string, env: Terminal['env'], redaction: Redaction): Promise<Settings> {
+export function loadWithoutProvider(file: string, { env, redaction }: Given): Promise<Settings> {
   // The file of the secret may be readable for the connector alone.
   const { CLIENT_SECRET_FILE: _, ...set } = setIn(env);
   return loadSettings({ file, env: { ...PROVIDER_NOT_NEEDED, ...set }, onSecret: redaction.register });
 }
 
 /** An empty variable counts as not set. */
-function setIn(env: Terminal['env']): Record<string, string | undefined> {
+function setIn(env: Given['env']): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
+import type { CommandContext } from '../command-context.ts';
 import { wholeNumberOption } from '../numbers.ts';
 import { jsonLine } from '../output.ts';
-import type { Terminal } from '../terminal.ts';
 import { withoutUrlIn } from './check-text.ts';
 import { knownSource } from './known-source.ts';
 import { loadWithoutKafka } from './partial-settings.ts';
@@ -16,12 +15,8 @@ interface PreviewOptions {
 }
 
 /** `preview`: what a page of the provider would become, without Kafka or a registry. */
-export function previewCommand(
-  program: Command,
-  { env, stdout, stderr, signal }: Terminal,
-  _exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
+export function previewCommand(program: Command, context: CommandContext): void {
+  const { stdout, stderr, signal } = context;
   const command = program
     .command('preview')
     .description('Read one page from the provider and print its records as lines of JSON; needs no Kafka.')
@@ -37,7 +32,7 @@ export function previewCommand(
     )
     .action(async (name: string, { config, from, limit, showUrl }: PreviewOptions) => {
       const { preview } = await import('../../operator/preview-operation.ts');
-      const settings = await loadWithoutKafka(config, env, redaction);
+      const settings = await loadWithoutKafka(config, context);
       const source = knownSource(command, name, settings.sources);
       const records = await preview({ settings, source, from: from ?? null, limit: Math.max(limit, 1), signal });
       for (const record of records) stdout.write(jsonLine(showUrl ? record : withoutUrlIn(record)));

@@ -4,14 +4,14 @@ import { parseInstant } from '../../avro/instant.ts';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import { ConnectorError } from '../../errors.ts';
 import { toIndentedJson } from '../../json/json-text.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { PriceQuery } from '../../provider/price-query.ts';
 import { isIsin } from '../../support/isin.ts';
 import type { Log } from '../../support/log.ts';
+import type { CommandContext } from '../command-context.ts';
 import { wholeNumberOption } from '../numbers.ts';
 import { writtenJson } from '../output.ts';
 import { pricesAsTable } from '../price-text.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { EXIT_CODES } from '../terminal.ts';
 import { loadWithoutKafka } from './partial-settings.ts';
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -39,13 +39,8 @@ const OPTIONS_OF: Readonly<Record<PriceQuery['kind'], Readonly<Partial<Record<Qu
 };
 
 /** `lookup price <isin>`: prices of one product, asked of the provider itself, numbers as it sent them. */
-export function priceCommand(
-  lookup: Command,
-  terminal: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
-  const { env, stdout, stderr, signal } = terminal;
+export function priceCommand(lookup: Command, context: CommandContext): void {
+  const { env, stdout, stderr, signal, exitWith, redaction } = context;
   const command = lookup
     .command('price')
     .description('Print prices of one product, with the digits that the provider sent.')
@@ -68,7 +63,7 @@ export function priceCommand(
       const query = queryOf(options, (text) => command.error(`error: ${text}`, { exitCode: EXIT_CODES.usage }));
       // Only the market data interface is asked.
       const usual = { ...env, REFERENCE_DATA_URL: env.REFERENCE_DATA_URL || 'https://localhost' };
-      const settings = await loadWithoutKafka(options.config, usual, redaction);
+      const settings = await loadWithoutKafka(options.config, { env: usual, redaction });
       if (settings.marketData === null) {
         throw new ConnectorError('SETTINGS_INVALID', 'marketData.url is not set: set it, or MARKET_DATA_URL.');
       }

@@ -1,20 +1,16 @@
 import { type Command, Option } from 'commander';
 import type { Roles } from '../../app/connector.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import { projectVersion } from '../../support/version.ts';
+import type { CommandContext } from '../command-context.ts';
 import { describeError } from '../describe-error.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { EXIT_CODES } from '../terminal.ts';
 
 const ROLES: readonly Roles[] = ['sources', 'processor', 'both'];
 
 /** `run`: the connector, until it is stopped. Its log is its output; why it failed is on stderr too. */
-export function runCommand(
-  program: Command,
-  terminal: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
+export function runCommand(program: Command, context: CommandContext): void {
+  const { env, stdout, stderr, signal, exitWith, redaction } = context;
   program
     .command('run')
     .description('Run the sources and the price processor of the settings until SIGTERM or SIGINT.')
@@ -26,7 +22,6 @@ export function runCommand(
       const { logConnectorEvents } = await import('../../observability/connector-events.ts');
       const { logProcessorEvents } = await import('../../observability/processor-events.ts');
       const { createLog } = await import('../../observability/pino-log.ts');
-      const { env, stdout, stderr, signal } = terminal;
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;
       const { level, format } = settings.log;

@@ -1,29 +1,20 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { ListedSubject } from '../../operator/schemas-operation.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
 import { jsonText, type Output, outputOption, textTable } from '../output.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { EXIT_CODES } from '../terminal.ts';
 import { loadWithoutProvider } from './partial-settings.ts';
 
-interface SchemasOptions {
-  readonly config: string;
-  readonly output: Output;
-}
-
 /** `schemas`: the definitions of our records, here and in the registry. Kafka is not asked. */
-export function schemasCommand(
-  program: Command,
-  { env, stdout, stderr, signal }: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
+export function schemasCommand(program: Command, context: CommandContext): void {
+  const { stdout, stderr, signal, exitWith } = context;
   const schemas = program
     .command('schemas')
     .description('List, check, register or export the schemas.')
     .addHelpText('after', '\nExample:\n  spconnect schemas list\n');
-  const at = async ({ config }: SchemasOptions) => {
-    return { settings: await loadWithoutProvider(config, env, redaction), signal };
+  const at = async ({ config }: DataOptions) => {
+    return { settings: await loadWithoutProvider(config, context), signal };
   };
   const print = (output: Output, found: unknown, rows: readonly (readonly string[])[]) =>
     stdout.write(output === 'json' ? jsonText(found) : textTable(rows));
@@ -39,7 +30,7 @@ export function schemasCommand(
     'list',
     'List the subjects of the settings: their versions and ids in the registry, and which one is ours.',
     'schemas list',
-  ).action(async (options: SchemasOptions) => {
+  ).action(async (options: DataOptions) => {
     const { listSubjects } = await import('../../operator/schemas-operation.ts');
     const found = await listSubjects(await at(options));
     print(options.output, found, found.map(asRow));
@@ -49,7 +40,7 @@ export function schemasCommand(
     'check',
     'Check whether the registry has, or would accept, our schemas; registers nothing.',
     'schemas check',
-  ).action(async (options: SchemasOptions) => {
+  ).action(async (options: DataOptions) => {
     const { checkSchemas } = await import('../../operator/schemas-operation.ts');
     const found = await checkSchemas(await at(options));
     print(
@@ -65,7 +56,7 @@ export function schemasCommand(
   });
 
   add('register', 'Register our schemas, with compatibility FULL_TRANSITIVE.', 'schemas register').action(
-    async (options: SchemasOptions) => {
+    async (options: DataOptions) => {
       const { registerSchemas } = await import('../../operator/schemas-operation.ts');
       const found = await registerSchemas(await at(options));
       print(
@@ -79,7 +70,7 @@ export function schemasCommand(
   addExport(schemas, stdout);
 }
 
-function addExport(schemas: Command, stdout: Terminal['stdout']): void {
+function addExport(schemas: Command, stdout: CommandContext['stdout']): void {
   schemas
     .command('export')
     .description('Write our schemas as self-contained files, for code generators.')

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { Installation } from '../../operator/installation.ts';
 import type * as operation from '../../operator/state-operation.ts';
 import { PRICE_PROCESSOR } from '../../worker/target.ts';
-import { jsonText, type Output, outputOption, textTable } from '../output.ts';
-import type { Terminal } from '../terminal.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
+import { jsonText, outputOption, textTable } from '../output.ts';
 import { atTopics } from './at-topics.ts';
 import { knownSource } from './known-source.ts';
 
@@ -50,13 +49,8 @@ const COMMANDS: readonly StateCommand[] = [
 ];
 
 /** `pause`, `resume`, `stop` and `restart`: through the states topic, so they work from wherever Kafka can be reached. */
-export function stateCommands(
-  program: Command,
-  terminal: Terminal,
-  _exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
-  const { stdout, stderr } = terminal;
+export function stateCommands(program: Command, context: CommandContext): void {
+  const { stdout, stderr } = context;
   for (const { name, description, help, asked, ask } of COMMANDS) {
     const command = program
       .command(name)
@@ -69,9 +63,9 @@ export function stateCommands(
         `\n${help}\nThe request is kept until another one replaces it, also across restarts. No connector has to run.\n` +
           `\nExample:\n  spconnect ${name} instruments\n`,
       )
-      .action(async (given: string, { config, output }: { config: string; output: Output }) => {
+      .action(async (given: string, { config, output }: DataOptions) => {
         const how = await import('../../operator/state-operation.ts');
-        const source = await atTopics(terminal, redaction, {
+        const source = await atTopics(context, {
           config,
           needs: ['states'],
           check({ sources, prices }) {

@@ -1,29 +1,22 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { adminAddress, requestStatus } from '../../admin/status/status-request.ts';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import { systemClock } from '../../support/clock.ts';
-import { jsonText, type Output, outputOption, textTable } from '../output.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
+import { jsonText, outputOption, textTable } from '../output.ts';
 import { statusSentence, statusTable, statusTroubles } from '../status/status-text.ts';
 import { watchStatus } from '../status/status-watch.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import { EXIT_CODES } from '../terminal.ts';
 import { loadWithoutProvider } from './partial-settings.ts';
 
-interface StatusOptions {
-  readonly config: string;
-  readonly output: Output;
+interface StatusOptions extends DataOptions {
   readonly url?: string;
   readonly watch?: true;
 }
 
 /** `status`: how a running connector is, from its admin server. The exit code says whether it is ready. */
-export function statusCommand(
-  program: Command,
-  terminal: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
-  const { env, stdout, stderr, signal } = terminal;
+export function statusCommand(program: Command, context: CommandContext): void {
+  const { stdout, stderr, signal, exitWith } = context;
   program
     .command('status')
     .description('Show the state of a running connector: its sources, their progress, its problems.')
@@ -37,8 +30,8 @@ export function statusCommand(
 --watch goes on until it is stopped, also while the connector restarts.\n\nExamples:\n  spconnect status --url http://127.0.0.1:8083\n  spconnect status --watch\n`,
     )
     .action(async ({ config, output, url, watch }: StatusOptions) => {
-      const base = url ?? adminAddress((await loadWithoutProvider(config, env, redaction)).admin);
-      if (watch) return await watchStatus({ base, output, terminal, clock: systemClock });
+      const base = url ?? adminAddress((await loadWithoutProvider(config, context)).admin);
+      if (watch) return await watchStatus({ base, output, terminal: context, clock: systemClock });
       const status = await requestStatus(base, signal);
       stdout.write(output === 'json' ? jsonText(status) : textTable(statusTable(status)));
       for (const line of [statusSentence(status), ...statusTroubles(status)]) stderr.write(textTable([[line]]));

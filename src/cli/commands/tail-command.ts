@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { ReadableTopicRecord } from '../../operator/readable-values.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
+import type { CommandContext } from '../command-context.ts';
 import { wholeNumberOption } from '../numbers.ts';
 import { jsonLine, writeAll } from '../output.ts';
-import type { Terminal } from '../terminal.ts';
 import { atTopics } from './at-topics.ts';
 import { withoutUrlIn } from './check-text.ts';
 
@@ -19,13 +18,8 @@ interface TailOptions {
 }
 
 /** `tail`: what is committed to one of our topics, decoded, as lines of JSON. */
-export function tailCommand(
-  program: Command,
-  terminal: Terminal,
-  _exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
-  const { stdout, stderr, signal } = terminal;
+export function tailCommand(program: Command, context: CommandContext): void {
+  const { stdout, stderr, signal } = context;
   program
     .command('tail')
     .description('Print the records of a topic as lines of JSON, each as it is committed.')
@@ -46,7 +40,7 @@ export function tailCommand(
       const { knownTopic } = await import('../../operator/known-topic.ts');
       const { tailTopic } = await import('../../operator/tail-operation.ts');
       const { config, fromBeginning, untilEnd, key = null, limit = Number.POSITIVE_INFINITY, showUrl } = options;
-      await atTopics(terminal, redaction, {
+      await atTopics(context, {
         config,
         needs: [],
         check: (settings) => knownTopic(settings, name),

@@ -2,24 +2,17 @@ import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
 import { ConnectorError } from '../../errors.ts';
-import type { Redaction } from '../../observability/redaction.ts';
-import { jsonText, type Output, outputOption, textTable } from '../output.ts';
-import { EXIT_CODES, type Terminal } from '../terminal.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
+import { jsonText, outputOption, textTable } from '../output.ts';
+import { EXIT_CODES } from '../terminal.ts';
 
-interface ValidateOptions {
-  readonly config: string;
+interface ValidateOptions extends DataOptions {
   readonly connect: boolean;
-  readonly output: Output;
 }
 
 /** `validate`: everything that is wrong with the settings at once, and whether what they name answers. */
-export function validateCommand(
-  program: Command,
-  terminal: Terminal,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
-  const { env, stdout, stderr, signal } = terminal;
+export function validateCommand(program: Command, context: CommandContext): void {
+  const { env, stdout, stderr, signal, exitWith, redaction } = context;
   program
     .command('validate')
     .description('Check the settings; with --connect, also the provider, Kafka, its topics and the registry.')

@@ -1,31 +1,21 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
 import type { SourceSettingsOf } from '../../config/settings.ts';
-import { createProgressLine } from '../../local-stack/progress-line.ts';
-import type { Redaction } from '../../observability/redaction.ts';
 import type { PlannedKind, WalkPlan } from '../../operator/walk-plan.ts';
-import { systemClock } from '../../support/clock.ts';
+import type { CommandContext, DataOptions } from '../command-context.ts';
 import { wholeNumberOption } from '../numbers.ts';
-import { jsonText, type Output, outputOption, textTable } from '../output.ts';
-import type { Terminal } from '../terminal.ts';
+import { jsonText, outputOption, textTable } from '../output.ts';
+import { commandProgress } from '../progress.ts';
 import { knownSource } from './known-source.ts';
 
-interface WalkOptions {
+interface WalkOptions extends DataOptions {
   readonly allowShrink?: number | null;
   readonly dryRun: boolean;
   readonly ids: number;
-  readonly output: Output;
-  readonly config: string;
 }
 
 /** `walk`: one more complete reading of the list, now. What was asked for is printed as one line of JSON. */
-export function walkCommand(
-  program: Command,
-  terminal: Terminal,
-  _exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
-  const { env, stdout, stderr, signal } = terminal;
+export function walkCommand(program: Command, { env, stdout, stderr, signal, redaction }: CommandContext): void {
   const command = program
     .command('walk')
     .description('Request a walk: the source reads its complete list now and writes what differs.')
@@ -49,15 +39,10 @@ export function walkCommand(
       const source: SourceSettingsOf<'instruments'> = knownSource(command, name, walking);
       if (dryRun) {
         const { planWalk } = await import('../../operator/walk-plan.ts');
-        const line = createProgressLine(stderr, () => systemClock.monotonicMs());
-        const onProgress = (text: string) => {
-          if (stderr.isTTY === true) line.show(text);
-        };
+        const progress = commandProgress(stderr, null);
         const plan = await atInstallation({ settings, signal, needs: ['offsets'] }, (installation) =>
-          planWalk(installation, { source, allowShrink, ids, onProgress }),
-        ).finally(() => {
-          if (stderr.isTTY === true) line.end();
-        });
+          planWalk(installation, { source, allowShrink, ids, onProgress: progress.show }),
+        ).finally(progress.end);
         stdout.write(output === 'json' ? jsonText(plan) : textTable(rowsOf(plan)));
         stderr.write(saidOf(plan));
         return;

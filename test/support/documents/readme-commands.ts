@@ -26,7 +26,11 @@ export function documentedCommands(): DocumentedCommand[] {
     },
   });
   const program = createProgram({
-    terminal: { arguments: [], env: {}, stdout: sink, stderr: sink, signal: new AbortController().signal },
+    arguments: [],
+    env: {},
+    stdout: sink,
+    stderr: sink,
+    signal: new AbortController().signal,
     exitWith() {},
     redaction: createRedaction(),
   });

@@ -1,26 +1,20 @@
 import type { Command } from 'commander';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../../config/load.ts';
-import type { Redaction } from '../../../observability/redaction.ts';
 import type { OffsetSkip } from '../../../operator/offset-skip-operation.ts';
+import type { CommandContext, DataOptions } from '../../command-context.ts';
 import { withoutControls } from '../../describe-error.ts';
-import { jsonText, type Output, outputOption } from '../../output.ts';
-import { EXIT_CODES, type Terminal } from '../../terminal.ts';
+import { jsonText, outputOption } from '../../output.ts';
+import { EXIT_CODES } from '../../terminal.ts';
 import { knownSource } from '../known-source.ts';
 
-interface SkipOptions {
-  readonly config: string;
-  readonly output: Output;
+interface SkipOptions extends DataOptions {
   readonly execute: boolean;
   readonly to?: string | null;
 }
 
 /** `offsets skip`: the stream goes on behind a position that can never be read. What is skipped goes to stdout. */
-export function offsetsSkipCommand(
-  offsets: Command,
-  { env, stdout, stderr, signal }: Pick<Terminal, 'env' | 'stdout' | 'stderr' | 'signal'>,
-  exitWith: (code: number) => void,
-  redaction: Redaction,
-): void {
+export function offsetsSkipCommand(offsets: Command, context: CommandContext): void {
+  const { env, stdout, stderr, signal, exitWith, redaction } = context;
   const command = offsets
     .command('skip')
     .description('Skip a position of the stream whose response can never be read.')
