@@ -8,8 +8,8 @@ import { tableOf } from './report.ts';
 import { runCampaign } from './run.ts';
 
 /*
- * npm run campaign -- [--kills 100] [--minutes 20] [--rounds N] [--seed 1] [--brokers 1|3] [--connectors 2] [--faults kill,broker]
- *   [--json FILE] [--logs FOLDER]
+ * npm run campaign -- [--kills 100] [--minutes 20] [--rounds N] [--seed 1] [--brokers 1|3] [--connectors 2] [--replicas 1]
+ *   [--faults kill,broker] [--json FILE] [--logs FOLDER]
  *
  * Faults on a real Kafka of its own, round after round, until so many processes were killed or the time is over; ends
  * with 1 at the first violation.
@@ -22,6 +22,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     brokers: { type: 'string', default: '1' },
     connectors: { type: 'string', default: '2' },
+    replicas: { type: 'string' },
     faults: { type: 'string', default: FAULT_NAMES.join(',') },
     json: { type: 'string' },
     logs: { type: 'string', default: join(tmpdir(), `campaign-${process.pid}`) },
@@ -43,6 +44,7 @@ try {
     seed: Number(values.seed),
     faults: faults as FaultName[],
     connectors: Number(values.connectors),
+    replicas: values.replicas === undefined ? undefined : Number(values.replicas),
     kills: Number(values.kills),
     minutes: Number(values.minutes),
     rounds: Number(values.rounds),

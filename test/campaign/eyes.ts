@@ -2,8 +2,8 @@ import type { Admin } from 'kafkajs';
 import { compareStreamOffsets } from '../../src/connector/stream/stream-offset.ts';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
+import { loadKafkajs } from '../../src/kafka/kafkajs/kafkajs-patches.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { loadRawKafkajs } from '../support/kafka/raw-kafkajs.ts';
 import { SOURCE_KEY, SOURCE_PARTITION } from '../support/ledgers/at-rest.ts';
 import type { KeyedContent } from '../support/ledgers/universe-log.ts';
 import { PARTITIONS } from '../support/ledgers/universe-on-topics.ts';
@@ -37,9 +37,10 @@ export interface Watch {
 export async function openEyes(ground: Ground): Promise<Eyes> {
   const brokers = [...ground.brokers];
   const kafka = connectKafka({ brokers, clientId: 'campaign', clock: systemClock, random: Math.random, log: silent });
-  const raw = loadRawKafkajs();
+  // With its patches: idle, plain kafkajs wakes up every millisecond for hours, and warns of it.
+  const { Kafka, logLevel } = loadKafkajs();
   const retry = { initialRetryTime: 100, retries: 12 };
-  const admin = new raw.Kafka({ brokers, clientId: 'campaign-admin', logLevel: raw.logLevel.NOTHING, retry }).admin();
+  const admin = new Kafka({ brokers, clientId: 'campaign-admin', logLevel: logLevel.NOTHING, retry }).admin();
   await admin.connect();
   const nothing = async (): Promise<PartitionEnd[]> => [];
   return {

@@ -17,6 +17,8 @@ export interface CampaignOptions {
   readonly seed: number;
   readonly faults: readonly FaultName[];
   readonly connectors: number;
+  /** Processes of each connector; by default two and one in turn. */
+  readonly replicas?: number | undefined;
   /** Ends with the round in which so many processes have been killed. */
   readonly kills: number;
   /** Begins no round after this time. */
@@ -126,7 +128,8 @@ async function live(
     for (let index = 0; index < connectors; index++) {
       const name = `campaign-${process.pid}-${seed}-${life}-${index + 1}`;
       // Every second one has a replica that waits.
-      const own = { ground, name, replicas: index % 2 === 0 ? 2 : 1, seed: seed * 1_000 + life * 10 + index, folder };
+      const { replicas = index % 2 === 0 ? 2 : 1 } = options;
+      const own = { ground, name, replicas, seed: seed * 1_000 + life * 10 + index, folder };
       subjects.push(await openSubject({ ...own, ...options.subject }));
     }
     for (const subject of subjects) subject.restore();
