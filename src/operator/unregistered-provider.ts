@@ -9,7 +9,7 @@ import { createCheckDecoder } from '../decoding/check-decoder.ts';
 import { createEventDecoder } from '../decoding/event-decoder.ts';
 import { createPageDecoder } from '../decoding/page-decoder.ts';
 import type { HttpClient } from '../http/client.ts';
-import { createPreTradeChecks } from '../provider/pre-trade-checks.ts';
+import { createPreTradeChecks, type PreTradeChecks } from '../provider/pre-trade-checks.ts';
 import { createReferenceData, type ReferenceData } from '../provider/reference-data.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 
@@ -62,7 +62,7 @@ export function unregisteredInstruments(
 
 /** The pre-trade checks. */
 export function unregisteredChecks({ settings, http, clock = systemClock }: UnregisteredOptions): {
-  readonly endpoint: string;
+  readonly preTradeChecks: PreTradeChecks;
   readonly stream: FollowedStream<DecodedCheck>;
 } {
   const preTradeChecks = createPreTradeChecks({ http, baseUrl: settings.referenceData.url });
@@ -75,7 +75,7 @@ export function unregisteredChecks({ settings, http, clock = systemClock }: Unre
     maxDeadLetters: ALL_MAY_FAIL,
     clock,
   });
-  return { endpoint: preTradeChecks.endpoint, stream };
+  return { preTradeChecks, stream };
 }
 
 /** Reads the values that were made so. */

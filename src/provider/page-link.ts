@@ -28,11 +28,19 @@ const NEXT_MEMBER = /"next"\s*:\s*"((?:[^"\\]|\\["\\/])*)"/g;
  * What `nextInstrumentCursor` will probably give, from the edges of a body that was not decoded yet; null when nothing there
  * looks like it. A member of a row may look the same: a caller that asks ahead by this must compare when the body is decoded.
  */
-export function probableNextCursor({ first, last }: BodyEdges, baseUrl: string): string | null {
+export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | null {
+  return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
+}
+
+/** What `read` gives of the link to the next response that the edges of a body seem to name; null where it refuses that. */
+export function probableNext(
+  { first, last }: BodyEdges,
+  read: (links: ReadonlyMap<string, unknown>) => string | null,
+): string | null {
   const found = [first, last].flatMap((edge) => [...edge.toString('latin1').matchAll(NEXT_MEMBER)]);
   const next = found.at(-1)?.[1]?.replace(/\\(.)/g, '$1');
   try {
-    return next === undefined ? null : nextInstrumentCursor(new Map([['next', next]]), baseUrl);
+    return next === undefined ? null : read(new Map([['next', next]]));
   } catch (error) {
     if (error instanceof ConnectorError) return null;
     throw error;

@@ -121,7 +121,7 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
 function createEventRequests(options: InstrumentsProviderOptions): InstrumentsProvider['after'] {
   const { referenceData, decoders, clock } = options;
   const { baseUrl, eventsEndpoint } = referenceData;
-  const answerSize = new PageSize(options.maxEvents);
+  const answerSize = new PageSize(options.maxEvents, true);
   const eventShare = new DeadLetterShare(options.maxDeadLetters);
 
   async function askForEvents(since: string, maxEvents: number, signal: AbortSignal) {

@@ -1,6 +1,7 @@
-import { ConnectorError } from '../../errors.ts';
+import { ConnectorError, type ErrorCode } from '../../errors.ts';
 
 const SUCCESSES_BEFORE_GROWING = 10;
+const MALFORMED: ReadonlySet<ErrorCode> = new Set(['BODY_MALFORMED', 'PROTOCOL_VIOLATION']);
 
 /**
  * How many items a request asks for. A refusal or a cut answer halves it, down to 1; after some successes it doubles
@@ -10,12 +11,18 @@ const SUCCESSES_BEFORE_GROWING = 10;
  */
 export class PageSize {
   readonly #configured: number;
+  readonly #closesIn: boolean;
   #largest: number;
   #current: number;
   #successes = 0;
 
-  constructor(configured: number) {
+  /**
+   * @param closesIn whether a response that cannot be read halves it too: one item can spoil the response of all, and
+   *   those before it come alone then.
+   */
+  constructor(configured: number, closesIn = false) {
     this.#configured = configured;
+    this.#closesIn = closesIn;
     this.#largest = configured;
     this.#current = configured;
   }
@@ -28,7 +35,10 @@ export class PageSize {
       this.#succeeded();
       return answer;
     } catch (error) {
-      if (error instanceof ConnectorError && asksForLess(error)) this.#failed(items, error.code === 'PROVIDER_TIMEOUT');
+      if (error instanceof ConnectorError) {
+        const isMalformed = this.#closesIn && MALFORMED.has(error.code);
+        if (isMalformed || asksForLess(error)) this.#failed(items, isMalformed || error.code === 'PROVIDER_TIMEOUT');
+      }
       throw error;
     }
   }
@@ -43,11 +53,11 @@ export class PageSize {
     this.#current = most;
   }
 
-  #failed(items: number, isSlowness: boolean): void {
+  #failed(items: number, isPassing: boolean): void {
     this.#successes = 0;
     this.#current = Math.max(1, Math.floor(items / 2));
-    // Slowness passes; a size that was refused stays refused.
-    if (isSlowness) return;
+    // Slowness passes, and so does one bad item; a size that was refused stays refused.
+    if (isPassing) return;
     if (items === 1) this.#current = this.#configured;
     this.#largest = this.#current;
   }

@@ -72,3 +72,12 @@ test('what an answer says of its size is not believed where it holds more, nor f
   size.named(null, 0);
   assert.deepEqual(await ask(size, 1), [500]);
 });
+
+test('a response that cannot be read is closed in on where items can be spoiled, and grows back behind the bad one', async () => {
+  const malformed = new ConnectorError('BODY_MALFORMED', 'not JSON');
+  const size = new PageSize(8, true);
+  assert.deepEqual(await ask(size, 6, malformed), [8, 4, 2, 1, 1, 1], 'the bad item stays alone');
+  await ask(size, 60);
+  assert.deepEqual(await ask(size, 1), [8]);
+  assert.deepEqual(await ask(new PageSize(8), 3, malformed), [8, 8, 8], 'a page of the list holds nothing before it');
+});
