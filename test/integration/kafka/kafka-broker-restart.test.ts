@@ -10,6 +10,8 @@ import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const PAGES_BEFORE = 5;
 const PAGES_AFTER = 10;
+/** Of a slow machine; a writer that is stuck never recovers. */
+const LONGEST_RECOVERY_MS = 300_000;
 
 test('a broker killed hard in mid-work, coordinator included, costs no record, doubles none and wedges nothing', async (t) => {
   const kafka = await ownKafkaOrSkip(t);
@@ -36,7 +38,7 @@ test('a broker killed hard in mid-work, coordinator included, costs no record, d
   });
   const recoveredMs = (workingAtMs ?? 0) - (await restarted.promise);
   assert.ok(workingAtMs !== undefined, 'the kill hit the work');
-  assert.ok(recoveredMs < 60_000, `${recoveredMs} ms`);
+  assert.ok(recoveredMs < LONGEST_RECOVERY_MS, `${recoveredMs} ms`);
   assert.deepEqual(committed, pageValues(PAGES_BEFORE + PAGES_AFTER));
   t.diagnostic(`working again ${Math.round(recoveredMs)} ms after the broker was ready`);
 });
@@ -52,7 +54,7 @@ async function writePages(
   writer: TransactionalWriter,
   onPage: (page: number, hasFailed: boolean) => Promise<void>,
 ): Promise<string[]> {
-  const signal = AbortSignal.timeout(600_000);
+  const signal = AbortSignal.timeout(1_200_000);
   const values = async () => (await readCommitted(cluster, topic)).map(({ value }) => String(value));
   let next = (await writer.open(values, signal)).length;
   let hasFailed = false;

@@ -6,6 +6,8 @@ import { eventually } from '../../support/runner/eventually.ts';
 /** What the broker's default group.initial.rebalance.delay.ms adds to every joining of a new group. */
 const REBALANCE_DELAY_MS = 3_000;
 const OPENINGS = 5;
+/** A busy machine has so many attempts at one opening that is quick. */
+const MOST_OPENINGS = 25;
 
 // The tests' broker has its default for the delay; that nothing joins a group holds on the slowest machine too.
 testOnBroker('a writer opens without joining a group, well within a second where the machine is', async (t, raw) => {
@@ -18,7 +20,9 @@ testOnBroker('a writer opens without joining a group, well within a second where
   ours.logTail.follow({ topic, partitions: [0], onRecord, signal: t.signal }).catch(() => {});
   const values: string[] = [];
   const tookMs: number[] = [];
-  for (let opening = 0; opening < OPENINGS; opening++) {
+  const quickestMs = () => Math.min(...tookMs);
+  const isEnough = () => values.length >= (quickestMs() < REBALANCE_DELAY_MS ? OPENINGS : MOST_OPENINGS);
+  for (let opening = 0; !isEnough(); opening++) {
     const beganMs = performance.now();
     const read = () => Promise.all([readValues(ours, topic), readValues(ours, states)]);
     assert.deepEqual(await writer.open(read, t.signal), [values, []]);
@@ -29,10 +33,9 @@ testOnBroker('a writer opens without joining a group, well within a second where
   await eventually(
     'all were followed',
     () => seen,
-    (found) => found.length === OPENINGS,
+    (found) => found.length === values.length,
   );
   assert.deepEqual([seen, joins.hits()], [values, 0]);
   t.diagnostic(`openings: ${tookMs.join(', ')} ms`);
-  const quickest = Math.min(...tookMs);
-  assert.ok(quickest < REBALANCE_DELAY_MS, `${tookMs.join(', ')} ms`);
+  assert.ok(quickestMs() < REBALANCE_DELAY_MS, `${tookMs.join(', ')} ms`);
 });

@@ -5,6 +5,8 @@ import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { createTopic, hookTransactions, kafkaTest, readCommitted } from '../../support/kafka/kafka-real.ts';
 
 const signal = () => AbortSignal.timeout(600_000);
+/** What a clock that is set meanwhile may differ by. */
+const MINUTE_MS = 60_000;
 
 function records(topic: string, values: readonly string[], partition = 0): OutgoingRecord[] {
   return values.map((value) => ({ topic, partition, key: Buffer.from('k'), value: Buffer.from(value), headers: {} }));
@@ -131,7 +133,8 @@ for (const compression of ['zstd', 'gzip', 'none'] as const) {
         seen.map(({ value }) => String(value)),
         values,
       );
-      assert.ok(seen.every(({ timestampMs }) => timestampMs >= beganMs - 1_000 && timestampMs <= Date.now() + 1_000));
+      const isOfNow = (ms: number) => ms >= beganMs - MINUTE_MS && ms <= Date.now() + MINUTE_MS;
+      assert.ok(seen.every(({ timestampMs }) => isOfNow(timestampMs)));
     },
   );
 }
@@ -178,7 +181,6 @@ kafkaTest(
   async (_t, kafka) => {
     const tuning = { transactionTimeoutMs: 500, openGraceMs: 500, retries: 1 };
     const cluster = kafka.connect({ brokers: ['127.0.0.1:1'], tuning });
-    const beganMs = performance.now();
     await assert.rejects(
       cluster.transactionalWriter('nobody').open(async () => {}, signal()),
       (error: Error) => {
@@ -186,6 +188,5 @@ kafkaTest(
         return true;
       },
     );
-    assert.ok(performance.now() - beganMs < 20_000);
   },
 );

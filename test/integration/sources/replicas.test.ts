@@ -21,7 +21,7 @@ import { eventually } from '../../support/runner/eventually.ts';
 const INSTRUMENTS = 200;
 const CHANGES_PER_SECOND = 20;
 const PATIENCE_MS = 300_000;
-/** What a test of a busy machine may add to the time of a takeover. */
+/** What a busy machine may add to the time of a takeover, or three times what a start takes there. */
 const SLACK_MS = 15_000;
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
 /** The shortest that the settings take. */
@@ -95,6 +95,7 @@ async function prepare(t: TestContext) {
 test('of replicas started at random moments one runs the source; killed, another takes over, and nothing comes twice', async (t) => {
   const parts = await prepare(t);
   if (!parts) return;
+  const beganMs = performance.now();
   const first = await parts.start();
   await sleep(Math.random() * 500);
   const second = await parts.start();
@@ -105,6 +106,7 @@ test('of replicas started at random moments one runs the source; killed, another
     (all) => all.every((p) => p !== undefined),
     PATIENCE_MS,
   );
+  const slackMs = Math.max(SLACK_MS, 3 * (performance.now() - beganMs));
   await eventually(
     'one owns the source',
     () => replicas.filter(owns).length,
@@ -161,8 +163,8 @@ test('of replicas started at random moments one runs the source; killed, another
   const others = lost.map(({ err }) => err.code).filter((code) => code !== 'KAFKA_UNREACHABLE');
   assert.deepEqual(others, [], 'no replica fences another');
   t.diagnostic(`taken over ${Math.round(tookOverMs)} ms after the kill, ${Math.round(handedOverMs)} ms after the stop`);
-  assert.ok(tookOverMs < 10_000 + SLACK_MS);
-  assert.ok(handedOverMs < 2_000 + SLACK_MS);
+  assert.ok(tookOverMs < 10_000 + slackMs, `${tookOverMs} ms`);
+  assert.ok(handedOverMs < 2_000 + slackMs, `${handedOverMs} ms`);
 });
 
 test('a replica that stood still for longer than its transaction may last is fenced when it goes on: nothing of its old life becomes visible, and nothing comes twice', async (t) => {

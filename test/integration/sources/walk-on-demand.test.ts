@@ -95,41 +95,40 @@ function vanish(simulator: Simulator, count: number): string[] {
   return ids;
 }
 
-scene('a running connector walks again within seconds of being asked, once, also across restarts', async (t, scene) => {
-  const first = await scene.start();
-  await walks(first, 1);
-  const asked = await scene.spconnect(['walk', 'instruments']);
-  assert.equal(asked.code, 0, asked.stderr);
-  const { source, id, allowShrink } = JSON.parse(asked.stdout);
-  assert.deepEqual([source, allowShrink], ['instruments', null]);
-  assert.match(id, /^[0-9a-f-]{36}$/);
-  const askedMs = performance.now();
-  const second = await walks(first, 2);
-  const tookMs = Math.round(performance.now() - askedMs);
-  t.diagnostic(`from the command's end to the walk's: ${tookMs} ms`);
-  assert.ok(tookMs < 30_000, `${tookMs} ms`);
-  assert.deepEqual([second.walk, second.unchanged, second.added], [2, INSTRUMENTS, 0]);
-  assert.equal(
-    first.seen.find(({ name, fields }) => name === 'walkStarted' && fields.walk === 2)?.fields.why,
-    'requested',
-  );
-  await staysAt(first, 2);
-  await first.stop();
+scene(
+  'a running connector walks again when it is asked to, not an hour later, once, also across restarts',
+  async (_t, scene) => {
+    const first = await scene.start();
+    await walks(first, 1);
+    const asked = await scene.spconnect(['walk', 'instruments']);
+    assert.equal(asked.code, 0, asked.stderr);
+    const { source, id, allowShrink } = JSON.parse(asked.stdout);
+    assert.deepEqual([source, allowShrink], ['instruments', null]);
+    assert.match(id, /^[0-9a-f-]{36}$/);
+    const second = await walks(first, 2);
+    assert.deepEqual([second.walk, second.unchanged, second.added], [2, INSTRUMENTS, 0]);
+    assert.equal(
+      first.seen.find(({ name, fields }) => name === 'walkStarted' && fields.walk === 2)?.fields.why,
+      'requested',
+    );
+    await staysAt(first, 2);
+    await first.stop();
 
-  const again = await scene.start();
-  await again.event('writerOpened');
-  await staysAt(again, 0);
-  await scene.spconnect(['walk', 'instruments']);
-  assert.equal((await walks(again, 1)).walk, 3);
-  await again.stop();
+    const again = await scene.start();
+    await again.event('writerOpened');
+    await staysAt(again, 0);
+    await scene.spconnect(['walk', 'instruments']);
+    assert.equal((await walks(again, 1)).walk, 3);
+    await again.stop();
 
-  // Two requests that no connector was there to see: one walk, for the newer, and none for any older one.
-  await scene.spconnect(['walk', 'instruments']);
-  await scene.spconnect(['walk', 'instruments']);
-  const last = await scene.start();
-  assert.equal((await walks(last, 1)).walk, 4);
-  await staysAt(last, 1);
-});
+    // Two requests that no connector was there to see: one walk, for the newer, and none for any older one.
+    await scene.spconnect(['walk', 'instruments']);
+    await scene.spconnect(['walk', 'instruments']);
+    const last = await scene.start();
+    assert.equal((await walks(last, 1)).walk, 4);
+    await staysAt(last, 1);
+  },
+);
 
 scene(
   'what was asked for while nothing ran is known from the start, however late the topic is followed',

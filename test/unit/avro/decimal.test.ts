@@ -111,7 +111,7 @@ test('numbers of more than 20 integer digits are refused, also when rounding mak
 });
 
 test('a short text cannot ask for much work, nor a long one for more than its length', () => {
-  const startedMs = performance.now();
+  const before = process.cpuUsage();
   assert.equal(encoder.encode('1e999999999'), null);
   assert.equal(encoder.encode(`1e${'9'.repeat(1_000_000)}`), null);
   assert.equal(encoder.encode('9'.repeat(1_000_000)), null);
@@ -119,7 +119,7 @@ test('a short text cannot ask for much work, nor a long one for more than its le
   assert.equal(encoder.encode(`1.${'0'.repeat(1_000_000)}`)?.rounded, false);
   assert.equal(encoder.encode(`1.${'0'.repeat(1_000_000)}1`)?.rounded, true);
   assert.equal(encoder.encode(`0.${'01'.repeat(500_000)}`)?.rounded, true);
-  assert.ok(performance.now() - startedMs < 20_000);
+  assert.ok(process.cpuUsage(before).user < 20_000_000);
 });
 
 test('the text of a decimal is the number itself', () => {

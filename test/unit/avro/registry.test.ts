@@ -189,7 +189,7 @@ for (const { what, reply, code } of FAULTS) {
       // Where an answer comes whole, the deadline must not come first.
       const patience = typeof reply === 'object' && 'status' in reply ? {} : { timeoutMs: 500 };
       await assert.rejects(registryAt(url, patience).schemaId(SUBJECT, SCHEMA, NO_STOP), failsWith(code));
-      assert.ok(performance.now() - startedMs < 10_000, call);
+      assert.ok(performance.now() - startedMs < 60_000, call);
     }
   });
 }

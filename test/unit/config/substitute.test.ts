@@ -55,8 +55,8 @@ test('quotes that an env-file left around a value are named, as nothing would wo
 });
 
 test('a million characters take no time', () => {
-  const startedMs = performance.now();
+  const before = process.cpuUsage();
   for (const text of ['${'.repeat(500_000), '$'.repeat(1_000_000), `\${${'A'.repeat(999_990)}:-}`])
     substitute(text, {});
-  assert.ok(performance.now() - startedMs < 10_000);
+  assert.ok(process.cpuUsage(before).user < 10_000_000);
 });

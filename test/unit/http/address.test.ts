@@ -83,7 +83,7 @@ test('a path that is no plain path is not sent', () => {
 });
 
 test('a path of a million characters is refused quickly', () => {
-  const startedAt = performance.now();
+  const before = process.cpuUsage();
   assert.throws(() => requestTarget(new URL('https://provider.example'), `${'/a'.repeat(500_000)}\n`, []));
-  assert.ok(performance.now() - startedAt < 2_000);
+  assert.ok(process.cpuUsage(before).user < 2_000_000);
 });

@@ -114,14 +114,14 @@ test('the body of an error neither hides its status nor delays it for long', asy
       }),
     ),
   );
-  // Two seconds are waited for it, and a slow machine needs some more; the request itself might take a minute.
+  // Two seconds are waited for it, and a slow machine needs some more; the request itself might take ten minutes.
   const startedAt = performance.now();
   await Promise.all(
     urls.map((url) =>
-      assert.rejects(clientFor(t, url, { timeoutMs: 60_000 }).get(page, text, never), { code: 'PROVIDER_BUSY' }),
+      assert.rejects(clientFor(t, url, { timeoutMs: 600_000 }).get(page, text, never), { code: 'PROVIDER_BUSY' }),
     ),
   );
-  assert.ok(performance.now() - startedAt < 20_000);
+  assert.ok(performance.now() - startedAt < 120_000);
 });
 
 test('a server that cannot be found, refuses, or resets is unreachable', async (t) => {
@@ -160,7 +160,7 @@ test('slow headers, a slow body, and a body without end are cut at the total dea
       assert.equal(error.code, 'PROVIDER_TIMEOUT');
       assert.ok(seen === undefined || seen === error, 'the reader of the body was reported the same');
       const tookMs = performance.now() - startedAt;
-      assert.ok(tookMs > 280 && tookMs < 20_000, `cut after ${tookMs} ms`);
+      assert.ok(tookMs > 280 && tookMs < 120_000, `cut after ${tookMs} ms`);
     }),
   );
 });
@@ -171,8 +171,8 @@ test('a server that never finishes the handshake does not hold up a caller that 
   setTimeout(() => controller.abort(new Error('stopped')), 30);
   // Long before its own deadline, on a slow machine too.
   const startedAt = performance.now();
-  await assert.rejects(clientFor(t, url, { timeoutMs: 60_000 }).get(page, text, controller.signal), /stopped/);
-  assert.ok(performance.now() - startedAt < 20_000);
+  await assert.rejects(clientFor(t, url, { timeoutMs: 600_000 }).get(page, text, controller.signal), /stopped/);
+  assert.ok(performance.now() - startedAt < 120_000);
 });
 
 test('work on an answer that never ends is cut at the deadline too', async (t) => {

@@ -81,9 +81,9 @@ test('fields are secret by their name, whatever the casing', () => {
 test('a million characters take no time', () => {
   const redaction = createRedaction();
   redaction.register('abcdef-secret');
-  const startedMs = performance.now();
+  const before = process.cpuUsage();
   for (const text of ['http://', 'bearer ', 'bearer', '@', 'https://a@b?', ' ', 'abcdef-']) {
     redaction.redact(text.repeat(1_000_000 / text.length));
   }
-  assert.ok(performance.now() - startedMs < 10_000);
+  assert.ok(process.cpuUsage(before).user < 10_000_000);
 });
