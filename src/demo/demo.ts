@@ -1,22 +1,26 @@
+import { randomBytes } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import { runConnector } from '../app/connector.ts';
-import { loadSettings } from '../config/load.ts';
+import type { Settings } from '../config/settings.ts';
 import { startLocalStack } from '../local-stack/local-stack.ts';
-import { createProgressLine } from '../local-stack/progress-line.ts';
+import { createProgressLine, type ProgressLine } from '../local-stack/progress-line.ts';
+import type { LocalStack } from '../local-stack/stack-context.ts';
 import { logConnectorEvents, type WalkCompleted } from '../observability/connector-events.ts';
 import { createLog } from '../observability/pino-log.ts';
 import { logProcessorEvents } from '../observability/processor-events.ts';
 import { createRedaction } from '../observability/redaction.ts';
-import { createSimulator } from '../simulator/simulator.ts';
-import { systemClock } from '../support/clock.ts';
+import { createSimulator, type Simulator } from '../simulator/simulator.ts';
+import { systemClock as clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
-import { DEMO_PROVIDER, walkEvents, withFrequentWalks } from './demo-walks.ts';
+import { DEMO_PROVIDER, demoSettings } from './demo-settings.ts';
+import { walkEvents } from './demo-walks.ts';
 import { eventLines } from './event-lines.ts';
 import { firstPrices } from './first-prices.ts';
-import { createLiveBlock } from './live-block.ts';
-import { createPriceBoard } from './price-board.ts';
+import { createLiveBlock, type LiveBlock } from './live-block.ts';
+import { createPriceBoard, type PriceBoard } from './price-board.ts';
 import { printSummary } from './summary.ts';
-import { createWalkProgress } from './walk-progress.ts';
+import { createWalkProgress, type WalkProgress } from './walk-progress.ts';
 
 /** After the walk: enough to see something, slow enough to read it. */
 const CHANGES_PER_SECOND = 3;
@@ -39,51 +43,84 @@ export interface DemoOptions {
  * @returns whether the walk was completed.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
-  const { env, stdout, stderr, once, instruments } = options;
-  const clock = systemClock;
+  const { stdout, stderr, once, instruments } = options;
   const line = createProgressLine(stderr, () => clock.monotonicMs());
   const done = new AbortController();
   const signal = AbortSignal.any([options.signal, done.signal]);
   await using cleanUp = new AsyncDisposableStack();
+  const parts = await startParts(options, line, cleanUp);
+  const progress = createWalkProgress(line, clock);
+  const board = createPriceBoard(clock);
+  const live = createLiveBlock(stdout);
+  const { connector, walked, statusPage } = startConnector({ ...parts, line, progress, board, live, signal });
+  const walk = await walked;
+  line.end();
+  if (walk !== null) {
+    await Promise.race([firstPrices(instruments, board, line, clock, signal), connector]);
+    line.end();
+    const shown = { ...parts, walk, progress, board, stdout, clock, random: systemRandom, signal };
+    const names = await printSummary({ ...shown, statusPage: statusPage(), goesOn: !once });
+    if (once) done.abort(new Error('the walk is complete'));
+    else {
+      stdout.write('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:\n');
+      parts.simulator.setChangeRate(CHANGES_PER_SECOND);
+      const lines = () => ['', ...board.table(names), board.freshnessLine()];
+      const intervalMs = stdout.isTTY ? TABLE_INTERVAL_MS.terminal : TABLE_INTERVAL_MS.elsewhere;
+      await Promise.race([showPrices(live, lines, intervalMs, signal), connector]);
+    }
+  }
+  await connector;
+  return walk !== null;
+}
 
+interface DemoParts {
+  readonly stack: LocalStack;
+  readonly simulator: Simulator;
+  readonly settings: Settings;
+  readonly adminToken: string;
+  readonly log: Log;
+}
+
+/** Kafka, registry and provider, with the settings that name them; `cleanUp` ends each of them. */
+async function startParts(
+  { env, stderr, signal, instruments }: DemoOptions,
+  line: ProgressLine,
+  cleanUp: AsyncDisposableStack,
+): Promise<DemoParts> {
   const onProgress = (text: string) => {
     line.show(text);
     // Each line stays: one of them may say why a way is not available, or where a log was kept.
     line.end();
   };
-  const stack = await startLocalStack({ env, clock, signal: options.signal, onProgress });
+  const stack = await startLocalStack({ env, clock, signal, onProgress });
   cleanUp.defer(() => stack.stop());
   const simulator = await createSimulator({ ...DEMO_PROVIDER, instruments });
   cleanUp.defer(() => simulator.close());
   onProgress(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
-
   const redaction = createRedaction();
-  const loaded = await loadSettings({
-    env: {
-      POLL_INTERVAL: '2s',
-      PRICE_REFRESH_INTERVAL: '10s',
-      // A free one: a connector may run beside the demo.
-      ADMIN_PORT: '0',
-      ...env,
-      // Always one of its own: what is simulated must not reach the topics of a real provider.
-      TOPIC_PREFIX: `demo-${clock.wallMs().toString(36)}`,
-      KAFKA_BROKERS: stack.brokers.join(','),
-      SCHEMA_REGISTRY_URL: stack.registryUrl,
-      REFERENCE_DATA_URL: simulator.referenceDataUrl,
-      MARKET_DATA_URL: simulator.marketDataUrl,
-      AUTH_TOKEN_URL: simulator.tokenUrl,
-      CLIENT_ID: simulator.clientId,
-      CLIENT_SECRET: simulator.clientSecret,
-      // That of a real provider is not needed and must not be sent.
-      CLIENT_SECRET_FILE: undefined,
-    },
-    onSecret: redaction.register,
-  });
-  const settings = withFrequentWalks(loaded);
+  const adminToken = randomBytes(9).toString('base64url');
+  const prefix = `demo-${clock.wallMs().toString(36)}`;
+  const settings = await demoSettings({ env, stack, simulator, prefix, adminToken, onSecret: redaction.register });
   const log = await createLog({ level: 'warn', redaction, format: 'text', destination: stderr });
-  const progress = createWalkProgress(line, clock);
-  const board = createPriceBoard(clock);
-  const live = createLiveBlock(stdout);
+  return { stack, simulator, settings, adminToken, log };
+}
+
+/** The connector, its first complete walk (null where it ended before), and its status page once it listens. */
+function startConnector({
+  settings,
+  log,
+  line,
+  progress,
+  board,
+  live,
+  signal,
+}: Pick<DemoParts, 'settings' | 'log'> & {
+  readonly line: ProgressLine;
+  readonly progress: WalkProgress;
+  readonly board: PriceBoard;
+  readonly live: LiveBlock;
+  readonly signal: AbortSignal;
+}) {
   const completed = Promise.withResolvers<WalkCompleted | null>();
   let statusPage: string | null = null;
   const connector = runConnector({
@@ -106,41 +143,17 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     () => completed.resolve(null),
     (error: unknown) => completed.reject(error),
   );
-  const walk = await completed.promise;
-  line.end();
-  if (walk !== null) {
-    await Promise.race([firstPrices(simulator.size, board, line, clock, signal), connector]);
-    line.end();
-    const names = await printSummary({
-      settings,
-      walk,
-      progress,
-      board,
-      stack,
-      simulator,
-      statusPage,
-      goesOn: !once,
-      stdout,
-      log,
-      clock,
-      random: systemRandom,
-      signal,
-    });
-    if (once) done.abort(new Error('the walk is complete'));
-    else {
-      stdout.write('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:\n');
-      simulator.setChangeRate(CHANGES_PER_SECOND);
-      await Promise.race([showPrices(() => ['', ...board.table(names), board.freshnessLine()]), connector]);
-    }
-  }
-  await connector;
-  return walk !== null;
+  return { connector, walked: completed.promise, statusPage: () => statusPage };
+}
 
-  async function showPrices(lines: () => readonly string[]): Promise<void> {
-    const intervalMs = stdout.isTTY ? TABLE_INTERVAL_MS.terminal : TABLE_INTERVAL_MS.elsewhere;
-    while (!signal.aborted) {
-      live.show(lines());
-      await clock.sleep(intervalMs, signal).catch(() => {});
-    }
+async function showPrices(
+  live: LiveBlock,
+  lines: () => readonly string[],
+  intervalMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    live.show(lines());
+    await clock.sleep(intervalMs, signal).catch(() => {});
   }
 }

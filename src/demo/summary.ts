@@ -30,6 +30,7 @@ export interface SummaryOptions {
   readonly simulator: Simulator;
   /** Null where there is no admin server. */
   readonly statusPage: string | null;
+  readonly adminToken: string;
   /** Whether all of it stays up afterwards, so that others can look at it. */
   readonly goesOn: boolean;
   readonly stdout: Writable;
@@ -45,7 +46,7 @@ export interface SummaryOptions {
  * @returns the names of the products in the table of prices, by instrument id.
  */
 export async function printSummary(options: SummaryOptions): Promise<ReadonlyMap<string, string>> {
-  const { settings, walk, progress, board, stack, simulator, stdout } = options;
+  const { settings, walk, progress, board, simulator, stdout } = options;
   const kafka = await createKafkaCluster({ ...settings, prefix: `${settings.prefix}-summary` }, options);
   const print = (text = '') => stdout.write(`${text}\n`);
   try {
@@ -82,29 +83,43 @@ export async function printSummary(options: SummaryOptions): Promise<ReadonlyMap
     print('\nThe newest prices of some products:');
     for (const row of board.table(productNames)) print(`  ${row}`);
     print(`\n${board.freshnessLine()}`);
-    print('\nAddresses:');
-    if (options.statusPage !== null) print(`  Status page        ${options.statusPage}`);
-    print(`  Kafka              ${stack.brokers.join(',')}`);
-    print(`  Schema registry    ${stack.registryUrl}`);
-    print(`  Simulated provider ${simulator.referenceDataUrl}`);
-    print(`  Its ledger         ${simulator.controlUrl}ledger/instruments`);
-    if (options.goesOn) for (const line of shellLines(options)) print(line);
+    for (const line of options.goesOn ? addressLines(options) : END) print(line);
     return productNames;
   } finally {
     await kafka.close();
   }
 }
 
-/** The environment for spconnect in another shell; the simulator's secret is not secret. */
-function shellLines({ settings, stack, simulator, statusPage }: SummaryOptions): string[] {
+/** What was started here ends now: its addresses would lead nowhere. */
+const END = [
+  '\nThe demo ends here, and with it what it has started. Without --once it goes on, and prints the addresses of all parts.',
+];
+
+/** Where to look, and the environment for spconnect in another shell; the simulator's secret is not secret. */
+function addressLines({ settings, stack, simulator, statusPage, adminToken }: SummaryOptions): string[] {
   const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
   const port = statusPage === null ? '' : ` ADMIN_PORT=${new URL(statusPage).port}`;
+  const pause = `curl -X PUT -H 'Authorization: Bearer ${adminToken}' ${statusPage}/connectors/prices`;
   return [
+    '\nAddresses:',
+    ...(statusPage === null ? [] : [`  Status page        ${statusPage}`]),
+    `  Kafka              ${stack.brokers.join(',')}`,
+    `  Schema registry    ${stack.registryUrl}`,
+    `  Simulated provider ${referenceDataUrl}`,
+    `  Its ledger         ${simulator.controlUrl}ledger/instruments`,
     '\nTo use spconnect in another shell:',
     `  export KAFKA_BROKERS=${stack.brokers.join(',')} SCHEMA_REGISTRY_URL=${stack.registryUrl}`,
     `  export TOPIC_PREFIX=${settings.prefix}${port} REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}`,
     `  export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}`,
+    '  npx spconnect status',
     '  npx spconnect tail instrument-events',
+    ...(statusPage === null
+      ? []
+      : [
+          '\nTo pause and resume the prices over HTTP, with the admin token of this demo:',
+          `  ${pause}/pause`,
+          `  ${pause}/resume`,
+        ]),
   ];
 }
 

@@ -11,7 +11,7 @@ export interface WalkProgress {
   text(): string;
 }
 
-/** Counts pages as they are committed and keeps the progress line current. The time runs from the first page's request. */
+/** Counts the pages of a walk as they are committed and keeps the progress line current. The time runs from the first page's request. */
 export function createWalkProgress(line: ProgressLine, clock: Clock): WalkProgress {
   let startedMs = clock.monotonicMs();
   let pages = 0;
@@ -32,6 +32,8 @@ export function createWalkProgress(line: ProgressLine, clock: Clock): WalkProgre
     text,
     pageCommitted(event) {
       endedMs = clock.monotonicMs();
+      // Of one walk alone: a walk that begins again counts from its first page.
+      if (event.page === 1) [pages, records, deadLetters, jsonBytes] = [0, 0, 0, 0];
       if (pages === 0) startedMs = endedMs - event.fetchMs - event.commitMs;
       pages += 1;
       records += event.records;

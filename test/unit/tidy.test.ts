@@ -46,7 +46,6 @@ const FUNCTION_HEADER =
   /^(?<indent> *)(?:export )?(?:async )?(?:function\*? (?<declared>\w+)|(?:static |async |get |\*)*(?<method>#?\w+)(?:<.*>)?\(|const (?<value>\w+) = (?:async )?(?:<.*>)?\()/;
 // May only shrink.
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {
-  'src/demo/demo.ts#runDemo': 107,
   'src/simulator/reference-data.ts#createSimulatedReferenceData': 125,
   'src/simulator/simulator.ts#createSimulator': 95,
   'src/simulator/universe/prices.ts#createPriceWriter': 119,

@@ -57,6 +57,10 @@ test('the demo ends with every product priced, a table of some and how fresh all
     const { code, stderr: why } = await runWith(['status'], { env: shell });
     return code === 0 ? null : why;
   });
+  const curls = [...stdout.text().matchAll(/^ {2}curl -X (PUT) -H '(\w+): (.+)' (http\S+)$/gm)];
+  assert.equal(curls.length, 2);
+  for (const [, method = '', name = '', value = '', url = ''] of curls)
+    assert.equal((await fetch(url, { method, headers: { [name]: value } })).status, 202, url);
   stop.abort(new Error('the test stops it'));
   assert.equal(await demo, true);
 
@@ -68,4 +72,15 @@ test('the demo ends with every product priced, a table of some and how fresh all
     assert.match(shown, FRESHNESS);
   }
   assert.deepEqual(FRESHNESS.exec(summary)?.slice(1), [String(INSTRUMENTS), String(INSTRUMENTS)]);
+});
+
+test('the demo that ends prints no address: what it started is gone by then', { timeout: 600_000 }, async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  const [stdout, stderr] = [written(), written()];
+  const env = { ...process.env, KAFKA_BROKERS: stack.brokers.join(','), SCHEMA_REGISTRY_URL: stack.registryUrl };
+  const { signal } = new AbortController();
+  assert.equal(await runDemo({ env, stdout, stderr, signal, once: true, instruments: 5 }), true);
+  assert.match(stdout.text(), FRESHNESS);
+  assert.doesNotMatch(stdout.text(), /https?:|export |curl /);
 });

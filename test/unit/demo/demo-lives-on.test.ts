@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEMO_PROVIDER } from '../../../src/demo/demo-walks.ts';
+import { DEMO_PROVIDER } from '../../../src/demo/demo-settings.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { createMemoryRegistry, startOverridden } from '../../support/connectors/overridden-connector.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';

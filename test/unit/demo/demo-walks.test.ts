@@ -1,23 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadSettings } from '../../../src/config/load.ts';
-import { walkEvents, withFrequentWalks } from '../../../src/demo/demo-walks.ts';
+import { walkEvents } from '../../../src/demo/demo-walks.ts';
 import type { PageCommitted, WalkCompleted } from '../../../src/observability/connector-events.ts';
-
-const ENV = {
-  REFERENCE_DATA_URL: 'https://provider.example',
-  AUTH_TOKEN_URL: 'https://provider.example/token',
-  CLIENT_ID: 'id',
-  CLIENT_SECRET: 'some-secret',
-  KAFKA_BROKERS: 'localhost:9092',
-  SCHEMA_REGISTRY_URL: 'http://localhost:8081',
-};
-
-test('the demo walks every two minutes', async () => {
-  const settings = withFrequentWalks(await loadSettings({ env: ENV, onSecret: () => {} }));
-  const walks = settings.sources.flatMap((source) => (source.type === 'instruments' ? source.walkIntervalMs : []));
-  assert.deepEqual(walks, [120_000]);
-});
 
 test('only the first walk has a line of progress, and the others one line each', () => {
   const seen: string[] = [];
