@@ -91,13 +91,19 @@ export interface SeenLag {
 
 /**
  * What is left once the stream was read to its end after the last page; null for no lag. `isDrained`: where it was not,
- * a row may be ahead of the stream, and is no proof.
+ * a row may be ahead of the stream, and is no proof. `isResumed`: the census of a resumed walk does not know the rows of
+ * the pages before the restart, so an instrument that it has not seen proves nothing.
  */
 export function judgeLag(
   lag: ListLag,
-  at: { readonly census: Census | null; readonly touched: ReadonlySet<bigint>; readonly isDrained: boolean },
+  at: {
+    readonly census: Census | null;
+    readonly touched: ReadonlySet<bigint>;
+    readonly isDrained: boolean;
+    readonly isResumed: boolean;
+  },
 ): SeenLag | null {
-  const { census, touched, isDrained } = at;
+  const { census, touched, isDrained, isResumed } = at;
   let [lagMs, rows, lacking] = [lag.linkedMs, 0, 0];
   if (isDrained) {
     for (const [id, ms] of lag.contradicted) {
@@ -105,7 +111,7 @@ export function judgeLag(
       rows += 1;
       lagMs = Math.max(lagMs, ms, LEAST_LAG_MS);
     }
-    for (const id of census?.unseen() ?? []) {
+    for (const id of (isResumed ? undefined : census?.unseen()) ?? []) {
       if (touched.has(id) || !census?.isAddedLately(id)) continue;
       lacking += 1;
       lagMs = Math.max(lagMs, lag.pagesMs - lag.censusMs + (census.reportedAgeMs(id) ?? 0), LEAST_LAG_MS);

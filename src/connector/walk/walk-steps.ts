@@ -161,7 +161,7 @@ export function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext)
   // A walk with a flaw deletes nothing: what the stream has not shown yet may be an instrument's return.
   if (!isDrained) flaws.add('streamNotDrained');
   if (![...walk.behind].every((id) => at.touched.has(id))) flaws.add('rowsBehindTheEnd');
-  const seen = judgeLag(walk.lag, { ...at, isDrained });
+  const seen = judgeLag(walk.lag, { ...at, isDrained, isResumed: at.offset.walkResumed });
   if (seen !== null) flaws.add('listLags');
   const offset = { ...at.offset, listLagMs: rememberedLagMs(at.offset.listLagMs, seen) };
   const plan = planSweep({ ...at, flaws });
