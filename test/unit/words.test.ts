@@ -58,3 +58,12 @@ test('a file that no longer has such a word leaves the list', () => {
   });
   assert.deepEqual(stale, []);
 });
+
+test('no message has lost the end of its sentence', () => {
+  const wrong = texts()
+    .filter((name) => name.startsWith('src/') && name.endsWith('.ts'))
+    .flatMap((name) =>
+      [...readFileSync(join(ROOT, name), 'utf8').matchAll(/.*[ ,;:]\.['"`].*/g)].map(([line]) => `${name}: ${line}`),
+    );
+  assert.deepEqual(wrong, []);
+});

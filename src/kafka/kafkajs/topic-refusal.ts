@@ -13,7 +13,7 @@ export interface TopicFacts {
 
 const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
   missing: 'Create the topic again: `spconnect topics create`.',
-  forbidden: 'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write), .',
+  forbidden: 'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write).',
   tooLarge: "Raise the topic's max.message.bytes above the largest record.",
   invalid: "Look at the topic's settings (compression.type, cleanup.policy, schema validation at the broker).",
 };

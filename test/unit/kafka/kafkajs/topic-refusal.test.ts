@@ -20,6 +20,7 @@ for (const [type, advice] of [
     assert.equal(refused?.code, 'TOPIC_REFUSED');
     assert.equal(refused?.action, 'stopSource');
     assert.match(refused?.message ?? '', advice);
+    assert.match(refused?.message ?? '', /[\w)`]\.$/, 'a whole sentence');
   });
 }
 
