@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApi } from './api.ts';
 import { createSimulatorClock } from './clock.ts';
@@ -67,7 +67,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const poisoned = (id: bigint) => {
     if (poisonedIds.size < MAX_POISONED) poisonedIds.add(id);
   };
-  const listeners = new Set<(endpoint: Endpoint, url: URL) => void>();
+  const listeners: Listeners = new Set();
   const asked = (endpoint: Endpoint, url: URL) => {
     for (const listener of listeners) listener(endpoint, url);
   };
@@ -81,8 +81,52 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   });
   const api = createApi({ settings, clock, tokens, reference, market, faults, requests, poisoned, asked });
 
-  const control: SimulatorControl = {
-    ledger: createLedger({ universe, text, log, eventText, checks, prices, poisoned: poisonedIds }),
+  const ledger = createLedger({ universe, text, log, eventText, checks, prices, poisoned: poisonedIds });
+  const parts = { ledger, requests, universe, changes, life, clock, faults, tokens, log, listeners, triggerCheck };
+  const control = createSimulatorControl(parts);
+  const controlApi = createControl(control);
+  const server = createServer((request, response) => {
+    const url = URL.parse(request.url ?? '/', 'http://simulator.invalid') ?? new URL('http://simulator.invalid/');
+    life.catchUp();
+    const handle = url.pathname.startsWith(CONTROL_BASE) ? controlApi : api;
+    // What fails here is a connection that is gone, or a fault that does not fit the answer: the client sees it cut.
+    handle(request, response, url).catch(() => response.destroy());
+  });
+  const url = await listen(server, settings);
+  return Object.assign(control, {
+    url,
+    referenceDataUrl: url + REFERENCE_BASE,
+    marketDataUrl: url + MARKET_BASE,
+    tokenUrl: url + TOKEN_PATH,
+    controlUrl: url + CONTROL_BASE,
+    clientId: settings.clientId,
+    clientSecret: settings.clientSecret,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}
+
+type Listeners = Set<(endpoint: Endpoint, url: URL) => void>;
+
+interface ControlledParts extends Pick<SimulatorControl, 'ledger' | 'requests'> {
+  readonly universe: ReturnType<typeof createUniverse>;
+  readonly changes: ReturnType<typeof createChanges>;
+  readonly life: ReturnType<typeof createLife>;
+  readonly clock: NonNullable<SimulatorOptions['clock']>;
+  readonly faults: ReturnType<typeof createFaultScript>;
+  readonly tokens: ReturnType<typeof createTokens>;
+  readonly log: ReturnType<typeof createEventLog>;
+  readonly listeners: Listeners;
+  readonly triggerCheck: (id: bigint, raw?: string) => string;
+}
+
+function createSimulatorControl(parts: ControlledParts): SimulatorControl {
+  const { ledger, requests, universe, changes, life, clock, faults, tokens, log, listeners, triggerCheck } = parts;
+  return {
+    ledger,
     requests,
     get size() {
       return universe.size;
@@ -107,34 +151,16 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     },
     resetStream: (to) => log.reset(offsetOf(to)),
   };
-  const controlApi = createControl(control);
-  const server = createServer((request, response) => {
-    const url = URL.parse(request.url ?? '/', 'http://simulator.invalid') ?? new URL('http://simulator.invalid/');
-    life.catchUp();
-    const handle = url.pathname.startsWith(CONTROL_BASE) ? controlApi : api;
-    // What fails here is a connection that is gone, or a fault that does not fit the answer: the client sees it cut.
-    handle(request, response, url).catch(() => response.destroy());
-  });
+}
+
+/** @returns where it listens. */
+async function listen(server: Server, { port, host }: SimulatorSettings): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(settings.port, settings.host, () => resolve());
+    server.listen(port, host, () => resolve());
   });
-  const { port } = server.address() as AddressInfo;
-  const url = `http://${settings.host === '0.0.0.0' ? '127.0.0.1' : settings.host}:${port}`;
-  return Object.assign(control, {
-    url,
-    referenceDataUrl: url + REFERENCE_BASE,
-    marketDataUrl: url + MARKET_BASE,
-    tokenUrl: url + TOKEN_PATH,
-    controlUrl: url + CONTROL_BASE,
-    clientId: settings.clientId,
-    clientSecret: settings.clientSecret,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  });
+  const address = server.address() as AddressInfo;
+  return `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${address.port}`;
 }
 
 function offsetOf(text: string) {

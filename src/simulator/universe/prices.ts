@@ -16,6 +16,17 @@ const DAILY_HISTORY_DAYS = 400;
 const INTERVAL_MS: Readonly<Record<string, number>> = { Minute_5: 300_000, Hour_1: 3_600_000 };
 
 export function createPriceWriter(stepMs: number): PriceWriter {
+  const moves = createMoves(stepMs);
+  return (key, query, nowMs) => {
+    if (query.kind === 'overview') return overview(key, query.fields, nowMs, moves);
+    return query.kind === 'intraday' ? intraday(key, query, nowMs, moves) : daily(key, query, nowMs, moves);
+  };
+}
+
+/** Prices as texts, by the instrument's key and the time. */
+type Moves = ReturnType<typeof createMoves>;
+
+function createMoves(stepMs: number) {
   const stepOf = (ms: number) => Math.floor(ms / stepMs);
   const ohlc = (key: number, fromMs: number, toMs: number) => {
     const { open, high, low, close } = candle(key, stepOf(fromMs), stepOf(toMs));
@@ -33,106 +44,105 @@ export function createPriceWriter(stepMs: number): PriceWriter {
   };
   const accrued = (key: number, ms: number) =>
     `0.${digits(mix(key, Math.floor(ms / DAY_MS)), 8, key % 7 === 0 ? 27 : 9)}1`;
+  return { stepMs, stepOf, ohlc, bidAsk, accrued };
+}
 
-  const overview = (key: number, fields: readonly string[], nowMs: number) => {
-    const asked = (field: string) => fields.length === 0 || fields.includes(field);
-    const observedMs = stepOf(nowMs) * stepMs;
-    const dayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
-    const at = (ms: number) => momentText(key, ms);
-    const today = ohlc(key, dayMs, nowMs);
-    const members: string[] = [];
-    const price = (field: string, name: string, value: string, ms: number) => {
-      const given = asked(field);
-      members.push(`"${name}":${given ? value : 'null'}`, `"${name}ObservedAtTimestamp":${given ? at(ms) : 'null'}`);
+function overview(key: number, fields: readonly string[], nowMs: number, moves: Moves): string {
+  const asked = (field: string) => fields.length === 0 || fields.includes(field);
+  const { stepOf, ohlc, bidAsk, accrued } = moves;
+  const observedMs = stepOf(nowMs) * moves.stepMs;
+  const dayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  const at = (ms: number) => momentText(key, ms);
+  const today = ohlc(key, dayMs, nowMs);
+  const members: string[] = [];
+  const price = (field: string, name: string, value: string, ms: number) => {
+    const given = asked(field);
+    members.push(`"${name}":${given ? value : 'null'}`, `"${name}ObservedAtTimestamp":${given ? at(ms) : 'null'}`);
+  };
+  // Quoting is inactive now and then: no bid and no ask, but a price all the same.
+  const pulled = mix(key, Math.floor(stepOf(nowMs) / 30)) % 20 === 0;
+  const sides = pulled ? { bid: 'null', bidSize: 'null', ask: 'null', askSize: 'null' } : bidAsk(key, nowMs);
+  const quote = object({ ...sides, isQuotingPulled: String(pulled), observedAtTimestamp: at(observedMs) });
+  members.push(`"lastPrice":${asked('LastPrice') ? quote : 'null'}`);
+  price('LastOpen', 'lastOpen', today.open, dayMs);
+  price('LastHigh', 'lastDayHigh', today.high, observedMs);
+  price('LastLow', 'lastDayLow', today.low, observedMs);
+  price('LastClose', 'lastClose', priceText(key, priceAt(key, stepOf(dayMs - 1)), 4), dayMs - 1_000);
+  members.push(`"lastCloseMethod":${asked('LastClose') ? closeMethod(key, dayMs) : 'null'}`);
+  price(
+    'DailyPerformanceBasePrice',
+    'dailyPerformanceBasePrice',
+    priceText(key, priceAt(key, stepOf(dayMs)), 9),
+    dayMs,
+  );
+  price(
+    'YTDPerformanceBasePrice',
+    'ytdPerformanceBasePrice',
+    priceText(key, 10_000 + (key % 150_000), 10),
+    yearMs(nowMs),
+  );
+  price('LastAccruedInterest', 'lastAccruedInterest', accrued(key, nowMs), dayMs);
+  return `{"$type":"ProductPriceOverviewResponse",${members.join(',')}}`;
+}
+
+function intraday(key: number, query: SimulatedPriceQuery & { kind: 'intraday' }, nowMs: number, moves: Moves): string {
+  const { ohlc, bidAsk } = moves;
+  const lengthMs = INTERVAL_MS[query.interval] ?? DAY_MS;
+  const fromMs = Math.max(query.fromMs ?? 0, nowMs - INTRADAY_HISTORY_MS);
+  const toMs = Math.min(query.toMs ?? nowMs, nowMs);
+  const rows: string[] = [];
+  for (let openMs = Math.ceil(fromMs / lengthMs) * lengthMs; openMs <= toMs; openMs += lengthMs) {
+    const untilMs = Math.min(openMs + lengthMs - 1, nowMs);
+    const { open, high, low, close } = ohlc(key, openMs, untilMs);
+    const prices = { Close: { close }, OHLC: { open, high, low, close }, BidAsk: bidAsk(key, untilMs) }[query.fields];
+    const window = {
+      windowOpenTimestamp: momentText(0, openMs),
+      windowCloseTimestamp: momentText(0, openMs + lengthMs),
     };
-    // Quoting is inactive now and then: no bid and no ask, but a price all the same.
-    const pulled = mix(key, Math.floor(stepOf(nowMs) / 30)) % 20 === 0;
-    const sides = pulled ? { bid: 'null', bidSize: 'null', ask: 'null', askSize: 'null' } : bidAsk(key, nowMs);
-    const quote = object({ ...sides, isQuotingPulled: String(pulled), observedAtTimestamp: at(observedMs) });
-    members.push(`"lastPrice":${asked('LastPrice') ? quote : 'null'}`);
-    price('LastOpen', 'lastOpen', today.open, dayMs);
-    price('LastHigh', 'lastDayHigh', today.high, observedMs);
-    price('LastLow', 'lastDayLow', today.low, observedMs);
-    price('LastClose', 'lastClose', priceText(key, priceAt(key, stepOf(dayMs - 1)), 4), dayMs - 1_000);
-    members.push(`"lastCloseMethod":${asked('LastClose') ? closeMethod(key, dayMs) : 'null'}`);
-    price(
-      'DailyPerformanceBasePrice',
-      'dailyPerformanceBasePrice',
-      priceText(key, priceAt(key, stepOf(dayMs)), 9),
-      dayMs,
+    rows.push(object({ ...window, ...NO_PRICES, ...prices }));
+  }
+  return `{"$type":"ProductIntradayPriceResponse","prices":[${rows.join(',')}]}`;
+}
+
+function daily(key: number, query: SimulatedPriceQuery & { kind: 'daily' }, nowMs: number, moves: Moves): string {
+  const { ohlc, bidAsk, accrued } = moves;
+  const today = Math.floor(nowMs / DAY_MS);
+  const rows: string[] = [];
+  for (let day = today - DAILY_HISTORY_DAYS; day <= today; day++) {
+    const [dayMs, date] = [day * DAY_MS, dayText(day * DAY_MS)];
+    // 1970-01-01 was a Thursday; there are no prices at weekends.
+    if ((day + 4) % 7 === 0 || (day + 4) % 7 === 6) continue;
+    if ((query.from !== null && date < query.from) || (query.to !== null && date > query.to)) continue;
+    const untilMs = Math.min(dayMs + DAY_MS - 1, nowMs);
+    const { open, high, low, close } = ohlc(key, dayMs, untilMs);
+    const bothSides = bidAsk(key, untilMs);
+    const accruedInterest = accrued(key, dayMs);
+    const closing = { close, closeMethod: closeMethod(key, dayMs) };
+    const prices = {
+      Close: closing,
+      CloseAccruedInterest: { ...closing, accruedInterest },
+      OHLC: { open, high, low, ...closing },
+      LastBidAsk: bothSides,
+      LastBidAskAccruedInterest: { ...bothSides, accruedInterest },
+    }[query.fields];
+    const window = {
+      windowOpenTimestamp: momentText(0, dayMs + 28_800_000),
+      windowCloseTimestamp: momentText(0, dayMs + 63_000_000),
+    };
+    const windows = query.fields === 'OHLC' ? window : { windowOpenTimestamp: 'null', windowCloseTimestamp: 'null' };
+    rows.push(
+      object({
+        date: `"${date}"`,
+        ...windows,
+        ...NO_PRICES,
+        closeMethod: 'null',
+        accruedInterest: 'null',
+        ...prices,
+      }),
     );
-    price(
-      'YTDPerformanceBasePrice',
-      'ytdPerformanceBasePrice',
-      priceText(key, 10_000 + (key % 150_000), 10),
-      yearMs(nowMs),
-    );
-    price('LastAccruedInterest', 'lastAccruedInterest', accrued(key, nowMs), dayMs);
-    return `{"$type":"ProductPriceOverviewResponse",${members.join(',')}}`;
-  };
-
-  const intraday = (key: number, query: SimulatedPriceQuery & { kind: 'intraday' }, nowMs: number) => {
-    const lengthMs = INTERVAL_MS[query.interval] ?? DAY_MS;
-    const fromMs = Math.max(query.fromMs ?? 0, nowMs - INTRADAY_HISTORY_MS);
-    const toMs = Math.min(query.toMs ?? nowMs, nowMs);
-    const rows: string[] = [];
-    for (let openMs = Math.ceil(fromMs / lengthMs) * lengthMs; openMs <= toMs; openMs += lengthMs) {
-      const untilMs = Math.min(openMs + lengthMs - 1, nowMs);
-      const { open, high, low, close } = ohlc(key, openMs, untilMs);
-      const prices = { Close: { close }, OHLC: { open, high, low, close }, BidAsk: bidAsk(key, untilMs) }[query.fields];
-      const window = {
-        windowOpenTimestamp: momentText(0, openMs),
-        windowCloseTimestamp: momentText(0, openMs + lengthMs),
-      };
-      rows.push(object({ ...window, ...NO_PRICES, ...prices }));
-    }
-    return `{"$type":"ProductIntradayPriceResponse","prices":[${rows.join(',')}]}`;
-  };
-
-  const daily = (key: number, query: SimulatedPriceQuery & { kind: 'daily' }, nowMs: number) => {
-    const today = Math.floor(nowMs / DAY_MS);
-    const rows: string[] = [];
-    for (let day = today - DAILY_HISTORY_DAYS; day <= today; day++) {
-      const [dayMs, date] = [day * DAY_MS, dayText(day * DAY_MS)];
-      // 1970-01-01 was a Thursday; there are no prices at weekends.
-      if ((day + 4) % 7 === 0 || (day + 4) % 7 === 6) continue;
-      if ((query.from !== null && date < query.from) || (query.to !== null && date > query.to)) continue;
-      const untilMs = Math.min(dayMs + DAY_MS - 1, nowMs);
-      const { open, high, low, close } = ohlc(key, dayMs, untilMs);
-      const bothSides = bidAsk(key, untilMs);
-      const accruedInterest = accrued(key, dayMs);
-      const closing = { close, closeMethod: closeMethod(key, dayMs) };
-      const prices = {
-        Close: closing,
-        CloseAccruedInterest: { ...closing, accruedInterest },
-        OHLC: { open, high, low, ...closing },
-        LastBidAsk: bothSides,
-        LastBidAskAccruedInterest: { ...bothSides, accruedInterest },
-      }[query.fields];
-      const window = {
-        windowOpenTimestamp: momentText(0, dayMs + 28_800_000),
-        windowCloseTimestamp: momentText(0, dayMs + 63_000_000),
-      };
-      const windows = query.fields === 'OHLC' ? window : { windowOpenTimestamp: 'null', windowCloseTimestamp: 'null' };
-      rows.push(
-        object({
-          date: `"${date}"`,
-          ...windows,
-          ...NO_PRICES,
-          closeMethod: 'null',
-          accruedInterest: 'null',
-          ...prices,
-        }),
-      );
-    }
-    if (!query.ascending) rows.reverse();
-    return `{"$type":"ProductDailyPriceResponse","prices":[${rows.slice(0, query.count ?? rows.length).join(',')}]}`;
-  };
-
-  return (key, query, nowMs) => {
-    if (query.kind === 'overview') return overview(key, query.fields, nowMs);
-    return query.kind === 'intraday' ? intraday(key, query, nowMs) : daily(key, query, nowMs);
-  };
+  }
+  if (!query.ascending) rows.reverse();
+  return `{"$type":"ProductDailyPriceResponse","prices":[${rows.slice(0, query.count ?? rows.length).join(',')}]}`;
 }
 
 const NO_PRICES = {
