@@ -98,11 +98,12 @@ export class InstrumentTable {
     this.#keys.delete(id);
   }
 
-  hashes(): Int32Array<ArrayBuffer> {
+  /** Of the rows that are asked for; the buffer may be longer. */
+  hashes(isAskedFor: (row: number) => boolean): Int32Array<ArrayBuffer> {
     const hashes = new Int32Array(this.size);
-    let at = 0;
-    for (const row of this.rows()) hashes[at++] = this.hashAt(row);
-    return hashes;
+    let count = 0;
+    for (const row of this.rows()) if (isAskedFor(row)) hashes[count++] = this.hashAt(row);
+    return hashes.subarray(0, count);
   }
 
   #instrument(row: number, id: string, isin: string): AskedInstrument {

@@ -128,13 +128,11 @@ export class KindLane {
     if (nowMs < this.#dividedMs + this.#intervalMs && size <= 2 * this.#dividedSize) return;
     this.#dividedMs = nowMs;
     this.#dividedSize = size;
-    const slots = Math.max(1, Math.ceil(size / this.maxItems));
-    // So few share a call with those of other partitions.
-    this.#slots.keepInStep(2 * size <= this.maxItems);
-    const hashes = this.#table.hashes();
-    if (slots !== this.#slots.count || this.#fullest(hashes) > this.maxItems) this.#slots.divide(hashes, slots);
+    // What was repaid long ago has slots of its own: with it, those of the others would be many and nearly empty.
+    const live = this.#table.hashes((row) => !this.#isRepaid(row, nowMs));
+    this.#slots.fit(live, this.maxItems);
     // Given back at once, and not when a collection finds them.
-    hashes.buffer.transfer(0);
+    live.buffer.transfer(0);
   }
 
   nextBatch(nowMs: number): Batch | null {
@@ -277,14 +275,5 @@ export class KindLane {
     for (const { id } of questions) this.#inFlight.set(id, null);
     this.#open.set(batch, questions.length);
     return batch;
-  }
-
-  #fullest(hashes: Int32Array): number {
-    const sizes = new Int32Array(this.#slots.count);
-    for (const hash of hashes) {
-      const slot = this.#slots.of(hash);
-      sizes[slot] = (sizes[slot] ?? 0) + 1;
-    }
-    return sizes.reduce((most, size) => Math.max(most, size), 0);
   }
 }

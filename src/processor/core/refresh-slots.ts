@@ -28,17 +28,20 @@ export class RefreshSlots {
     this.#phaseMs = this.#ownPhaseMs;
   }
 
-  /** Whether to begin the interval at the same moment as other partitions, in place of the moment of its own. */
-  keepInStep(isInStep: boolean): void {
-    this.#phaseMs = isInStep ? 0 : this.#ownPhaseMs;
+  /** Keeps the slots as many as full batches of these instruments are needed; may sort the hashes. */
+  fit(hashes: Int32Array, maxItems: number): void {
+    // So few begin the interval at the same moment as those of other partitions, and share a call with them.
+    this.#phaseMs = 2 * hashes.length <= maxItems ? 0 : this.#ownPhaseMs;
+    const slots = Math.max(1, Math.ceil(hashes.length / maxItems));
+    if (slots !== this.#count || this.#fullest(hashes) > maxItems) this.#divide(hashes, slots);
   }
 
-  get count(): number {
+  get #count(): number {
     return this.#bounds.length + 1;
   }
 
-  /** Divides the instruments into slots of the same size; sorts the hashes. */
-  divide(hashes: Int32Array, slots: number): void {
+  /** Into slots of the same size. */
+  #divide(hashes: Int32Array, slots: number): void {
     hashes.sort();
     const bounds = new Int32Array(Math.max(0, slots - 1));
     for (let slot = 1; slot < slots; slot++) {
@@ -47,8 +50,17 @@ export class RefreshSlots {
     this.#bounds = bounds;
   }
 
+  #fullest(hashes: Int32Array): number {
+    const sizes = new Int32Array(this.#count);
+    for (const hash of hashes) {
+      const slot = this.#of(hash);
+      sizes[slot] = (sizes[slot] ?? 0) + 1;
+    }
+    return sizes.reduce((most, size) => Math.max(most, size), 0);
+  }
+
   /** The slot of a hash, from 0. */
-  of(hash: number): number {
+  #of(hash: number): number {
     let low = 0;
     let high = this.#bounds.length;
     while (low < high) {
@@ -61,7 +73,7 @@ export class RefreshSlots {
 
   /** When the slot of a hash comes next; at most one interval later. */
   next(hash: number, nowMs: number): number {
-    return this.#after(this.#phaseMs + (this.of(hash) * this.#intervalMs) / this.count, this.#intervalMs, nowMs);
+    return this.#after(this.#phaseMs + (this.#of(hash) * this.#intervalMs) / this.#count, this.#intervalMs, nowMs);
   }
 
   /** The same for an instrument that was answered just now. */
@@ -71,7 +83,7 @@ export class RefreshSlots {
 
   /** The first moment from then on at which something may be asked for besides its slot. */
   inCompany(fromMs: number): number {
-    const slotMs = this.#intervalMs / this.count;
+    const slotMs = this.#intervalMs / this.#count;
     const everyMs = slotMs / Math.ceil(slotMs / LONGEST_WAIT_FOR_COMPANY_MS);
     return this.#after(this.#phaseMs, everyMs, fromMs - 1);
   }

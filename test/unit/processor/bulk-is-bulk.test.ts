@@ -56,6 +56,25 @@ for (const { instruments, calls, kinds = ['overview'] as const } of [
   });
 }
 
+for (const { instruments, repaid, calls } of [
+  { instruments: 3_000, repaid: 30_000, calls: 12 },
+  { instruments: 900, repaid: 9_000, calls: 2 },
+]) {
+  test(`what was repaid long ago adds no calls to those for the others: ${repaid} beside ${instruments}`, async (t) => {
+    const driven = drivePartitions({ instruments, repaid, partitions: 6, takesMs: () => 50 });
+    t.after(() => driven.stop());
+    await driven.clock.advance(2 * REFRESH_MS);
+    driven.calls.length = 0;
+    await driven.clock.advance(REFRESH_MS);
+    const live = driven.calls.flatMap(({ ids }) => {
+      const asked = ids.filter((id) => !id.startsWith('repaid-'));
+      return asked.length === 0 ? [] : [asked];
+    });
+    assert.equal(live.flat().length, instruments);
+    assert.ok(live.length <= calls, `${live.length} calls for ${instruments} instruments, at most ${calls}`);
+  });
+}
+
 test('what joins and leaves little by little neither adds calls nor makes others late', async (t) => {
   const driven = drivePartitions({ instruments: 900, partitions: 1 });
   t.after(() => driven.stop());

@@ -1,4 +1,4 @@
-import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
+import { type InstrumentTerms, NO_TERMS } from '../../../src/avro/instrument-terms.ts';
 import type { ConnectorError } from '../../../src/errors.ts';
 import { ConnectorError as Failure } from '../../../src/errors.ts';
 import { partitionFor } from '../../../src/kafka/partitioner.ts';
@@ -18,6 +18,8 @@ const COMMIT_MS = 20;
 const LINGER_MS = 250;
 const TOGETHER_MS = 50;
 const GOLDEN_RATIO = 0.618;
+/** As a day of repayment. */
+const LONG_AGO = 0;
 
 export interface Call {
   readonly atMs: number;
@@ -51,6 +53,8 @@ export function drivePartitions(options: {
   readonly refuse?: (asked: readonly PriceQuestion[], kind: PriceKind) => ConnectorError | null;
   /** Instruments that are there from the start; all by default. */
   readonly inTable?: boolean;
+  /** So many more were repaid long ago, and are there from the start; their ids begin with `repaid-`. */
+  readonly repaid?: number;
 }): Driven {
   const { instruments, partitions, maxItems = 500, kinds = ['overview'], concurrency = 4 } = options;
   const clock = new SteppedClock();
@@ -91,14 +95,20 @@ export function drivePartitions(options: {
     reported: new ReportedFailures(),
   };
   const tables = Array.from({ length: partitions }, () => new Map<string, string>());
+  const repaid = Array.from({ length: partitions }, (): [string, string, InstrumentTerms][] => []);
   const partitionOf = (id: string) => partitionFor(Buffer.from(id, 'utf8'), partitions);
   for (let at = 0; at < instruments; at++) {
     const id = String(1_000 + at * 7);
     if (options.inTable ?? true) tables[partitionOf(id)]?.set(id, isinOf(id));
   }
+  for (let at = 0; at < (options.repaid ?? 0); at++) {
+    const id = `repaid-${at}`;
+    repaid[partitionOf(id)]?.push([id, isinOf(id), { ...NO_TERMS, repaymentDay: LONG_AGO }]);
+  }
   const stopping = new AbortController();
   const driven = tables.map((table, partition) => {
-    const start = { offset: 0n, instruments: table, phase: (partition * GOLDEN_RATIO) % 1 };
+    const instruments = [...table, ...(repaid[partition] ?? [])];
+    const start = { offset: 0n, instruments, phase: (partition * GOLDEN_RATIO) % 1 };
     const core = new PartitionCore(settings, start, clock.monotonicMs());
     const moved = new Pulse();
     return { core, moved, ended: drive(core, moved) };
