@@ -129,10 +129,8 @@ export class KindLane {
     this.#dividedMs = nowMs;
     this.#dividedSize = size;
     // What was repaid long ago has slots of its own: with it, those of the others would be many and nearly empty.
-    const live = this.#table.hashes((row) => !this.#isRepaid(row, nowMs));
-    this.#slots.fit(live, this.maxItems);
-    // Given back at once, and not when a collection finds them.
-    live.buffer.transfer(0);
+    this.#fit(this.#slots, (row) => !this.#isRepaid(row, nowMs));
+    this.#fit(this.#repaidSlots, (row) => this.#isRepaid(row, nowMs));
   }
 
   nextBatch(nowMs: number): Batch | null {
@@ -275,5 +273,12 @@ export class KindLane {
     for (const { id } of questions) this.#inFlight.set(id, null);
     this.#open.set(batch, questions.length);
     return batch;
+  }
+
+  #fit(slots: RefreshSlots, isAskedFor: (row: number) => boolean): void {
+    const hashes = this.#table.hashes(isAskedFor);
+    slots.fit(hashes, this.maxItems);
+    // Given back at once, and not when a collection finds them.
+    hashes.buffer.transfer(0);
   }
 }

@@ -55,6 +55,8 @@ export function drivePartitions(options: {
   readonly inTable?: boolean;
   /** So many more were repaid long ago, and are there from the start; their ids begin with `repaid-`. */
   readonly repaid?: number;
+  /** The wall clock at the start. */
+  readonly epochMs?: number;
 }): Driven {
   const { instruments, partitions, maxItems = 500, kinds = ['overview'], concurrency = 4 } = options;
   const clock = new SteppedClock();
@@ -90,7 +92,7 @@ export function drivePartitions(options: {
     maxItems: (kind: PriceKind) => caller.maxItems(kind),
     maxBackoffMs: 3_600_000,
     repaidAfterMs: 7 * 86_400_000,
-    epochMs: 1_700_000_000_000,
+    epochMs: options.epochMs ?? 1_700_000_000_000,
     random,
     reported: new ReportedFailures(),
   };

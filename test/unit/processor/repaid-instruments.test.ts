@@ -5,6 +5,7 @@ import type { Batch } from '../../../src/processor/core/batch.ts';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { createFreshnessView } from '../../../src/processor/freshness-view.ts';
+import { drivePartitions } from './driven-partitions.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -39,15 +40,22 @@ const broken: QuestionOutcome = { kind: 'problem', status: 500, title: null, ite
 const priced: QuestionOutcome = { kind: 'prices', records: [], isQuotingPulled: null };
 
 /** Lets time pass and counts the requests by instrument and kind. */
-function run(core: PartitionCore, untilMs: number, outcomeOf: (id: string) => QuestionOutcome, fromMs = 0) {
+function run(
+  core: PartitionCore,
+  untilMs: number,
+  outcomeOf: (id: string) => QuestionOutcome,
+  fromMs = 0,
+  onBatch: (batch: Batch, nowMs: number) => void = () => {},
+) {
   const asked = new Map<string, number>();
-  const answer = (batch: Batch) => {
+  const answer = (batch: Batch, nowMs: number) => {
+    onBatch(batch, nowMs);
     for (const { id } of batch.questions) asked.set(`${batch.kind} ${id}`, (asked.get(`${batch.kind} ${id}`) ?? 0) + 1);
     core.answered(batch, 0, { outcomes: batch.questions.map(({ id }) => outcomeOf(id)), ...NO_COUNTS });
   };
   for (let nowMs = fromMs; nowMs < untilMs; ) {
     const step = core.next(nowMs);
-    if (step.kind === 'ask') answer(step.batch);
+    if (step.kind === 'ask') answer(step.batch, nowMs);
     else if (step.kind === 'commit') core.committed(step.transaction, nowMs);
     else nowMs += Math.max(1_000, Math.min(step.ms, untilMs));
   }
@@ -73,6 +81,40 @@ test('what was repaid long ago is asked for once a day, with or without a price,
   for (const id of ['3', '4', '5']) {
     assert.ok(Math.abs(asked('overview', id) - 1_440) <= 2, `${id} was asked for ${asked('overview', id)} times`);
     assert.ok(Math.abs(asked('daily', id) - 24) <= 1, `${id}: daily ${asked('daily', id)} times`);
+  }
+});
+
+test('what was repaid long ago is asked for in full batches that are spread over the day', () => {
+  const core = coreOf(Array.from({ length: 450 }, (_, at) => [String(at), `isin-${at}`, repaidOn(TODAY - 30)]));
+  const askedAtMs: number[] = [];
+  const asked = run(
+    core,
+    DAY_MS,
+    () => priced,
+    0,
+    ({ kind }, nowMs) => void (kind === 'overview' && askedAtMs.push(nowMs)),
+  );
+  for (let id = 0; id < 450; id++) assert.equal(asked('overview', String(id)), 1, `${id} is asked for once`);
+  const gapsMs = askedAtMs.slice(1).map((ms, at) => ms - (askedAtMs[at] ?? 0));
+  assert.equal(askedAtMs.length, 5, 'of at most 100 each');
+  assert.ok(Math.min(...gapsMs) >= DAY_MS / 5 - MINUTE_MS, `batches come after ${gapsMs} ms`);
+});
+
+test('what was repaid long ago makes no other price late, at any time of the day', async (t) => {
+  const midnightMs = TODAY * DAY_MS;
+  const driven = drivePartitions({
+    instruments: 300,
+    repaid: 3_000,
+    partitions: 1,
+    maxItems: 10,
+    takesMs: () => 1_000,
+    epochMs: midnightMs - 2 * MINUTE_MS,
+  });
+  t.after(() => driven.stop());
+  for (let step = 0; step < 12; step++) {
+    await driven.clock.advance(MINUTE_MS / 3);
+    const late = driven.overdue('overview').filter((id) => !id.startsWith('repaid-'));
+    assert.equal(late.length, 0, `${late.length} are late, ${step * 20} s after the start`);
   }
 });
 
