@@ -2,9 +2,10 @@ import { ConnectorError } from '../errors.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { divided, type Part } from './batch-parts.ts';
 import type { BatchResponses, QuestionOutcome } from './batch-responses.ts';
 import { type BulkFailure, bulkFailureOf, callBackOff, isMisfit, mayBeSize, statusOf } from './bulk-failure.ts';
-import { BulkLimits } from './bulk-limits.ts';
+import { BulkLimits, type RefusedCall } from './bulk-limits.ts';
 import type { BulkPrices, PriceKind, PriceQuestion } from './bulk-prices.ts';
 import { KindCalls } from './kind-calls.ts';
 import { SharedCalls } from './shared-calls.ts';
@@ -63,15 +64,9 @@ interface Run extends AskedBatch {
   culprits: number;
 }
 
-interface Part {
-  readonly from: number;
-  readonly questions: readonly PriceQuestion[];
-  /** It is what a call that hung or failed was divided into. */
-  readonly isSuspected: boolean;
-}
-
 /** A call that was not answered. */
 interface Failed {
+  readonly askedMs: number;
   readonly failure: BulkFailure;
   readonly error: ConnectorError;
 }
@@ -128,7 +123,7 @@ export class BulkCaller {
       onAnswered: (items) => this.#limits.answered(kind, items),
       onDivided: (items, error) =>
         this.#options.events.batchBisected({ kind, items, code: error.code, status: statusOf(error) }),
-      onTooLarge: (items, largest) => this.#learn(kind, largest, items),
+      onTooLarge: (largest, call) => this.#learn(kind, largest, call),
     });
     this.#calls.set(kind, { calls, shared });
     return { calls, shared };
@@ -157,23 +152,20 @@ export class BulkCaller {
   async #call(run: Run, part: Part): Promise<Failed | null> {
     const { questions } = part;
     const role = run.isAlone ? 'alone' : part.isSuspected ? 'suspected' : 'usual';
-    const called = () => {
-      run.unreportedCalls += 1;
-    };
-    const asking = { called, signal: run.signal };
+    const askedMs = this.#options.clock.monotonicMs();
+    const asking = askingFor(run);
     try {
       const asked = run.mayShare ? run.shared.ask(questions, asking) : run.calls.ask(questions, role, asking);
-      const { answers, ...counts } = await asked;
+      const { answers, drift, roundedNumbers, errorsFlagDiffers } = await asked;
       run.misfitsInARow = 0;
       this.#limits.answered(run.kind, questions.length);
-      const { drift, roundedNumbers, errorsFlagDiffers } = counts;
       this.#report(run, part, answers, { drift, roundedNumbers, errorsFlagDiffers: errorsFlagDiffers ? 1 : 0 });
       return null;
     } catch (error) {
       run.signal.throwIfAborted();
       run.mayShare = false;
       if (!(error instanceof ConnectorError)) throw error;
-      return { failure: bulkFailureOf(error), error };
+      return { askedMs, failure: bulkFailureOf(error), error };
     }
   }
 
@@ -209,10 +201,7 @@ export class BulkCaller {
     const first = Math.floor(random() * others.length);
     const samples = Array.from({ length: Math.min(SAMPLES, others.length) }, async (_, at) => {
       const sample = others[(first + Math.floor((at * others.length) / SAMPLES)) % others.length];
-      const called = () => {
-        run.unreportedCalls += 1;
-      };
-      if (sample !== undefined) await run.calls.ask([sample], 'suspected', { called, signal: run.signal });
+      if (sample !== undefined) await run.calls.ask([sample], 'suspected', askingFor(run));
     });
     const isAnswered = await Promise.any(samples).then(
       () => true,
@@ -223,7 +212,7 @@ export class BulkCaller {
     return isAnswered;
   }
 
-  async #divide(run: Run, part: Part, { failure, error }: Failed): Promise<false> {
+  async #divide(run: Run, part: Part, { askedMs, failure, error }: Failed): Promise<false> {
     const { kind, calls } = run;
     const { questions } = part;
     const status = failure.kind === 'refused' || failure.kind === 'failed' ? failure.status : null;
@@ -244,7 +233,7 @@ export class BulkCaller {
     if (failure.kind !== 'failed') {
       const halves = divided(part, Math.ceil(questions.length / 2));
       if ((await this.#askInTurn(run, halves)) && mayBeSize(failure))
-        this.#learn(kind, halves[0]?.questions.length ?? 1, questions.length);
+        this.#learn(kind, halves[0]?.questions.length ?? 1, { refused: questions.length, askedMs });
       return false;
     }
     const parts = divided({ ...part, isSuspected: true }, Math.ceil(questions.length / PARTS));
@@ -286,15 +275,14 @@ export class BulkCaller {
     run.unreportedCalls = 0;
   }
 
-  #learn(kind: PriceKind, maxItems: number, refused: number): void {
-    if (this.#limits.learn(kind, maxItems, refused)) this.#options.events.batchLimitLearnt({ kind, maxItems });
+  #learn(kind: PriceKind, maxItems: number, call: RefusedCall): void {
+    if (this.#limits.learn(kind, maxItems, call)) this.#options.events.batchLimitLearnt({ kind, maxItems });
   }
 }
 
-function divided({ from, questions, isSuspected }: Part, size: number): readonly Part[] {
-  return Array.from({ length: Math.ceil(questions.length / size) }, (_, at) => ({
-    from: from + at * size,
-    questions: questions.slice(at * size, (at + 1) * size),
-    isSuspected,
-  }));
+function askingFor(run: Run) {
+  const called = () => {
+    run.unreportedCalls += 1;
+  };
+  return { called, signal: run.signal };
 }

@@ -2,6 +2,7 @@ import { ConnectorError } from '../errors.ts';
 import type { Clock } from '../support/clock.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { bulkFailureOf, mayBeSize } from './bulk-failure.ts';
+import type { RefusedCall } from './bulk-limits.ts';
 import type { BulkResponse, PriceQuestion } from './bulk-prices.ts';
 import type { KindCalls } from './kind-calls.ts';
 
@@ -15,8 +16,8 @@ export interface SharedCallsOptions {
   readonly onAnswered: (items: number) => void;
   /** A call of so many items failed, and its members are asked for alone. */
   readonly onDivided: (items: number, error: ConnectorError) => void;
-  /** A call of so many items was refused for what may be its size, and each of its members was answered. */
-  readonly onTooLarge: (items: number, largestMember: number) => void;
+  /** A call was refused for what may be its size, and each of its members was answered. */
+  readonly onTooLarge: (largestMember: number, call: RefusedCall) => void;
 }
 
 interface Asking {
@@ -74,9 +75,10 @@ export class SharedCalls {
   }
 
   async #askTogether(members: readonly Member[], { called }: Member): Promise<void> {
-    const { calls, onAnswered, onDivided, onTooLarge } = this.#options;
+    const { calls, clock, onAnswered, onDivided, onTooLarge } = this.#options;
     const questions = members.flatMap((member) => member.questions);
     const everyone = new EndOfAll(members.map(({ signal }) => signal));
+    const askedMs = clock.monotonicMs();
     try {
       const response = await calls.ask(questions, 'usual', { called, signal: everyone.signal });
       onAnswered(questions.length);
@@ -89,7 +91,8 @@ export class SharedCalls {
       onDivided(questions.length, error);
       const answered = await Promise.all(members.map((member) => this.#askAlone(member)));
       const largest = Math.max(...members.map((member) => member.questions.length));
-      if (mayBeSize(bulkFailureOf(error)) && answered.every(Boolean)) onTooLarge(questions.length, largest);
+      const call = { refused: questions.length, askedMs };
+      if (mayBeSize(bulkFailureOf(error)) && answered.every(Boolean)) onTooLarge(largest, call);
     } finally {
       everyone.forget();
     }

@@ -48,13 +48,17 @@ test('a bad item is found beneath an unknown limit as well, and the limit too', 
     refuse: (asked) => (asked.length > 200 || has(asked, 'isin-3') ? refusal(400) : null),
     maxItems: 500,
   });
-  const { outcomes } = await ask(caller, 'overview', questions(500), forever);
-  assert.deepEqual(
-    outcomes.flatMap(({ kind }, at) => (kind === 'prices' ? [] : [at])),
-    [3],
-  );
-  assert.equal(caller.maxItems('overview'), 125);
-  assert.ok(calls.length < 30, `${calls.length} calls`);
+  // The first time the refusal for the size may have passed.
+  for (const maxItems of [500, 125]) {
+    calls.length = 0;
+    const { outcomes } = await ask(caller, 'overview', questions(500), forever);
+    assert.deepEqual(
+      outcomes.flatMap(({ kind }, at) => (kind === 'prices' ? [] : [at])),
+      [3],
+    );
+    assert.equal(caller.maxItems('overview'), maxItems);
+    assert.ok(calls.length < 30, `${calls.length} calls`);
+  }
 });
 
 for (const status of [401, 403, 404, 408, 429]) {
@@ -99,11 +103,12 @@ test('a body that is too large for one item alone is a failure of that item', as
   );
 });
 
-test('a body that is too large is asked for in halves, from then on too', async () => {
+test('a body that is too large is asked for in halves, and from the second one on at once', async () => {
   const large = new ConnectorError('BODY_TOO_LARGE', 'too large');
-  const { caller } = calling({ refuse: (asked) => (asked.length > 60 ? large : null), maxItems: 100 });
-  await ask(caller, 'daily', questions(100), forever);
+  const { caller, calls } = calling({ refuse: (asked) => (asked.length > 60 ? large : null), maxItems: 100 });
+  for (let round = 0; round < 3; round++) await ask(caller, 'daily', questions(100), forever);
   assert.equal(caller.maxItems('daily'), 50);
+  assert.deepEqual(calls, [100, 50, 50, 100, 50, 50, 50, 50]);
 });
 
 test('when all is refused, it is rather our requests than the items: few are blamed a minute', async () => {

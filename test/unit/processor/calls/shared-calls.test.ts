@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../../src/errors.ts';
 import type { PriceQuestion } from '../../../../src/processor/bulk-prices.ts';
+import { SteppedClock } from '../../kafka/stepped-clock.ts';
 import { ask, calling, forever, has, MINUTE_MS, questions, refusal } from '../bulk-calling.ts';
 import { drivePartitions, isinOf } from '../driven-partitions.ts';
 
@@ -86,10 +87,49 @@ test('what must wait is asked for again by each partition when it has waited, an
 test('a size that the provider does not take is learnt, and shared calls keep to it', async () => {
   const { caller, calls } = sharing({ refuse: (asked) => (asked.length > 8 ? refusal(413) : null) });
   const askAll = () => Promise.all([1, 2, 3].map((number) => ask(caller, 'overview', partition(number, 4), forever)));
-  await askAll();
-  assert.deepEqual(calls.splice(0), [12, 4, 4, 4]);
+  for (const _ of ['the refusal may have passed', 'it has not']) {
+    await askAll();
+    assert.deepEqual(calls.splice(0), [12, 4, 4, 4]);
+  }
   await askAll();
   assert.deepEqual(calls, [4, 4, 4]);
+});
+
+for (const [what, passing] of [
+  ['a 400', refusal(400)],
+  ['a 413', refusal(413)],
+  ['a body that is too large', new ConnectorError('BODY_TOO_LARGE', 'it is too large')],
+] as const) {
+  test(`${what} that passes says nothing about the size, even where nothing else was answered since the start`, async () => {
+    const { caller, calls, seen } = sharing({ refuse: (_asked, call) => (call === 1 ? passing : null), maxItems: 500 });
+    const shared = [1, 2].map((number) => ask(caller, 'overview', partition(number, 1), forever));
+    for (const { outcomes } of await Promise.all(shared)) assert.equal(outcomes[0]?.kind, 'prices');
+    assert.equal(caller.maxItems('overview'), 500);
+    await ask(caller, 'overview', partition(3, 500), forever);
+    assert.deepEqual(calls, [2, 1, 1, 500], 'five hundred instruments cost one call');
+    assert.ok(!seen.some(({ name }) => name === 'batchLimitLearnt'));
+  });
+}
+
+test('what passes says nothing about the size either where it met several calls at the same time', async () => {
+  const clock = new SteppedClock();
+  const goodFromMs = 1_000;
+  const { caller, calls } = calling({
+    refuse: () => (clock.monotonicMs() < goodFromMs ? refusal(400) : null),
+    togetherMs: TOGETHER_MS,
+    takesMs: (asked) => (asked.length === 1 ? goodFromMs : 100),
+    maxItems: 500,
+    clock,
+  });
+  const answered: Promise<unknown>[] = [];
+  for (let pair = 0; pair < 3; pair++) {
+    for (const one of [1, 2]) answered.push(ask(caller, 'overview', partition(2 * pair + one, 1), forever));
+    await clock.advance(TOGETHER_MS + 1);
+  }
+  await clock.advance(10 * MINUTE_MS);
+  await Promise.all(answered);
+  assert.deepEqual(calls.slice().sort(), [1, 1, 1, 1, 1, 1, 2, 2, 2]);
+  assert.equal(caller.maxItems('overview'), 500);
 });
 
 test('a partition that is lost takes its questions out of the call, or the call goes on without it', async () => {
