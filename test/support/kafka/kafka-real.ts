@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Kafka, Producer, Transaction } from 'kafkajs';
+import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { connectKafka, type KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { CommittedRecord, OutgoingRecord } from '../../../src/kafka/record.ts';
@@ -10,6 +11,9 @@ import { loadRawKafkajs } from './raw-kafkajs.ts';
 import { stackOrSkip } from './stack.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
+/** A test reads once what a connector would read again; a busy broker may be silent for longer than it waits. */
+const READ_STALL_MS = 120_000;
+const MOST_READINGS = 4;
 
 /** The real broker, as one test sees it. */
 export interface TestKafka {
@@ -43,7 +47,7 @@ export async function kafkaOrSkip(t: TestContext): Promise<TestKafka | undefined
     connect(options = {}) {
       const clientId = `test-${randomUUID()}`;
       const own = { brokers, clientId, clock: systemClock, random: Math.random, log: silent };
-      const cluster = connectKafka({ ...own, ...options });
+      const cluster = connectKafka({ ...own, tuning: { readStallMs: READ_STALL_MS }, ...options });
       t.after(() => cluster.close());
       return cluster;
     },
@@ -72,16 +76,25 @@ export async function createTopic(
   return specification;
 }
 
-/** Everything that is committed on partition 0 (or the others asked for), in order. */
+/**
+ * Everything that is committed on partition 0 (or the others asked for), in order. A reading that a busy broker cut
+ * short is repeated a few times, as its error advises.
+ */
 export async function readCommitted(
   cluster: KafkaCluster,
   topic: string,
   partitions: readonly number[] = [0],
 ): Promise<CommittedRecord[]> {
-  const records: CommittedRecord[] = [];
   const signal = AbortSignal.timeout(600_000);
-  await cluster.logReader.readToEnd({ topic, partitions, onRecord: (record) => records.push(record), signal });
-  return records;
+  for (let attempt = 1; ; attempt++) {
+    const records: CommittedRecord[] = [];
+    try {
+      await cluster.logReader.readToEnd({ topic, partitions, onRecord: (record) => records.push(record), signal });
+      return records;
+    } catch (error) {
+      if (!(error instanceof ConnectorError) || error.action !== 'retry' || attempt === MOST_READINGS) throw error;
+    }
+  }
 }
 
 /** Hooks around the steps of every transaction of a client; what a hook does not do does not happen. */
