@@ -6,6 +6,7 @@ import { logLines, startCommand } from '../../support/connectors/connector-comma
 import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
 import type { PartitionView } from '../../support/kafka/kafka-wire-log.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
+import { PATIENT_BROKER } from '../../support/kafka/patient-broker.ts';
 import { ownKafkaOrSkip, stackOrSkip, type TestStack, uniquePrefix } from '../../support/kafka/stack.ts';
 import { fenceSource, SOURCE_KEY, SOURCE_PARTITION } from '../../support/ledgers/at-rest.ts';
 import { switchablePort } from '../../support/network/switchable-port.ts';
@@ -135,6 +136,7 @@ test('SIGTERM ends the connector in good order, whatever it is doing', async (t)
   if (!stack) return;
   let proxy: TcpProxy | undefined;
   const kafka = await ownKafkaOrSkip(t, {
+    settings: PATIENT_BROKER,
     advertise: async (broker) => {
       proxy = await startTcpProxy({ broker });
       return proxy.address;

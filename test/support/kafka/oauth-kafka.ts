@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test';
 import { freePorts } from '../../../src/local-stack/free-ports.ts';
 import type { LocalKafka } from '../../../src/local-stack/kafka-cluster.ts';
 import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { PATIENT_BROKER } from './patient-broker.ts';
 import { ownKafkaOrSkip } from './stack.ts';
 
 export const AUDIENCE = 'kafka';
@@ -40,6 +41,7 @@ export async function oauthKafkaOrSkip(t: TestContext, simulator: Simulator): Pr
   const kafka = await ownKafkaOrSkip(t, {
     javaFlags: [`-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=${keysUrl}`],
     settings: ({ listener, controller }) => ({
+      ...PATIENT_BROKER,
       listeners: [`PLAINTEXT://${listener}`, `CONTROLLER://${controller}`, ...own].join(','),
       'advertised.listeners': [`PLAINTEXT://${listener}`, ...own].join(','),
       'listener.security.protocol.map':

@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { LocalKafka } from '../../../src/local-stack/kafka-cluster.ts';
 import { startTcpProxy, type TcpProxy } from '../network/tcp-proxy.ts';
+import { PATIENT_BROKER } from './patient-broker.ts';
 import { ownKafkaOrSkip } from './stack.ts';
 
 export interface ProxiedBrokers {
@@ -15,6 +16,7 @@ export async function proxiedBrokersOrSkip(t: TestContext, nodes: number): Promi
   t.after(() => Promise.all(proxies.map((proxy) => proxy.close())));
   const kafka = await ownKafkaOrSkip(t, {
     nodes,
+    settings: PATIENT_BROKER,
     async advertise(listener, nodeId) {
       const proxy = await startTcpProxy({ broker: listener });
       proxies[nodeId - 1] = proxy;

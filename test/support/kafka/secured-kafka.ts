@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import type { BrokerSettings, NodeAddress } from '../../../src/local-stack/broker-settings.ts';
 import { freePorts } from '../../../src/local-stack/free-ports.ts';
 import { type Certificate, type Certificates, makeCertificates } from '../../security/certificates.ts';
+import { PATIENT_BROKER } from './patient-broker.ts';
 import { setScramPassword } from './scram-password.ts';
 import { ownKafkaOrSkip } from './stack.ts';
 
@@ -32,7 +33,9 @@ export async function securedKafkaOrSkip(t: TestContext): Promise<SecuredKafka |
   const files = await writeFiles(folder, certificates);
   const ports = await freePorts(LISTENERS.length);
   const at = Object.fromEntries(LISTENERS.map((name, index) => [name, `127.0.0.1:${ports[index]}`]));
-  const kafka = await ownKafkaOrSkip(t, { settings: (node) => securitySettings(node, at, folder, files.ca) });
+  const kafka = await ownKafkaOrSkip(t, {
+    settings: (node) => ({ ...PATIENT_BROKER, ...securitySettings(node, at, folder, files.ca) }),
+  });
   if (kafka === undefined) return undefined;
   const open = kafka.brokers[0] ?? '';
   await setScramPassword({ open, login: at.CLEAR ?? '' }, USER, PASSWORD);

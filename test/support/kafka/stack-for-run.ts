@@ -1,6 +1,7 @@
 import { startLocalStack } from '../../../src/local-stack/local-stack.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import type { Tally } from '../runner/reporter-tally.ts';
+import { PATIENT_BROKER } from './patient-broker.ts';
 import { STACK_MISSING } from './stack-missing.ts';
 
 /** The stack of a whole run. Never rejects: what goes wrong is in the tally and in the environment of the tests. */
@@ -12,7 +13,13 @@ export interface StackForRun {
 /** Starts the stack and names it in the environment, which the test processes inherit. */
 export function startStackForRun(tally: Tally, signal: AbortSignal): StackForRun {
   const onProgress = (line: string) => process.stdout.write(`  stack: ${line}\n`);
-  const starting = startLocalStack({ env: { ...process.env }, clock: systemClock, onProgress, signal });
+  const starting = startLocalStack({
+    env: { ...process.env },
+    clock: systemClock,
+    onProgress,
+    signal,
+    brokerSettings: PATIENT_BROKER,
+  });
   const started = starting.then(
     (stack) => {
       process.env.KAFKA_BROKERS = stack.brokers.join(',');
