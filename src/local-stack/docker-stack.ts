@@ -21,7 +21,7 @@ export const KAFKA_IMAGE = `${KAFKA}:${KAFKA_VERSION}`;
 export const REGISTRY_IMAGE = 'apicurio/apicurio-registry:3.3.3';
 
 const DAEMON_LIMIT_MS = 5_000;
-const READY_LIMIT_MS = 240_000;
+const READY_LIMIT_MS = 600_000;
 const KAFKA_PORT = 9092;
 const REGISTRY_PORT = 8080;
 

@@ -12,8 +12,8 @@ import { answersApiVersions, answersCoordinators, hostAndPort, isUnfenced } from
 import { untilReady } from './ready.ts';
 import type { StackContext } from './stack-context.ts';
 
-const FORMAT_TIMEOUT_MS = 240_000;
-const READY_LIMIT_MS = 240_000;
+const FORMAT_TIMEOUT_MS = 600_000;
+const READY_LIMIT_MS = 600_000;
 const HEAP_MB = 320;
 const LOG_FLAGS = [
   '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',

@@ -11,7 +11,7 @@ import { openWorkFolder } from './work-folder.ts';
 /** Where Apicurio answers Confluent's API. */
 export const CONFLUENT_API_PATH = '/apis/ccompat/v7';
 
-const READY_LIMIT_MS = 240_000;
+const READY_LIMIT_MS = 600_000;
 const HEAP_MB = 192;
 
 export interface RegistryOptions extends StackContext {

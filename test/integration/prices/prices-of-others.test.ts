@@ -11,6 +11,8 @@ import { startMarketProxy } from '../../support/network/market-proxy.ts';
 
 const INSTRUMENTS = 300;
 const ROUNDS = 2;
+/** How long a call hangs until it is given up. */
+const HANGING_MS = 10_000;
 /** Calls that still hold the culprit and others while a batch of fifty is divided in four, and in four again. */
 const REST_OF_DIVISION = 4;
 
@@ -39,7 +41,7 @@ test('with daily prices refused and one instrument that hangs its calls, all oth
     return isins.includes(hanging) ? 'hang' : 'pass';
   });
   const more = `
-marketData: { url: "${proxy.url}", requestsPerSecond: 1000 }
+marketData: { url: "${proxy.url}", requestsPerSecond: 1000, timeout: ${HANGING_MS}ms }
 prices:
   maxBackoff: 5s
   kinds:

@@ -51,7 +51,9 @@ prices:
   kinds:
     overview: { enabled: true, refreshInterval: 5s }
     daily: { enabled: true, refreshInterval: 5s, lookBack: 10d }`;
-  const connector = await startConnector(t, { stack, simulator, prefix, more });
+  // The shortest waits between attempts: the refusal ends after half a minute, when one of the next is near.
+  const overrides = { random: () => 0 };
+  const connector = await startConnector(t, { stack, simulator, prefix, more, overrides });
   return { prefix, simulator, kafka, refused, connector };
 }
 
