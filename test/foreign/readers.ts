@@ -10,8 +10,8 @@ import { systemClock } from '../../src/support/clock.ts';
 import { pythonWith } from '../support/decoding/python-environment.ts';
 import type { TestStack } from '../support/kafka/stack.ts';
 
-const PREPARE_LIMIT_MS = 300_000;
-const READ_LIMIT_MS = 180_000;
+const PREPARE_LIMIT_MS = 900_000;
+const READ_LIMIT_MS = 900_000;
 const COPY_DEPENDENCIES = 'org.apache.maven.plugins:maven-dependency-plugin:3.0.2:copy-dependencies';
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'structured-products-connect');
 

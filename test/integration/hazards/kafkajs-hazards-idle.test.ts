@@ -16,7 +16,7 @@ const PROGRAM = join(import.meta.dirname, '../../support/kafka/raw-kafkajs-idle.
 
 /** What a process with one idle producer costs, in a process of its own. */
 async function idleCost(client: 'raw' | 'ours', broker: string): Promise<IdleCost> {
-  const run = promisify(execFile)(process.execPath, [PROGRAM, client, broker, String(IDLE_MS)], { timeout: 120_000 });
+  const run = promisify(execFile)(process.execPath, [PROGRAM, client, broker, String(IDLE_MS)], { timeout: 600_000 });
   return JSON.parse((await run).stdout) as IdleCost;
 }
 

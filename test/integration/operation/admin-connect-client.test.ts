@@ -7,7 +7,7 @@ import { pythonWith } from '../../support/decoding/python-environment.ts';
 
 // The client needs a module that Python has dropped with 3.13.
 const CLIENT = ['kafka-connect-cli==0.2.5', 'legacy-cgi==2.6.4'];
-const RUN_TIMEOUT_MS = 120_000;
+const RUN_TIMEOUT_MS = 600_000;
 
 const run = promisify(execFile);
 

@@ -52,7 +52,7 @@ test('the compose file is valid by the specification', async (t) => {
   const python = await pythonWith(['check-jsonschema==0.39.0']);
   if (python === null) return t.skip('no python3 with check-jsonschema can be had here');
   const check = ['-m', 'check_jsonschema', '--builtin-schema', 'vendor.compose-spec', FILE];
-  await promisify(execFile)(python, check, { timeout: 240_000 });
+  await promisify(execFile)(python, check, { timeout: 900_000 });
 });
 
 test('every image has an exact version, and those that the tests start have the same', () => {

@@ -17,7 +17,7 @@ import { isRunning } from '../../support/connectors/running-process.ts';
 import { orSkip } from '../../support/kafka/stack.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 600_000;
 
 function context(signal = new AbortController().signal) {
   return { env: process.env, clock: systemClock, onProgress: () => undefined, signal };

@@ -96,7 +96,7 @@ async function scene(t: TestContext) {
 
 async function asProcess(program: string, args: readonly string[], env: Record<string, string>): Promise<Ran> {
   const home = { HOME: process.env.HOME ?? '' };
-  const ran = promisify(execFile)(program, args, { env: { ...home, ...env }, timeout: 600_000 });
+  const ran = promisify(execFile)(program, args, { env: { ...home, ...env }, timeout: 900_000 });
   return ran.then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     (error: { code?: number; stdout: string; stderr: string }) => ({ ...error, code: error.code ?? 1 }),

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { ReadableRecord } from '../../../src/avro/record-reader.ts';
 import { pythonWith } from './python-environment.ts';
 
-const READ_TIMEOUT_MS = 240_000;
+const READ_TIMEOUT_MS = 900_000;
 const SCRIPT = join(import.meta.dirname, 'read_avro.py');
 const SCHEMAS = join(import.meta.dirname, '../../../schemas');
 

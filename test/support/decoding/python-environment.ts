@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { cachedFolder } from '../../../src/local-stack/cached-folder.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 
-const INSTALL_TIMEOUT_MS = 480_000;
+const INSTALL_TIMEOUT_MS = 900_000;
 
 const run = promisify(execFile);
 

@@ -7,8 +7,8 @@ import { cachedFolder, cacheRoot } from '../../../src/local-stack/cached-folder.
 import { systemClock } from '../../../src/support/clock.ts';
 
 const run = promisify(execFile);
-const DOWNLOAD_TIMEOUT_MS = 240_000;
-const CHECK_TIMEOUT_MS = 300_000;
+const DOWNLOAD_TIMEOUT_MS = 600_000;
+const CHECK_TIMEOUT_MS = 1_200_000;
 
 /** Prometheus' own checks: the exit code, and all that it printed. */
 export interface Promtool {

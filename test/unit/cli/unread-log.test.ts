@@ -13,7 +13,7 @@ import { listeningAddresses } from '../../support/network/listening-ports.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
 
-const END_LIMIT_MS = 120_000;
+const END_LIMIT_MS = 600_000;
 
 /** A pipe that is full, and that nobody reads; for the one who writes it is as a shell makes it. */
 async function fullPipe(t: TestContext): Promise<number> {
@@ -49,7 +49,7 @@ test('a connector whose output is read by nobody goes on, and stops when it is a
 }, async (t) => {
   const { child, end } = await runUnread(t, { LOG_LEVEL: 'debug' });
   const ask = () => listeningAddresses(child.pid ?? 0);
-  const [address] = await eventually('the admin server listens', ask, ({ length }) => length > 0, 120_000);
+  const [address] = await eventually('the admin server listens', ask, ({ length }) => length > 0);
   const answer = await fetch(`http://${address}/livez`, { signal: AbortSignal.timeout(600_000) });
   assert.equal(answer.status, 200);
   child.kill('SIGTERM');
