@@ -1,7 +1,7 @@
 import type { ConnectorDescription } from '../admin/connect-shapes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
-import { pricedTopics } from '../processor/prices/price-kinds.ts';
+import { pricedTopics } from '../processor/prices/enabled-kinds.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 
 const CLASSES: Readonly<Record<Settings['sources'][number]['type'] | 'prices', string>> = {

@@ -16,7 +16,7 @@ import type { PartitionCoreSettings } from '../processor/core/core-messages.ts';
 import { ReportedFailures } from '../processor/core/reported-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceMember } from '../processor/price-member.ts';
-import { type EnabledKind, enabledKinds } from '../processor/prices/price-kinds.ts';
+import { type EnabledKind, enabledKinds } from '../processor/prices/enabled-kinds.ts';
 import { createProviderPrices } from '../processor/prices/provider-prices.ts';
 import { createReportedFailuresReader } from '../processor/read-reported-failures.ts';
 import { createSeriesReader } from '../processor/read-series.ts';

@@ -9,7 +9,7 @@ import { pricesSettings } from './groups/prices.ts';
 import { referenceDataSettings } from './groups/reference-data.ts';
 import { schemaRegistrySettings } from './groups/schema-registry.ts';
 import { DEFAULT_SOURCES, sourcesSettings } from './groups/sources.ts';
-import { topicsSettings } from './groups/topics.ts';
+import { SHARED_TOPICS, type TopicRole, topicsSettings } from './groups/topics.ts';
 import { checkPricedSources } from './priced-sources.ts';
 import type { SecretReader } from './secret.ts';
 import { group, section, setting, text } from './setting.ts';
@@ -19,7 +19,7 @@ const SOURCE_TOPICS = {
   instruments: ['instruments', 'instrument-events'],
   events: ['instrument-events'],
   'pre-trade-checks': ['pre-trade-checks'],
-} as const satisfies Readonly<Record<z.output<typeof sourcesSettings>[number]['type'], readonly string[]>>;
+} as const satisfies Readonly<Record<z.output<typeof sourcesSettings>[number]['type'], readonly TopicRole[]>>;
 
 /**
  * All settings, before and after the check. Each group has a file of its own under groups/, where every
@@ -45,15 +45,9 @@ export function createSettingsSchema(secrets: SecretReader) {
   });
   return crossCheck(settings, ({ topics, sources, prices, marketData }, report) => {
     checkPricedSources({ marketData, prices, sources }, report);
-    const owners = new Map<unknown, string>([
-      [topics?.names?.['dead-letters'], 'topics.names.dead-letters'],
-      [topics?.names?.offsets, 'topics.names.offsets'],
-      [topics?.names?.notifications, 'topics.names.notifications'],
-      [topics?.names?.states, 'topics.names.states'],
-      [topics?.names?.prices, 'topics.names.prices'],
-      [topics?.names?.['daily-prices'], 'topics.names.daily-prices'],
-      [topics?.names?.['intraday-prices'], 'topics.names.intraday-prices'],
-    ]);
+    const owners = new Map<unknown, string>(
+      SHARED_TOPICS.map((role) => [topics?.names?.[role], `topics.names.${role}`]),
+    );
     for (const [position, source] of (Array.isArray(sources) ? sources : []).entries()) {
       for (const kind of topicsOf(source?.type)) {
         const topic = memberOf(source?.topics, kind) ?? topics?.names?.[kind];
@@ -94,7 +88,7 @@ function pricesThatRun(value: {
   return { ...prices, from, enabled: prices.enabled && marketData.url !== null && from.length > 0 && isAsked };
 }
 
-function topicsOf(type: unknown): readonly (keyof TopicNames)[] {
+function topicsOf(type: unknown): readonly TopicRole[] {
   return Object.entries(SOURCE_TOPICS).find(([known]) => known === type)?.[1] ?? [];
 }
 

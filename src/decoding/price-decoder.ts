@@ -7,6 +7,7 @@ import { instantText, parseInstant } from '../avro/instant.ts';
 import { recordDigest } from '../avro/record-digest.ts';
 import { parseSchema } from '../avro/schema.ts';
 import { type AssumedZone, createAssumedZone } from '../avro/time-zone.ts';
+import type { AskedPrices } from '../config/price-kinds/all.ts';
 import type { JsonValue } from '../json/exact-json.ts';
 import type { Clock } from '../support/clock.ts';
 import { anyPlan, compilePlan, objectPlan, seriesPlan, withoutLastFields } from './compile-plan.ts';
@@ -14,7 +15,7 @@ import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts'
 import { digitsBytes, longBytes, textBytes, textOrNullBytes } from './given-bytes.ts';
 import { ListDecoder } from './list-decoder.ts';
 import { memberPlan, type RecordPlan, type ValuePlan } from './plan.ts';
-import { type AskedPrices, type DecodedPrice, MOMENT_FIELDS, type PricedInstrument, priceSchema } from './priced.ts';
+import { type DecodedPrice, MOMENT_FIELDS, type PricedInstrument, priceSchema } from './priced.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowDecoder } from './row-decoder.ts';
 import type { RowReader } from './row-reader.ts';

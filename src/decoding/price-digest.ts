@@ -1,8 +1,9 @@
 import { avscType } from '../avro/avsc-type.ts';
 import { recordDigest } from '../avro/record-digest.ts';
 import { readWireValue, WIRE_HEADER_BYTES } from '../avro/wire-format.ts';
+import type { AskedPrices } from '../config/price-kinds/all.ts';
 import { ConnectorError } from '../errors.ts';
-import { type AskedPrices, priceContentsSchema } from './priced.ts';
+import { priceContentsSchema } from './priced.ts';
 
 /**
  * The digest of a price that was written, as `DecodedPrice` has it: of all but the two moments, which come last.

@@ -1,5 +1,7 @@
 // What bulk calls request, and what a price becomes.
+
 import { readSchemaText } from '../avro/schema-files.ts';
+import { type AskedPrices, PRICE_KINDS } from '../config/price-kinds/all.ts';
 
 /** What a price belongs to: it is not sent with it. */
 export interface PricedInstrument {
@@ -11,12 +13,6 @@ export interface PricedInstrument {
   readonly priceType?: string | null;
 }
 
-/** The request: the records of a series contain it. */
-export type AskedPrices =
-  | { readonly kind: 'overview' }
-  | { readonly kind: 'daily'; readonly fields: string }
-  | { readonly kind: 'intraday'; readonly fields: string; readonly interval: string };
-
 export interface DecodedPrice {
   readonly key: Buffer;
   /** Confluent's wire format. */
@@ -25,11 +21,9 @@ export interface DecodedPrice {
   readonly digest: bigint | null;
 }
 
-const SCHEMAS = { overview: 'PriceSnapshot', daily: 'DailyPrice', intraday: 'IntradayPrice' } as const;
-
 /** The schema of the records of a kind. */
 export function priceSchemaName(kind: AskedPrices['kind']) {
-  return SCHEMAS[kind];
+  return PRICE_KINDS[kind].schema;
 }
 
 /** The last fields of a record of prices: when the provider was asked, and when it answered. */
@@ -37,10 +31,10 @@ export const MOMENT_FIELDS: readonly string[] = ['requestedAt', 'receivedAt'];
 
 /** The text of that schema. The two moments come last: they are written behind what the provider sent. */
 export function priceSchema(kind: AskedPrices['kind']): string {
-  const text = readSchemaText(SCHEMAS[kind]);
+  const text = readSchemaText(priceSchemaName(kind));
   const last = fieldsOf(text).slice(-MOMENT_FIELDS.length);
   if (last.map(({ name }) => name).join() === MOMENT_FIELDS.join()) return text;
-  throw new Error(`The last fields of ${SCHEMAS[kind]} are ${MOMENT_FIELDS.join(' and ')}.`);
+  throw new Error(`The last fields of ${priceSchemaName(kind)} are ${MOMENT_FIELDS.join(' and ')}.`);
 }
 
 /** The schema of what the provider sent: that of a record without its two moments. */

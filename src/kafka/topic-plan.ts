@@ -1,17 +1,5 @@
+import type { TopicRole } from '../config/groups/topics.ts';
 import type { TopicSpecification } from './topic.ts';
-
-/** What a topic is for; also its default name behind the prefix. */
-export type TopicRole =
-  | 'instruments'
-  | 'instrument-events'
-  | 'pre-trade-checks'
-  | 'prices'
-  | 'daily-prices'
-  | 'intraday-prices'
-  | 'notifications'
-  | 'dead-letters'
-  | 'offsets'
-  | 'states';
 
 export type TopicPlan = Readonly<Record<TopicRole, TopicSpecification>>;
 
@@ -92,16 +80,6 @@ export function topicPlan({ prefix, names, partitions, replicationFactor }: Topi
     replicationFactor,
     settings: { ...TABLE[role].settings, 'message.timestamp.type': 'LogAppendTime' },
   });
-  return {
-    instruments: specification('instruments'),
-    'instrument-events': specification('instrument-events'),
-    'pre-trade-checks': specification('pre-trade-checks'),
-    prices: specification('prices'),
-    'daily-prices': specification('daily-prices'),
-    'intraday-prices': specification('intraday-prices'),
-    notifications: specification('notifications'),
-    'dead-letters': specification('dead-letters'),
-    offsets: specification('offsets'),
-    states: specification('states'),
-  };
+  const roles = Object.keys(TABLE) as TopicRole[];
+  return Object.fromEntries(roles.map((role) => [role, specification(role)])) as TopicPlan;
 }

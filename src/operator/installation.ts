@@ -1,8 +1,9 @@
+import type { TopicRole } from '../config/groups/topics.ts';
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
-import { type TopicPlan, type TopicRole, topicPlan } from '../kafka/topic-plan.ts';
+import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import { createKafkaCluster } from '../setup/kafka-client.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/system-random.ts';

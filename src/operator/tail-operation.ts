@@ -1,7 +1,7 @@
+import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import { partitionFor } from '../kafka/partitioner.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
-import { PRICE_KINDS } from '../processor/prices/price-kinds.ts';
 import { createRegistry } from '../setup/registry-client.ts';
 import type { Installation } from './installation.ts';
 import { createReadableRecords, type ReadableTopicRecord } from './readable-values.ts';

@@ -1,4 +1,4 @@
-import type { PriceQuery } from '../provider/price-query.ts';
+import type { PriceQuery } from '../config/price-kinds/all.ts';
 
 /**
  * What is asked for of an instrument, with a schedule, calls and a place in the metrics of its own: the overview, or a series

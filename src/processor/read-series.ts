@@ -3,7 +3,7 @@ import type { LogReader } from '../kafka/log-reader.ts';
 import type { ProcessorEvents } from '../observability/processor-events.ts';
 import type { Clock } from '../support/clock.ts';
 import type { PriceKind } from './bulk-prices.ts';
-import type { EnabledKind } from './prices/price-kinds.ts';
+import type { EnabledKind } from './prices/enabled-kinds.ts';
 import { readWindows } from './read-windows.ts';
 import type { WindowDigests } from './window-digests.ts';
 
@@ -20,10 +20,10 @@ export function createSeriesReader(options: {
   return async (partition: number, signal: AbortSignal): Promise<ReadonlyMap<PriceKind, WindowDigests>> => {
     const windows = new Map<PriceKind, WindowDigests>();
     for (const { kind, plan } of kinds) {
-      const { series, oldestWindowMs, inRecords } = plan;
-      if (series === null || oldestWindowMs === null) continue;
+      const { series, inRecords } = plan;
+      if (series === null || plan.windows === null) continue;
       const digestOf = createPriceDigest(inRecords.kind, await schemaId(kind, signal));
-      const fromMs = oldestWindowMs(clock.wallMs());
+      const fromMs = plan.windows.oldestMs(clock.wallMs());
       const topic = topicOf(kind).name;
       const onUnreadable = ({ records, firstOffset }: { readonly records: number; readonly firstOffset: bigint }) =>
         events.recordsUnreadable({ topic, partition, reason: 'price', records, firstOffset: String(firstOffset) });

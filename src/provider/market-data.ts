@@ -1,6 +1,7 @@
+import type { PriceQuery } from '../config/price-kinds/all.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { HttpResponse } from '../http/http-response.ts';
-import { type PriceQuery, queryParameters, typedRequest } from './price-query.ts';
+import { queryParameters, typedRequest } from './price-query.ts';
 
 const BULK_ENDPOINT = '/v1/products/bulk';
 /** The response about one product is smaller than a list of products. */

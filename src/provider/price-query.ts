@@ -1,35 +1,8 @@
-/**
- * One request for prices, with the parameters of part 4.1 of src/provider/README.md; null, or no fields, for what is
- * left to the provider. Dates are `YYYY-MM-DD`, date-times ISO 8601 with their zone.
- */
-export type PriceQuery =
-  | { readonly kind: 'overview'; readonly fields: readonly string[] }
-  | {
-      readonly kind: 'daily';
-      readonly dateFrom: string | null;
-      readonly dateTo: string | null;
-      readonly fields: string | null;
-      readonly orderByAscending: boolean | null;
-      readonly count: number | null;
-    }
-  | {
-      readonly kind: 'intraday';
-      readonly interval: string | null;
-      readonly dateFrom: string | null;
-      readonly dateTo: string | null;
-      readonly fields: string | null;
-    };
-
-/** The values of $type by kind (part 2.1 of src/provider/README.md, typed requests and typed responses). */
-const TYPES = {
-  overview: { request: 'ProductPriceOverviewRequest', response: 'ProductPriceOverviewResponse' },
-  daily: { request: 'ProductDailyPriceRequest', response: 'ProductDailyPriceResponse' },
-  intraday: { request: 'ProductIntradayPriceRequest', response: 'ProductIntradayPriceResponse' },
-} as const;
+import { PRICE_KINDS, type PriceQuery } from '../config/price-kinds/all.ts';
 
 /** The $type of a response to such a request. */
 export function responseType(kind: PriceQuery['kind']): string {
-  return TYPES[kind].response;
+  return PRICE_KINDS[kind].types.response;
 }
 
 /**
@@ -44,7 +17,7 @@ export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean
  * A ProductMarketDataRequest (part 2.1 of src/provider/README.md): what has no value is left out, as it is in a GET.
  */
 export function typedRequest(isin: string, query: PriceQuery): object {
-  return { $type: TYPES[query.kind].request, isin, ...Object.fromEntries(parametersOf(query)) };
+  return { $type: PRICE_KINDS[query.kind].types.request, isin, ...Object.fromEntries(parametersOf(query)) };
 }
 
 /** The parameters of a GET; a list repeats its parameter (form style, exploded). */

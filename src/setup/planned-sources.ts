@@ -8,7 +8,7 @@ import { offsetKey } from '../kafka/offset-store.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import type { ConnectorEvents } from '../observability/connector-events.ts';
-import { pricedTopics } from '../processor/prices/price-kinds.ts';
+import { pricedTopics } from '../processor/prices/enabled-kinds.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { createEventsSource } from './events-source.ts';

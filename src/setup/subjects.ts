@@ -1,9 +1,8 @@
 import { readSchemaText, type SchemaName } from '../avro/schema-files.ts';
+import type { TopicRole } from '../config/groups/topics.ts';
+import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import { type Settings, topicOf } from '../config/settings.ts';
-import { priceSchemaName } from '../decoding/priced.ts';
-import type { TopicRole } from '../kafka/topic-plan.ts';
-import { PRICE_KINDS, pricedTopics } from '../processor/prices/price-kinds.ts';
-import type { PriceQuery } from '../provider/price-query.ts';
+import { pricedTopics } from '../processor/prices/enabled-kinds.ts';
 
 /** A subject of the registry that an installation uses: that of the values of one topic. */
 export interface Subject {
@@ -14,16 +13,19 @@ export interface Subject {
   readonly schema: string;
 }
 
-/** The schema of each topic whose values are Avro. */
-const SCHEMA_OF: Readonly<Partial<Record<TopicRole, SchemaName>>> = {
+/** The schema of each topic; null where its values are not Avro. */
+const SCHEMA_OF = {
   instruments: 'Instrument',
   'instrument-events': 'InstrumentEvent',
   'pre-trade-checks': 'PreTradeCheck',
-  ...Object.fromEntries(
-    (Object.keys(PRICE_KINDS) as PriceQuery['kind'][]).map((kind) => [PRICE_KINDS[kind].topic, priceSchemaName(kind)]),
-  ),
+  prices: PRICE_KINDS.overview.schema,
+  'daily-prices': PRICE_KINDS.daily.schema,
+  'intraday-prices': PRICE_KINDS.intraday.schema,
   notifications: 'Notification',
-};
+  'dead-letters': null,
+  offsets: null,
+  states: null,
+} as const satisfies Readonly<Record<TopicRole, SchemaName | null>>;
 
 /** The subjects of the topics that these settings write. */
 export function subjectsOf(settings: Settings): readonly Subject[] {
@@ -32,7 +34,7 @@ export function subjectsOf(settings: Settings): readonly Subject[] {
   const priced = pricedTopics(settings.prices).map((topic): [TopicRole, string] => [topic, names[topic]]);
   return [...written, ...priced, ['notifications', names.notifications] as const].flatMap(([role, ownName]) => {
     const name = SCHEMA_OF[role];
-    if (name === undefined) return [];
+    if (name === null) return [];
     const topic = topicOf(settings, ownName);
     return [{ subject: `${topic}-value`, topic, name, schema: readSchemaText(name) }];
   });

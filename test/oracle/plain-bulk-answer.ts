@@ -1,9 +1,10 @@
+import type { PriceQuery } from '../../src/config/price-kinds/all.ts';
 import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { quotedText } from '../../src/http/quoted-text.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../src/json/exact-json.ts';
 import type { BulkResponse, PriceQuestion, PriceResponse } from '../../src/processor/bulk-prices.ts';
-import { isResponseType, type PriceQuery, responseType } from '../../src/provider/price-query.ts';
+import { isResponseType, responseType } from '../../src/provider/price-query.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import { createListReader } from './list-reader.ts';
 import type { PriceDecoder } from './plain-price-decoder.ts';

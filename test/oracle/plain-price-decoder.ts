@@ -8,13 +8,9 @@ import { parseSchema } from '../../src/avro/schema.ts';
 import { readSchemaText } from '../../src/avro/schema-files.ts';
 import { createAssumedZone } from '../../src/avro/time-zone.ts';
 import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
+import type { AskedPrices } from '../../src/config/price-kinds/all.ts';
 import type { OnMismatch } from '../../src/decoding/decoded-list.ts';
-import {
-  type AskedPrices,
-  type DecodedPrice,
-  type PricedInstrument,
-  priceSchemaName,
-} from '../../src/decoding/priced.ts';
+import { type DecodedPrice, type PricedInstrument, priceSchemaName } from '../../src/decoding/priced.ts';
 import type { JsonValue } from '../../src/json/exact-json.ts';
 import { describeJson, isArray, pointerStep, toJsonText } from '../../src/json/json-text.ts';
 import { Mapping } from './mapping.ts';

@@ -1,5 +1,5 @@
+import type { TopicRole } from '../../config/groups/topics.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { TopicRole } from '../../kafka/topic-plan.ts';
 import type { Installation } from '../../operator/installation.ts';
 import type { CommandContext } from '../command-context.ts';
 import { loadWithoutProvider } from './partial-settings.ts';

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { crossCheck } from '../cross-check.ts';
 import { flag, group, section, setting, text, wholeNumber } from '../setting.ts';
 
@@ -25,16 +26,25 @@ const names = group({
   states: setting(topicName(), 'What operators want of each source.', 'states'),
 });
 
+/** What a topic is for; also its default name behind the prefix. */
+export type TopicRole = keyof z.output<typeof names>;
+
+/** Whether each topic belongs to one source, which can name its own, or is shared by all. */
+const OWNERS = {
+  instruments: 'source',
+  'instrument-events': 'source',
+  'pre-trade-checks': 'source',
+  prices: 'all',
+  'daily-prices': 'all',
+  'intraday-prices': 'all',
+  notifications: 'all',
+  'dead-letters': 'all',
+  offsets: 'all',
+  states: 'all',
+} as const satisfies Readonly<Record<TopicRole, 'source' | 'all'>>;
+
 /** The topics that no source writes alone. */
-const SHARED_TOPICS = [
-  'notifications',
-  'dead-letters',
-  'offsets',
-  'states',
-  'prices',
-  'daily-prices',
-  'intraday-prices',
-] as const;
+export const SHARED_TOPICS = (Object.keys(OWNERS) as TopicRole[]).filter((role) => OWNERS[role] === 'all');
 
 export const topicsSettings = group({
   create: setting(flag(), 'Create missing topics; existing ones are verified and never altered.', true),

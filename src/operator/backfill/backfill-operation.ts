@@ -7,7 +7,7 @@ import type { HttpClient } from '../../http/client.ts';
 import { RECORD_ALLOWANCE_BYTES } from '../../kafka/topic.ts';
 import { BulkCaller } from '../../processor/bulk-caller.ts';
 import { ReportedFailures } from '../../processor/core/reported-failures.ts';
-import { type EnabledKind, enabledKinds } from '../../processor/prices/price-kinds.ts';
+import { type EnabledKind, enabledKinds } from '../../processor/prices/enabled-kinds.ts';
 import { createProviderPrices } from '../../processor/prices/provider-prices.ts';
 import { createReportedFailuresReader } from '../../processor/read-reported-failures.ts';
 import { createMarketData } from '../../provider/market-data.ts';
@@ -17,11 +17,8 @@ import { systemRandom } from '../../support/system-random.ts';
 import type { Installation } from '../installation.ts';
 import { readInstruments } from './backfill-instruments.ts';
 import { askForPage } from './backfill-page.ts';
-import { type BackfilledKind, checkedRange, pagePlan, queryFor, type WindowRange } from './backfill-plan.ts';
+import { type BackfilledKind, checkedRange, pagePlan, type WindowRange } from './backfill-plan.ts';
 import { backfillSeries, type SeriesProgress } from './backfill-series.ts';
-
-const WINDOW_MS: Readonly<Record<string, number>> = { Minute_5: 300_000, Hour_1: 3_600_000 };
-const DAY_MS = 86_400_000;
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -53,7 +50,7 @@ export async function backfill(at: Installation, request: BackfillRequest): Prom
     throw new ConnectorError('SETTINGS_INVALID', 'marketData.url is not set: set it, or MARKET_DATA_URL.');
   }
   const all = seriesOf(at, request.kind);
-  for (const { plan } of all) if (plan.oldestWindowMs) checkedRange(request.range, plan.oldestWindowMs, clock.wallMs());
+  for (const { plan } of all) if (plan.windows) checkedRange(request.range, plan.windows.oldestMs, clock.wallMs());
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
   const instruments = await readInstruments(at, registry, request.isins);
   const http = await createMarketDataHttp(marketData, { clock, random: systemRandom, log: quiet });
@@ -92,8 +89,8 @@ async function prepare(
   const { settings, prefix, kafka, topics, clock, signal } = at;
   const { series, registry, http } = parts;
   const { kind, plan } = series;
-  const { inRecords } = plan;
-  if (inRecords.kind === 'overview') throw new TypeError('An overview has no past.');
+  const { windows } = plan;
+  if (windows === null) throw new TypeError('An overview has no past.');
   const topic = topics[series.topic];
   const { maxMessageBytes, refused } = await kafka.ensureTopics([topic], { create: settings.topics.create });
   const refusal = refused.get(topic.name);
@@ -107,7 +104,7 @@ async function prepare(
   };
   const prices = createProviderPrices({
     marketData,
-    asked: [{ ...plan, query: () => queryFor(inRecords, asking.slice) }],
+    asked: [{ ...plan, query: () => windows.between(asking.slice.fromMs, asking.slice.toMs) }],
     schemaId: (_, asked) => registry.schemaId(`${topic.name}-value`, readSchemaText(priceSchemaName(base)), asked),
     maxValueBytes: () => (maxMessageBytes.get(topic.name) ?? Number.POSITIVE_INFINITY) - RECORD_ALLOWANCE_BYTES,
     onMismatch: settings.mapping.onMismatch,
@@ -123,8 +120,7 @@ async function prepare(
   const reported = new ReportedFailures();
   const reader = kafka.logReader;
   await createReportedFailuresReader({ reported, targets, reader, clock, signal })(signal);
-  const windowMs = inRecords.kind === 'daily' ? DAY_MS : (WINDOW_MS[inRecords.interval] ?? DAY_MS);
-  const { slices, instruments: instrumentsPerPage } = pagePlan(range, windowMs, settings.prices.maxItems);
+  const { slices, instruments: instrumentsPerPage } = pagePlan(range, windows.lengthMs, settings.prices.maxItems);
   return {
     kind,
     slices,

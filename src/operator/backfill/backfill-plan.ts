@@ -1,5 +1,5 @@
+import type { PriceQuery } from '../../config/price-kinds/all.ts';
 import { ConnectorError } from '../../errors.ts';
-import type { PriceQuery } from '../../provider/price-query.ts';
 
 /** The prices that can be read back in time. */
 export type BackfilledKind = Exclude<PriceQuery['kind'], 'overview'>;
@@ -10,7 +10,6 @@ export interface WindowRange {
   readonly toMs: number;
 }
 
-const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** Of one item of a response; the decoder takes twice as many. */
 const MOST_WINDOWS_OF_ITEM = 5_000;
@@ -58,22 +57,6 @@ export function pagePlan(
   for (let at = fromMs; at < toMs; at += sliceMs) slices.push({ fromMs: at, toMs: Math.min(toMs, at + sliceMs) });
   const fitting = Math.floor(MOST_WINDOWS_OF_PAGE / windows);
   return { slices, instruments: Math.max(1, Math.min(fitting, maxItems, MOST_ITEMS)) };
-}
-
-/** The question for a part of the range; days and instants are included at both ends. */
-export function queryFor(
-  asked: { readonly kind: BackfilledKind; readonly fields: string; readonly interval?: string },
-  { fromMs, toMs }: WindowRange,
-): PriceQuery {
-  const { fields } = asked;
-  if (asked.kind === 'daily') {
-    const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-    const [dateFrom, dateTo] = [day(fromMs), day(toMs - DAY_MS)];
-    return { kind: 'daily', dateFrom, dateTo, fields, orderByAscending: true, count: null };
-  }
-  const instant = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z');
-  const [dateFrom, dateTo] = [instant(fromMs), instant(toMs)];
-  return { kind: 'intraday', interval: asked.interval ?? null, dateFrom, dateTo, fields };
 }
 
 /** Whether the window of a key, `<id>/…/<window>`, opens within a range: what else is sent belongs to another part. */

@@ -1,8 +1,9 @@
+import type { PriceQuery } from '../../config/price-kinds/all.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { HttpClient } from '../../http/client.ts';
 import { createMarketData } from '../../provider/market-data.ts';
 import { createPreTradeChecks, newestCheckOffset, nextCheckOffset } from '../../provider/pre-trade-checks.ts';
-import { type PriceQuery, responseType } from '../../provider/price-query.ts';
+import { responseType } from '../../provider/price-query.ts';
 import { type Finding, finding, largestTaken, missing, probe, probeStatus, rowsOf } from './finding.ts';
 import { sizeFinding } from './list-probes.ts';
 

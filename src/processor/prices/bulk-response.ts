@@ -1,9 +1,10 @@
+import type { PriceQuery } from '../../config/price-kinds/all.ts';
 import type { DecodedFailure } from '../../decoding/decoded-list.ts';
 import type { ItemHead, PriceBodyDecoder, PriceItem } from '../../decoding/price-decoder.ts';
 import { ConnectorError } from '../../errors.ts';
 import { quotedText } from '../../http/quoted-text.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../json/exact-json.ts';
-import { isResponseType, type PriceQuery, responseType } from '../../provider/price-query.ts';
+import { isResponseType, responseType } from '../../provider/price-query.ts';
 import type { BulkResponse, PriceQuestion, PriceResponse } from '../bulk-prices.ts';
 
 export interface BulkResponseOptions {

@@ -4,7 +4,7 @@ import type { MarketData } from '../../provider/market-data.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { BulkPrices, PriceKind } from '../bulk-prices.ts';
 import { readBulkResponse } from './bulk-response.ts';
-import type { PriceRequestPlan } from './price-kinds.ts';
+import type { PriceRequestPlan } from './enabled-kinds.ts';
 
 export interface ProviderPricesOptions {
   readonly marketData: MarketData;

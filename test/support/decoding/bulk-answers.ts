@@ -1,7 +1,8 @@
 import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
+import { PRICE_KINDS } from '../../../src/config/price-kinds/all.ts';
 import type { BulkResponse, PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
-import { PRICE_KINDS, type PriceRequestPlan } from '../../../src/processor/prices/price-kinds.ts';
+import type { PriceRequestPlan } from '../../../src/processor/prices/enabled-kinds.ts';
 import { createProviderPrices, type ProviderPricesOptions } from '../../../src/processor/prices/provider-prices.ts';
 import type { PriceRequest } from '../../../src/provider/market-data.ts';
 import { skippingClock } from '../runner/manual-clock.ts';

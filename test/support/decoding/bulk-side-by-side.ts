@@ -1,7 +1,7 @@
 import { parseSchema, type RecordNode } from '../../../src/avro/schema.ts';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
+import type { AskedPrices } from '../../../src/config/price-kinds/all.ts';
 import { createPriceDecoder } from '../../../src/decoding/price-decoder.ts';
-import type { AskedPrices } from '../../../src/decoding/priced.ts';
 import type { DecodingSizes } from '../../../src/decoding/sizes.ts';
 import { readBulkResponse } from '../../../src/processor/prices/bulk-response.ts';
 import { systemClock } from '../../../src/support/clock.ts';

@@ -3,9 +3,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { EXIT_CODE_MEANINGS, EXIT_CODES } from '../../../src/cli/terminal.ts';
+import type { TopicRole } from '../../../src/config/groups/topics.ts';
 import { settingsJsonSchema } from '../../../src/config/json-schema.ts';
 import { ERROR_CODES, type ErrorAction } from '../../../src/errors.ts';
-import { type TopicRole, topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { documentedCommands } from './readme-commands.ts';
 import { alertRows, metricRows } from './readme-metrics.ts';
 import { environmentSettings, settingsDocumentation } from './readme-settings.ts';

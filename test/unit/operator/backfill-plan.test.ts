@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkedRange, opensWithin, pagePlan, queryFor } from '../../../src/operator/backfill/backfill-plan.ts';
+import { DAILY } from '../../../src/config/price-kinds/daily.ts';
+import { INTRADAY } from '../../../src/config/price-kinds/intraday.ts';
+import { checkedRange, opensWithin, pagePlan } from '../../../src/operator/backfill/backfill-plan.ts';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 4, 10, 0, 30);
@@ -40,7 +42,7 @@ test('a page has few windows, and a part of the range no more than a response ma
 
 test('each part is a question of its own, and a window at its end belongs to the next one', () => {
   const slice = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 3) };
-  assert.deepEqual(queryFor({ kind: 'daily', fields: 'OHLC' }, slice), {
+  assert.deepEqual(DAILY.plans({ fields: ['OHLC'], lookBackMs: 0 })[0]?.windows?.between(slice.fromMs, slice.toMs), {
     kind: 'daily',
     dateFrom: '2026-01-01',
     dateTo: '2026-01-02',
@@ -48,7 +50,8 @@ test('each part is a question of its own, and a window at its end belongs to the
     orderByAscending: true,
     count: null,
   });
-  assert.deepEqual(queryFor({ kind: 'intraday', fields: 'Close', interval: 'Hour_1' }, slice), {
+  const [hours] = INTRADAY.plans({ fields: ['Close'], interval: ['Hour_1'], lookBackMs: 0 });
+  assert.deepEqual(hours?.windows?.between(slice.fromMs, slice.toMs), {
     kind: 'intraday',
     interval: 'Hour_1',
     dateFrom: '2026-01-01T00:00:00Z',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { PriceQuery } from '../../../src/config/price-kinds/all.ts';
 import type { HttpRequest } from '../../../src/http/client.ts';
 import { createMarketData } from '../../../src/provider/market-data.ts';
-import type { PriceQuery } from '../../../src/provider/price-query.ts';
 
 const SIGNAL = new AbortController().signal;
 const nothing = async () => {};

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadSettings } from '../../../../src/config/load.ts';
 import { InstrumentTable } from '../../../../src/processor/core/instrument-table.ts';
-import { enabledKinds, pricedTopics } from '../../../../src/processor/prices/price-kinds.ts';
+import { enabledKinds, pricedTopics } from '../../../../src/processor/prices/enabled-kinds.ts';
 import { subjectsOf } from '../../../../src/setup/subjects.ts';
 
 function settingsWith(kinds: string) {
