@@ -13,6 +13,7 @@ import { ConnectorError } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
 import { createReferenceDataHttp } from '../setup/provider-client.ts';
 import { createRegistry } from '../setup/registry-client.ts';
+import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { committedWalks, type WalkTimes } from './committed-walks.ts';
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';
@@ -59,7 +60,6 @@ const MOST_SUSPECTS = 10_000;
 const ROUNDS = 3;
 /** With the row before it, whether the provider's cursor includes the row that it names or not. */
 const NEIGHBOURS = 2;
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
  * Walks the provider's list and compares it with what the topic holds. What differs is compared again after the
@@ -70,7 +70,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} };
  */
 export async function auditSource(at: Installation, request: AuditRequest): Promise<AuditReport> {
   const { referenceData } = at.settings;
-  const http = await createReferenceDataHttp(referenceData, { clock: at.clock, random: systemRandom, log: quiet });
+  const http = await createReferenceDataHttp(referenceData, { clock: at.clock, random: systemRandom, log: silentLog });
   try {
     return await audit(at, request, http);
   } finally {
@@ -167,7 +167,7 @@ export async function valuesOf(
   { settings, clock, signal }: Installation,
   topic: string,
 ): Promise<{ readonly digests: CurrentDigests; read(value: Buffer): Promise<ReadableRecord> }> {
-  const registry = await createRegistry({ ...settings.schemaRegistry, register: false }, { clock, log: quiet });
+  const registry = await createRegistry({ ...settings.schemaRegistry, register: false }, { clock, log: silentLog });
   const schema = readSchemaText('Instrument');
   const schemaId = await registry.schemaId(`${topic}-value`, schema, signal).catch((error: unknown) => {
     const isAbsent = error instanceof ConnectorError && error.code === 'SCHEMA_NOT_REGISTERED';

@@ -8,6 +8,7 @@ import { createReferenceDataHttp } from '../setup/provider-client.ts';
 import { createSubjects } from '../setup/registry-client.ts';
 import { subjectsOf } from '../setup/subjects.ts';
 import { systemClock } from '../support/clock.ts';
+import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { lookUpPrices } from './price-lookup.ts';
 import { verifyTopics } from './topics-operation.ts';
@@ -32,7 +33,6 @@ interface CheckOptions {
 
 /** Its check digit is right, so that only a provider that sells it would know it. */
 const UNKNOWN_ISIN = 'XS0000000009';
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Tries everything that the settings name, and changes nothing there. Whatever fails is a check that failed. */
 export async function checkConnections(options: CheckOptions): Promise<readonly ConnectionCheck[]> {
@@ -46,7 +46,11 @@ export async function checkConnections(options: CheckOptions): Promise<readonly 
 
 async function checkProvider({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   const { referenceData, sources } = settings;
-  const http = await createReferenceDataHttp(referenceData, { clock: systemClock, random: systemRandom, log: quiet });
+  const http = await createReferenceDataHttp(referenceData, {
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLog,
+  });
   const token = 'credentials of referenceData';
   const checks: ConnectionCheck[] = [];
   try {
@@ -91,7 +95,7 @@ async function checkMarketData({
   if (marketData === null) return [];
   const request = { isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } };
   const { check } = await attempt('prices of marketData', signal, async () => {
-    const prices = await lookUpPrices(marketData, request, { log: quiet, signal });
+    const prices = await lookUpPrices(marketData, request, { log: silentLog, signal });
     return prices === null ? 'it responds, without the unknown test product, as expected' : 'it responds';
   });
   return [check];
@@ -99,7 +103,7 @@ async function checkMarketData({
 
 async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   const brokers = `brokers ${settings.kafka.brokers.join(', ')}`;
-  const kafka = await createKafkaCluster(settings, { clock: systemClock, random: systemRandom, log: quiet });
+  const kafka = await createKafkaCluster(settings, { clock: systemClock, random: systemRandom, log: silentLog });
   try {
     const findings = await verifyTopics({ settings, kafka, signal });
     const checks = findings.map(({ topic, state, problems }): ConnectionCheck => {

@@ -6,6 +6,7 @@ import type { TopicSpecification } from '../kafka/topic.ts';
 import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import { createKafkaCluster } from '../setup/kafka-client.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
+import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
@@ -29,7 +30,6 @@ export interface InstallationOptions {
 }
 
 // Kafka's retries are not reported here: a final failure comes as an error.
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
  * Connects to an installation, does the work and disconnects. Creates no topic: one that is missing means that no
@@ -43,7 +43,8 @@ export async function atInstallation<T>(
 ): Promise<T> {
   const { prefix, topics: configured } = settings;
   const clock = overrides?.clock ?? systemClock;
-  const kafka = overrides?.kafka ?? (await createKafkaCluster(settings, { clock, random: systemRandom, log: quiet }));
+  const kafka =
+    overrides?.kafka ?? (await createKafkaCluster(settings, { clock, random: systemRandom, log: silentLog }));
   try {
     const topics = topicPlan({ prefix, ...configured });
     const needed = needs.map((role) => topics[role]);

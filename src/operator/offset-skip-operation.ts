@@ -11,6 +11,7 @@ import { nextEventOffset, probableNext } from '../provider/page-link.ts';
 import { nextCheckOffset } from '../provider/pre-trade-checks.ts';
 import { createReferenceDataHttp } from '../setup/provider-client.ts';
 import { createRegistry } from '../setup/registry-client.ts';
+import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import type { Installation } from './installation.ts';
 import { movedOffset } from './offset-set-operation.ts';
@@ -19,8 +20,6 @@ import { patiently } from './patient-request.ts';
 import { problemAt, type SmallestSteps, type Unreadable, unreadableFrom } from './unreadable-positions.ts';
 import { unregisteredChecks, unregisteredInstruments } from './unregistered-provider.ts';
 import { assertForm } from './usable-offset.ts';
-
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Where a source shall go on: behind what cannot be read, at an offset of the provider, or where the stream starts now. */
 export type SkipTarget = 'behind' | 'newest' | { readonly since: string };
@@ -61,7 +60,7 @@ export async function skipPosition(
     throw new ConnectorError('OFFSET_NOT_FOUND', `Source ${source.name} has no committed offset to go on from.`);
   }
   const from = typeof offset.since === 'string' ? offset.since : null;
-  const http = await createReferenceDataHttp(settings.referenceData, { clock, random: systemRandom, log: quiet });
+  const http = await createReferenceDataHttp(settings.referenceData, { clock, random: systemRandom, log: silentLog });
   try {
     const { stream, whole, steps } = streamOf(at, source, http);
     const found = await unreadableFrom(steps, from, at);
@@ -99,7 +98,7 @@ export async function skipPosition(
   }
 
   async function encoderOf({ topics }: Installation) {
-    const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
+    const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
     const schema = readSchemaText('Notification');
     return createNotificationEncoder({
       schema,

@@ -4,6 +4,7 @@ import { ConnectorError } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
 import { createReferenceDataHttp } from '../setup/provider-client.ts';
 import { systemClock } from '../support/clock.ts';
+import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { unregisteredChecks, unregisteredInstruments, unregisteredReader } from './unregistered-provider.ts';
 
@@ -28,7 +29,6 @@ export interface PreviewRequest {
 }
 
 const ID = /^\d{1,19}$/;
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
  * Asks the provider for one page as the source would, and gives the records that it would make of it, dead letters
@@ -38,7 +38,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} };
  */
 export async function preview(request: PreviewRequest): Promise<readonly PreviewedRecord[]> {
   const { settings, source } = request;
-  const deps = { clock: systemClock, random: systemRandom, log: quiet };
+  const deps = { clock: systemClock, random: systemRandom, log: silentLog };
   const http = await createReferenceDataHttp(settings.referenceData, deps);
   try {
     if (source.type === 'pre-trade-checks') return await previewChecks(request, source, http);

@@ -6,6 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import { createRegistry, createSubjects } from '../setup/registry-client.ts';
 import { subjectsOf } from '../setup/subjects.ts';
 import { systemClock } from '../support/clock.ts';
+import { silentLog } from '../support/log.ts';
 
 export interface ListedSubject {
   readonly subject: string;
@@ -68,8 +69,8 @@ export async function registerSchemas({
   settings,
   signal,
 }: SchemasAt): Promise<readonly { readonly subject: string; readonly schema: string; readonly id: number }[]> {
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const registry = await createRegistry({ ...settings.schemaRegistry, register: true }, { clock: systemClock, log });
+  const registering = { ...settings.schemaRegistry, register: true };
+  const registry = await createRegistry(registering, { clock: systemClock, log: silentLog });
   const registered = [];
   for (const { subject, name, schema } of subjectsOf(settings)) {
     registered.push({ subject, schema: name, id: await registry.schemaId(subject, schema, signal) });

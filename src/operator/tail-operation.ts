@@ -3,6 +3,7 @@ import { partitionFor } from '../kafka/partitioner.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import { createRegistry } from '../setup/registry-client.ts';
+import { silentLog } from '../support/log.ts';
 import type { Installation } from './installation.ts';
 import { createReadableRecords, type ReadableTopicRecord } from './readable-values.ts';
 
@@ -32,8 +33,7 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   const ended = new AbortController();
   const enough = new Error('as many as were asked for');
   const stop = AbortSignal.any([signal, ended.signal]);
-  const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-  const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
+  const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
   const readable = createReadableRecords((id) => registry.schemaText(id, stop), {
     texts: new Set([topics['dead-letters'].name]),
     json: new Set([topics.offsets.name, topics.states.name]),

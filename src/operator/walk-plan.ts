@@ -11,6 +11,7 @@ import { missingIds, planSweep } from '../connector/walk/sweep.ts';
 import { NO_COUNTS, type WalkCounts } from '../connector/walk/walk-counts.ts';
 import { ConnectorError } from '../errors.ts';
 import { createReferenceDataHttp } from '../setup/provider-client.ts';
+import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { valuesOf } from './audit-operation.ts';
 import { committedInstruments } from './committed-walks.ts';
@@ -18,7 +19,6 @@ import type { Installation } from './installation.ts';
 import { patiently } from './patient-request.ts';
 import { unregisteredInstruments } from './unregistered-provider.ts';
 
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const NO_EVENT: ReadonlySet<bigint> = new Set();
 const PLANNED = ['added', 'corrected', 'reEncoded', 'deadLetters', 'gone'] as const;
 
@@ -60,7 +60,7 @@ export interface WalkPlanRequest {
 export async function planWalk(at: Installation, request: WalkPlanRequest): Promise<WalkPlan> {
   const { settings, clock, signal } = at;
   const { source, allowShrink } = request;
-  const log = { clock, random: systemRandom, log: quiet };
+  const log = { clock, random: systemRandom, log: silentLog };
   const http = await createReferenceDataHttp(settings.referenceData, log);
   try {
     const topic = { name: topicOf(settings, source.topics.instruments), partitions: settings.topics.partitions };

@@ -8,7 +8,7 @@ import { createRequestTurns } from '../http/request-turns.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { HttpObserver } from '../support/http-observer.ts';
-import type { Log } from '../support/log.ts';
+import { type Log, silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { networkFiles } from './network-files.ts';
 
@@ -30,8 +30,7 @@ export async function createRegistry(settings: SchemaRegistrySettings, deps: Dep
 
 /** What the same registry says about subjects. */
 export async function createSubjects(settings: SchemaRegistrySettings, clock: Clock): Promise<RegistrySubjects> {
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
-  return createRegistrySubjects(createRegistryHttp(await access(settings, { clock, log })));
+  return createRegistrySubjects(createRegistryHttp(await access(settings, { clock, log: silentLog })));
 }
 
 async function access(

@@ -8,3 +8,6 @@ export interface Log {
   warn(fields: LogFields, message: string): void;
   error(fields: LogFields, message: string): void;
 }
+
+/** For commands, which report what they find by themselves. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
-import type { Log } from '../../support/log.ts';
+import { silentLog } from '../../support/log.ts';
 import type { CommandContext } from '../command-context.ts';
 import { jsonText } from '../output.ts';
 import { EXIT_CODES } from '../terminal.ts';
@@ -9,7 +9,6 @@ import { loadWithoutKafka } from './partial-settings.ts';
 import { priceCommand } from './price-command.ts';
 
 const LONGEST_ID = 512;
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 interface CheckOptions {
   readonly config: string;
@@ -36,7 +35,7 @@ export function lookupCommand(program: Command, context: CommandContext): void {
     .action(async (id: string, { config, showUrl, output }: CheckOptions) => {
       const { lookUpCheck } = await import('../../operator/check-lookup.ts');
       const { referenceData } = await loadWithoutKafka(config, context);
-      const check = await lookUpCheck(referenceData, id, { log: SILENT, signal });
+      const check = await lookUpCheck(referenceData, id, { log: silentLog, signal });
       if (check === null) {
         stderr.write('The provider has no pre-trade check with this id.\n');
         exitWith(EXIT_CODES.failed);

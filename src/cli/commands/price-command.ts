@@ -6,15 +6,13 @@ import type { PriceQuery } from '../../config/price-kinds/all.ts';
 import { ConnectorError } from '../../errors.ts';
 import { toIndentedJson } from '../../json/json-text.ts';
 import { isIsin } from '../../support/isin.ts';
-import type { Log } from '../../support/log.ts';
+import { silentLog } from '../../support/log.ts';
 import type { CommandContext } from '../command-context.ts';
 import { wholeNumberOption } from '../numbers.ts';
 import { writtenJson } from '../output.ts';
 import { pricesAsTable } from '../price-text.ts';
 import { EXIT_CODES } from '../terminal.ts';
 import { loadWithoutKafka } from './partial-settings.ts';
-
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 interface PriceOptions {
   readonly config: string;
@@ -69,7 +67,7 @@ export function priceCommand(lookup: Command, context: CommandContext): void {
       }
       if (!isIsin(isin))
         stderr.write('This is not a valid ISIN (form or check digit); it is requested all the same.\n');
-      const response = await lookUpPrices(settings.marketData, { isin, query }, { log: SILENT, signal });
+      const response = await lookUpPrices(settings.marketData, { isin, query }, { log: silentLog, signal });
       if (response === null) {
         stderr.write('The provider has no product with this isin.\n');
         exitWith(EXIT_CODES.failed);

@@ -13,14 +13,13 @@ import { createReportedFailuresReader } from '../../processor/read-reported-fail
 import { createMarketData } from '../../provider/market-data.ts';
 import { createMarketDataHttp } from '../../setup/provider-client.ts';
 import { createRegistry } from '../../setup/registry-client.ts';
+import { silentLog } from '../../support/log.ts';
 import { systemRandom } from '../../support/system-random.ts';
 import type { Installation } from '../installation.ts';
 import { readInstruments } from './backfill-instruments.ts';
 import { askForPage } from './backfill-page.ts';
 import { type BackfilledKind, checkedRange, pagePlan, type WindowRange } from './backfill-plan.ts';
 import { backfillSeries, type SeriesProgress } from './backfill-series.ts';
-
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface BackfillRequest {
   readonly kind: BackfilledKind;
@@ -51,9 +50,9 @@ export async function backfill(at: Installation, request: BackfillRequest): Prom
   }
   const all = seriesOf(at, request.kind);
   for (const { plan } of all) if (plan.windows) checkedRange(request.range, plan.windows.oldestMs, clock.wallMs());
-  const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
+  const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
   const instruments = await readInstruments(at, registry, request.isins);
-  const http = await createMarketDataHttp(marketData, { clock, random: systemRandom, log: quiet });
+  const http = await createMarketDataHttp(marketData, { clock, random: systemRandom, log: silentLog });
   try {
     const reports: SeriesReport[] = [];
     for (const series of all) {

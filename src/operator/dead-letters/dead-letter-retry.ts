@@ -4,6 +4,7 @@ import type { HttpClient } from '../../http/client.ts';
 import type { CommittedRecord, OutgoingRecord } from '../../kafka/record.ts';
 import { createReferenceDataHttp } from '../../setup/provider-client.ts';
 import { createRegistry } from '../../setup/registry-client.ts';
+import { silentLog } from '../../support/log.ts';
 import { systemRandom } from '../../support/system-random.ts';
 import { commitInTurn } from '../commit-in-turn.ts';
 import type { Installation } from '../installation.ts';
@@ -11,8 +12,6 @@ import { operatorId, readWanted, restartRecord } from '../state-operation.ts';
 import { type Held, HeldStates, planRetry, type Reread, type RetriedLetter } from './dead-letter-plan.ts';
 import { rereadLetter } from './dead-letter-records.ts';
 import { deadLetters } from './dead-letters-operation.ts';
-
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
  * Reads the inputs of dead letters again, with the current schemas and settings, and writes their records in one
@@ -37,7 +36,7 @@ export async function retryDeadLetters(
   },
 ): Promise<readonly RetriedLetter[]> {
   const { settings, clock, signal } = at;
-  const registry = await createRegistry(settings.schemaRegistry, { clock, log: quiet });
+  const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
   const reread = await rereadAll(at, { registry, referenceData }, [...new Set(ids)]);
   const all = reread.flatMap(({ now }) => (now.kind === 'records' ? now.records : []));
   const instrumentTopics = settings.sources.flatMap((source) =>
@@ -75,7 +74,7 @@ async function rereadAll(
   async function provider() {
     if (opened !== undefined) return opened;
     const settings = await referenceData();
-    const http = await createReferenceDataHttp(settings, { clock, random: systemRandom, log: quiet });
+    const http = await createReferenceDataHttp(settings, { clock, random: systemRandom, log: silentLog });
     opened = { http, baseUrl: settings.url };
     return opened;
   }

@@ -2,6 +2,7 @@ import type { Settings, SourceSettingsOf } from '../../config/settings.ts';
 import { ConnectorError } from '../../errors.ts';
 import { createMarketDataHttp, createReferenceDataHttp } from '../../setup/provider-client.ts';
 import { systemClock } from '../../support/clock.ts';
+import { silentLog } from '../../support/log.ts';
 import { systemRandom } from '../../support/system-random.ts';
 import { unregisteredInstruments } from '../unregistered-provider.ts';
 import { type Finding, finding } from './finding.ts';
@@ -27,7 +28,7 @@ export async function examineProvider(settings: Settings, signal: AbortSignal): 
   if (source === undefined) {
     throw new ConnectorError('SETTINGS_INVALID', 'No source of the settings reads instruments or events.');
   }
-  const deps = { clock: systemClock, random: systemRandom, log: { debug() {}, info() {}, warn() {}, error() {} } };
+  const deps = { clock: systemClock, random: systemRandom, log: silentLog };
   const http = await createReferenceDataHttp(settings.referenceData, deps);
   try {
     const { referenceData, provider } = unregisteredInstruments({ settings, http }, source, NEIGHBOURS);
