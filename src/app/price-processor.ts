@@ -70,7 +70,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const readSeries = createSeriesReader({ kinds, topicOf, schemaId, reader, clock, events });
   const all = { groupId, reader, instrumentReader, caller, core, targets, clock, random, events };
 
-  /** All that the answers of a partition are written to: prices lie on the partition of their instrument. */
+  /** All that the results of a partition are written to: prices lie on the partition of their instrument. */
   const writtenWith = (partition: number) => [
     ...[...new Set(kinds.map(({ kind }) => topicOf(kind).name))].map((topic) => ({ topic, partition })),
     ...partitionsOf(topics['dead-letters']),

@@ -18,7 +18,7 @@ export interface CurrentDigests {
    * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this kind.
    */
   of(value: Buffer): CurrentDigest | { readonly unknownSchemaId: number };
-  /** @throws ConnectorError of the registry when it did not answer; "no such schema" is an answer. */
+  /** @throws ConnectorError of the registry when it did not answer; "no such schema" is a response. */
   load(schemaId: number): Promise<void>;
 }
 

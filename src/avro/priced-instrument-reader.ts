@@ -22,7 +22,7 @@ export interface PricedInstrumentReader {
    * Asks the registry, also for a schema that it lacked before: it may have been replaced, or restored, meanwhile.
    *
    * @returns whether it is a schema of instruments.
-   * @throws ConnectorError of the registry when it did not answer; "no such schema" is an answer.
+   * @throws ConnectorError of the registry when it did not answer; "no such schema" is a response.
    */
   load(schemaId: number, signal: AbortSignal): Promise<boolean>;
 }

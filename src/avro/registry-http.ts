@@ -87,7 +87,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   ): Promise<RegistryResponse> {
     // Credentials go to this origin alone: no redirect is followed.
     const dispatcher = await connections.get();
-    const answer = await dispatcher.request({
+    const response = await dispatcher.request({
       origin: base.origin,
       path: `${base.pathname.replace(/\/$/, '')}${path}`,
       method,
@@ -95,7 +95,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
       body: body === undefined ? null : JSON.stringify(body),
       signal,
     });
-    return { status: answer.statusCode, body: asObject(await readText(answer.body)) };
+    return { status: response.statusCode, body: asObject(await readText(response.body)) };
   }
 
   return {

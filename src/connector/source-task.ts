@@ -21,7 +21,7 @@ export interface SourceTurn {
  */
 export interface SourceTask {
   /**
-   * Asks the provider and turns the answer into a turn. No transaction is open meanwhile: a slow answer would hold up
+   * Asks the provider and turns the response into a turn. No transaction is open meanwhile: a slow response would hold up
    * every reader of the topics.
    *
    * @throws ConnectorError: its action says whether the poll is worth another try; that one may ask for less.

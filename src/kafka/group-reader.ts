@@ -47,7 +47,7 @@ export interface GroupReaderOptions {
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
   /**
    * Among how many members a limit of all of them is to be divided (member-share.ts): all members after each join, as
-   * soon as the group has answered; some time later those that own partitions. Until the first answer nothing is said.
+   * soon as the group has answered; some time later those that own partitions. Until the first response nothing is said.
    */
   readonly members?: ((count: number) => void) | undefined;
   /** How the partitions are assigned to the members. Round robin when left out. */

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
-const ANSWER_LIMIT_MS = 2_000;
-const MAXIMUM_ANSWER_BYTES = 65_536;
+const RESPONSE_LIMIT_MS = 2_000;
+const MAXIMUM_RESPONSE_BYTES = 65_536;
 const CORRELATION_ID = 7;
 
 /** One request of Kafka's protocol, in a version whose header has no tagged fields. */
@@ -14,12 +14,12 @@ export interface KafkaRequest {
 /**
  * Sends one request over a connection of its own.
  *
- * @returns the answer's body, behind the correlation id; undefined when there is none in time. Never rejects.
+ * @returns the response's body, behind the correlation id; undefined when there is none in time. Never rejects.
  */
 export function askKafka(host: string, port: number, request: KafkaRequest): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: ANSWER_LIMIT_MS });
-    let answer = Buffer.alloc(0);
+    const socket = connect({ host, port, timeout: RESPONSE_LIMIT_MS });
+    let response = Buffer.alloc(0);
     const finish = (body?: Buffer) => {
       socket.destroy();
       resolve(body);
@@ -27,10 +27,10 @@ export function askKafka(host: string, port: number, request: KafkaRequest): Pro
     for (const event of ['error', 'timeout', 'close']) socket.once(event, () => finish());
     socket.once('connect', () => socket.write(frame(request)));
     socket.on('data', (chunk) => {
-      answer = Buffer.concat([answer, chunk]);
-      const length = answer.length < 4 ? MAXIMUM_ANSWER_BYTES : answer.readInt32BE(0);
-      if (answer.length > MAXIMUM_ANSWER_BYTES) finish();
-      else if (answer.length >= 4 + length) finish(bodyOf(answer));
+      response = Buffer.concat([response, chunk]);
+      const length = response.length < 4 ? MAXIMUM_RESPONSE_BYTES : response.readInt32BE(0);
+      if (response.length > MAXIMUM_RESPONSE_BYTES) finish();
+      else if (response.length >= 4 + length) finish(bodyOf(response));
     });
   });
 }
@@ -46,8 +46,8 @@ function frame({ key, version, body }: KafkaRequest): Buffer {
   return Buffer.concat([header, body]);
 }
 
-function bodyOf(answer: Buffer): Buffer | undefined {
-  return answer.length > 8 && answer.readInt32BE(4) === CORRELATION_ID ? answer.subarray(8) : undefined;
+function bodyOf(response: Buffer): Buffer | undefined {
+  return response.length > 8 && response.readInt32BE(4) === CORRELATION_ID ? response.subarray(8) : undefined;
 }
 
 /** A text as Kafka's protocol has it: two bytes of length, then UTF-8. */

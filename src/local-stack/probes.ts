@@ -35,8 +35,8 @@ export async function answersApiVersions(host: string, port: number): Promise<bo
  * fenced, creates no topic on it, and no partition that only it has can be read or written. Never rejects.
  */
 export async function isUnfenced(host: string, port: number, nodeId: number): Promise<boolean> {
-  const answer = await askKafka(host, port, METADATA);
-  return answer !== undefined && brokersAlive(answer).includes(nodeId);
+  const response = await askKafka(host, port, METADATA);
+  return response !== undefined && brokersAlive(response).includes(nodeId);
 }
 
 /**
@@ -62,26 +62,26 @@ function findCoordinator(kind: number): KafkaRequest {
   return { key: 10, version: 2, body: Buffer.concat([NOBODY, Buffer.of(kind)]) };
 }
 
-/** The node id in an answer of throttle time, error, text and node; undefined when there is an error. */
-function coordinatorOf(answer: Buffer | undefined): number | undefined {
-  if (answer === undefined || answer.readInt16BE(4) !== 0) return undefined;
-  return answer.readInt32BE(endOfText(answer, 6));
+/** The node id in a response of throttle time, error, text and node; undefined when there is an error. */
+function coordinatorOf(response: Buffer | undefined): number | undefined {
+  if (response === undefined || response.readInt16BE(4) !== 0) return undefined;
+  return response.readInt32BE(endOfText(response, 6));
 }
 
 /** The node ids in a list of node, host, port and rack. */
-function brokersAlive(answer: Buffer): number[] {
+function brokersAlive(response: Buffer): number[] {
   const ids: number[] = [];
   let offset = 4;
-  for (let left = answer.readInt32BE(0); left > 0; left -= 1) {
-    ids.push(answer.readInt32BE(offset));
-    offset = endOfText(answer, endOfText(answer, offset + 4) + 4);
+  for (let left = response.readInt32BE(0); left > 0; left -= 1) {
+    ids.push(response.readInt32BE(offset));
+    offset = endOfText(response, endOfText(response, offset + 4) + 4);
   }
   return ids;
 }
 
 /** Where a text ends that begins here with its length; a negative one means no text. */
-function endOfText(answer: Buffer, start: number): number {
-  return start + 2 + Math.max(0, answer.readInt16BE(start));
+function endOfText(response: Buffer, start: number): number {
+  return start + 2 + Math.max(0, response.readInt16BE(start));
 }
 
 /** The parts of host:port; an IPv6 address is in brackets. */

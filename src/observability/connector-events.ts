@@ -53,7 +53,7 @@ export interface ConnectorEvents {
   instrumentsDeleted(event: InstrumentsDeleted): void;
   checksCommitted(event: ChecksCommitted): void;
   /** A response of the stream was not used: it would repeat or lose events, or is empty while our offset is in doubt. */
-  answerDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
+  responseDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
   /** A record was written to the notifications topic; the record has the details. */
   notified(event: {
     readonly source: string;
@@ -157,7 +157,7 @@ export interface DeadLetterCounts {
 }
 
 /** Reported for every response whose rows were committed. */
-export interface AnswerCounts extends DeadLetterCounts {
+export interface ResponseCounts extends DeadLetterCounts {
   /** Fields that the schema does not know, kept in extras. */
   readonly drift: number;
   /** Decimals with more digits than the schema's, rounded in their field and verbatim in extras. */
@@ -167,7 +167,7 @@ export interface AnswerCounts extends DeadLetterCounts {
 }
 
 /** One page of a walk, committed in one transaction. */
-export interface PageCommitted extends AnswerCounts {
+export interface PageCommitted extends ResponseCounts {
   readonly source: string;
   /** The number of the page in its walk, from 1. */
   readonly page: number;
@@ -217,7 +217,7 @@ export interface InstrumentsDeleted {
 }
 
 /** One response of the event stream, committed in one transaction. */
-export interface EventsCommitted extends AnswerCounts {
+export interface EventsCommitted extends ResponseCounts {
   readonly source: string;
   readonly events: number;
   /** Our offset in the stream from here on. */
@@ -228,7 +228,7 @@ export interface EventsCommitted extends AnswerCounts {
 }
 
 /** One response with pre-trade checks, committed in one transaction. Reports no content: the holder of a check can trade. */
-export interface ChecksCommitted extends AnswerCounts {
+export interface ChecksCommitted extends ResponseCounts {
   readonly source: string;
   readonly checks: number;
   /** Our offset among the checks from here on. */
@@ -281,7 +281,7 @@ export function logConnectorEvents(log: Log, later?: typeof afterwards): Connect
       minute.add(source, { batches: 1, checks, deadLetters });
       line('debug', 'pre-trade checks committed')(event);
     },
-    answerDiscarded: line('warn', 'response of the stream discarded, asking again'),
+    responseDiscarded: line('warn', 'response of the stream discarded, asking again'),
     notified: line('warn', 'notification written'),
     attemptFailed: line('warn', 'attempt failed, trying again'),
     writerLost: line('warn', 'writer lost, opening again'),

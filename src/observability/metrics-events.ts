@@ -1,5 +1,5 @@
 import type { Clock } from '../support/clock.ts';
-import type { AnswerCounts, ConnectorEvents } from './connector-events.ts';
+import type { ConnectorEvents, ResponseCounts } from './connector-events.ts';
 import { codeOf, countRegistryFailure } from './error-metrics.ts';
 import type { Meters } from './meters.ts';
 import type { SourceGauges } from './source-gauges.ts';
@@ -36,17 +36,17 @@ export function createMetricsEvents(options: {
       sources.setPlace(poll);
     },
     ...walkEvents(meters, clock),
-    eventsCommitted(answer) {
-      const { source, events, commitMs } = answer;
-      answerCommitted(meters, source, answer, { record: 'event', records: events, commitMs });
+    eventsCommitted(response) {
+      const { source, events, commitMs } = response;
+      responseCommitted(meters, source, response, { record: 'event', records: events, commitMs });
     },
     instrumentsDeleted: ({ source, why, instruments }) =>
       meters.add('spconnect_tombstones_total', { source, reason: why }, instruments),
-    checksCommitted(answer) {
-      const { source, checks, commitMs } = answer;
-      answerCommitted(meters, source, answer, { record: 'check', records: checks, commitMs });
+    checksCommitted(response) {
+      const { source, checks, commitMs } = response;
+      responseCommitted(meters, source, response, { record: 'check', records: checks, commitMs });
     },
-    answerDiscarded: ({ source, why }) =>
+    responseDiscarded: ({ source, why }) =>
       meters.add('spconnect_stream_answers_discarded_total', { source, reason: why }, 1),
     notified: ({ source, kind }) => meters.add('spconnect_notifications_total', { source, kind }, 1),
     attemptFailed({ source, err }) {
@@ -94,7 +94,7 @@ function walkEvents(meters: Meters, clock: Pick<Clock, 'wallMs'>): WalkEvents {
     },
     pageCommitted(page) {
       const { source, records, commitMs } = page;
-      answerCommitted(meters, source, page, { record: 'instrument', records, commitMs });
+      responseCommitted(meters, source, page, { record: 'instrument', records, commitMs });
       meters.add('spconnect_rows_unchanged_total', { source }, page.unchanged);
       meters.add('spconnect_rows_repeated_total', { source }, page.repeatedRows);
       meters.set('spconnect_walk_pages', { source }, page.page);
@@ -119,21 +119,21 @@ function walkEvents(meters: Meters, clock: Pick<Clock, 'wallMs'>): WalkEvents {
 }
 
 /** The counts of every committed response. */
-function answerCommitted(
+function responseCommitted(
   meters: Meters,
   source: string,
-  answer: AnswerCounts,
+  response: ResponseCounts,
   written: { readonly record: string; readonly records: number; readonly commitMs: number },
 ): void {
   meters.add('spconnect_records_written_total', { source, record: written.record }, written.records);
-  const { deadLettersTooLarge: tooLarge, deadLettersWithoutKey: withoutKey } = answer;
-  const wrongType = answer.deadLetters - tooLarge - withoutKey;
+  const { deadLettersTooLarge: tooLarge, deadLettersWithoutKey: withoutKey } = response;
+  const wrongType = response.deadLetters - tooLarge - withoutKey;
   meters.add('spconnect_dead_letters_total', { source, reason: 'tooLarge' }, tooLarge);
   meters.add('spconnect_dead_letters_total', { source, reason: 'withoutKey' }, withoutKey);
   meters.add('spconnect_dead_letters_total', { source, reason: 'wrongType' }, wrongType);
-  meters.add('spconnect_drift_fields_total', { source }, answer.drift);
-  meters.add('spconnect_rounded_numbers_total', { source }, answer.roundedNumbers);
-  meters.add('spconnect_duplicate_keys_total', { source }, answer.duplicateKeys);
-  meters.observe('spconnect_transaction_records', { source }, written.records + answer.deadLetters);
+  meters.add('spconnect_drift_fields_total', { source }, response.drift);
+  meters.add('spconnect_rounded_numbers_total', { source }, response.roundedNumbers);
+  meters.add('spconnect_duplicate_keys_total', { source }, response.duplicateKeys);
+  meters.observe('spconnect_transaction_records', { source }, written.records + response.deadLetters);
   meters.observe('spconnect_commit_duration_seconds', { source }, written.commitMs / 1_000);
 }

@@ -96,7 +96,7 @@ export interface BatchPriced extends InputPartition {
   readonly kind: Kind;
   /** Requested instruments. */
   readonly items: number;
-  /** Instruments that got an answer with prices. */
+  /** Instruments that got a response with prices. */
   readonly priced: number;
   /** Price records written: snapshots, or windows that are new or changed. */
   readonly records: number;
@@ -104,7 +104,7 @@ export interface BatchPriced extends InputPartition {
   readonly unchanged: number;
   /** Items that the provider could not answer or refused. */
   readonly problems: number;
-  /** Items whose answer has a field of the wrong type. */
+  /** Items whose response has a field of the wrong type. */
   readonly unusable: number;
   /** Responses that were not used, since the instrument has left or changed its isin meanwhile. */
   readonly dropped: number;
@@ -124,7 +124,7 @@ export interface BatchPriced extends InputPartition {
   readonly roundedNumbers: number;
   /** Responses whose `errors` flag contradicts their items. */
   readonly errorsFlagDiffers: number;
-  /** From the first call to the last answer, waiting for a free call included. */
+  /** From the first call to the last response, waiting for a free call included. */
   readonly askMs: number;
   readonly commitMs: number;
   /** The priced instruments, for the status page; not logged. */
@@ -151,7 +151,7 @@ export interface BatchBisected {
   readonly items: number;
   /** The code of the error, such as BULK_MISMATCH. */
   readonly code: string;
-  /** The HTTP status of the refusal; null when the answer did not fit. */
+  /** The HTTP status of the refusal; null when the response did not fit. */
   readonly status: number | null;
 }
 
@@ -166,7 +166,7 @@ export interface InstrumentFailing {
 
 /**
  * Why an instrument has no price: the status of its item, `refused` with the status of the whole call, `mismatch` where
- * an answer for it alone was for something else, `unusable` for a field of the wrong type, `none` for an item with neither.
+ * a response for it alone was for something else, `unusable` for a field of the wrong type, `none` for an item with neither.
  */
 export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch' | 'unusable' | 'none';
 

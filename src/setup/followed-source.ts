@@ -93,7 +93,7 @@ export function createFollowedSource(
   });
 }
 
-/** Everything of a stream that needs registered schemas: the decoder of its answers, and the encoder of notifications. */
+/** Everything of a stream that needs registered schemas: the decoder of its responses, and the encoder of notifications. */
 export function registeredDecoder<Decoder>(
   { source, topics, registry, settings, clock, events }: FollowedSourceOptions,
   name: SchemaName,

@@ -22,7 +22,7 @@ export interface WriterSession<Position> {
 
 export interface WriterSessionsOptions<Position> {
   readonly writer: TransactionalWriter;
-  /** Runs after the fence, which makes the answer final. */
+  /** Runs after the fence, which makes the result final. */
   readonly readPosition: (signal: AbortSignal) => Promise<Position>;
   /** One session, from the position on; when it resolves, another one begins. */
   readonly run: (session: WriterSession<Position>) => Promise<void>;

@@ -50,7 +50,7 @@ function partitionEvents(
 function pollEvents(
   facts: SourceFacts,
   describe: Describe,
-): Pick<SourceEvents, 'polled' | 'eventsCommitted' | 'checksCommitted' | 'answerDiscarded' | 'attemptFailed'> {
+): Pick<SourceEvents, 'polled' | 'eventsCommitted' | 'checksCommitted' | 'responseDiscarded' | 'attemptFailed'> {
   return {
     polled(poll) {
       facts.setPlace(poll);
@@ -63,7 +63,7 @@ function pollEvents(
     },
     eventsCommitted: ({ source, events, deadLetters }) => facts.addWritten(source, { events, deadLetters }),
     checksCommitted: ({ source, checks, deadLetters }) => facts.addWritten(source, { checks, deadLetters }),
-    answerDiscarded() {},
+    responseDiscarded() {},
     attemptFailed: ({ source, endpoint = null, failures, waitMs, err }) =>
       facts.update(source, (known) => {
         known.heldEndpoint = endpoint;

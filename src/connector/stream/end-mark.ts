@@ -1,12 +1,12 @@
 import { hasReached } from './stream-response.ts';
 
 /*
- * Where a provider's answers do not name the end of the log, and events never pause, no answer shows that a source has
+ * Where a provider's responses do not name the end of the log, and events never pause, no response shows that a source has
  * caught up. Then the list is asked now and then for a fresh start of the stream: a cursor that has reached it has read
  * all that had happened when it was asked for.
  */
 
-/** A run of answers without an end lasts so long before the list is asked, and so long again after each time. */
+/** A run of responses without an end lasts so long before the list is asked, and so long again after each time. */
 const LOOK_EVERY_MS = 60_000;
 /** What was seen counts for so long: until the list was asked again, and the stream was read up to there. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;

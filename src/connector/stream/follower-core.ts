@@ -18,7 +18,7 @@ import type { ResponseTime } from './response-time.ts';
 import { secondsToRetentionCliff, streamAtStart } from './stream.ts';
 
 /**
- * The decisions of a source that follows one stream: what to ask next, and what an answer means. It asks nothing
+ * The decisions of a source that follows one stream: what to ask next, and what a response means. It asks nothing
  * itself, looks at no clock, and moves on only when a decision is committed. `nowMs` is a monotonic clock throughout.
  *
  * One core serves one start of a task: after a commit that failed, or whose outcome is unknown, it is discarded, and
@@ -41,7 +41,7 @@ export class FollowerCore {
     this.#state = committed && { offset: committed, stream: streamAtStart(nowMs), committedMs: nowMs };
   }
 
-  /** The offset as the next commit will have it; null before the first answer of a source without one. */
+  /** The offset as the next commit will have it; null before the first response of a source without one. */
   get offset(): FollowerOffset | null {
     return this.#state?.offset ?? null;
   }
@@ -74,7 +74,7 @@ export class FollowerCore {
   }
 
   /**
-   * What an answer to the newest request means. Nothing has changed until its decision is committed: an answer that
+   * What a response to the newest request means. Nothing has changed until its decision is committed: a response that
    * could not be used after all may be dropped, and is asked for again.
    *
    * @throws ConnectorError RETENTION_GAPS_REPEAT: the source stops.

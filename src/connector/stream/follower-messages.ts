@@ -15,7 +15,7 @@ export type FollowerRequest =
   | { readonly kind: 'verifyStart'; readonly since: string }
   | { readonly kind: 'wait'; readonly ms: number };
 
-/** A fresh start of the stream. `newest`: the newest offset that the answer names, where it names one. */
+/** A fresh start of the stream. `newest`: the newest offset that the response names, where it names one. */
 export interface StreamStart {
   readonly since: string;
   readonly newest?: string | null;
@@ -25,7 +25,7 @@ export interface StreamStart {
 /** What came of a request. Failures that another try may mend never get here. */
 export type FollowerAnswer =
   | ({ readonly kind: 'start' } & StreamStart)
-  /** `items`: how many events or checks the answer holds, dead letters included. */
+  /** `items`: how many events or checks the response holds, dead letters included. */
   | ({ readonly kind: 'stream'; readonly items: number; readonly time: ResponseTime } & StreamResponse)
   /** The stream request got a 4xx that refuses our offset (see refusesOffset). */
   | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime }
@@ -71,14 +71,14 @@ export type FollowerNotification =
       readonly goesOnAfter: string | null;
     };
 
-/** What an answer means. */
+/** What a response means. */
 export interface FollowerDecision<Offset = FollowerOffset, Notification = FollowerNotification> {
-  /** Whether every item of the answer becomes a record or a dead letter. */
+  /** Whether every item of the response becomes a record or a dead letter. */
   readonly writes: boolean;
   /** To commit with all of it; null when there is nothing to commit at all. */
   readonly offset: Offset | null;
   readonly notifications: readonly Notification[];
-  /** For the log: why an answer was dropped. */
+  /** For the log: why a response was dropped. */
   readonly discarded: DiscardSign | null;
   /**
    * To be called once, when the decision is committed, or at once when it has no offset. The core moves on from here

@@ -59,7 +59,7 @@ export interface FollowerOutcome extends Partial<Omit<FollowerDecision, 'committ
   readonly commits: boolean;
 }
 
-/** What an answer to our offset came to. */
+/** What a response to our offset came to. */
 export interface FollowedOutcome extends FollowerOutcome {
   /** Null where it was not taken. */
   readonly reading: StreamStep['reading'];
@@ -78,7 +78,7 @@ export function beginAt(since: string | null, time: ResponseTime, { settings, no
   };
 }
 
-/** One answer to our offset: its items are taken or discarded, and a retention gap is suspected, proven or neither. */
+/** One response to our offset: its items are taken or discarded, and a retention gap is suspected, proven or neither. */
 export function followOffset(state: FollowerState, answer: Streamed, at: FollowerContext): FollowedOutcome {
   const { offset } = state;
   if (answer.kind === 'refused' && (offset.since === null || !refusesOffset(answer.status))) {

@@ -8,7 +8,7 @@ export interface HeldOffset {
   readonly heldMs: number;
 }
 
-/** What one more answer to our offset means for the one that is held beside it. */
+/** What one more response to our offset means for the one that is held beside it. */
 export interface Holding {
   /** Null when none is, or no more. */
   readonly held: HeldOffset | null;

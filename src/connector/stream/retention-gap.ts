@@ -54,7 +54,7 @@ export function refusesOffset(status: number): boolean {
   return status >= 400 && status < 500 && !NEUTRAL_STATUS.has(status);
 }
 
-/** What an answer to our offset says against it. */
+/** What a response to our offset says against it. */
 export type GapSign =
   | 'refused'
   /** No events and the same cursor; counts only once the offset has not moved for longer than events are kept. */
@@ -215,14 +215,14 @@ function isFresher(since: string, ours: string, sign: GapSign | null): boolean {
   return since !== ours && !(sign === 'unmoved' && order !== null && order < 0);
 }
 
-/** Whether there is anything against our offset: then an answer without events does not mean that there were none. */
+/** Whether there is anything against our offset: then a response without events does not mean that there were none. */
 export function isOffsetInDoubt({ phase, sign, rounds }: GapProof): boolean {
   // Only once the one that is held was answered with events.
   if (sign === 'overtaken') return rounds > 0 || phase === 'wantsAgain';
   return phase !== 'none' && sign !== 'unmoved' && !(phase === 'resting' && rounds === 0);
 }
 
-/** The evidence after one more answer. */
+/** The evidence after one more response. */
 export function weighGap(proof: GapProof, input: GapInput, at: GapContext): GapProof {
   const cell = TABLE[proof.phase][input.kind] as (proof: GapProof, input: GapInput, at: GapContext) => GapProof;
   return cell(proof, input, at);

@@ -1,17 +1,17 @@
 import { compareStreamOffsets } from './stream-offset.ts';
 
 /**
- * What a decision needs to know of one answer of a stream that is followed by `since`. How many events it holds says
+ * What a decision needs to know of one response of a stream that is followed by `since`. How many events it holds says
  * nothing about the end of the stream: a server may give fewer than were asked for, and need not say so.
  */
 export interface StreamResponse {
   /** The cursor in `links.next`: where the next request goes on. */
   readonly next: string;
-  /** The provider's "newest offset": of the log, or of this answer only. Null where the answer has none. */
+  /** The provider's "newest offset": of the log, or of this response only. Null where the response has none. */
   readonly nextId: string | null;
 }
 
-/** What an answer to our `since` amounts to. */
+/** What a response to our `since` amounts to. */
 export type StreamReading =
   /** The cursor moved on, with events or without. */
   | 'moved'
@@ -39,19 +39,19 @@ export function readStreamResponse(
 }
 
 /**
- * Whether the newest offset that the answer names lies beyond its cursor. Then there is more for us, and this provider's
- * newest offset is that of the log: one that names the newest of its answer never does so.
+ * Whether the newest offset that the response names lies beyond its cursor. Then there is more for us, and this provider's
+ * newest offset is that of the log: one that names the newest of its response never does so.
  */
 export function namesMore({ next, nextId }: StreamResponse): boolean {
   return nextId !== null && (compareStreamOffsets(next, nextId) ?? 0) < 0;
 }
 
-/** Whether the answer's cursor has reached an offset, where the two can be compared. */
+/** Whether the response's cursor has reached an offset, where the two can be compared. */
 export function hasReached({ next }: StreamResponse, offset: string | null): boolean {
   return offset !== null && (compareStreamOffsets(next, offset) ?? -1) >= 0;
 }
 
-/** Whether the answer names a newest offset that lies before ours: a sign that the stream was reset. */
+/** Whether the response names a newest offset that lies before ours: a sign that the stream was reset. */
 export function isNewestLower(since: string, answer: StreamResponse): boolean {
   return answer.nextId !== null && (compareStreamOffsets(answer.nextId, since) ?? 0) < 0;
 }

@@ -28,25 +28,25 @@ import { pauseMs, runOn, type StreamRun } from './stream-run.ts';
 
 /** What a source that follows a stream remembers of it, from one start of its task to the next. Times are monotonic. */
 export interface Stream {
-  /** When our offset was last answered, however; null before the first answer. */
+  /** When our offset was last answered, however; null before the first response. */
   readonly answeredMs: number | null;
-  /** When an answer was last taken. */
+  /** When a response was last taken. */
   readonly takenMs: number | null;
-  /** When our offset was last known to be one that is served: it moved, or was a fresh start. Null before the first answer. */
+  /** When our offset was last known to be one that is served: it moved, or was a fresh start. Null before the first response. */
   readonly servedMs: number | null;
-  /** The latest moment at which it can have been known so: by the clock that says least. Null before the first answer. */
+  /** The latest moment at which it can have been known so: by the clock that says least. Null before the first response. */
   readonly servedLatestMs: number | null;
-  /** When the fresh offset came that is held beside ours; null where none is, or before the first answer. */
+  /** When the fresh offset came that is held beside ours; null where none is, or before the first response. */
   readonly heldFromMs: number | null;
   /** When it is to be asked next. */
   readonly dueMs: number;
   /** How many answers in a row were discarded or refused. */
   readonly discarded: number;
-  /** Whether the newest answer was taken, and showed the end of the stream; or, of one that never pauses, the list has lately. */
+  /** Whether the newest response was taken, and showed the end of the stream; or, of one that never pauses, the list has lately. */
   readonly caughtUp: boolean;
-  /** Whether this provider's newest offset is known to be that of the log: an answer named one beyond its cursor. */
+  /** Whether this provider's newest offset is known to be that of the log: a response named one beyond its cursor. */
   readonly namesEnd: boolean;
-  /** The answers since the stream was last seen to be at its end; null where it is, or where the newest was discarded. */
+  /** The responses since the stream was last seen to be at its end; null where it is, or where the newest was discarded. */
   readonly run: StreamRun | null;
   /** Where such answers end, as the list says; null where they name the end of the log themselves. */
   readonly mark: EndMark | null;
@@ -70,20 +70,20 @@ export interface StreamPosition {
   readonly held: HeldOffset | null;
 }
 
-/** What was answered to our offset: an answer, or a refusal. */
+/** What was answered to our offset: a response, or a refusal. */
 export type OffsetResponse =
   | ({ readonly kind: 'events'; readonly time: ResponseTime } & StreamResponse)
   | { readonly kind: 'refused'; readonly time: ResponseTime };
 
-/** What an answer says against our offset, whether it was taken or not; one that merely does not move is none. */
+/** What a response says against our offset, whether it was taken or not; one that merely does not move is none. */
 export type DiscardSign = Exclude<GapSign, 'unmoved' | 'overtaken'>;
 
-/** What the answer comes to. */
+/** What the response comes to. */
 export interface StreamStep {
   readonly stream: Stream;
-  /** The position afterwards; the old one when the answer was discarded or refused, but for the suspicion. */
+  /** The position afterwards; the old one when the response was discarded or refused, but for the suspicion. */
   readonly position: StreamPosition;
-  /** Whether the answer is taken: its events become records, its cursor ours. */
+  /** Whether the response is taken: its events become records, its cursor ours. */
   readonly reading: Extract<StreamReading, 'moved' | 'quiet'> | null;
   readonly discarded: DiscardSign | null;
   /** A gap is suspected from this answer on. */
@@ -123,7 +123,7 @@ export function streamAtStart(nowMs: number): Stream {
   };
 }
 
-/** Reads one answer to our offset: whether it is taken, when to ask again, and what it says about a retention gap. */
+/** Reads one response to our offset: whether it is taken, when to ask again, and what it says about a retention gap. */
 export function followStream(
   stream: Stream,
   position: StreamPosition,
@@ -177,7 +177,7 @@ export function followStream(
   };
 }
 
-/** What an answer says for and against our offset, and what that means for the one that is held beside it. */
+/** What a response says for and against our offset, and what that means for the one that is held beside it. */
 function weighAnswer(
   stream: Stream,
   position: StreamPosition,
@@ -274,7 +274,7 @@ export function takeFreshStart(
   return { ...stream, proof, noResetMs: order !== null && order >= 0 ? nowMs : null };
 }
 
-/** Whether the newest answer moved the cursor and did not show the end of the stream. */
+/** Whether the newest response moved the cursor and did not show the end of the stream. */
 export function isReadingOn({ run }: Stream): boolean {
   return run !== null;
 }

@@ -32,7 +32,7 @@ export interface EventRecords {
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
-/** The age of records. `time`: of the newest answer, whose clock their headers have; `wallMs`: our own clock. */
+/** The age of records. `time`: of the newest response, whose clock their headers have; `wallMs`: our own clock. */
 export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;
@@ -67,7 +67,7 @@ export function instrumentId(key: Buffer | null): bigint | null {
   return isIntegerKey(text) ? BigInt(text) : null;
 }
 
-/** Ends at the first record whose schema is not loaded: loading takes an answer, and records come without pause. */
+/** Ends at the first record whose schema is not loaded: loading takes a response, and records come without pause. */
 async function tryToRead({ reader, topic, digests, eventRecords, signal }: CensusOptions) {
   const census = new Census(new ReportedEvents(eventRecords?.since));
   // By key: the newest record, where this source did not write it.

@@ -12,7 +12,7 @@ export function rowFacts(rows: readonly DecodedRow[]): RowFacts[] {
   );
 }
 
-/** What the decisions need to know of the events of an answer. */
+/** What the decisions need to know of the events of a response. */
 export function eventFacts(events: readonly DecodedEvent[], deletes: (event: DecodedEvent) => boolean): EventFacts[] {
   return events.map((event) =>
     event.kind === 'event'

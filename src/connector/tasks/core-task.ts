@@ -22,7 +22,7 @@ export interface CoreTaskOptions {
 /** A decision, and what came with the answer that it is about. */
 export interface Asked<Decision, Row> {
   readonly decision: Decision;
-  /** The answer of the stream; null where the decision is about none. */
+  /** The response of the stream; null where the decision is about none. */
   readonly answer: FollowedResponse<Row> | null;
   readonly poll: Pick<Polled, 'endpoint' | 'rows' | 'durationMs'> | null;
 }
@@ -59,7 +59,7 @@ interface Wait {
 const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, waitMs, committed() {} });
 
 /**
- * A source whose core decides what to ask and what an answer means; the task asks, and puts the records of a decision
+ * A source whose core decides what to ask and what a response means; the task asks, and puts the records of a decision
  * together with its notifications.
  */
 export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
@@ -92,7 +92,7 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
     const { decision, poll } = asked;
     decision.committed();
     if (poll !== null) events.polled({ ...place(), ...poll, caughtUp: core.isCaughtUp });
-    if (decision.discarded !== null) events.answerDiscarded({ source, why: decision.discarded });
+    if (decision.discarded !== null) events.responseDiscarded({ source, why: decision.discarded });
     parts.committed(asked, commitMs);
   }
 
@@ -122,7 +122,7 @@ function isWait(request: unknown): request is Wait {
   return (request as Wait).kind === 'wait';
 }
 
-/** Asks a stream what the core wants of it; `decide` gives what the answer means. */
+/** Asks a stream what the core wants of it; `decide` gives what the response means. */
 export async function askStream<Decision, Row>(
   {
     stream,

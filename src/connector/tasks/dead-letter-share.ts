@@ -12,11 +12,11 @@ interface Counted {
 /**
  * Some rows that do not map are dead letters; many mean that the provider changed a type. Then the source stops with
  * nothing written, instead of emptying the universe into the dead letters. A live stream brings a few events at a time,
- * so that not only each answer counts, but the last thousand rows too. An answer that is asked for again counts once.
+ * so that not only each response counts, but the last thousand rows too. A response that is asked for again counts once.
  */
 export class DeadLetterShare {
   readonly #largest: number;
-  /** The newest answers by where they were asked for, oldest first. */
+  /** The newest responses by where they were asked for, oldest first. */
   readonly #answers = new Map<string, Counted>();
 
   constructor(largestShare: number) {

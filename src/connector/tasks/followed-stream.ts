@@ -6,7 +6,7 @@ import { type ResponseTime, responseTime } from '../stream/response-time.ts';
 import { refusesOffset } from '../stream/retention-gap.ts';
 import type { StreamResponse } from '../stream/stream-response.ts';
 
-/** One answer of a stream, decoded. */
+/** One response of a stream, decoded. */
 export interface FollowedResponse<Row> extends StreamResponse {
   readonly decoded: DecodedList<Row>;
   readonly time: ResponseTime;

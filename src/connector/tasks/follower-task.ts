@@ -19,11 +19,11 @@ export interface FollowerTaskOptions<Row> extends CoreTaskOptions {
 /** What one kind of stream adds. */
 export interface FollowerRows<Row> {
   readonly kind: Polled['endpoint'];
-  /** What the rows of one answer become, in their order. */
+  /** What the rows of one response become, in their order. */
   records(rows: readonly Row[], headers: Readonly<Record<string, string>>): OutgoingRecord[];
   /** What a notification says about this kind of rows. */
   notification(notification: FollowerNotification): NotificationContent;
-  /** An answer with rows is committed. */
+  /** A response with rows is committed. */
   committed(answer: FollowedResponse<Row>, commitMs: number): void;
 }
 

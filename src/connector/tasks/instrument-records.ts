@@ -34,7 +34,7 @@ export function rowRecords(
 }
 
 /**
- * What an answer of the stream becomes: two records for each event, the event itself and its instrument (a tombstone
+ * What a response of the stream becomes: two records for each event, the event itself and its instrument (a tombstone
  * where the event's type deletes), or one dead letter.
  */
 export function eventRecords(

@@ -18,7 +18,7 @@ import { DeadLetterShare } from './dead-letter-share.ts';
 import { type FollowedResponse, type FollowedStream, refusalOf } from './followed-stream.ts';
 import { PageSize } from './page-size.ts';
 
-/** How the answers of one source become records; made once its schemas are registered. */
+/** How the responses of one source become records; made once its schemas are registered. */
 export interface InstrumentDecoders {
   readonly pages: PageDecoder;
   readonly events: EventDecoder;
@@ -53,7 +53,7 @@ export interface InstrumentsProviderOptions {
   /** Rows per page, and events per answer. */
   readonly limit: number;
   readonly maxEvents: number;
-  /** The share of rows that may become dead letters: of one answer, and of the last thousand. */
+  /** The share of rows that may become dead letters: of one response, and of the last thousand. */
   readonly maxDeadLetters: number;
   readonly clock: Clock;
 }

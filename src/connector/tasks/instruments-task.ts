@@ -93,7 +93,7 @@ function isDeletion(event: DecodedEvent, { deleteOnEventTypes }: InstrumentsTask
   return event.kind === 'event' && event.type !== null && deleteOnEventTypes.includes(event.type);
 }
 
-/** One request of the core, and what its answer means. */
+/** One request of the core, and what its response means. */
 function createRequests(options: InstrumentsTaskOptions, pages: ListPages) {
   const { core, provider, clock } = options;
   const answered = (answer: CoreAnswer): CoreDecision => core.answered(answer, clock.monotonicMs());

@@ -12,7 +12,7 @@ export function followPreTradeChecks(options: {
   readonly preTradeChecks: PreTradeChecks;
   /** Asked before each request, so that a registry that is down is tried again. */
   readonly decoder: (signal: AbortSignal) => Promise<CheckDecoder>;
-  /** The share of checks that may become dead letters: of one answer, and of the last thousand. */
+  /** The share of checks that may become dead letters: of one response, and of the last thousand. */
   readonly maxDeadLetters: number;
   readonly clock: Clock;
 }): FollowedStream<DecodedCheck> {

@@ -7,9 +7,9 @@ import { hasReached, type StreamReading, type StreamResponse } from '../stream/s
 export interface Drain {
   /** By the monotonic clock. */
   readonly startedMs: number;
-  /** When its first answer was taken, from which its limit counts: the stream may have refused for long before it. */
+  /** When its first response was taken, from which its limit counts: the stream may have refused for long before it. */
   readonly readFromMs: number | null;
-  /** The newest offset that the first answer named; null before it, or where it named none. */
+  /** The newest offset that the first response named; null before it, or where it named none. */
   readonly target: string | null;
   /** A fresh start of the stream that the list gave meanwhile; the end where answers do not name that of the log. */
   readonly start: string | null;
@@ -17,11 +17,11 @@ export interface Drain {
   readonly ended: 'reached' | 'limit' | null;
 }
 
-/** An answer of the stream that was taken, as a drain sees it. */
+/** A response of the stream that was taken, as a drain sees it. */
 export interface DrainResponse {
   readonly answer: StreamResponse;
   readonly reading: StreamReading;
-  /** Whether this provider's newest offset is known to be that of the log, and not that of an answer only. */
+  /** Whether this provider's newest offset is known to be that of the log, and not that of a response only. */
   readonly namesEnd: boolean;
 }
 
@@ -36,8 +36,8 @@ export function beginDrain(nowMs: number): Drain {
  * The drain after one more answer that was taken. It never ends by time alone: while the stream does not answer,
  * its content is unknown.
  *
- * An empty answer is not the end: filtered events move the cursor without being returned. Nor is one with fewer events
- * than were asked for, since servers give fewer as they like. The end is an empty answer whose cursor stays, or the
+ * An empty response is not the end: filtered events move the cursor without being returned. Nor is one with fewer events
+ * than were asked for, since servers give fewer as they like. The end is an empty response whose cursor stays, or the
  * newest offset of the log, where the provider names it; elsewhere a fresh start of the stream, which is from after the
  * drain began.
  */

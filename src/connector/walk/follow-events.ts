@@ -12,7 +12,7 @@ import type { Walk } from './walk.ts';
 import { walkAgeMs } from './walk-age.ts';
 import { stepWalk } from './walk-table.ts';
 
-/** One answer to our offset: the stream is followed as any other is, and a walk begins or moves on. */
+/** One response to our offset: the stream is followed as any other is, and a walk begins or moves on. */
 export function followEvents(
   state: CoreState,
   answer: Extract<CoreAnswer, { kind: 'stream' | 'refused' }>,
@@ -72,7 +72,7 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
   return { ...state, walk, offset: beginWalk(state.offset, time, demand), begunMs: at.nowMs, isBegunHere: true };
 }
 
-/** An answer to an offset in doubt moves no drain: that it holds nothing does not mean that there is nothing. */
+/** A response to an offset in doubt moves no drain: that it holds nothing does not mean that there is nothing. */
 function walkBeside(
   state: CoreState,
   answer: StreamResponse,

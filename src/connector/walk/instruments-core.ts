@@ -21,7 +21,7 @@ import type { WalkPhase } from './walk.ts';
 import { secondsToNextWalk } from './walk-age.ts';
 
 /**
- * The decisions of an instruments source: what to ask next, and what an answer means. It asks nothing itself, looks at
+ * The decisions of an instruments source: what to ask next, and what a response means. It asks nothing itself, looks at
  * no clock, and moves on only when a decision is committed. `nowMs` is a monotonic clock throughout.
  *
  * One belongs to one start of a task: after a commit that failed, or whose outcome is unknown, it is thrown away and
@@ -35,7 +35,7 @@ export class InstrumentsCore {
   readonly #reset: ResetOffset | null;
   #state: CoreState | null;
   #demand: WalkRequest | null = null;
-  /** The stream has not answered since a walk was asked for: a walk begins with one of its answers. */
+  /** The stream has not answered since a walk was asked for: a walk begins with one of its responses. */
   #isDemandNew = false;
 
   /** `committed`: the offset to go on from; null when there is none. `reset`: the offset from before a reset. */
@@ -50,7 +50,7 @@ export class InstrumentsCore {
     this.#state = committed === null ? null : startFrom(committed, nowMs);
   }
 
-  /** The offset as the next commit will have it; null before the first answer of a source without one. */
+  /** The offset as the next commit will have it; null before the first response of a source without one. */
   get offset(): InstrumentsOffset | null {
     return this.#state?.offset ?? null;
   }
@@ -98,7 +98,7 @@ export class InstrumentsCore {
   }
 
   /**
-   * What an answer to the newest request means. Nothing has changed until its decision is committed: an answer that
+   * What a response to the newest request means. Nothing has changed until its decision is committed: a response that
    * could not be used after all may be dropped, and is asked for again.
    *
    * @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops.

@@ -110,7 +110,7 @@ export type WalkReason =
   | 'afterResumed'
   | 'afterGivenUp';
 
-/** What an answer means. Of an event that is written, its instrument is, too, or a tombstone where it deletes. */
+/** What a response means. Of an event that is written, its instrument is, too, or a tombstone where it deletes. */
 export interface CoreDecision extends FollowerDecision<InstrumentsOffset, CoreNotification> {
   readonly write: CoreWrite;
   /** The page that may be fetched meanwhile. */

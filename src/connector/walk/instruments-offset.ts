@@ -6,7 +6,7 @@ import { NO_COUNTS, type WalkCounts } from './walk-counts.ts';
 
 /**
  * The committed offset of an instruments source: its place in the stream and the progress of its walk. Whatever must
- * survive a restart is here; what the source does next follows from it and the provider's next answers.
+ * survive a restart is here; what the source does next follows from it and the provider's next responses.
  */
 export interface InstrumentsOffset extends FollowerOffset {
   /** Our offset in the event stream. Pages do not count for its date: they say nothing about the stream. */

@@ -41,7 +41,7 @@ export function nextRequest(
   const proof = requestForProof(stream, settings);
   if (proof !== null) return proof.kind === 'start' ? fromList(proof) : unlessOverdue(proof);
 
-  // A stream that never pauses, and whose answers do not name its end, ends where a fresh start of it lies.
+  // A stream that never pauses, and whose responses do not name its end, ends where a fresh start of it lies.
   const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
   if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
     return fromList({ kind: 'start' });

@@ -2,7 +2,7 @@ import { type ResponseTime, timeBetween } from '../stream/response-time.ts';
 import type { CoreState } from './core-state.ts';
 
 /**
- * How long ago the newest walk began, as of an answer. Within the life of the task that began it by the monotonic clock,
+ * How long ago the newest walk began, as of a response. Within the life of the task that began it by the monotonic clock,
  * but for a machine that slept: then both of the others agree that it is longer. Across a restart as much as either of the
  * two committed clocks says: the one that was wrong when the walk began must not put off the next walk.
  */
@@ -19,7 +19,7 @@ export function walkAgeMs(
 
 /**
  * Seconds until the next walk begins by itself; negative: it is overdue. Null while one is under way. It does not rely on
- * a clock alone either. `wallMs`: our own clock, for the time before the first answer.
+ * a clock alone either. `wallMs`: our own clock, for the time before the first response.
  */
 export function secondsToNextWalk(
   state: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere' | 'stream'>,

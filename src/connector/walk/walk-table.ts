@@ -21,7 +21,7 @@ type Cell<P extends WalkPhase, K extends WalkInput['kind']> = (
 
 type WalkTable = { readonly [P in WalkPhase]: { readonly [K in WalkInput['kind']]: Cell<P, K> } };
 
-/** This is never asked for in that phase: the caller has mixed up its answers. */
+/** This is never asked for in that phase: the caller has mixed up its responses. */
 const impossible = (walk: Walk, input: WalkInput): never => {
   throw new Error(`A walk that is ${walk.phase} was given ${input.kind}, which it had not asked for.`);
 };

@@ -73,8 +73,8 @@ async function readFields(
       capSetting: 'nothing',
       signal,
     });
-    const answer: unknown = JSON.parse((await collectBytes(body.chunks)).toString('utf8'));
-    if (typeof answer === 'object' && answer !== null) return answer as Record<string, unknown>;
+    const content: unknown = JSON.parse((await collectBytes(body.chunks)).toString('utf8'));
+    if (typeof content === 'object' && content !== null) return content as Record<string, unknown>;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     // The body of a response may hold a token, so neither it nor the parser's message goes into the error.

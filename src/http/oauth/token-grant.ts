@@ -48,10 +48,10 @@ export async function requestGrant(request: GrantRequest, signal: AbortSignal): 
   const secrets = [secret];
   const send = async (_url: string, init: { body?: unknown; headers: Record<string, string> }) => {
     secrets.push((init.headers.authorization ?? '').replace(/^Basic /, ''));
-    const answer = await request.send(String(init.body), init.headers);
-    lifetimeMs = lifetimeOf(answer.fields.expires_in);
-    status = answer.status;
-    const known = Object.fromEntries(FIELDS.map((field) => [field, answer.fields[field]]));
+    const response = await request.send(String(init.body), init.headers);
+    lifetimeMs = lifetimeOf(response.fields.expires_in);
+    status = response.status;
+    const known = Object.fromEntries(FIELDS.map((field) => [field, response.fields[field]]));
     return new Response(JSON.stringify(known), { status, headers: { 'content-type': 'application/json' } });
   };
   try {

@@ -24,8 +24,8 @@ export async function fetchConsumerOffset(
     }
   };
   try {
-    const found = (await untilAborted(ask(), signal)).find((answer) => answer.topic === topic);
-    const committed = found?.partitions.find((answer) => answer.partition === partition)?.offset;
+    const found = (await untilAborted(ask(), signal)).find((one) => one.topic === topic);
+    const committed = found?.partitions.find((one) => one.partition === partition)?.offset;
     if (committed === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
     // -1 is no offset. kafkajs commits -2, the beginning of the log, when the position has fallen out of the log.
     return BigInt(committed) < 0n ? null : BigInt(committed);

@@ -45,8 +45,8 @@ export async function touchAll(
 
 async function touch(transaction: Transaction, { topic, partition }: TopicPartition): Promise<void> {
   const messages = [{ key: KEY, value: null, partition }];
-  const [answer] = await transaction.send({ topic, messages, acks: -1 });
-  if (answer?.partition !== partition || answer.errorCode !== 0) {
+  const [response] = await transaction.send({ topic, messages, acks: -1 });
+  if (response?.partition !== partition || response.errorCode !== 0) {
     throw new Error(`partition ${partition} of topic ${topic} did not acknowledge a record (does it exist?)`);
   }
 }

@@ -14,15 +14,15 @@ export async function sendRound(
   compression: CompressionTypes,
 ): Promise<number | null> {
   const topicMessages = round.map(({ topic, records }) => ({ topic, messages: records as unknown as Message[] }));
-  const answers = await transaction.sendBatch({ topicMessages, acks: -1, compression });
+  const responses = await transaction.sendBatch({ topicMessages, acks: -1, compression });
   const acknowledged = new Set<string>();
-  for (const { topicName, partition, errorCode } of answers) {
+  for (const { topicName, partition, errorCode } of responses) {
     if (errorCode === 0) acknowledged.add(`${topicName}/${partition}`);
   }
   for (const { topic, partition } of round) {
     if (acknowledged.has(`${topic}/${partition}`)) continue;
     throw new Error(`partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`);
   }
-  const appendedMs = Math.max(...answers.map(({ logAppendTime }) => Number(logAppendTime ?? -1)));
+  const appendedMs = Math.max(...responses.map(({ logAppendTime }) => Number(logAppendTime ?? -1)));
   return appendedMs > 0 ? appendedMs : null;
 }

@@ -75,10 +75,10 @@ export async function ensureTopics(
 }
 
 /** The requests of `TopicFacts` to the brokers; their errors reach the caller. */
-export async function askAboutTopics<Answer>(
+export async function askAboutTopics<Found>(
   { kafka, tuning }: Pick<TopicAdminOptions, 'kafka' | 'tuning'>,
-  ask: (admin: Admin) => Promise<Answer>,
-): Promise<Answer> {
+  ask: (admin: Admin) => Promise<Found>,
+): Promise<Found> {
   const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
   try {
     await admin.connect();

@@ -9,7 +9,7 @@ import type { SimulatorClock } from '../clock.ts';
 /** How a body that never ends is bounded, since a client may never hang up. */
 const DEFAULT_ENDLESS_BYTES = 2 ** 30;
 const PIECE_BYTES = 65_536;
-/** Writes per second of a slow answer. */
+/** Writes per second of a slow response. */
 const SLOW_STEPS_PER_SECOND = 20;
 
 /** Sends a share of the answer and then resets the connection. */

@@ -38,7 +38,9 @@ for (const [what, { fault, discarded, says }] of Object.entries(badAnswers)) {
     simulator.injectFaults([{ match: 'events', count: 3, fault }]);
     await reached(change(20));
     if (discarded) {
-      const reported = connector.seen.filter(({ name }) => name === 'answerDiscarded').map(({ fields }) => fields.why);
+      const reported = connector.seen
+        .filter(({ name }) => name === 'responseDiscarded')
+        .map(({ fields }) => fields.why);
       // One of the faults may strike the verification of another offset instead.
       assert.ok(reported.length >= 2, reported.join());
       assert.deepEqual(new Set(reported), new Set([discarded]));

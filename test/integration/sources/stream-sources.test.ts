@@ -183,7 +183,7 @@ scene(
     trigger(3);
     await eventually('all checks are committed', () => committed([source]) >= 9, Boolean, PATIENCE_MS);
     await source.stop();
-    const discarded = source.seen.filter(({ name }) => name === 'answerDiscarded').map(({ fields }) => fields.why);
+    const discarded = source.seen.filter(({ name }) => name === 'responseDiscarded').map(({ fields }) => fields.why);
     assert.ok(discarded.length >= 2 && discarded.every((why) => why === 'stuck'), discarded.join());
     const { records, notifications } = await atRest();
     const texts = [...simulator.ledger.checks()].map(({ text }) => text);

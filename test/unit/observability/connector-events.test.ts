@@ -49,7 +49,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
     items,
   });
   events.instrumentsDeleted({ source, why: 'walk', instruments: 3 });
-  events.answerDiscarded({ source, why: 'lower' });
+  events.responseDiscarded({ source, why: 'lower' });
   events.notified({ source, kind: 'shrinkRefused', text: 'Far fewer.' });
   events.attemptFailed({ source, failures: 2, waitMs: 500, err });
   events.writerLost({ partition: 3, err });

@@ -102,7 +102,7 @@ const CONNECTOR: { readonly [Name in keyof ConnectorEvents]: (emit: ConnectorEve
     for (const why of DELETION_REASONS) emit({ source, why, instruments: 4 });
   },
   checksCommitted: (emit) => emit({ source, checks: 2, ...counted, since: UNBOUNDED.since, commitMs: 3 }),
-  answerDiscarded: (emit) => {
+  responseDiscarded: (emit) => {
     for (const why of DISCARD_REASONS) emit({ source, why });
   },
   notified: (emit) => {
