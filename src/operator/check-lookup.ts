@@ -9,10 +9,10 @@ import { createReferenceDataHttp } from '../setup/provider-client.ts';
 import { systemClock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
+import { nullWhenUnknown } from './null-when-unknown.ts';
 
 // Nothing is written, so no registry is asked for an id.
 const NO_SCHEMA_ID = 0;
-const NO_SUCH_CHECK = 404;
 
 /**
  * Asks the provider for one pre-trade check; the record is as it would be written to its topic.
@@ -49,19 +49,14 @@ export async function askForCheck(
   signal: AbortSignal,
 ): Promise<{ readonly value: Buffer; readonly endpoint: string } | null> {
   const checks = createPreTradeChecks(provider);
-  try {
-    const check = await checks.single(id, ({ body }) => provider.decoder.decodeSingle(body), signal);
-    if (check.kind === 'failure') {
-      const text = `The check cannot be mapped at ${check.pointer || '/'}: ${check.reason}.`;
-      throw new ConnectorError('BODY_MALFORMED', text);
-    }
-    if (check.key === id) return { value: check.value, endpoint: `${checks.endpoint}/id/{id}` };
-    const text = 'The response of the provider holds another check than the requested one.';
+  const asked = checks.single(id, ({ body }) => provider.decoder.decodeSingle(body), signal);
+  const check = await nullWhenUnknown(asked);
+  if (check === null) return null;
+  if (check.kind === 'failure') {
+    const text = `The check cannot be mapped at ${check.pointer || '/'}: ${check.reason}.`;
     throw new ConnectorError('BODY_MALFORMED', text);
-  } catch (error) {
-    // The token endpoint can answer with 404 too, which is another matter.
-    const isRefusal = error instanceof ConnectorError && error.code === 'PROVIDER_REFUSED';
-    if (isRefusal && error.fields.status === NO_SUCH_CHECK) return null;
-    throw error;
   }
+  if (check.key === id) return { value: check.value, endpoint: `${checks.endpoint}/id/${id}` };
+  const text = 'The response of the provider holds another check than the requested one.';
+  throw new ConnectorError('BODY_MALFORMED', text);
 }

@@ -8,8 +8,7 @@ import { createMarketDataHttp } from '../setup/provider-client.ts';
 import { systemClock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
-
-const NO_SUCH_PRODUCT = 404;
+import { nullWhenUnknown } from './null-when-unknown.ts';
 
 /**
  * Asks the provider for the prices of one product; the response as it was sent, numbers verbatim.
@@ -24,16 +23,14 @@ export async function lookUpPrices(
 ): Promise<JsonObject | null> {
   const http = await createMarketDataHttp(settings, { clock: systemClock, random: systemRandom, log });
   try {
-    const response = await createMarketData({ http }).single(request, ({ body }) => readWholeJson(body), signal);
+    const asked = createMarketData({ http }).single(request, ({ body }) => readWholeJson(body), signal);
+    const response = await nullWhenUnknown(asked.then((found) => ({ found })));
+    if (response === null) return null;
+    const { found } = response;
     const { kind } = request.query;
-    if (response instanceof Map && isResponseType(response.get('$type'), kind)) return response;
+    if (found instanceof Map && isResponseType(found.get('$type'), kind)) return found;
     const what = `Expected a response of $type ${responseType(kind)}, but its $type is missing or another one.`;
     throw new ConnectorError('BODY_MALFORMED', what);
-  } catch (error) {
-    // The token endpoint can answer with 404 too, which is another matter.
-    const isRefusal = error instanceof ConnectorError && error.code === 'PROVIDER_REFUSED';
-    if (isRefusal && error.fields.status === NO_SUCH_PRODUCT) return null;
-    throw error;
   } finally {
     await http.close();
   }

@@ -1,4 +1,5 @@
 import type { PriceQuery } from '../config/price-kinds/all.ts';
+import type { DecodedPrice, PricedInstrument } from '../decoding/priced.ts';
 
 /**
  * What is asked for of an instrument, with a schedule, calls and a place in the metrics of its own: the overview, or a series
@@ -8,33 +9,14 @@ import type { PriceQuery } from '../config/price-kinds/all.ts';
 export type PriceKind = PriceQuery['kind'] | `${'daily' | 'intraday'}/${string}`;
 
 /** One item of a bulk request. */
-export interface PriceQuestion {
-  /** The instrument's id in reference data, decimal digits. */
-  readonly instrumentId: string;
-  readonly isin: string;
-  /** Of the instrument, for the records; null, or left out, where it has none. */
-  readonly currency?: string | null;
-  readonly priceType?: string | null;
-}
-
-/** One record for the topic of the kind, ready to be written. */
-export interface PriceRecord {
-  readonly key: Buffer;
-  /** Avro in the wire format. */
-  readonly value: Buffer;
-  /**
-   * Of the priced content alone (without requestedAt and receivedAt): equal means that nothing changed. Null for a
-   * snapshot, which is written each time.
-   */
-  readonly digest: bigint | null;
-}
+export type PriceQuestion = PricedInstrument;
 
 /** What became of one question; each belongs to the question in the same position. */
 export type PriceResponse =
   /** A snapshot (one record), or the windows of a series (any number, also none). */
   | {
       readonly kind: 'prices';
-      readonly records: readonly PriceRecord[];
+      readonly records: readonly DecodedPrice[];
       /** Overview only: quoting was inactive; null where the provider does not say. */
       readonly isQuotingPulled: boolean | null;
     }

@@ -1,4 +1,4 @@
-import type { PriceRecord } from './bulk-prices.ts';
+import type { DecodedPrice } from '../decoding/priced.ts';
 
 /** Beyond this an instrument's windows are not remembered, and written again: 8 bytes each. */
 const MAXIMUM_WINDOWS = 4_000_000;
@@ -22,7 +22,7 @@ export class WindowDigests {
   }
 
   /** The records that the topic does not hold as they are. */
-  changed(id: string, records: readonly PriceRecord[]): readonly PriceRecord[] {
+  changed(id: string, records: readonly DecodedPrice[]): readonly DecodedPrice[] {
     const known = new Set(this.#windows.get(id));
     return records.filter(({ digest }) => digest === null || !known.has(digest));
   }

@@ -1,4 +1,5 @@
 import type { CurrentDigests } from '../../avro/current-digest.ts';
+import { MissingSchema, readWithSchemas } from '../../avro/missing-schemas.ts';
 import { ConnectorError } from '../../errors.ts';
 import { isIntegerKey } from '../../json/row-key.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
@@ -8,8 +9,6 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
-/** More schemas than any topic of instruments has. */
-const MOST_SCHEMAS = 1_000;
 /** Most foreign records that are kept: one is enough to stop, but a later record of its key may still replace it. */
 const MOST_STRANGERS = 1_000;
 
@@ -52,13 +51,11 @@ export function recordAge(time: ResponseTime | null, wallMs: number): EventRecor
  * @throws ConnectorError RECORD_UNREADABLE when this source did not write the newest record of a key; and what the reader
  *   and the registry throw.
  */
-export async function readCensus(options: CensusOptions): Promise<Census> {
-  for (let schemas = 0; schemas < MOST_SCHEMAS; schemas++) {
-    const found = await tryToRead(options);
-    if (found instanceof Census) return found;
-    await options.digests.load(found.unknownSchemaId);
-  }
-  throw new Error(`The topic names more than ${MOST_SCHEMAS} schemas.`);
+export function readCensus(options: CensusOptions): Promise<Census> {
+  return readWithSchemas(
+    () => readLoaded(options),
+    (schemaId) => options.digests.load(schemaId),
+  );
 }
 
 /** The id that a key of the instruments topic names; null for a key that somebody else has written. */
@@ -67,27 +64,21 @@ export function instrumentId(key: Buffer | null): bigint | null {
   return isIntegerKey(text) ? BigInt(text) : null;
 }
 
-/** Ends at the first record whose schema is not loaded: loading takes a response, and records come without pause. */
-async function tryToRead({ reader, topic, digests, eventRecords, signal }: CensusOptions) {
+async function readLoaded({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
   const census = new Census(new ReportedEvents(eventRecords?.since));
   // By key: the newest record, where this source did not write it.
   const strangers = new Map<string, ConnectorError>();
-  try {
-    await reader.readToEnd({
-      topic: topic.name,
-      partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
-      onRecord(record) {
-        const stranger = count(record, census, digests, eventRecords);
-        if (strangers.size > 0) strangers.delete(String(record.key));
-        if (stranger !== null) strangers.set(String(record.key), stranger);
-        if (strangers.size > MOST_STRANGERS) throw stranger;
-      },
-      signal,
-    });
-  } catch (error) {
-    if (error instanceof UnknownSchema) return { unknownSchemaId: error.schemaId };
-    throw error;
-  }
+  await reader.readToEnd({
+    topic: topic.name,
+    partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
+    onRecord(record) {
+      const stranger = count(record, census, digests, eventRecords);
+      if (strangers.size > 0) strangers.delete(String(record.key));
+      if (stranger !== null) strangers.set(String(record.key), stranger);
+      if (strangers.size > MOST_STRANGERS) throw stranger;
+    },
+    signal,
+  });
   for (const stranger of strangers.values()) throw stranger;
   return census;
 }
@@ -112,7 +103,7 @@ function count(
   if (id === null) return strange(record, 'Its key is no id of an instrument.', undefined);
   try {
     const found = digests.of(value);
-    if ('unknownSchemaId' in found) throw new UnknownSchema(found.unknownSchemaId);
+    if ('unknownSchemaId' in found) throw new MissingSchema(found.unknownSchemaId);
     if (ageMs === null) census.put(id, found.digest, found.isCurrentSchema);
     else census.putEvent(id, found.digest, found.isCurrentSchema, ageMs);
     return null;
@@ -129,13 +120,4 @@ function strange({ topic, partition, offset }: CommittedRecord, why: string, cau
       'write to the topic: find who else does, and write a null value under that key.',
     { cause, fields: { topic, partition, offset: String(offset) } },
   );
-}
-
-class UnknownSchema extends Error {
-  readonly schemaId: number;
-
-  constructor(schemaId: number) {
-    super(`schema id ${schemaId} is not loaded`);
-    this.schemaId = schemaId;
-  }
 }

@@ -6,8 +6,8 @@ import type { Log } from '../../support/log.ts';
 import type { KafkaCluster } from '../cluster.ts';
 import { OpenWriters } from '../open-writers.ts';
 import { TopicLimits } from '../topic-limits.ts';
+import { askAdmin, fetchClusterId } from './ask-admin.ts';
 import { createKafkajsGroupReader } from './group/kafkajs-group-reader.ts';
-import { fetchClusterId } from './kafkajs-cluster-id.ts';
 import { fetchConsumerOffset } from './kafkajs-consumer-offset.ts';
 import { bridgeLog } from './kafkajs-log.ts';
 import { kafkajsLogClients } from './kafkajs-log-client.ts';
@@ -17,7 +17,7 @@ import { createKafkajsTail } from './kafkajs-tail.ts';
 import { KafkajsWriter } from './kafkajs-writer.ts';
 import { zstdCodec } from './produce/zstd-codec.ts';
 import { SeedBrokers } from './seed-brokers.ts';
-import { askAboutTopics, ensureTopics, fetchMaxMessageBytes } from './topic-admin.ts';
+import { ensureTopics, fetchMaxMessageBytes } from './topic-admin.ts';
 import type { TopicFacts } from './topic-refusal.ts';
 import { DEFAULT_TUNING, type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
@@ -122,7 +122,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
 function topicFacts(parts: Parameters<typeof fetchMaxMessageBytes>[0], limits: TopicLimits): TopicFacts {
   return {
     async missing(topics) {
-      const present = new Set(await askAboutTopics(parts, (admin) => admin.listTopics()));
+      const present = new Set(await askAdmin(parts, (admin) => admin.listTopics()));
       return topics.filter((topic) => !present.has(topic));
     },
     takeLessThanKnown: async (topics) => limits.learn(await fetchMaxMessageBytes(parts, topics)),

@@ -1,28 +1,18 @@
-import type { Kafka } from 'kafkajs';
 import { ConnectorError } from '../../errors.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
 import type { TopicPartition } from '../topic.ts';
+import { askAdmin } from './ask-admin.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
-import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
 /** Asks the group's coordinator; see `KafkaCluster.consumerOffset`. */
 export async function fetchConsumerOffset(
-  { kafka, tuning }: { readonly kafka: Kafka; readonly tuning: KafkaTuning },
+  client: Parameters<typeof askAdmin>[0],
   groupId: string,
   { topic, partition }: TopicPartition,
   signal: AbortSignal,
 ): Promise<bigint | null> {
   signal.throwIfAborted();
-  const ask = async () => {
-    const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
-    try {
-      await admin.connect();
-      return await admin.fetchOffsets({ groupId, topics: [topic] });
-    } finally {
-      // Not earlier: a client that is disconnected while it connects stays connected.
-      admin.disconnect().catch(() => {});
-    }
-  };
+  const ask = () => askAdmin(client, (admin) => admin.fetchOffsets({ groupId, topics: [topic] }));
   try {
     const found = (await untilAborted(ask(), signal)).find((one) => one.topic === topic);
     const committed = found?.partitions.find((one) => one.partition === partition)?.offset;

@@ -3,6 +3,7 @@ import { ConnectorError } from '../../errors.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { EnsureOptions, TopicReport, TopicSpecification } from '../topic.ts';
 import { compareTopic, type FoundTopic } from '../topic-comparison.ts';
+import { askAdmin } from './ask-admin.ts';
 import { isLoginFailure, isUnanswered, kafkaReason, topicRefusalOf } from './kafkajs-errors.ts';
 import { createMissing, refuseMissing, type TopicRefusals } from './topic-creation.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
@@ -74,33 +75,25 @@ export async function ensureTopics(
   }
 }
 
-/** The requests of `TopicFacts` to the brokers; their errors reach the caller. */
-export async function askAboutTopics<Found>(
-  { kafka, tuning }: Pick<TopicAdminOptions, 'kafka' | 'tuning'>,
-  ask: (admin: Admin) => Promise<Found>,
-): Promise<Found> {
-  const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
-  try {
-    await admin.connect();
-    return await ask(admin);
-  } finally {
-    admin.disconnect().catch(() => {});
-  }
-}
-
 export async function fetchMaxMessageBytes(
   options: Pick<TopicAdminOptions, 'kafka' | 'kafkajs' | 'tuning'>,
   topics: readonly string[],
 ): Promise<TopicReport['maxMessageBytes']> {
-  const resources = topics.map((name) => ({ type: options.kafkajs.ConfigResourceTypes.TOPIC, name }));
-  const configs = await askAboutTopics(options, (admin) =>
-    admin.describeConfigs({ resources, includeSynonyms: false }),
-  );
-  return new Map(
-    configs.resources.map(({ resourceName, configEntries }) => {
-      return [resourceName, limitOf(new Map(configEntries.map((entry) => [entry.configName, entry.configValue])))];
-    }),
-  );
+  const settings = await askAdmin(options, (admin) => settingsOf(options, admin, topics));
+  return new Map(settings.map(([name, found]) => [name, limitOf(found)]));
+}
+
+async function settingsOf(
+  { kafkajs }: Pick<TopicAdminOptions, 'kafkajs'>,
+  admin: Admin,
+  topics: readonly string[],
+): Promise<[string, FoundTopic['settings']][]> {
+  if (topics.length === 0) return [];
+  const resources = topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name }));
+  const configs = await admin.describeConfigs({ resources, includeSynonyms: false });
+  return configs.resources.map(({ resourceName, configEntries }) => {
+    return [resourceName, new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))];
+  });
 }
 
 function limitOf(settings: FoundTopic['settings']): number {
@@ -152,19 +145,17 @@ async function describe(
 
 /** Of all topics at once; where that is refused, one by one, to find the refused topic. */
 async function fetchSettings(
-  { kafkajs }: TopicAdminOptions,
+  options: TopicAdminOptions,
   admin: Admin,
   topics: readonly TopicSpecification[],
   refusals: TopicRefusals,
 ): Promise<ReadonlyMap<string, FoundTopic['settings']>> {
-  const ask = async (some: readonly TopicSpecification[]) => {
-    if (some.length === 0) return [];
-    const resources = some.map(({ name }) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name }));
-    const configs = await admin.describeConfigs({ resources, includeSynonyms: false });
-    return configs.resources.map(({ resourceName, configEntries }): [string, FoundTopic['settings']] => {
-      return [resourceName, new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))];
-    });
-  };
+  const ask = (some: readonly TopicSpecification[]) =>
+    settingsOf(
+      options,
+      admin,
+      some.map(({ name }) => name),
+    );
   try {
     return new Map(await ask(topics));
   } catch (error) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DecodedPrice } from '../../../src/decoding/priced.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import type { PriceRecord } from '../../../src/processor/bulk-prices.ts';
 import { readWindows } from '../../../src/processor/read-windows.ts';
 import { WindowDigests } from '../../../src/processor/window-digests.ts';
 
 const DAY_MS = 86_400_000;
-const windows = (...digests: bigint[]): PriceRecord[] =>
+const windows = (...digests: bigint[]): DecodedPrice[] =>
   digests.map((digest) => ({ key: Buffer.alloc(0), value: Buffer.alloc(0), digest }));
 const changed = (digests: WindowDigests, id: string, ...now: bigint[]) =>
   digests.changed(id, windows(...now)).map(({ digest }) => digest);
