@@ -33,7 +33,9 @@ export function createReportedFailuresReader({
       clock,
       onLetter({ key, headers }) {
         const kinds = kindsOf(headers['__connect.errors.topic']);
-        const kind = kinds.find((one) => one === headers[KIND]) ?? kinds[0];
+        const name = headers[KIND];
+        // Early letters name no kind. Of a kind that is not asked for here, none was reported here.
+        const kind = name === undefined ? kinds[0] : kinds.find((one) => one === name);
         const problem = headers[PROBLEM];
         if (key !== null && kind !== undefined && isProblem(problem)) reported.add(kind, key, problem);
       },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { PriceKind } from '../../../src/processor/bulk-prices.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { createReportedFailuresReader } from '../../../src/processor/read-reported-failures.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
@@ -43,4 +44,48 @@ test('a partition that is taken away while it opens leaves the reading to the ot
   readings[0]?.resolve();
   await second;
   assert.equal(readings.length, 1);
+});
+
+test('a failure counts as reported for the kind of its dead letter, and for no other of the same topic', async () => {
+  const series = { ...TOPICS.prices, name: 'daily-prices' };
+  const reported = new ReportedFailures();
+  const letters = [
+    ['1', 'daily/Close'],
+    ['2', 'daily/OHLC'],
+    // Of a series that is not asked for, or not any more.
+    ['3', 'daily/LastBidAsk'],
+    ['4', 'overview'],
+    // As letters were before they named their kind.
+    ['5', null],
+  ] as const;
+  const read = createReportedFailuresReader({
+    reported,
+    targets: {
+      prices: new Map([
+        ['daily/OHLC', series],
+        ['daily/Close', series],
+        ['overview', TOPICS.prices],
+      ]),
+      deadLetters: TOPICS.deadLetters,
+    },
+    reader: {
+      async readToEnd({ onRecord, topic }) {
+        for (const [at, [id, kind]] of letters.entries()) {
+          const named: Record<string, string> = kind === null ? {} : { 'spc-kind': kind };
+          const target = { 'spc-source': 'prices', '__connect.errors.topic': series.name, 'spc-problem': 'status 404' };
+          const headers = { ...named, ...target };
+          const [key, value] = [Buffer.from(id), Buffer.from('{}')];
+          onRecord({ topic, partition: 0, offset: BigInt(at), timestampMs: 0, key, value, headers });
+        }
+      },
+    },
+    clock: skippingClock(),
+    signal: new AbortController().signal,
+  });
+  await read(new AbortController().signal);
+  const reportedOf = (kind: PriceKind) =>
+    letters.map(([id]) => id).filter((id) => reported.has(kind, id, 'status 404'));
+  assert.deepEqual(reportedOf('daily/Close'), ['1']);
+  assert.deepEqual(reportedOf('daily/OHLC'), ['2', '5']);
+  assert.deepEqual(reportedOf('overview'), []);
 });
