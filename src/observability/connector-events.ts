@@ -1,8 +1,3 @@
-import type { afterwards } from '../support/clock.ts';
-import type { Log } from '../support/log.ts';
-import { createMinuteSummary } from './minute-summary.ts';
-import { roundedDurations } from './rounded-durations.ts';
-
 /** Why a response of the stream was not used: our offset was refused, brought nothing, went back or did not move. */
 export const DISCARD_REASONS = ['refused', 'quiet', 'lower', 'stuck'] as const;
 
@@ -248,52 +243,4 @@ export interface Stopped {
   /** The CPU time of the process, all cores together. */
   readonly cpuSeconds: number;
   readonly peakMemoryBytes: number;
-}
-
-/** Events as log lines: the message is fixed, the facts are fields. Responses of a stream are added up to one line a minute. */
-export function logConnectorEvents(log: Log, later?: typeof afterwards): ConnectorEvents {
-  const line = (level: keyof Log, message: string) => (event: object) => log[level](roundedDurations(event), message);
-  const minute = createMinuteSummary(
-    (source, sums) => line('info', 'committed within a minute')({ source, ...sums }),
-    later,
-  );
-  return {
-    topicCreated: line('info', 'topic created'),
-    topicDrift: line('warn', 'topic differs from what would be created'),
-    replicaJoined: line('info', 'joined the replicas'),
-    writerOpened: line('info', 'writer opened'),
-    sourceStarted: line('info', 'source started'),
-    schemasRegistered: line('debug', 'schemas registered'),
-    polled: line('debug', 'poll answered'),
-    walkStarted: line('info', 'walk started'),
-    walkResumed: line('info', 'walk resumed'),
-    pageCommitted: line('info', 'page committed'),
-    walkCompleted: line('info', 'walk completed'),
-    walkScheduled: line('info', 'next walk scheduled'),
-    eventsCommitted({ items: _, ...event }) {
-      const { source, events, deadLetters } = event;
-      minute.add(source, { batches: 1, events, deadLetters });
-      line('debug', 'events committed')(event);
-    },
-    instrumentsDeleted: line('info', 'instruments deleted'),
-    checksCommitted(event) {
-      const { source, checks, deadLetters } = event;
-      minute.add(source, { batches: 1, checks, deadLetters });
-      line('debug', 'pre-trade checks committed')(event);
-    },
-    responseDiscarded: line('warn', 'response of the stream discarded, asking again'),
-    notified: line('warn', 'notification written'),
-    attemptFailed: line('warn', 'attempt failed, trying again'),
-    writerLost: line('warn', 'writer lost, opening again'),
-    sourcePaused: line('info', 'source paused'),
-    sourceResumed: line('info', 'source resumed'),
-    sourceStopped: line('info', 'source stopped as asked'),
-    stateUnreadable: line('warn', 'value of the states topic ignored'),
-    sourceFailed: line('error', 'source failed, an operator is needed'),
-    adminListening: line('info', 'admin server listens'),
-    stopped(event) {
-      minute.report();
-      line('info', 'stopped')(event);
-    },
-  };
 }

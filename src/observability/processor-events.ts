@@ -1,8 +1,3 @@
-import type { afterwards } from '../support/clock.ts';
-import type { Log } from '../support/log.ts';
-import { createMinuteSummary } from './minute-summary.ts';
-import { roundedDurations } from './rounded-durations.ts';
-
 /** The kinds of prices of an instrument: where several series of one are followed, `daily/OHLC` and the like. */
 type Kind = 'overview' | 'daily' | 'intraday' | `${'daily' | 'intraday'}/${string}`;
 
@@ -206,30 +201,4 @@ export interface Freshness extends KindFreshness {
   readonly unansweredInputs: number;
   /** Records of instruments that were not read yet, by the last fetches. */
   readonly lag: number;
-}
-
-/** Events as log lines: the message is fixed, the facts are fields. Batches are added up to one line a minute. */
-export function logProcessorEvents(log: Log, later?: typeof afterwards): ProcessorEvents {
-  const line = (level: keyof Log, message: string) => (event: object) => log[level](roundedDurations(event), message);
-  const minute = createMinuteSummary((kind, sums) => line('info', 'priced within a minute')({ kind, ...sums }), later);
-  return {
-    processorStarted: ({ freshness: _, refreshed: __, ...event }) => line('info', 'price processor started')(event),
-    processorJoined: line('info', 'group of the price processor joined'),
-    partitionAssigned: line('info', 'partition assigned'),
-    partitionLost: line('info', 'partition lost'),
-    partitionWriterLost: line('warn', 'writer of a partition lost, opening again'),
-    recordsUnreadable: line('warn', 'records that cannot be read'),
-    batchPriced({ prices: _, ...event }) {
-      const { kind, items, priced, records, problems, deadLetters, calls } = event;
-      minute.add(kind, { batches: 1, items, priced, records, problems, deadLetters, calls });
-      line('debug', 'batch priced')(event);
-    },
-    batchBisected: line('warn', 'bulk request to be divided, asking for its parts'),
-    batchLimitLearnt: line('info', 'largest bulk request learnt'),
-    bulkAttemptFailed: line('warn', 'bulk request failed, trying again'),
-    instrumentFailing: line('debug', 'instrument gets no price'),
-    processorAttemptFailed: line('warn', 'price processor failed, trying again'),
-    processorRests: line('info', 'price processor rests as an operator wants'),
-    processorFailed: line('error', 'price processor failed, an operator is needed'),
-  };
 }

@@ -1,9 +1,10 @@
 import { runConnector } from '../../src/app/connector.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { toAll } from '../../src/observability/all-events.ts';
-import { type ConnectorEvents, logConnectorEvents } from '../../src/observability/connector-events.ts';
+import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
+import { logConnectorEvents, logProcessorEvents } from '../../src/observability/event-log.ts';
 import { createLog } from '../../src/observability/pino-log.ts';
-import { logProcessorEvents, type ProcessorEvents } from '../../src/observability/processor-events.ts';
+import type { ProcessorEvents } from '../../src/observability/processor-events.ts';
 import { armableKafka } from '../support/kafka/killing-kafka.ts';
 import { type FromReplica, REPORTED, type ToReplica, usageNow } from './messages.ts';
 

@@ -19,8 +19,7 @@ export function runCommand(program: Command, context: CommandContext): void {
     .addHelpText('after', '\nExample:\n  spconnect run --config config/connector.yaml\n')
     .action(async ({ config, roles }: { config: string; roles: Roles }) => {
       const { runConnector } = await import('../../app/connector.ts');
-      const { logConnectorEvents } = await import('../../observability/connector-events.ts');
-      const { logProcessorEvents } = await import('../../observability/processor-events.ts');
+      const { logConnectorEvents, logProcessorEvents } = await import('../../observability/event-log.ts');
       const { createLog } = await import('../../observability/pino-log.ts');
       const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
       const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;

@@ -1,8 +1,7 @@
 import { type Roles, runConnector } from '../../../src/app/connector.ts';
 import { loadSettings } from '../../../src/config/load.ts';
-import { logConnectorEvents } from '../../../src/observability/connector-events.ts';
+import { logConnectorEvents, logProcessorEvents } from '../../../src/observability/event-log.ts';
 import { createLog } from '../../../src/observability/pino-log.ts';
-import { logProcessorEvents } from '../../../src/observability/processor-events.ts';
 import { type KillMoment, killingKafka } from '../kafka/killing-kafka.ts';
 
 /*

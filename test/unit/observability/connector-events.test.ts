@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import { logConnectorEvents } from '../../../src/observability/connector-events.ts';
+import { logConnectorEvents } from '../../../src/observability/event-log.ts';
 import { keptLog } from './log-lines.ts';
 
 test('each event is one line with a fixed message, its fields and a fitting level', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import { type BatchPriced, logProcessorEvents } from '../../../src/observability/processor-events.ts';
+import { logProcessorEvents } from '../../../src/observability/event-log.ts';
+import type { BatchPriced } from '../../../src/observability/processor-events.ts';
 import { keptLog } from './log-lines.ts';
 
 const batch: BatchPriced = {
