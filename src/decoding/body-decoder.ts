@@ -255,9 +255,9 @@ export class BodyDecoder<Row, Context> {
 
   #completeRow(start: number, end: number): Row | DecodedFailure {
     const { json } = this.#reader;
-    const raw = json.bytes.subarray(start, end);
-    if (!isUtf8(raw)) {
-      const skimmed: SkimmedRow = skimmedRow('a byte that is not UTF-8', Buffer.from(raw));
+    if (start < json.asciiFrom && !isUtf8(json.bytes.subarray(start, end))) {
+      const raw = Buffer.from(json.bytes.subarray(start, end));
+      const skimmed: SkimmedRow = skimmedRow('a byte that is not UTF-8', raw);
       this.#skimmed.push(skimmed);
       return skimmed;
     }

@@ -1,5 +1,6 @@
 // From an Avro schema to the plan of its records.
 import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../avro/schema.ts';
+import { pointerStep } from '../json/json-text.ts';
 import {
   capitalise,
   type DerivedPlan,
@@ -41,15 +42,20 @@ export function withoutLastFields(plan: ValuePlan, count: number): ValuePlan {
 }
 
 function listPlan(name: string, item: ValuePlan): ValuePlan {
-  return { kind: KIND.LIST, nullable: true, name, expected: 'an array', record: null, item };
+  return named({ ...IGNORED, kind: KIND.LIST, expected: 'an array', item }, name);
 }
 
 export function anyPlan(name: string): ValuePlan {
-  return { ...IGNORED, name };
+  return named(IGNORED, name);
+}
+
+/** The same plan for a member of another name. */
+export function named(plan: ValuePlan, name: string): ValuePlan {
+  return { ...plan, name, step: name === '' ? '' : pointerStep(name) };
 }
 
 function recordPlan(name: string, record: RecordPlan, nullable: boolean): ValuePlan {
-  return { kind: KIND.RECORD, nullable, name, expected: 'an object', record, item: null };
+  return named({ ...IGNORED, kind: KIND.RECORD, nullable, expected: 'an object', record }, name);
 }
 
 function compileNode(node: SchemaNode, name: string, nullable = false): ValuePlan {
@@ -60,15 +66,10 @@ function compileNode(node: SchemaNode, name: string, nullable = false): ValuePla
       return { ...listPlan(name, compileNode(node.items, '')), nullable };
     case 'record':
       return recordPlan(name, compileRecord(node), nullable);
-    case 'scalar':
-      return {
-        kind: scalarKind(node),
-        nullable,
-        name,
-        expected: EXPECTED[scalarKind(node)] ?? '',
-        record: null,
-        item: null,
-      };
+    case 'scalar': {
+      const kind = scalarKind(node);
+      return named({ ...IGNORED, kind, nullable, expected: EXPECTED[kind] ?? '' }, name);
+    }
     case 'map':
       throw new Error('Maps are for unknown members only.');
   }

@@ -8,7 +8,7 @@ import { compilePlan, withoutLastFields } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
 import { fieldText } from './derived-fields.ts';
 import { ListDecoder } from './list-decoder.ts';
-import { memberPlan, type ValuePlan } from './plan.ts';
+import { memberPlan, slotOf, type ValuePlan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowDecoder } from './row-decoder.ts';
 import type { RowReader } from './row-reader.ts';
@@ -103,7 +103,7 @@ class Events implements RowDecoder<DecodedEvent, null> {
 
   decode(start: number, end: number): DecodedEvent {
     const [reader, instruments, heads] = [this.#reader, this.#instruments, this.#heads];
-    const note = reader.memberNote(this.#plan, 0, 'instrument');
+    const note = reader.noteOf(0, slotOf(this.#plan, 'instrument'));
     const id = note === 0 ? null : reader.longOf(this.#instrument, note, 'id');
     const key = id === null ? null : String(id);
     const failure = (pointer: string, reason: string, tooLarge = false): DecodedEvent => {

@@ -1,16 +1,38 @@
 // Values that no field holds, or not as they were sent: JSON pointers with minified JSON text, for the field `extras` of
-// the nearest record that has one. Also the path to where the writer is, since failures need a pointer to it too.
+// the nearest record that has one. Nearly all are minified as they were sent: of those only the place in the input is noted.
+// Also the path to where the writer is, since failures need a pointer to it too.
+
 import { pointerStep } from '../json/json-text.ts';
-import { minified } from '../json/minified-json.ts';
+import { isMinified, minified } from '../json/minified-json.ts';
 import { capitalise, type RecordPlan, type ValuePlan } from './plan.ts';
 import { type RowReader, UNKNOWN_NOTE } from './row-reader.ts';
 
 const SMALL_N = 0x6e;
+/** More than these are sorted by the library, which keeps their time within bounds. */
+const FEW = 16;
+/** What a huge row found is not kept to be used again. */
+const MOST_KEPT = 1_000;
+/** UTF-8 takes no more bytes for one of JavaScript's characters. */
+const MOST_BYTES_OF_CHARACTER = 3;
+/** The most bytes that the lengths of an extra, and the counts around all of them, take. */
+const LENGTHS = 20;
 
-export type Extra = readonly [pointer: string, text: string];
+export class Extra {
+  pointer = '';
+  /** Null: the bytes of the input from `start` to `end`. */
+  text: string | null = null;
+  start = 0;
+  end = 0;
+
+  /** The most bytes that it takes with its lengths. */
+  get mostBytes(): number {
+    const text = this.text === null ? this.end - this.start : MOST_BYTES_OF_CHARACTER * this.text.length;
+    return LENGTHS + MOST_BYTES_OF_CHARACTER * this.pointer.length + text;
+  }
+}
 
 export class Extras {
-  /** The steps to where the writer is; those from its depth on are left over. */
+  /** The steps to where the writer is, positions in lists as numbers; those from its depth on are left over. */
   readonly path: (string | number)[] = [];
   /** Fields of the row that the schema does not know, or not with this type, but kept here. */
   driftFields = 0;
@@ -18,7 +40,10 @@ export class Extras {
   roundedNumbers = 0;
   /** How many steps lead to the record that takes what is found. */
   base = 0;
+  /** How many were found and not yet written. */
+  count = 0;
   readonly #reader: RowReader;
+  // They are used again: those from `count` on are left over.
   readonly #found: Extra[] = [];
   // Found by a field that gave way: it stays when the record is written once more.
   readonly #lasting: Extra[] = [];
@@ -27,32 +52,43 @@ export class Extras {
     this.#reader = reader;
   }
 
-  get count(): number {
-    return this.#found.length;
-  }
-
   /** Another row. */
   clear(): void {
+    if (this.#found.length > MOST_KEPT) this.#found.length = MOST_KEPT;
     if (this.#lasting.length > 0) this.#lasting.length = 0;
     this.restart();
   }
 
   /** The same row once more. */
   restart(): void {
-    this.#found.length = 0;
+    this.count = 0;
     this.base = 0;
     this.driftFields = this.#lasting.length;
     this.roundedNumbers = 0;
-    for (const extra of this.#lasting) this.#found.push(extra);
+    for (const extra of this.#lasting) Object.assign(this.#next(), extra);
   }
 
   /** Keeps the value from `start` to `end`; `depth` is its last step. */
   keep(depth: number, start: number, end: number): void {
-    this.#found.push([this.#pointer(this.base, depth), minified(this.#reader.json, start, end)]);
+    const { json } = this.#reader;
+    const extra = this.keepAsSent(depth, start, end);
+    extra.text = isMinified(json, start, end) ? null : minified(json, start, end);
   }
 
+  /** The same for a number, and for a string without escapes. */
+  keepAsSent(depth: number, start: number, end: number): Extra {
+    const extra = this.#next();
+    extra.pointer = this.#pointer(this.base, depth);
+    extra.text = null;
+    extra.start = start;
+    extra.end = end;
+    return extra;
+  }
+
+  /** Keeps it also when the row is written once more. */
   keepLasting(depth: number, start: number, end: number): void {
-    this.#lasting.push([this.#pointer(this.base, depth), minified(this.#reader.json, start, end)]);
+    this.keep(depth, start, end);
+    this.#lasting.push(Object.assign(new Extra(), this.at(this.count - 1)));
   }
 
   /** Keeps the members of an object that the schema does not know, unless they are null. */
@@ -64,7 +100,8 @@ export class Extras {
       if (json.bytes[start] === SMALL_N) continue;
       const keyStart = tape[at + 1] as number;
       const plan = keyStart < 0 ? (members[-1 - keyStart] as ValuePlan) : null;
-      this.path[depth] = plan === null ? json.text(keyStart, tape[at + 2] as number) : capitalise(plan.name);
+      const key = plan === null ? json.text(keyStart, tape[at + 2] as number) : capitalise(plan.name);
+      this.path[depth] = PLAIN_NAME.test(key) ? `/${key}` : pointerStep(key);
       this.keep(depth, start, this.#reader.endOf(plan, note));
       this.driftFields += 1;
     }
@@ -74,28 +111,61 @@ export class Extras {
   unknownBeside({ record }: ValuePlan, note: number): readonly Extra[] {
     this.clear();
     if (record === null) return [];
-    this.path[0] = '..';
+    this.path[0] = '/..';
     this.keepUnknown(record, this.#reader.tape[note + 1] as number, 1);
-    return this.takeSorted(0);
+    this.sort(0);
+    return this.#found.slice(0, this.count).map((extra) => Object.assign(new Extra(), extra));
   }
 
-  add(pointer: string, text: string): void {
-    this.#found.push([pointer, text]);
+  add(extra: Extra): void {
+    Object.assign(this.#next(), extra);
+  }
+
+  at(position: number): Extra {
+    return this.#found[position] as Extra;
   }
 
   /** Forgets all but so many. */
   truncate(count: number): void {
-    this.#found.length = count;
+    this.count = count;
   }
 
-  /** Takes all but so many, sorted by their pointers. */
-  takeSorted(from: number): readonly Extra[] {
-    const taken = this.#found.splice(from);
-    if (taken.length === 1) return taken;
-    taken.sort(([a], [b]) => (a < b ? -1 : 1));
-    const isTwice = taken.some(([pointer], at) => at > 0 && taken[at - 1]?.[0] === pointer);
-    // Two names that are no valid text can have one pointer.
-    return isTwice ? [...new Map(taken)] : taken;
+  /** Sorts those from a position on by their pointers; gives the most bytes that they take. */
+  sort(from: number): number {
+    const found = this.#found;
+    if (this.count - from > FEW) {
+      const sorted = found
+        .slice(from, this.count)
+        .sort((a, b) => (a.pointer < b.pointer ? -1 : a.pointer > b.pointer ? 1 : 0));
+      for (const [k, extra] of sorted.entries()) found[from + k] = extra;
+    } else {
+      for (let k = from + 1; k < this.count; k++) {
+        const extra = found[k] as Extra;
+        let at = k;
+        for (; at > from && (found[at - 1] as Extra).pointer > extra.pointer; at--) found[at] = found[at - 1] as Extra;
+        found[at] = extra;
+      }
+    }
+    this.#dropDoubles(from);
+    let bytes = LENGTHS;
+    for (let k = from; k < this.count; k++) bytes += (found[k] as Extra).mostBytes;
+    return bytes;
+  }
+
+  // Two names that are no valid text can have one pointer: the last one counts.
+  #dropDoubles(from: number): void {
+    const found = this.#found;
+    let kept = from;
+    for (let k = from; k < this.count; k++) {
+      const extra = found[k] as Extra;
+      if (k > from && (found[kept - 1] as Extra).pointer === extra.pointer) kept -= 1;
+      if (kept < k) {
+        found[k] = found[kept] as Extra;
+        found[kept] = extra;
+      }
+      kept += 1;
+    }
+    this.count = kept;
   }
 
   /** The whole way to where the writer is. */
@@ -103,15 +173,22 @@ export class Extras {
     return this.#pointer(0, depth);
   }
 
+  #next(): Extra {
+    if (this.count === this.#found.length) this.#found.push(new Extra());
+    const extra = this.#found[this.count] as Extra;
+    this.count += 1;
+    return extra;
+  }
+
   #pointer(from: number, depth: number): string {
     let pointer = '';
-    for (let at = from; at <= depth; at++) pointer += stepOf(this.path[at] as string | number);
+    for (let at = from; at <= depth; at++) {
+      const step = this.path[at] as string | number;
+      if (typeof step === 'number') pointer += `/${step}`;
+      else pointer = pointer === '' ? step : pointer + step;
+    }
     return pointer;
   }
 }
 
 const PLAIN_NAME = /^[\w$]*$/;
-
-function stepOf(step: string | number): string {
-  return typeof step === 'number' || PLAIN_NAME.test(step) ? `/${step}` : pointerStep(step);
-}

@@ -5,19 +5,13 @@ import { parseInstant } from '../avro/instant.ts';
 import type { AssumedZone } from '../avro/time-zone.ts';
 import { BYTES } from '../json/json-bytes.ts';
 import type { JsonScanner } from '../json/json-scanner.ts';
-import { minified } from '../json/minified-json.ts';
+import { isMinified, minified } from '../json/minified-json.ts';
 import { writeUnescaped } from '../json/unescape.ts';
-import {
-  DATE_LENGTH,
-  FINER_INSTANT_LENGTH,
-  LOCAL_TIME_LENGTH,
-  readDays,
-  readLocalMs,
-  readMicros,
-} from './moment-reader.ts';
+import { DATE_LENGTH, InstantReader, LOCAL_TIME_LENGTH, readDays, readLocalMs } from './moment-reader.ts';
 import { DecimalWriter, writeBigZigzag, writeLong, writeZigzag } from './number-writer.ts';
 import { KIND } from './plan.ts';
 import type { Slab } from './slab.ts';
+import { writeText } from './text-writer.ts';
 
 const { QUOTE, MINUS, ZERO, NINE } = BYTES;
 const SMALL_T = 0x74;
@@ -38,6 +32,7 @@ export class LeafWriter {
   readonly #slab: Slab;
   readonly #zone: AssumedZone | null;
   readonly #decimals = new DecimalWriter();
+  readonly #instants = new InstantReader();
 
   /** @param zone of instants without one; null: they are of the wrong type */
   constructor(json: JsonScanner, slab: Slab, zone: AssumedZone | null) {
@@ -54,7 +49,7 @@ export class LeafWriter {
     switch (kind) {
       case KIND.STRING:
         if (c !== QUOTE) return -1;
-        return end < 0 ? this.#writeEscaped(start, end, o) : this.#writeBytes(start + 1, end - 1, o);
+        return end < 0 ? this.#writeEscaped(start, end, o) : this.writeBytes(start + 1, end - 1, o);
       case KIND.DECIMAL: {
         if (c !== MINUS && (c < ZERO || c > NINE)) return -1;
         const after = this.#decimals.write(bytes, start, end, out, o);
@@ -78,11 +73,12 @@ export class LeafWriter {
       case KIND.INSTANT:
         return c === QUOTE ? this.#writeInstant(start, end, o) : -1;
       default:
-        return this.writeText(minified(this.#json, start, Math.abs(end)), o);
+        return this.#writeJson(start, Math.abs(end), o);
     }
   }
 
-  #writeBytes(start: number, end: number, at: number): number {
+  /** Bytes of the input, with their length. */
+  writeBytes(start: number, end: number, at: number): number {
     const length = end - start;
     const { bytes, view: from } = this.#json;
     const { out } = this.#slab;
@@ -116,37 +112,19 @@ export class LeafWriter {
   #writeMended(start: number, end: number, o: number): number {
     const text = this.#json.text(start, end);
     if (!text.isWellFormed()) this.inexact = INEXACT.MENDED;
-    return this.writeText(text.toWellFormed(), o);
+    return writeText(text.toWellFormed(), this.#slab.out, o);
   }
 
-  /** A text with its length. */
-  writeText(text: string, at: number): number {
-    const { out } = this.#slab;
-    const { length } = text;
-    if (length < ONE_BYTE_LENGTH) {
-      // Nearly all are ASCII.
-      let k = 0;
-      for (; k < length; k++) {
-        const code = text.charCodeAt(k);
-        if (code >= 0x80) break;
-        out[at + 1 + k] = code;
-      }
-      if (k === length) {
-        out[at] = 2 * length;
-        return at + 1 + length;
-      }
-    }
-    const bytes = Buffer.byteLength(text);
-    const o = writeZigzag(bytes, out, at);
-    out.write(text, o, bytes, 'utf8');
-    return o + bytes;
+  /** The text of a value, minified. */
+  #writeJson(start: number, end: number, o: number): number {
+    if (isMinified(this.#json, start, end)) return this.writeBytes(start, end, o);
+    return writeText(minified(this.#json, start, end), this.#slab.out, o);
   }
 
   #writeInstant(start: number, end: number, o: number): number {
-    const { bytes } = this.#json;
-    const micros = end < 0 ? Number.NaN : readMicros(bytes, start + 1, end - 1);
+    const micros = end < 0 ? Number.NaN : this.#instants.micros(this.#json, start + 1, end - 1);
     if (Math.abs(micros) < LARGEST_VARINT) {
-      if (end - start === FINER_INSTANT_LENGTH + 2 && bytes[end - 3] !== ZERO) this.inexact = INEXACT.ROUNDED;
+      if (this.#instants.rounded) this.inexact = INEXACT.ROUNDED;
       return writeZigzag(micros, this.#slab.out, o);
     }
     const instant = parseInstant(this.#json.text(start, end), this.#zone);

@@ -63,7 +63,7 @@ export class Mismatches {
     }
     const start = Math.abs(this.#reader.tape[note] as number);
     const end = this.#reader.endOf(plan, note);
-    this.#extras.path[depth] = plan.name;
+    this.#extras.path[depth] = plan.step;
     if (!record.origins.includes(slot)) {
       this.#extras.driftFields += 1;
       this.#extras.keep(depth, start, end);
@@ -78,7 +78,7 @@ export class Mismatches {
   /** A member of the wrong type. */
   member(record: RecordPlan, slot: number, note: number, depth: number): number {
     const plan = record.members[slot] as ValuePlan;
-    this.#extras.path[depth] = plan.name;
+    this.#extras.path[depth] = plan.step;
     return this.value(plan, note, depth);
   }
 

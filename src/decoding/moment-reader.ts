@@ -1,6 +1,7 @@
-// Dates and times straight from the bytes of a JSON string. What is not in the usual form (escapes, offsets, fractions of
-// other lengths) is left to the readers of text in `avro/calendar.ts` and `avro/instant.ts`, which decide what is valid.
+// Dates and times straight from the bytes of a JSON string. What is not in the usual form (escapes, no zone, offsets without
+// a colon) is left to the readers of text in `avro/calendar.ts` and `avro/instant.ts`, which decide what is valid.
 
+const PLUS = 0x2b;
 const MINUS = 0x2d;
 const COLON = 0x3a;
 const SPACE = 0x20;
@@ -14,12 +15,13 @@ const DAYS_TO_1970 = 719_163;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const DAYS_BEFORE = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 const SECONDS_END = 19;
-const MOST_FRACTION_DIGITS = 6;
+const FRACTION_DIGITS = 6;
+const OFFSET_LENGTH = 6;
+// The reader of text takes no longer one.
+const LONGEST = 64;
 
 export const DATE_LENGTH = 10;
 export const LOCAL_TIME_LENGTH = 19;
-/** Of an instant with one digit more than is kept, as .NET writes them; the last but one is that digit. */
-export const FINER_INSTANT_LENGTH = SECONDS_END + 1 + MOST_FRACTION_DIGITS + 2;
 
 /** The days since 1970-01-01 of `YYYY-MM-DD` at a position; NaN for anything else. */
 export function readDays(bytes: Uint8Array, at: number): number {
@@ -40,37 +42,95 @@ export function readDays(bytes: Uint8Array, at: number): number {
 
 /** The milliseconds since 1970-01-01 00:00:00 of `YYYY-MM-DD HH:MM:SS` at a position; NaN for anything else. */
 export function readLocalMs(bytes: Uint8Array, at: number): number {
-  return bytes[at + DATE_LENGTH] === SPACE ? readMs(bytes, at) : Number.NaN;
+  return bytes[at + DATE_LENGTH] === SPACE ? readDays(bytes, at) * DAY_MS + readTimeMs(bytes, at) : Number.NaN;
 }
 
-/** The microseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.fffffff]Z`, from `at` to `end`, half-even; NaN for anything else. */
-export function readMicros(bytes: Uint8Array, at: number, end: number): number {
-  const zoneAt = end - 1;
-  if (zoneAt - at < SECONDS_END || bytes[zoneAt] !== CAPITAL_Z || bytes[at + DATE_LENGTH] !== CAPITAL_T)
-    return Number.NaN;
-  let fraction = 0;
-  if (zoneAt > at + SECONDS_END) {
-    const digits = zoneAt - at - SECONDS_END - 1;
-    if (bytes[at + SECONDS_END] !== POINT || digits < 1 || digits > MOST_FRACTION_DIGITS + 1) return Number.NaN;
-    for (let i = 0; i < MOST_FRACTION_DIGITS; i++) {
-      const digit = i < digits ? (bytes[at + SECONDS_END + 1 + i] as number) - ZERO : 0;
-      if (digit < 0 || digit > 9) return Number.NaN;
-      fraction = fraction * 10 + digit;
+/** Reads instants. One instance reads one at a time. */
+export class InstantReader {
+  // Most instants of a response are of few days: that of the instant before is remembered by the words of its text.
+  #firstWord = 0;
+  #secondWord = 0;
+  #lastWord = 0;
+  #days = Number.NaN;
+  /** Whether the last instant had digits finer than a microsecond, not all of them zero. */
+  rounded = false;
+
+  /**
+   * The microseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.f…]` and `Z` or `±HH:MM`, from `at` to `end`, half-even; NaN for
+   * anything else. What stands at `end` is no digit.
+   */
+  micros({ bytes, view }: { readonly bytes: Uint8Array; readonly view: DataView }, at: number, end: number): number {
+    this.rounded = false;
+    let zoneAt = at + SECONDS_END;
+    if (zoneAt >= end || end - at > LONGEST || bytes[at + DATE_LENGTH] !== CAPITAL_T) return Number.NaN;
+    let fraction = 0;
+    if (bytes[zoneAt] === POINT) {
+      const first = zoneAt + 1;
+      const finer = first + FRACTION_DIGITS;
+      let i = first;
+      for (; i < finer; i++) {
+        const digit = (bytes[i] as number) - ZERO;
+        if (digit < 0 || digit > 9) break;
+        fraction = fraction * 10 + digit;
+      }
+      if (i === first) return Number.NaN;
+      for (let k = i; k < finer; k++) fraction *= 10;
+      zoneAt = i < finer ? i : this.#behindFiner(bytes, finer);
+      if (this.rounded && this.#isUp(bytes, finer, zoneAt, fraction)) fraction += 1;
     }
-    const finer = digits > MOST_FRACTION_DIGITS ? (bytes[zoneAt - 1] as number) - ZERO : 0;
-    if (finer < 0 || finer > 9) return Number.NaN;
-    if (finer > 5 || (finer === 5 && fraction % 2 === 1)) fraction += 1;
+    const ms = this.#readDays(bytes, view, at) * DAY_MS + readTimeMs(bytes, at) - readOffsetMs(bytes, zoneAt, end);
+    return ms * 1_000 + fraction;
   }
-  return readMs(bytes, at) * 1_000 + fraction;
+
+  #readDays(bytes: Uint8Array, view: DataView, at: number): number {
+    const first = view.getInt32(at);
+    const second = view.getInt32(at + 4);
+    const last = view.getInt16(at + 8);
+    if (first !== this.#firstWord || second !== this.#secondWord || last !== this.#lastWord) {
+      this.#firstWord = first;
+      this.#secondWord = second;
+      this.#lastWord = last;
+      this.#days = readDays(bytes, at);
+    }
+    return this.#days;
+  }
+
+  #behindFiner(bytes: Uint8Array, start: number): number {
+    let i = start;
+    for (; ; i++) {
+      const digit = (bytes[i] as number) - ZERO;
+      if (!(digit >= 0 && digit <= 9)) return i;
+      if (digit > 0) this.rounded = true;
+    }
+  }
+
+  // Half a microsecond goes to the even one.
+  #isUp(bytes: Uint8Array, start: number, end: number, fraction: number): boolean {
+    const first = (bytes[start] as number) - ZERO;
+    if (first !== 5) return first > 5;
+    for (let i = start + 1; i < end; i++) if (bytes[i] !== ZERO) return true;
+    return fraction % 2 === 1;
+  }
 }
 
-function readMs(bytes: Uint8Array, at: number): number {
+// Of `Z` or `±HH:MM`, up to the end.
+function readOffsetMs(bytes: Uint8Array, at: number, end: number): number {
+  const sign = bytes[at];
+  if (sign === CAPITAL_Z) return at + 1 === end ? 0 : Number.NaN;
+  if ((sign !== PLUS && sign !== MINUS) || end - at !== OFFSET_LENGTH || bytes[at + 3] !== COLON) return Number.NaN;
+  const hours = twoDigits(bytes, at + 1);
+  const minutes = twoDigits(bytes, at + 4);
+  if (hours > 23 || minutes > 59) return Number.NaN;
+  return (sign === MINUS ? -60_000 : 60_000) * (hours * 60 + minutes);
+}
+
+function readTimeMs(bytes: Uint8Array, at: number): number {
   const hours = twoDigits(bytes, at + 11);
   const minutes = twoDigits(bytes, at + 14);
   const seconds = twoDigits(bytes, at + 17);
   if (bytes[at + 13] !== COLON || bytes[at + 16] !== COLON) return Number.NaN;
   if (hours > 23 || minutes > 59 || seconds > 59) return Number.NaN;
-  return readDays(bytes, at) * DAY_MS + ((hours * 60 + minutes) * 60 + seconds) * 1_000;
+  return ((hours * 60 + minutes) * 60 + seconds) * 1_000;
 }
 
 // Above 99 when one of them is not a digit.

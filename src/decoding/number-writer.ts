@@ -16,6 +16,7 @@ const BASE = 2 ** 24;
 const LIMBS = 6;
 const MOST_SHORT_DIGITS = 15;
 const LARGEST_SHORT = 999_999_999_999_999;
+const FOUR_VARINT_BYTES = 2 ** 28;
 const GROUP = 7;
 const GROUP_POWERS = Float64Array.from({ length: GROUP + 1 }, (_, exponent) => 10 ** exponent);
 const LONGEST_EXPONENT = 4;
@@ -29,13 +30,19 @@ const POWERS = Array.from({ length: SCALE + 1 }, (_, exponent) => {
 
 /** A whole number within ±2^52 as a zigzag varint; gives the position behind it. */
 export function writeZigzag(value: number, out: Uint8Array, at: number): number {
-  let rest = value < 0 ? -2 * value - 1 : 2 * value;
+  const rest = value < 0 ? -2 * value - 1 : 2 * value;
   let o = at;
-  while (rest > 0x7fff_ffff) {
-    out[o++] = (rest % 128) | 128;
-    rest = Math.floor(rest / 128);
-  }
   let word = rest | 0;
+  if (rest > 0x7fff_ffff) {
+    // A double has no cheap remainder: its lower four bytes and what is above them are integers of 32 bits.
+    word = Math.floor(rest / FOUR_VARINT_BYTES);
+    const low = (rest - word * FOUR_VARINT_BYTES) | 0;
+    out[o] = low | 128;
+    out[o + 1] = (low >>> 7) | 128;
+    out[o + 2] = (low >>> 14) | 128;
+    out[o + 3] = (low >>> 21) | 128;
+    o += 4;
+  }
   while (word > 127) {
     out[o++] = word | 128;
     word >>>= 7;
@@ -109,7 +116,24 @@ export class DecimalWriter {
 
   #multiply(significand: number, power: Float64Array): void {
     const limbs = this.#limbs;
-    const [p0, p1, p2] = power as unknown as readonly [number, number, number];
+    const p0 = power[0] as number;
+    const p1 = power[1] as number;
+    const p2 = power[2] as number;
+    if (significand < BASE) {
+      let product = significand * p0;
+      let over = Math.floor(product / BASE);
+      limbs[0] = product - over * BASE;
+      product = significand * p1 + over;
+      over = Math.floor(product / BASE);
+      limbs[1] = product - over * BASE;
+      product = significand * p2 + over;
+      over = Math.floor(product / BASE);
+      limbs[2] = product - over * BASE;
+      limbs[3] = over;
+      limbs[4] = 0;
+      limbs[5] = 0;
+      return;
+    }
     const high = Math.floor(significand / BASE);
     const a0 = significand - high * BASE;
     const a2 = Math.floor(high / BASE);

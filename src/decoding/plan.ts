@@ -41,6 +41,8 @@ export interface ValuePlan {
   readonly nullable: boolean;
   /** The name in the schema; empty for elements of a list. */
   readonly name: string;
+  /** The step of a JSON pointer to it; of an element of a list, its position takes this place. */
+  readonly step: string;
   /** What is expected there, for the reason of a failure. */
   readonly expected: string;
   /** Of a record. */
@@ -120,16 +122,22 @@ export const IGNORED: ValuePlan = {
   kind: KIND.TEXT,
   nullable: true,
   name: '',
+  step: '',
   expected: 'anything',
   record: null,
   item: null,
 };
 
+/** Where the note of a member of an object is: its position among the members. */
+export function slotOf({ record }: ValuePlan, name: string): number {
+  const slot = record?.members.findIndex((one) => one.name === name) ?? -1;
+  if (slot < 0) throw new Error(`The plan has no member ${name}.`);
+  return slot;
+}
+
 /** The plan of a member of an object. */
-export function memberPlan({ record }: ValuePlan, name: string): ValuePlan {
-  const member = record?.members.find((one) => one.name === name);
-  if (member === undefined) throw new Error(`The plan has no member ${name}.`);
-  return member;
+export function memberPlan(plan: ValuePlan, name: string): ValuePlan {
+  return plan.record?.members[slotOf(plan, name)] as ValuePlan;
 }
 
 /** The other spelling of a name. */

@@ -8,58 +8,18 @@ import { recordDigest } from '../avro/record-digest.ts';
 import { parseSchema } from '../avro/schema.ts';
 import { type AssumedZone, createAssumedZone } from '../avro/time-zone.ts';
 import type { AskedPrices } from '../config/price-kinds/all.ts';
-import type { JsonValue } from '../json/exact-json.ts';
 import type { Clock } from '../support/clock.ts';
-import { anyPlan, compilePlan, objectPlan, seriesPlan, withoutLastFields } from './compile-plan.ts';
+import { anyPlan, compilePlan, named, objectPlan, seriesPlan, withoutLastFields } from './compile-plan.ts';
 import type { DecodedFailure, DecodedList, OnMismatch } from './decoded-list.ts';
-import { digitsBytes, longBytes, textBytes, textOrNullBytes } from './given-bytes.ts';
+import { GivenField, momentsBytes } from './given-field.ts';
 import { ListDecoder } from './list-decoder.ts';
-import { memberPlan, type RecordPlan, type ValuePlan } from './plan.ts';
+import { memberPlan, type RecordPlan, slotOf, type ValuePlan } from './plan.ts';
+import type { PriceAnswerContext, PriceItem } from './price-item.ts';
 import { type DecodedPrice, MOMENT_FIELDS, type PricedInstrument, priceSchema } from './priced.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { RowDecoder } from './row-decoder.ts';
 import type { RowReader } from './row-reader.ts';
 import { type DecodingSizes, USUAL_SIZES } from './sizes.ts';
-
-/** What an item of a bulk response says of itself. */
-export interface ItemHead {
-  /** In its responseIdentifier. */
-  readonly isin: string | null;
-  /** Whether it has a response and no error. */
-  readonly isPriced: boolean;
-  /** The $type of the response. */
-  readonly type: string | null;
-}
-
-export type PriceItem =
-  | {
-      readonly kind: 'prices';
-      /** One snapshot, or the windows of a series; of a window that is sent twice the last one counts. */
-      readonly records: readonly DecodedPrice[];
-      /** Null for series, and when it was not sent. */
-      readonly isQuotingPulled: boolean | null;
-      readonly driftFields: number;
-      readonly roundedNumbers: number;
-    }
-  /** No response, or an error beside it. */
-  | { readonly kind: 'problem'; readonly problem: JsonValue; readonly item: Buffer; readonly driftFields: number }
-  /** A field of the wrong type, at this pointer from the item. */
-  | {
-      readonly kind: 'unusable';
-      readonly pointer: string;
-      readonly reason: string;
-      readonly item: Buffer;
-      readonly driftFields: number;
-    };
-
-/** What belongs to one response. */
-export interface PriceAnswerContext {
-  /** In milliseconds since the epoch, by our clock. */
-  readonly requestedAtMs: number;
-  readonly receivedAtMs: number;
-  /** Which instrument the item at a position is about; throws when it was not requested. Null: it is not an object. */
-  readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
-}
 
 export interface PriceBodyDecoder {
   /** @throws ConnectorError BODY_MALFORMED, and what `instrumentOf` throws. */
@@ -96,8 +56,7 @@ export function createPriceDecoder(options: PriceBodyDecoderOptions): PriceBodyD
   const { asked, clock, sizes = USUAL_SIZES } = options;
   const schema = parseSchema(priceSchema(asked.kind));
   const contents = withoutLastFields(compilePlan(schema), MOMENT_FIELDS.length);
-  const response =
-    asked.kind === 'overview' ? { ...contents, name: 'response' } : seriesPlan('response', 'prices', contents);
+  const response = asked.kind === 'overview' ? named(contents, 'response') : seriesPlan('response', 'prices', contents);
   const identifier = objectPlan('responseIdentifier', [anyPlan('isin')]);
   const plan = objectPlan('', [identifier, response, anyPlan('errorResponse')]);
   const zone = options.assumedZone === null ? null : createAssumedZone(options.assumedZone);
@@ -118,18 +77,42 @@ interface Flaw {
   readonly pointer: string;
   readonly reason: string;
 }
-type Prices = Extract<PriceItem, { kind: 'prices' }>;
+type Prices = { -readonly [Name in keyof PricesOf<PriceItem>]: PricesOf<PriceItem>[Name] };
+type PricesOf<Item> = Extract<Item, { kind: 'prices' }>;
+
+/** Where the members of an item are noted; -1 for those of other kinds of prices. */
+function slotsOf(plan: ValuePlan, kind: AskedPrices['kind']) {
+  const response = memberPlan(plan, 'response');
+  const isSnapshot = kind === 'overview';
+  return {
+    identifier: slotOf(plan, 'responseIdentifier'),
+    isin: slotOf(memberPlan(plan, 'responseIdentifier'), 'isin'),
+    response: slotOf(plan, 'response'),
+    type: slotOf(response, '$type'),
+    error: slotOf(plan, 'errorResponse'),
+    prices: isSnapshot ? -1 : slotOf(response, 'prices'),
+    lastPrice: isSnapshot ? slotOf(response, 'lastPrice') : -1,
+    isQuotingPulled: isSnapshot ? slotOf(memberPlan(response, 'lastPrice'), 'isQuotingPulled') : -1,
+  };
+}
 
 class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
-  readonly #plan: ValuePlan;
-  readonly #identifier: ValuePlan;
   readonly #response: ValuePlan;
   readonly #contents: ValuePlan;
+  readonly #slots: ReturnType<typeof slotsOf>;
   readonly #reader: RowReader;
   readonly #writer: RecordWriter;
   readonly #asked: AskedPrices;
   readonly #zone: AssumedZone | null;
   readonly #maxValueBytes: number;
+  readonly #given = {
+    instrumentId: new GivenField(),
+    isin: new GivenField(),
+    currency: new GivenField(),
+    priceType: new GivenField(),
+    fields: new GivenField(),
+    interval: new GivenField(),
+  };
   #answer: PriceAnswerContext | null = null;
   #tail: Uint8Array = new Uint8Array(0);
 
@@ -143,18 +126,18 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
   }) {
     const { plan, reader, options, zone, sizes } = parts;
     const { asked, schemaId, onMismatch, maxValueBytes = Number.POSITIVE_INFINITY } = options;
-    this.#plan = plan;
-    this.#identifier = memberPlan(plan, 'responseIdentifier');
     this.#response = memberPlan(plan, 'response');
     this.#contents = parts.contents;
+    this.#slots = slotsOf(plan, asked.kind);
     this.#reader = reader;
     this.#asked = asked;
     this.#zone = zone;
     this.#maxValueBytes = maxValueBytes;
     const keepMismatches = onMismatch === 'keepInExtras';
     this.#writer = new RecordWriter({ reader, schemaId, keepMismatches, zone, slabBytes: sizes.slab });
-    if (asked.kind !== 'overview') this.#writer.given.set('fields', textBytes(asked.fields, false));
-    if (asked.kind === 'intraday') this.#writer.given.set('interval', textBytes(asked.interval, false));
+    for (const [name, field] of Object.entries(this.#given)) this.#writer.given.set(name, field);
+    if (asked.kind !== 'overview') this.#given.fields.setText(asked.fields);
+    if (asked.kind === 'intraday') this.#given.interval.setText(asked.interval);
   }
 
   decode(start: number, end: number, position: number, answer: PriceAnswerContext): PriceItem {
@@ -164,40 +147,41 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
       answer.instrumentOf(position, null);
       throw new Error('An item that is not an object was accepted.');
     }
-    const identifier = reader.memberNote(this.#plan, 0, 'responseIdentifier');
-    const response = reader.memberNote(this.#plan, 0, 'response');
-    const error = reader.memberNote(this.#plan, 0, 'errorResponse');
+    const slots = this.#slots;
+    const response = reader.noteOf(0, slots.response);
+    const error = reader.noteOf(0, slots.error);
     const isPriced = !this.#isNull(response) && this.#isNull(error);
-    const isin = reader.stringAt(reader.memberNote(this.#identifier, identifier, 'isin'));
-    const type = reader.stringAt(reader.memberNote(this.#response, response, '$type'));
+    const isin = reader.stringAt(reader.noteOf(reader.noteOf(0, slots.identifier), slots.isin));
+    const type = reader.stringAt(reader.noteOf(response, slots.type));
     const of = answer.instrumentOf(position, { isin, isPriced, type });
     const unknown = reader.countUnknown(0);
-    const item = () => Buffer.from(json.bytes.subarray(start, end));
     if (!isPriced) {
+      const item = Buffer.from(json.bytes.subarray(start, end));
       const isAbsent = this.#isNull(error);
       const problem = isAbsent ? null : json.parse(reader.startAt(error), reader.endOf(null, error), 0).value;
-      return { kind: 'problem', problem, item: item(), driftFields: unknown };
+      return { kind: 'problem', problem, item, driftFields: unknown };
     }
     this.#begin(answer, of);
     const decoded = this.#asked.kind === 'overview' ? this.#snapshot(response, of) : this.#series(response, of);
     if ('reason' in decoded) {
       const { pointer, reason } = decoded;
-      return { kind: 'unusable', pointer: `/response${pointer}`, reason, item: item(), driftFields: unknown };
+      const item = Buffer.from(json.bytes.subarray(start, end));
+      return { kind: 'unusable', pointer: `/response${pointer}`, reason, item, driftFields: unknown };
     }
-    return { ...decoded, driftFields: decoded.driftFields + unknown };
+    decoded.driftFields += unknown;
+    return decoded;
   }
 
   #begin(answer: PriceAnswerContext, of: PricedInstrument): void {
     if (answer !== this.#answer) {
       this.#answer = answer;
-      const moments = [answer.requestedAtMs, answer.receivedAtMs];
-      this.#tail = Buffer.concat(moments.map((ms) => longBytes(BigInt(Math.round(ms)), true)));
+      this.#tail = momentsBytes([answer.requestedAtMs, answer.receivedAtMs]);
     }
-    const { given } = this.#writer;
-    given.set('instrumentId', digitsBytes(of.instrumentId));
-    given.set('isin', textBytes(of.isin, true));
-    given.set('currency', textOrNullBytes(of.currency ?? null));
-    given.set('priceType', textOrNullBytes(of.priceType ?? null));
+    const { instrumentId, isin, currency, priceType } = this.#given;
+    instrumentId.setDigits(of.instrumentId);
+    isin.setTextOrNull(of.isin);
+    currency.setTextOrNull(of.currency ?? null);
+    priceType.setTextOrNull(of.priceType ?? null);
   }
 
   #snapshot(note: number, of: PricedInstrument): Prices | Flaw {
@@ -212,7 +196,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
   #series(note: number, of: PricedInstrument): Prices | Flaw {
     const [reader, { extras }] = [this.#reader, this.#writer];
     const { tape, json } = reader;
-    const list = reader.memberNote(this.#response, note, 'prices');
+    const list = reader.noteOf(note, this.#slots.prices);
     if (json.bytes[reader.startAt(list)] !== OPEN_BRACKET) {
       const { mismatches } = this.#writer;
       mismatches.member(this.#response.record as RecordPlan, 0, list, 0);
@@ -262,7 +246,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
 
   #key(note: number, instrumentId: string): string {
     const asked = this.#asked;
-    const text = (name: string) => this.#reader.stringAt(this.#reader.memberNote(this.#contents, note, name)) ?? '';
+    const text = (name: string) => this.#reader.stringAt(this.#reader.noteOf(note, slotOf(this.#contents, name))) ?? '';
     switch (asked.kind) {
       case 'overview':
         return instrumentId;
@@ -278,8 +262,8 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
 
   #quotingPulled(note: number): boolean | null {
     const reader = this.#reader;
-    const lastPrice = reader.memberNote(this.#contents, note, 'lastPrice');
-    const pulled = reader.memberNote(memberPlan(this.#contents, 'lastPrice'), lastPrice, 'isQuotingPulled');
+    const { lastPrice, isQuotingPulled } = this.#slots;
+    const pulled = reader.noteOf(reader.noteOf(note, lastPrice), isQuotingPulled);
     const first = reader.json.bytes[reader.startAt(pulled)];
     return first === SMALL_T || first === SMALL_F ? first === SMALL_T : null;
   }

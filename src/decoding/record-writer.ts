@@ -11,7 +11,8 @@
 import type { AssumedZone } from '../avro/time-zone.ts';
 import { BYTES } from '../json/json-bytes.ts';
 import { derivedNote } from './derived-fields.ts';
-import { Extras } from './extras.ts';
+import { type Extra, Extras } from './extras.ts';
+import type { GivenField } from './given-field.ts';
 import { INEXACT, LeafWriter } from './leaf-writer.ts';
 import { Mismatches } from './mismatches.ts';
 import { writeZigzag } from './number-writer.ts';
@@ -27,6 +28,7 @@ import {
 } from './plan.ts';
 import { ELEMENT_NOTE, type RowReader } from './row-reader.ts';
 import { Slab } from './slab.ts';
+import { copyBytes, writeText } from './text-writer.ts';
 
 const { OPEN_BRACE, OPEN_BRACKET } = BYTES;
 const SMALL_N = 0x6e;
@@ -35,8 +37,6 @@ const KIND_BITS = NULLABLE - 1;
 const IS_NULL = 0;
 const IS_OTHER = 2;
 const NOTHING = new Uint8Array(0);
-/** The most bytes that the lengths of an extra and the counts around all of them take. */
-const EXTRA_LENGTHS = 20;
 
 export interface RecordWriterOptions {
   readonly reader: RowReader;
@@ -53,10 +53,10 @@ export class RecordWriter {
   readonly extras: Extras;
   /** Why the last record could not be written, and where. */
   readonly mismatches: Mismatches;
-  /** The bytes of the fields that are given, by their name, with the index of their union. */
-  readonly given = new Map<string, Uint8Array>();
-  /** Values from beside the record that are kept with it: pointers and texts. */
-  beside: readonly (readonly [string, string])[] = [];
+  /** The fields that are given, by their name, with the index of their union. */
+  readonly given = new Map<string, GivenField>();
+  /** Values from beside the record that are kept with it. */
+  beside: readonly Extra[] = [];
   readonly #reader: RowReader;
   readonly #schemaId: number;
   readonly #slab: Slab;
@@ -84,7 +84,7 @@ export class RecordWriter {
     // Each note takes two integers, and gives a byte at least. No leaf becomes longer than four times its text and key,
     // not even a 1 that becomes 10^18.
     this.#most = tail.length + (this.#reader.top >> 1) + 4 * rowBytes;
-    for (const bytes of this.given.values()) this.#most += bytes.length;
+    for (const { length } of this.given.values()) this.#most += length;
     for (;;) {
       const at = this.#slab.makeRoom(this.#most + this.#reserve);
       this.mismatches.again = false;
@@ -159,8 +159,9 @@ export class RecordWriter {
     if (this.#leaves.inexact === INEXACT.ROUNDED) this.extras.roundedNumbers += 1;
     else this.extras.driftFields += 1;
     this.#leaves.inexact = INEXACT.NO;
-    this.extras.path[depth] = plan.name;
-    this.extras.keep(depth, start, Math.abs(end));
+    this.extras.path[depth] = plan.step;
+    if (end < 0) this.extras.keep(depth, start, -end);
+    else this.extras.keepAsSent(depth, start, end);
   }
 
   // ---- objects and lists
@@ -171,7 +172,7 @@ export class RecordWriter {
     if (c !== (plan.kind === KIND.RECORD ? OPEN_BRACE : OPEN_BRACKET)) return -1;
     const { count } = extras;
     const { driftFields, roundedNumbers } = extras;
-    extras.path[depth] = plan.name;
+    extras.path[depth] = plan.step;
     const end =
       plan.record === null
         ? this.#writeList(plan.item as ValuePlan, frame, at, depth + 1)
@@ -220,10 +221,9 @@ export class RecordWriter {
     if (kind === KIND.EXTRAS) return this.#writeExtras(record, frame, at, depth, found);
     if (kind === KIND.TAKEN) return this.#writeTaken(record, field, frame, at, depth);
     if (kind === KIND.FIRST_OF) return this.#writeCopy(field, derivedNote(this.#reader, field, frame), at);
-    const bytes = this.given.get(field.name);
-    if (bytes === undefined) throw new Error(`The field ${field.name} was not given.`);
-    this.#slab.out.set(bytes, at);
-    return at + bytes.length;
+    const given = this.given.get(field.name);
+    if (given === undefined) throw new Error(`The field ${field.name} was not given.`);
+    return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
   // From an object around fields of the record, which is looked at here; or from another field, which is looked at there.
@@ -234,7 +234,7 @@ export class RecordWriter {
     const end = this.#writeOptional(field, note, at);
     const { json, tape } = this.#reader;
     const start = Math.abs(tape[note] as number);
-    this.extras.path[depth] = (record.members[field.within] as ValuePlan).name;
+    this.extras.path[depth] = (record.members[field.within] as ValuePlan).step;
     if (this.#leaves.inexact !== INEXACT.NO) this.#keepInexact(plan, start, tape[note + 1] as number, depth + 1);
     if (end >= 0 || json.bytes[start] === SMALL_N) return end;
     const envelope = (record.members[field.within] as ValuePlan).record as RecordPlan;
@@ -266,19 +266,17 @@ export class RecordWriter {
     if (tape[frame + 1] !== 0) this.extras.keepUnknown(record, frame, depth);
     for (const slot of record.envelopes) {
       const note = frame + NOTES + 2 * slot;
-      const { record: inner, name } = record.members[slot] as ValuePlan;
+      const { record: inner, step } = record.members[slot] as ValuePlan;
       const isThere = inner !== null && this.#reader.json.bytes[Math.abs(tape[note] as number)] === OPEN_BRACE;
-      extras.path[depth] = name;
+      extras.path[depth] = step;
       if (isThere) this.extras.keepUnknown(inner, tape[note + 1] as number, depth + 1);
     }
-    if (depth === 0) for (const [pointer, text] of this.beside) extras.add(pointer, text);
+    if (depth === 0) for (const extra of this.beside) extras.add(extra);
     if (extras.count === found) {
       out[at] = IS_NULL;
       return at + 1;
     }
-    const sorted = extras.takeSorted(found);
-    let bytes = EXTRA_LENGTHS;
-    for (const [pointer, text] of sorted) bytes += EXTRA_LENGTHS + 3 * (pointer.length + text.length);
+    const bytes = extras.sort(found);
     // The fields behind it still need their room.
     if (at + bytes + this.#most > out.length) {
       this.#reserve = at - this.#slab.used + bytes + this.#most;
@@ -286,8 +284,13 @@ export class RecordWriter {
       return -1;
     }
     out[at] = IS_OTHER;
-    let o = writeZigzag(sorted.length, out, at + 1);
-    for (const [pointer, text] of sorted) o = this.#leaves.writeText(text, this.#leaves.writeText(pointer, o));
+    let o = writeZigzag(extras.count - found, out, at + 1);
+    for (let k = found; k < extras.count; k++) {
+      const { pointer, text, start, end } = extras.at(k);
+      o = writeText(pointer, out, o);
+      o = text === null ? this.#leaves.writeBytes(start, end, o) : writeText(text, out, o);
+    }
+    extras.truncate(found);
     out[o] = 0;
     return o + 1;
   }

@@ -19,7 +19,7 @@ import { BYTES } from '../json/json-bytes.ts';
 import { JsonScanner } from '../json/json-scanner.ts';
 import { hashBytes } from '../json/seen-keys.ts';
 import { readLong } from './number-writer.ts';
-import { IGNORED, type Key, KIND, NOTES, type ValuePlan } from './plan.ts';
+import { IGNORED, type Key, KIND, NOTES, slotOf, type ValuePlan } from './plan.ts';
 
 const FIRST_TAPE = 1 << 12;
 /** A tape that one huge row has made longer is not kept. */
@@ -100,19 +100,15 @@ export class RowReader {
     return count;
   }
 
-  /** The note of a member of an object; 0 where there is no object. */
-  memberNote(plan: ValuePlan, note: number, name: string): number {
-    const members = plan.record?.members ?? [];
-    let slot = members.length - 1;
-    while (slot >= 0 && members[slot]?.name !== name) slot -= 1;
-    if (slot < 0) throw new Error(`The plan has no member ${name}.`);
+  /** The note of the member in a slot of an object; 0 where there is no object. */
+  noteOf(note: number, slot: number): number {
     const isObject = this.json.bytes[Math.abs(this.tape[note] as number)] === OPEN_BRACE;
     return isObject ? (this.tape[note + 1] as number) + NOTES + 2 * slot : 0;
   }
 
   /** The integer value of a member of an object; null where it is not an integer. */
   longOf(plan: ValuePlan, note: number, name: string): bigint | null {
-    const own = this.memberNote(plan, note, name);
+    const own = this.noteOf(note, slotOf(plan, name));
     if (own === 0) return null;
     return readLong(this.json.bytes, Math.abs(this.tape[own] as number), Math.abs(this.tape[own + 1] as number));
   }

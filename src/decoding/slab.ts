@@ -1,6 +1,7 @@
 // The buffer that records are written to; finished records are views of it. Before a record begins there is room for its
 // greatest possible size, so that no single write checks whether it fits.
 import { WIRE_HEADER_BYTES, writeWireHeader } from '../avro/wire-format.ts';
+import { copyBytes } from './text-writer.ts';
 
 /** How many bytes behind a string a word that is written as a whole may overwrite. */
 const SPARE_BYTES = 64;
@@ -31,7 +32,7 @@ export class Slab {
   take(end: number, schemaId: number, tail: Uint8Array): Buffer {
     const last = end + tail.length;
     if (last > this.out.length) throw new Error('A record is longer than it can be.');
-    this.out.set(tail, end);
+    copyBytes(tail, tail.length, this.out, end);
     const record = this.out.subarray(this.used, last);
     writeWireHeader(record, schemaId);
     this.used = last;

@@ -4,6 +4,7 @@
 // Input comes in pieces. Where it ends within a value, CUT is thrown, and the value is read again from its start when more
 // has come. The input is followed by zero bytes, which end every token, so that no loop needs to check for the end.
 
+import { isAscii } from 'node:buffer';
 import { ConnectorError } from '../errors.ts';
 import { DEEPEST_NESTING, JsonReader } from './exact-json.ts';
 import { BYTES, describeByte, ESCAPES, hexDigit } from './json-bytes.ts';
@@ -32,6 +33,8 @@ export class JsonScanner {
   bytes: Buffer;
   view: DataView;
   end = 1;
+  /** Behind the last piece that was not ASCII: only before it can there be bytes that are not UTF-8. */
+  asciiFrom = 1;
   /** Whether nothing will follow. */
   ended = false;
   /** The position in the body of byte 0. */
@@ -65,9 +68,11 @@ export class JsonScanner {
       moved = keep - 1;
       this.end = 1 + rest;
       this.offset += moved;
+      this.asciiFrom -= moved;
     }
     this.bytes.set(piece, this.end);
     this.end += piece.length;
+    if (!isAscii(piece)) this.asciiFrom = this.end;
     this.bytes.fill(0, this.end, this.end + PADDING);
     return moved;
   }
@@ -75,6 +80,7 @@ export class JsonScanner {
   /** Forgets all input. */
   reset(bufferBytes: number): void {
     this.end = 1;
+    this.asciiFrom = 1;
     this.ended = false;
     this.offset = -1;
     if (this.bytes.length <= 4 * (bufferBytes + PADDING)) return;

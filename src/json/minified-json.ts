@@ -7,6 +7,22 @@ import { toJsonText } from './json-text.ts';
 const { QUOTE, BACKSLASH, OPEN_BRACE, OPEN_BRACKET } = BYTES;
 const SPACE = 0x20;
 
+/** Whether a value is written so already. It was read before. */
+export function isMinified(json: JsonScanner, start: number, end: number): boolean {
+  const { bytes } = json;
+  const first = bytes[start];
+  const isContainer = first === OPEN_BRACE || first === OPEN_BRACKET;
+  if (!isContainer && first !== QUOTE) return true;
+  if (isContainer && json.duplicateKeys > 0) return false;
+  let inString = false;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] as number;
+    if (byte === BACKSLASH || (byte <= SPACE && !inString)) return false;
+    if (byte === QUOTE) inString = !inString;
+  }
+  return true;
+}
+
 /** @param start where the value starts, which was read already */
 export function minified(json: JsonScanner, start: number, end: number): string {
   const { bytes } = json;

@@ -1,6 +1,7 @@
 import type { PriceQuery } from '../../config/price-kinds/all.ts';
 import type { DecodedFailure } from '../../decoding/decoded-list.ts';
-import type { ItemHead, PriceBodyDecoder, PriceItem } from '../../decoding/price-decoder.ts';
+import type { PriceBodyDecoder } from '../../decoding/price-decoder.ts';
+import type { ItemHead, PriceItem } from '../../decoding/price-item.ts';
 import { ConnectorError } from '../../errors.ts';
 import { quotedText } from '../../http/quoted-text.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../json/exact-json.ts';

@@ -2,10 +2,15 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { createPageDecoder } from '../../../src/decoding/page-decoder.ts';
+import { createPriceDecoder } from '../../../src/decoding/price-decoder.ts';
+import { readBulkResponse } from '../../../src/processor/prices/bulk-response.ts';
 import { systemClock } from '../../../src/support/clock.ts';
+import { questionsFor, termsAt } from './bulk-answers.ts';
 
 const CHUNK_BYTES = 65_536;
 const WARM_UPS = 8;
+// What is alive in this process costs the collector some 20 ms each time, which is none of the body's cost.
+const LEAST_BYTES_BETWEEN_COLLECTIONS = 10_000_000;
 
 /** What decoding a page costs beside `JSON.parse` of it, in CPU time of all threads of this process. */
 export interface DecodingCost {
@@ -16,8 +21,10 @@ export interface DecodingCost {
   readonly turnMs: number;
 }
 
-/** Medians of runs that alternate. Both leave garbage, whose collection counts: it is collected after each run. */
-export async function decodingCost(page: Buffer, rounds: number): Promise<DecodingCost> {
+type Decode = (body: AsyncIterable<Uint8Array>) => Promise<object>;
+
+/** The decoder of a page of instruments. */
+export function pageDecoding(): Decode {
   const decoder = createPageDecoder({
     schema: readSchemaText('Instrument'),
     schemaId: 7,
@@ -25,20 +32,36 @@ export async function decodingCost(page: Buffer, rounds: number): Promise<Decodi
     onMismatch: 'keepInExtras',
     clock: systemClock,
   });
+  return (body) => decoder.decode(body);
+}
+
+/** The decoder of a bulk response about these isins, with all that makes answers of it. */
+export function bulkDecoding(isins: readonly string[]): Decode {
+  const asked = { kind: 'overview' } as const;
+  const options = { schemaId: 7, onMismatch: 'keepInExtras', assumedZone: null, clock: systemClock } as const;
+  const decoder = createPriceDecoder({ asked, ...options });
+  const questions = questionsFor(isins, termsAt);
+  const [requestedAtMs, receivedAtMs] = [1_800_000_000_000, 1_800_000_000_100];
+  return (body) => readBulkResponse(body, { questions, kind: 'overview', decoder, requestedAtMs, receivedAtMs });
+}
+
+/** Medians of runs that alternate, of many bodies each. Both leave garbage, whose collection at the end of a run counts. */
+export async function decodingCost(body: Buffer, decodeBody: Decode, rounds: number): Promise<DecodingCost> {
   const parse = async () => {
-    JSON.parse(page.toString());
+    JSON.parse(body.toString());
   };
   const decode = async () => {
-    await decoder.decode(inChunks(page));
+    await decodeBody(inChunks(body));
   };
+  const times = Math.ceil(LEAST_BYTES_BETWEEN_COLLECTIONS / body.length);
   const [parses, decodes]: [number[], number[]] = [[], []];
   for (let round = 0; round < WARM_UPS; round++) {
-    await cpuMs(parse);
-    await cpuMs(decode);
+    await cpuMs(parse, 1);
+    await cpuMs(decode, 1);
   }
   for (let round = 0; round < rounds; round++) {
-    parses.push(await cpuMs(parse));
-    decodes.push(await cpuMs(decode));
+    parses.push(await cpuMs(parse, times));
+    decodes.push(await cpuMs(decode, times));
   }
   const [parseMs, decodeMs] = [median(parses), median(decodes)];
   const turns: number[] = [];
@@ -72,13 +95,13 @@ async function longestTurnMs(run: () => Promise<void>): Promise<number> {
   return longestMs;
 }
 
-async function cpuMs(run: () => Promise<void>): Promise<number> {
+async function cpuMs(run: () => Promise<void>, times: number): Promise<number> {
   collectGarbage();
   const before = process.cpuUsage();
-  await run();
+  for (let k = 0; k < times; k++) await run();
   collectGarbage();
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
+  return (user + system) / 1_000 / times;
 }
 
 function median(values: readonly number[]): number {

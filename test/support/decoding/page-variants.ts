@@ -1,4 +1,5 @@
 import {
+  isContainer,
   type Lossless,
   parseLossless,
   rawScalar,
@@ -50,7 +51,7 @@ export function oddPages(page: Buffer): ReadonlyMap<string, Buffer> {
   return new Map(variants.map(([what, vary]) => [what, Buffer.from(vary(parsed()))]));
 }
 
-type Entries = readonly (readonly [string, unknown])[];
+export type Entries = readonly (readonly [string, unknown])[];
 
 function text(value: unknown): string {
   return stringifyLossless(value);
@@ -63,12 +64,14 @@ function inRows(value: unknown, vary: (row: unknown) => unknown): unknown {
 }
 
 function mapObjects(value: unknown, vary: (entries: Entries) => Entries): unknown {
-  const visit = (one: unknown): unknown => {
-    if (Array.isArray(one)) return one.map(visit);
-    if (typeof one !== 'object' || one === null || 'rawJSON' in one) return one;
-    return Object.fromEntries(vary(Object.entries(one).map(([key, member]) => [key, visit(member)] as const)));
-  };
-  return inRows(value, visit);
+  return inRows(value, (row) => mapTree(row, vary));
+}
+
+/** A value of which the members of each object are changed, those of the innermost objects first. */
+export function mapTree(value: unknown, vary: (entries: Entries) => Entries): unknown {
+  if (Array.isArray(value)) return value.map((one) => mapTree(one, vary));
+  if (!isContainer(value)) return value;
+  return Object.fromEntries(vary(Object.entries(value).map(([key, member]) => [key, mapTree(member, vary)] as const)));
 }
 
 function numbers(value: unknown, number: string): string {
@@ -88,7 +91,7 @@ function isRaw(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'rawJSON' in value;
 }
 
-function shuffled(entries: Entries, random: () => number): Entries {
+export function shuffled(entries: Entries, random: () => number): Entries {
   return entries
     .map((entry) => ({ entry, at: random() }))
     .sort((a, b) => a.at - b.at)
