@@ -152,17 +152,15 @@ export class Extras {
     return bytes;
   }
 
-  // Two names that are no valid text can have one pointer: the last one counts.
+  // Two names of which one is no valid text can have one pointer. The last one counts, which was found first.
   #dropDoubles(from: number): void {
     const found = this.#found;
     let kept = from;
     for (let k = from; k < this.count; k++) {
       const extra = found[k] as Extra;
-      if (k > from && (found[kept - 1] as Extra).pointer === extra.pointer) kept -= 1;
-      if (kept < k) {
-        found[k] = found[kept] as Extra;
-        found[kept] = extra;
-      }
+      if (kept > from && (found[kept - 1] as Extra).pointer === extra.pointer) continue;
+      found[k] = found[kept] as Extra;
+      found[kept] = extra;
       kept += 1;
     }
     this.count = kept;

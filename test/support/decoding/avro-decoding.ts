@@ -15,7 +15,7 @@ export async function* chunked(body: string | Uint8Array, chunkBytes = 1_000): A
   for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes);
 }
 
-export function instrumentDecoder(options: Partial<PageDecoderOptions> = {}) {
+export function instrumentDecoder(options: Partial<Parameters<typeof createPageDecoder>[0]> = {}) {
   return createPageDecoder({
     schema,
     schemaId: SCHEMA_ID,

@@ -189,6 +189,7 @@ const UNKNOWN_KEYS = [
   'id',
   'k',
   '\ud800z',
+  '\\ud800z',
   'prices',
 ];
 const TEXTS = [

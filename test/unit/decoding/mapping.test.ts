@@ -116,6 +116,16 @@ test('unknown fields of any depth are kept by pointer, minified, sorted and coun
   assert.deepEqual(await countsOf(row), { driftFields: 5, roundedNumbers: 0 });
 });
 
+test('of a key that comes twice within an unknown field the last one is kept, and so of two with one pointer', async () => {
+  const row = '{"id":1,"future":{"a":1,"b":{"c":1,"c":2},"a":3},"\\ud800":1,"x":0,"\\\\ud800":2}';
+  const record = (await recordOf(row)) as { extras: Record<string, string> };
+  assert.deepEqual(Object.entries(record.extras), [
+    ['/\\ud800', '2'],
+    ['/future', '{"a":3,"b":{"c":2}}'],
+    ['/x', '0'],
+  ]);
+});
+
 test('keys like __proto__ are unknown fields and change nothing else', async () => {
   const record = await recordOf(
     '{"id":1,"__proto__":{"polluted":1},"repayment":{"constructor":2,"__proto__":{"currency":"CHF"}}}',

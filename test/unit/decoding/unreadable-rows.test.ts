@@ -117,3 +117,16 @@ test('a row of exactly the longest length is read, and one byte more is not', as
     assert.equal((await instrumentDecoder().decode(chunked(body, 1 << 16))).rows[500]?.kind, kind);
   }
 });
+
+test('a byte that is not UTF-8 is found wherever the pieces of a body end', async () => {
+  const body = latin1('{"instruments":[{"id":1},"\xfc",{"id":3},"\xfc ",4,{"id":5}]}');
+  for (const piece of [1, 2, 3, 5, 8, 13, 100]) {
+    for (const buffer of [1, 16, 1_000]) {
+      const decoder = instrumentDecoder({ sizes: { piece, buffer, slab: 300 } });
+      const { rows } = await decoder.decode(chunked(body, 1_000));
+      const found = rows.map((row) => (row.kind === 'failure' ? row.reason : row.key));
+      const invalid = 'a byte that is not UTF-8';
+      assert.deepEqual(found, ['1', invalid, '3', invalid, 'found a number, expected an object', '5']);
+    }
+  }
+});
