@@ -31,6 +31,8 @@ export interface BulkCallerOptions {
   readonly concurrency: number;
   /** How long the small batch of a partition waits for those of others, to share a call; 0: it shares none. */
   readonly togetherMs: number;
+  /** Whether that many refused items in a row are thrown, and not asked again each minute. */
+  readonly endsWhenRefused?: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: Pick<ProcessorEvents, 'batchBisected' | 'batchLimitLearnt' | 'bulkAttemptFailed'>;
@@ -256,9 +258,9 @@ export class BulkCaller {
     { error }: Failed,
     { failures, isDoubted }: { readonly failures: number; readonly isDoubted: boolean },
   ): Promise<void> {
-    const { clock, random, events } = this.#options;
+    const { clock, random, events, endsWhenRefused } = this.#options;
     const backOff = isDoubted ? DOUBTED_BACK_OFF : callBackOff(error);
-    if (backOff === undefined) throw error;
+    if (backOff === undefined || (isDoubted && endsWhenRefused)) throw error;
     const waitMs = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
     events.bulkAttemptFailed({ kind, items: questions.length, failures, waitMs, err: error });
     await clock.sleep(waitMs, signal);

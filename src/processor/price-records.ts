@@ -32,6 +32,10 @@ interface RecordsContext {
   /** Of the kinds that are series. */
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
   readonly wallMs: number;
+  /** Who writes; the processor unless it is named. */
+  readonly source?: string;
+  /** Further headers of dead letters. */
+  readonly deadLetterHeaders?: Readonly<Record<string, string>>;
 }
 
 /** What a part of a transaction is in Kafka: its records in order, and its report. */
@@ -57,7 +61,7 @@ class PartRecords {
   readonly #provenance: Readonly<Record<string, string>>;
 
   constructor(kind: PriceKind, context: RecordsContext) {
-    const { targets, windows, wallMs } = context;
+    const { targets, windows, wallMs, source = NAME } = context;
     const target = targets.prices.get(kind);
     if (target === undefined) throw new RangeError(`There is no topic for ${kind}.`);
     this.#kind = kind;
@@ -65,7 +69,7 @@ class PartRecords {
     this.#target = target;
     this.#known = windows.get(kind);
     this.#provenance = {
-      'spc-source': NAME,
+      'spc-source': source,
       'spc-endpoint': targets.endpoint,
       'spc-received': new Date(wallMs).toISOString(),
     };
@@ -136,8 +140,9 @@ class PartRecords {
     input: Parameters<typeof deadLetterRecord>[0]['input'],
     provenance: Readonly<Record<string, string>>,
   ): void {
-    const { deadLetters: topic } = this.#context.targets;
-    this.records.push(deadLetterRecord({ topic, source: NAME, targetTopic: this.#target.name, input, provenance }));
+    const { source = NAME, targets, deadLetterHeaders } = this.#context;
+    const record = { topic: targets.deadLetters, source, targetTopic: this.#target.name, input };
+    this.records.push(deadLetterRecord({ ...record, provenance: { ...provenance, ...deadLetterHeaders } }));
   }
 
   #headersFor(offsets: readonly bigint[], more?: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

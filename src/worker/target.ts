@@ -36,3 +36,6 @@ export async function untilTarget(
 
 /** The name of the price processor among the sources: in the states topic, in Kafka Connect's interface, in commands. */
 export const PRICE_PROCESSOR = 'prices';
+
+/** The source in the headers of what a backfill writes. No source may have its name. */
+export const BACKFILL = 'backfill';

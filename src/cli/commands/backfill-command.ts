@@ -13,6 +13,8 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?Z$/;
 /** Lines elsewhere than on a terminal. */
 const LINE_EVERY_MS = 5_000;
+/** Of those that failed, so many are named. */
+const MOST_ISINS = 100;
 
 interface BackfillOptions extends DataOptions {
   readonly from: string;
@@ -21,7 +23,10 @@ interface BackfillOptions extends DataOptions {
 }
 
 /** `backfill`: the past of daily or intraday prices. Progress goes to stderr, what was written to stdout. */
-export function backfillCommand(program: Command, { env, stdout, stderr, signal, redaction }: CommandContext): void {
+export function backfillCommand(
+  program: Command,
+  { env, stdout, stderr, signal, redaction, exitWith }: CommandContext,
+): void {
   const command = program
     .command('backfill')
     .description('Write the past of daily or intraday prices to their topic, exactly once; can be resumed.')
@@ -34,8 +39,10 @@ export function backfillCommand(program: Command, { env, stdout, stderr, signal,
     .addHelpText(
       'after',
       '\nThe series are those of the settings (prices.kinds). After an interruption, run the same command again: it goes on\n' +
-        'where it stopped. What the price processor follows (lookBack) is left to it. The provider is asked within\n' +
-        'marketData.requestsPerSecond, beside what a running connector asks.\n\n' +
+        'where it stopped, as long as the broker keeps the offsets of a group without members (seven days by default).\n' +
+        'What the price processor follows (lookBack) is left to it. The provider is asked within\n' +
+        'marketData.requestsPerSecond, beside what a running connector asks.\n' +
+        'An instrument without prices becomes a dead letter; the exit code is then 1, and the ISINs are named.\n\n' +
         'Examples:\n  spconnect backfill daily --from 2026-01-01 --to 2026-03-31\n' +
         '  spconnect backfill intraday --from 2026-03-30T06:00:00Z --to 2026-03-30T18:00:00Z --isin CH0012032048\n',
     )
@@ -70,12 +77,28 @@ export function backfillCommand(program: Command, { env, stdout, stderr, signal,
         );
         shown.end();
         stdout.write(output === 'json' ? jsonText({ kind, from, to, series: reports }) : asText(reports));
+        const failed = [...new Set(reports.flatMap((report) => report.failed))];
+        if (failed.length > 0) {
+          stderr.write(failedText(failed, `spconnect backfill ${kind} --from ${from} --to ${to}`));
+          exitWith(EXIT_CODES.failed);
+        }
       } catch (error) {
         shown.end();
         if (signal.aborted) stderr.write('Run the same command again: it goes on where it stopped.\n');
         throw error;
       }
     });
+}
+
+/** The ISINs as arguments, as many as a command line takes with ease. */
+function failedText(isins: readonly string[], command: string): string {
+  const more =
+    isins.length > MOST_ISINS ? ` The dead letters name the other ${countText(isins.length - MOST_ISINS)}.` : '';
+  const named = isins.slice(0, MOST_ISINS).map(printable).join(' ');
+  return (
+    `Instruments without prices for at least one part of the range: ${countText(isins.length)}. Their dead letters say why.\n` +
+    `The same command does not ask for them again. Ask for them alone:${more}\n  ${command} --isin ${named}\n`
+  );
 }
 
 function progressText({ series, instruments, done, windows, deadLetters }: SeriesReport): string {

@@ -107,8 +107,11 @@ const source = z
   .discriminatedUnion('type', [instrumentsSource, eventsSource, preTradeChecksSource])
   .meta({ wanted: 'the settings of a source' });
 
-/** Beside the sources, the price processor is a connector of this name: in states, metrics and notifications. */
-const PROCESSOR_NAME = 'prices';
+/** Beside the sources, these have names in states, metrics, notifications and dead letters. */
+const TAKEN: ReadonlyMap<string, string> = new Map([
+  ['prices', 'the price processor'],
+  ['backfill', 'the backfill'],
+]);
 
 /** The sources when none are named. */
 export const DEFAULT_SOURCES: readonly z.input<typeof source>[] = [{ name: 'instruments', type: 'instruments' }];
@@ -120,8 +123,8 @@ export const sourcesSettings = crossCheck(
     for (const [position, entry] of Object.entries(sources)) {
       const name: unknown = entry && typeof entry === 'object' && 'name' in entry ? entry.name : undefined;
       if (typeof name !== 'string') continue;
-      if (name === PROCESSOR_NAME)
-        report([Number(position), 'name'], 'is the name of the price processor; take another');
+      const owner = TAKEN.get(name);
+      if (owner !== undefined) report([Number(position), 'name'], `is the name of ${owner}; take another`);
       const other = first.get(name);
       if (other === undefined) first.set(name, Number(position));
       else report([Number(position), 'name'], `is the name of sources[${other}] too; each source needs its own`);

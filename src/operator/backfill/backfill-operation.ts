@@ -6,10 +6,8 @@ import { ConnectorError } from '../../errors.ts';
 import type { HttpClient } from '../../http/client.ts';
 import { RECORD_ALLOWANCE_BYTES } from '../../kafka/topic.ts';
 import { BulkCaller } from '../../processor/bulk-caller.ts';
-import { ReportedFailures } from '../../processor/core/reported-failures.ts';
 import { type EnabledKind, enabledKinds } from '../../processor/prices/enabled-kinds.ts';
 import { createProviderPrices } from '../../processor/prices/provider-prices.ts';
-import { createReportedFailuresReader } from '../../processor/read-reported-failures.ts';
 import { createMarketData } from '../../provider/market-data.ts';
 import { createMarketDataHttp } from '../../setup/provider-client.ts';
 import { createRegistry } from '../../setup/registry-client.ts';
@@ -18,7 +16,14 @@ import { systemRandom } from '../../support/system-random.ts';
 import type { Installation } from '../installation.ts';
 import { readInstruments } from './backfill-instruments.ts';
 import { askForPage } from './backfill-page.ts';
-import { type BackfilledKind, checkedRange, pagePlan, type WindowRange } from './backfill-plan.ts';
+import {
+  BACKFILL_REQUEST,
+  type BackfilledKind,
+  checkedRange,
+  pagePlan,
+  requestText,
+  type WindowRange,
+} from './backfill-plan.ts';
 import { backfillSeries, type SeriesProgress } from './backfill-series.ts';
 
 export interface BackfillRequest {
@@ -38,7 +43,8 @@ export interface SeriesReport extends SeriesProgress {
 
 /**
  * Reads the past of daily or intraday prices and writes it to their topic, exactly once: every series of the settings, one
- * after the other. What an earlier run with the same request has done is not done again.
+ * after the other. What an earlier run with the same request has done is not done again, as long as the broker keeps the
+ * offsets of a group without members (offsets.retention.minutes, seven days by default).
  *
  * @throws ConnectorError SETTINGS_INVALID for a range that may not be written; and as provider, registry and Kafka do.
  */
@@ -110,22 +116,27 @@ async function prepare(
     assumedZone: settings.marketData?.assumedZone ?? null,
     clock,
   });
-  const caller = new BulkCaller({ ...settings.prices, togetherMs: 0, prices, clock, random: systemRandom, events });
+  const caller = new BulkCaller({
+    ...settings.prices,
+    togetherMs: 0,
+    // A range before the provider's history is refused for each instrument.
+    endsWhenRefused: true,
+    prices,
+    clock,
+    random: systemRandom,
+    events,
+  });
   const targets = {
     prices: new Map([[kind, topic]]),
     deadLetters: topics['dead-letters'],
     endpoint: marketData.bulkEndpoint,
   };
-  const reported = new ReportedFailures();
-  const reader = kafka.logReader;
-  await createReportedFailuresReader({ reported, targets, reader, clock, signal })(signal);
+  const deadLetterHeaders = { [BACKFILL_REQUEST]: requestText(base, range) };
   const { slices, instruments: instrumentsPerPage } = pagePlan(range, windows.lengthMs, settings.prices.maxItems);
   return {
-    kind,
     slices,
     instrumentsPerPage,
     topic,
-    reported,
     transactionalId: `${prefix}-backfill-${base}`,
     groupId: `${prefix}-backfill-${base}-${nameOf(plan.series, range, isins)}`,
     ask: (
@@ -134,7 +145,8 @@ async function prepare(
       isNews: Parameters<typeof askForPage>[2]['isNews'],
     ) => {
       asking.slice = slice;
-      return askForPage(page, slice, { kind, caller, targets, isNews, wallMs: clock.wallMs(), signal });
+      const wallMs = clock.wallMs();
+      return askForPage(page, slice, { kind, caller, targets, isNews, deadLetterHeaders, wallMs, signal });
     },
     onProgress: (progress: SeriesProgress) => onProgress(kind, progress),
   };

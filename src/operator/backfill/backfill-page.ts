@@ -7,14 +7,17 @@ import { NOTHING_ASKED } from '../../processor/core/batch.ts';
 import { type CoreResult, problemOf } from '../../processor/core/core-messages.ts';
 import type { AskedInstrument } from '../../processor/core/instrument.ts';
 import { type PriceTargets, priceRecords } from '../../processor/price-records.ts';
+import { BACKFILL } from '../../worker/target.ts';
 import { opensWithin, type WindowRange } from './backfill-plan.ts';
 
 export interface PageOptions {
   readonly kind: PriceKind;
   readonly caller: Pick<BulkCaller, 'ask'>;
   readonly targets: PriceTargets;
-  /** Whether this failure is not a dead letter yet; called once for each. */
+  /** Whether this failure of the page is not a dead letter yet; called once for each. */
   readonly isNews: (instrumentId: string, problem: PriceProblem) => boolean;
+  /** Headers of its dead letters: the range that was asked for. */
+  readonly deadLetterHeaders: Readonly<Record<string, string>>;
   readonly wallMs: number;
   readonly signal: AbortSignal;
 }
@@ -23,6 +26,8 @@ export interface Page {
   readonly records: readonly OutgoingRecord[];
   readonly windows: number;
   readonly deadLetters: number;
+  /** The ISINs of the instruments that failed, each as often as it did. */
+  readonly failed: readonly string[];
 }
 
 /** Asks for a part of the range of some instruments, and makes of the answers what the price processor would write. */
@@ -37,6 +42,7 @@ export async function askForPage(
     records: pages.flatMap(({ records }) => records),
     windows: pages.reduce((sum, { windows }) => sum + windows, 0),
     deadLetters: pages.reduce((sum, { deadLetters }) => sum + deadLetters, 0),
+    failed: pages.flatMap(({ failed }) => failed),
   };
 }
 
@@ -45,7 +51,7 @@ async function askAtOnce(
   range: WindowRange,
   options: PageOptions,
 ): Promise<Page> {
-  const { kind, caller, targets, isNews, wallMs, signal } = options;
+  const { kind, caller, targets, isNews, deadLetterHeaders, wallMs, signal } = options;
   const outcomes: QuestionOutcome[] = [];
   const questions = instruments.map(({ id, isin, terms: { currency, priceType } }) => {
     return { instrumentId: id, isin, currency, priceType };
@@ -76,8 +82,11 @@ async function askAtOnce(
     targets,
     windows: new Map(),
     wallMs,
+    source: BACKFILL,
+    deadLetterHeaders,
   });
-  return { records, windows: report.records, deadLetters: report.deadLetters };
+  const failed = results.flatMap((result) => (result.kind === 'failure' ? [result.instrument.isin] : []));
+  return { records, windows: report.records, deadLetters: report.deadLetters, failed };
 }
 
 function withEachIsinOnce(instruments: readonly AskedInstrument[]): readonly (readonly AskedInstrument[])[] {

@@ -10,6 +10,10 @@ export interface WindowRange {
   readonly toMs: number;
 }
 
+/** The header of a dead letter that says what was asked for, as the command takes it. */
+export const BACKFILL_REQUEST = 'spc-backfill';
+
+const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** Of one item of a response; the decoder takes twice as many. */
 const MOST_WINDOWS_OF_ITEM = 5_000;
@@ -57,6 +61,14 @@ export function pagePlan(
   for (let at = fromMs; at < toMs; at += sliceMs) slices.push({ fromMs: at, toMs: Math.min(toMs, at + sliceMs) });
   const fitting = Math.floor(MOST_WINDOWS_OF_PAGE / windows);
   return { slices, instruments: Math.max(1, Math.min(fitting, maxItems, MOST_ITEMS)) };
+}
+
+/** The request as the command takes it: `daily --from 2026-01-01 --to 2026-03-31`. */
+export function requestText(kind: BackfilledKind, { fromMs, toMs }: WindowRange): string {
+  const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  const instantText = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z');
+  const [from, to] = kind === 'daily' ? [fromMs, toMs - DAY_MS].map(dayText) : [fromMs, toMs].map(instantText);
+  return `${kind} --from ${from} --to ${to}`;
 }
 
 /** Whether the window of a key, `<id>/…/<window>`, opens within a range: what else is sent belongs to another part. */

@@ -2,9 +2,7 @@ import { ConnectorError } from '../../errors.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { partitionsOf, type TopicSpecification } from '../../kafka/topic.ts';
 import type { PriceProblem } from '../../observability/processor-events.ts';
-import type { PriceKind } from '../../processor/bulk-prices.ts';
 import type { AskedInstrument } from '../../processor/core/instrument.ts';
-import type { ReportedFailures } from '../../processor/core/reported-failures.ts';
 import { retry } from '../../support/retry.ts';
 import { systemRandom } from '../../support/system-random.ts';
 import type { Installation } from '../installation.ts';
@@ -30,9 +28,6 @@ export interface SeriesBackfill {
     slice: WindowRange,
     isNews: (instrumentId: string, problem: PriceProblem) => boolean,
   ) => Promise<Page>;
-  /** Failures that are dead letters already are not again; each new one is added once it is committed. */
-  readonly reported: Pick<ReportedFailures, 'has' | 'add'>;
-  readonly kind: PriceKind;
   readonly onProgress: (progress: SeriesProgress) => void;
 }
 
@@ -43,6 +38,8 @@ export interface SeriesProgress {
   /** By this run. */
   readonly windows: number;
   readonly deadLetters: number;
+  /** The ISINs of the instruments of which this run got no prices. The same request does not ask for them again. */
+  readonly failed: readonly string[];
 }
 
 /**
@@ -59,6 +56,7 @@ export async function backfillSeries(
   const { instruments, instrumentsPerPage, topic, groupId, transactionalId, onProgress } = backfill;
   const place = { topic: topic.name, partition: 0 };
   const written = { windows: 0, deadLetters: 0 };
+  const failed = new Set<string>();
   const writer = kafka.transactionalWriter(transactionalId, {
     abortHanging: () => [...partitionsOf(topic), ...partitionsOf(topics['dead-letters'])],
     abortHangingOffset: { groupId, ...place },
@@ -67,27 +65,31 @@ export async function backfillSeries(
   async function writeFrom(next: bigint): Promise<SeriesProgress> {
     let done = instruments.findIndex(({ id }) => BigInt(id) >= next);
     if (done < 0) done = instruments.length;
-    const report = () => onProgress({ instruments: instruments.length, done, ...written });
+    const report = () => onProgress(progress(done));
     report();
     while (done < instruments.length) {
       const page = instruments.slice(done, done + instrumentsPerPage);
-      const { answered, news } = await askFor(page, backfill);
+      const answered = await askFor(page, backfill);
       done += page.length;
       const offset = done < instruments.length ? BigInt(instruments[done]?.id ?? 0) : COMPLETE;
       await commit(answered, offset);
-      for (const { id, problem } of news.values()) backfill.reported.add(backfill.kind, id, problem);
       report();
     }
     if (next !== COMPLETE && instruments.length === 0) await commit([], COMPLETE);
-    return { instruments: instruments.length, done, ...written };
+    return progress(done);
+  }
+
+  function progress(done: number): SeriesProgress {
+    return { instruments: instruments.length, done, ...written, failed: [...failed] };
   }
 
   async function commit(pages: readonly Page[], offset: bigint): Promise<void> {
     const records: OutgoingRecord[] = pages.flatMap((page) => page.records);
     await writer.commit({ records, consumerOffset: { groupId, ...place, offset } });
-    for (const { windows, deadLetters } of pages) {
-      written.windows += windows;
-      written.deadLetters += deadLetters;
+    for (const page of pages) {
+      written.windows += page.windows;
+      written.deadLetters += page.deadLetters;
+      for (const isin of page.failed) failed.add(isin);
     }
   }
 
@@ -111,18 +113,11 @@ export async function backfillSeries(
   }
 }
 
-/** What failed is news once, although each part of the range is asked for. */
-async function askFor(page: readonly AskedInstrument[], { kind, slices, reported, ask }: SeriesBackfill) {
-  const news = new Map<string, { readonly id: string; readonly problem: PriceProblem }>();
+/** What failed is a dead letter once, although each part of the range is asked for. */
+async function askFor(page: readonly AskedInstrument[], { slices, ask }: SeriesBackfill): Promise<readonly Page[]> {
+  const known = new Set<string>();
+  const isNews = (id: string, problem: PriceProblem) => known.size < known.add(`${id} ${problem}`).size;
   const answered: Page[] = [];
-  for (const slice of slices) {
-    const isNews = (id: string, problem: PriceProblem) => {
-      const name = `${id} ${problem}`;
-      if (news.has(name) || reported.has(kind, id, problem)) return false;
-      news.set(name, { id, problem });
-      return true;
-    };
-    answered.push(await ask(page, slice, isNews));
-  }
-  return { answered, news };
+  for (const slice of slices) answered.push(await ask(page, slice, isNews));
+  return answered;
 }

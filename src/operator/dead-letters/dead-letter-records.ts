@@ -11,7 +11,8 @@ import type { HttpClient } from '../../http/client.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord } from '../../kafka/target-topic.ts';
 import { RECORD_ALLOWANCE_BYTES } from '../../kafka/topic.ts';
-import { PRICE_PROCESSOR } from '../../worker/target.ts';
+import { BACKFILL, PRICE_PROCESSOR } from '../../worker/target.ts';
+import { BACKFILL_REQUEST } from '../backfill/backfill-plan.ts';
 import { askForCheck } from '../check-lookup.ts';
 import type { Installation } from '../installation.ts';
 import { DEAD_LETTER_HEADER } from './dead-letter-order.ts';
@@ -43,6 +44,10 @@ export async function rereadLetter(at: Installation, tools: RereadTools, letter:
   const { registry } = tools;
   const source = settings.sources.find(({ name }) => name === letter.source);
   if (letter.source === PRICE_PROCESSOR) return impossible('it belongs to a price, which is requested again anyway');
+  if (letter.source === BACKFILL) {
+    const request = letter.headers[BACKFILL_REQUEST] ?? 'daily|intraday --from … --to …';
+    return impossible(`it belongs to a backfill: run \`spconnect backfill ${request} --isin <its ISIN>\``);
+  }
   if (source === undefined) return impossible(`the settings have no source ${JSON.stringify(letter.source)}`);
   if (source.type === 'pre-trade-checks') return asCheck(at, tools, source, letter);
   if (letter.value === null) return impossible('it has no input');

@@ -162,3 +162,54 @@ test('a backfill that is killed goes on where it stopped: each window once, as t
   assert.match(again.lines.join('\n'), /"done": 12,\s*"windows": 0/);
   assert.equal((await topicRecords()).length - newest.length, own.length, 'what is complete is not written again');
 });
+
+test('an instrument that fails in a backfill is named, also when it failed before, and can be asked for alone', {
+  timeout: 1_200_000,
+}, async (t) => {
+  const at = await scene(t);
+  if (!at) return;
+  const { stack, kafka, simulator, prefix, more } = at;
+  const connector = await startConnector(t, { stack, simulator, prefix, more });
+  const topicRecords = () => readCommitted(kafka, `${prefix}.daily-prices`, PARTITIONS);
+  await onceRight(async () => ((await topicRecords()).length === 0 ? 'no prices yet' : null));
+  await connector.stop();
+  await fencePrices(kafka, prefix);
+  const [first] = simulator.ledger.instruments();
+  const isin = JSON.parse(first?.text ?? '{}').identifiers[0].value as string;
+  simulator.injectFaults([{ match: 'bulk', count: 0, fault: { kind: 'bulk', how: 'refuse', isins: [isin] } }]);
+
+  // The second one finds the same failure among the dead letters.
+  let advice = '';
+  const requests: string[] = [];
+  for (const [from, to] of [
+    [dayText(60), dayText(50)],
+    [dayText(40), dayText(30)],
+  ]) {
+    const run = at.spconnect('backfill', 'daily', '--from', String(from), '--to', String(to));
+    assert.equal((await run.ended).code, 1);
+    const text = run.lines.join('\n');
+    assert.match(text, /Instruments without prices for at least one part of the range: 1\./);
+    advice = /spconnect (backfill .*)/.exec(text)?.[1] ?? '';
+    requests.push(`daily --from ${from} --to ${to}`);
+    assert.equal(advice, `backfill ${requests.at(-1)} --isin ${isin}`);
+  }
+  const letters = (await readCommitted(kafka, `${prefix}.dead-letters`, [0])).filter(
+    ({ headers }) => String(headers['spc-source']) === 'backfill',
+  );
+  // One for each request and series.
+  const found = letters.map(({ headers }) => String(headers['spc-backfill']));
+  assert.deepEqual(
+    found,
+    requests.flatMap((request) => [request, request]),
+  );
+  const retried = at.spconnect('dead-letters', 'retry', String(letters[0]?.offset));
+  await retried.ended;
+  assert.match(retried.lines.join('\n'), /run `spconnect backfill daily --from /);
+
+  simulator.clearFaults();
+  const before = (await topicRecords()).length;
+  const alone = at.spconnect(...advice.split(' '));
+  assert.equal((await alone.ended).code, 0, alone.lines.join('\n'));
+  const added = (await topicRecords()).slice(before);
+  assert.ok((await topicRecords()).length > before, `${added.length} windows`);
+});

@@ -1,6 +1,7 @@
 import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
 import { readSchemaText, type SchemaName } from '../../../src/avro/schema-files.ts';
 import { readWireValue } from '../../../src/avro/wire-format.ts';
+import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
 import { readCommitted } from '../kafka/kafka-real.ts';
@@ -83,15 +84,20 @@ export async function unansweredInputs(kafka: KafkaCluster, prefix: string): Pro
   return { waiting: waiting.length, all: instruments.length };
 }
 
-/** Asks until nothing is wrong any more; fails with what still is. */
+/** Asks until nothing is wrong any more; fails with what still is. A topic that cannot be read may not exist yet. */
 export async function onceRight(whatIsWrong: () => Promise<string | null> | string | null): Promise<void> {
   const deadlineMs = performance.now() + PATIENCE_MS;
   for (;;) {
-    const wrong = await whatIsWrong();
+    const wrong = await (async () => whatIsWrong())().catch(unlessUnreachable);
     if (wrong === null) return;
     if (performance.now() > deadlineMs) throw new Error(`Still after ${PATIENCE_MS} ms: ${wrong}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
+}
+
+function unlessUnreachable(error: unknown): string {
+  if (error instanceof ConnectorError && error.code === 'KAFKA_UNREACHABLE') return error.message;
+  throw error;
 }
 
 async function committedOffsets(kafka: KafkaCluster, prefix: string): Promise<Map<number, number>> {

@@ -171,11 +171,16 @@ log: { level: "\${LOG_LEVEL}" }
   ]);
 });
 
-test('a source cannot have the name of the price processor', async () => {
-  const text = settingsText({ sources: 'sources: [{ name: prices, type: instruments }]' });
-  const [problem, ...others] = await problemsIn(text);
-  assert.match(problem ?? '', /sources\[0\]\.name: is the name of the price processor; take another$/);
-  assert.deepEqual(others, []);
+test('a source cannot have the name of the price processor or of the backfill', async () => {
+  for (const [name, owner] of [
+    ['prices', 'price processor'],
+    ['backfill', 'backfill'],
+  ]) {
+    const text = settingsText({ sources: `sources: [{ name: ${name}, type: instruments }]` });
+    const [problem, ...others] = await problemsIn(text);
+    assert.ok(problem?.endsWith(`sources[0].name: is the name of the ${owner}; take another`), problem);
+    assert.deepEqual(others, []);
+  }
 });
 
 test('the environment cannot become YAML or another setting', async () => {

@@ -119,6 +119,14 @@ test('when all is refused, it is rather our requests than the items: few are bla
   assert.ok(calls.length < 400, `${calls.length} calls`);
 });
 
+test('a caller that is to end when all is refused ends after twenty items, and waits for nothing', async () => {
+  const { caller, calls, clock } = calling({ refuse: () => refusal(400), maxItems: 500, endsWhenRefused: true });
+  const startedMs = clock.monotonicMs();
+  await assert.rejects(ask(caller, 'daily', questions(100), forever), { code: 'PROVIDER_REFUSED' });
+  assert.ok(calls.length < 60, `${calls.length} calls`);
+  assert.ok(clock.monotonicMs() - startedMs < MINUTE_MS);
+});
+
 test('when no answer fits, every item has its outcome after few calls and without a pause', async () => {
   const misfit = new ConnectorError('BULK_MISMATCH', 'it has other items');
   const { caller, calls, clock } = calling({ refuse: () => misfit, maxItems: 500 });

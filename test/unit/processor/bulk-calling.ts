@@ -41,6 +41,7 @@ export function calling(options: {
   readonly maxItems?: number;
   readonly concurrency?: number;
   readonly togetherMs?: number;
+  readonly endsWhenRefused?: boolean;
   readonly clock?: Clock;
   /** How long a call takes; it is given up when that is longer than it may. */
   readonly takesMs?: (asked: readonly PriceQuestion[], kind: PriceKind) => number;
@@ -76,6 +77,7 @@ export function calling(options: {
     maxItems: options.maxItems ?? 1_000,
     concurrency: options.concurrency ?? 4,
     togetherMs: options.togetherMs ?? 0,
+    endsWhenRefused: options.endsWhenRefused ?? false,
     clock,
     random: () => 0.5,
     events,
