@@ -253,19 +253,19 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'each instrument has a moment of its own',
     file: 'refresh-slots.ts',
-    right: '(this.of(hash) * this.#intervalMs) / this.count',
+    right: '(this.#of(hash) * this.#intervalMs) / this.#count',
     wrong: '(hash % this.#intervalMs)',
   },
   {
     mistake: 'all slots are at the same time',
     file: 'refresh-slots.ts',
-    right: '(this.of(hash) * this.#intervalMs) / this.count',
+    right: '(this.#of(hash) * this.#intervalMs) / this.#count',
     wrong: '0',
   },
   {
     mistake: 'the slots are not as many as are needed',
-    file: 'kind-lane.ts',
-    right: 'if (slots !== this.#slots.count || ',
+    file: 'refresh-slots.ts',
+    right: 'if (slots !== this.#count || ',
     wrong: 'if (false && ',
   },
 ];
