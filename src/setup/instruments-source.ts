@@ -9,7 +9,6 @@ import { createInstrumentsProvider } from '../connector/tasks/instruments-provid
 import { createInstrumentsReport } from '../connector/tasks/instruments-report.ts';
 import { createInstrumentsTask, type InstrumentsTaskOptions } from '../connector/tasks/instruments-task.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../connector/tasks/known-dead-rows.ts';
-import { ListHold } from '../connector/tasks/list-hold.ts';
 import { InstrumentsCore } from '../connector/walk/instruments-core.ts';
 import { readInstrumentsOffset } from '../connector/walk/instruments-offset.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../connector/walk/instruments-settings.ts';
@@ -50,7 +49,7 @@ export interface SourceOptions {
 
 /** An instruments source from its settings: everything that its task needs, put together. */
 export function createInstrumentsSource(options: SourceOptions): Source {
-  const { source, settings, topics, clock, random, events } = options;
+  const { source, settings, topics, clock, events } = options;
   const filter = filterText(source);
   const schemas = registeredSchemas(options);
   const referenceData = createReferenceData({
@@ -91,7 +90,6 @@ export function createInstrumentsSource(options: SourceOptions): Source {
         deleteOnEventTypes,
         instrumentsEndpoint,
         eventsEndpoint,
-        listHold: new ListHold({ source: source.name, events, clock, random }),
         report: createInstrumentsReport(source.name, events, source.walkIntervalMs),
       });
     },

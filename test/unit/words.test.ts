@@ -62,8 +62,7 @@ test('a file that no longer has such a word leaves the list', () => {
 test('no message has lost the end of its sentence', () => {
   const wrong = texts()
     .filter((name) => name.startsWith('src/') && name.endsWith('.ts'))
-    .flatMap((name) =>
-      [...readFileSync(join(ROOT, name), 'utf8').matchAll(/.*[ ,;:]\.['"`].*/g)].map(([line]) => `${name}: ${line}`),
-    );
+    .flatMap((name) => readFileSync(join(ROOT, name), 'utf8').split('\n'))
+    .filter((line) => /[ ,;:]\.['"`]/.test(line));
   assert.deepEqual(wrong, []);
 });

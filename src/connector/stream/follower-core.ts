@@ -12,6 +12,7 @@ import {
   requestForProof,
   takeStart,
   takeVerifiedStart,
+  waitForList,
 } from './follower-steps.ts';
 import type { ResetOffset } from './reset-offset.ts';
 import type { ResponseTime } from './response-time.ts';
@@ -57,17 +58,28 @@ export class FollowerCore {
     return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
   }
 
-  /** What is wanted now. Asking changes nothing: after a failed request the same comes again, or something more urgent. */
-  next(nowMs: number): FollowerRequest {
-    const { begins } = this.#settings;
-    if (this.#state === null) return begins === 'atGivenStart' ? { kind: 'start' } : { kind: 'stream', since: null };
+  /** Whether a fresh start of the stream comes from the list; else the stream itself gives it. */
+  get startsFromList(): boolean {
+    return this.#settings.begins === 'atGivenStart';
+  }
+
+  /**
+   * What is wanted now. Asking changes nothing: after a failed request the same comes again, or something more urgent.
+   * `listFreeMs`: when the list may be asked again, which is being asked or has refused; in the past where it may be now.
+   */
+  next(nowMs: number, listFreeMs = nowMs): FollowerRequest {
+    const mayAskStart = !this.startsFromList || nowMs >= listFreeMs;
+    if (this.#state === null) {
+      if (!this.startsFromList) return { kind: 'stream', since: null };
+      return mayAskStart ? { kind: 'start' } : waitForList(nowMs, listFreeMs);
+    }
     const { stream, offset } = this.#state;
     // The stream comes first once it is overdue, so that a gap that is being proven cannot starve it.
     if (!isOverdue(stream, this.#settings, nowMs)) {
       const proof = requestForProof(stream, this.#settings);
-      if (proof !== null) return proof;
+      if (proof !== null && (proof.kind !== 'start' || mayAskStart)) return proof;
       // Where offsets are only compared for equality, nothing shows that one was reached.
-      if (begins === 'atGivenStart' && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
+      if (this.startsFromList && mayAskStart && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
     }
     if (nowMs >= stream.dueMs) return { kind: 'stream', since: offset.since };
     return { kind: 'wait', ms: Math.max(1, Math.ceil(stream.dueMs - nowMs)) };

@@ -20,6 +20,8 @@ export interface StreamStart {
   readonly since: string;
   readonly newest?: string | null;
   readonly time: ResponseTime;
+  /** When it was asked for, by the monotonic clock, where the stream went on meanwhile; it may lack what came since then. */
+  readonly askedMs?: number;
 }
 
 /** What came of a request. Failures that another try may mend never get here. */

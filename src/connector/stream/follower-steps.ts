@@ -124,30 +124,27 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
 }
 
 /** A fresh start of the stream. One that equals our offset: nothing lies behind it, so there is no gap. */
-export function takeStart(
-  state: FollowerState,
-  { since, newest = null }: StreamStart,
-  at: FollowerContext,
-): FollowerOutcome {
+export function takeStart(state: FollowerState, fresh: StreamStart, at: FollowerContext): FollowerOutcome {
   const { offset, stream } = state;
+  const { since, newest = null, askedMs = at.nowMs } = fresh;
   const isWithoutOffset = at.settings.begins === 'withoutOffset';
   // Without an offset the provider may begin with its oldest check: ours can be the newest offset all the same.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
   // Where nothing is wrong with ours, only the newest can take its place: what lies before it is on the topic already.
   const isRenewal = stream.proof.sign === 'unmoved';
-  const fresh = isWithoutOffset && isRenewal ? newest : since;
-  const shownStart = fresh === null ? null : shown(fresh, at);
-  const start = { kind: 'start', since: isOurs ? ours : shownStart, ours } as const;
+  const given = isWithoutOffset && isRenewal ? newest : since;
+  const shownStart = given === null ? null : shown(given, at);
+  const start = { kind: 'start', since: isOurs ? ours : shownStart, ours, askedMs } as const;
   const proof = weighGap(stream.proof, start, gapContext(at));
-  const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, since, at.nowMs);
+  const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, since, askedMs);
   // Where a doubt is over, our own offset is asked at once: what waits for the end of the stream goes on.
   const isOver = isOffsetInDoubt(stream.proof) && !isOffsetInDoubt(proof);
   const asked = {
-    ...takeFreshStart({ ...stream, mark }, proof, { start: start.since, ours, nowMs: at.nowMs }),
+    ...takeFreshStart({ ...stream, mark }, proof, start, at.nowMs),
     dueMs: isOver ? at.nowMs : stream.dueMs,
   };
-  const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, at.nowMs) : { stream: asked }) };
+  const after = { ...state, ...(isOurs ? confirmOffset(asked, offset, askedMs) : { stream: asked }) };
   // The request without an offset does both at once: it gives a fresh start, and it shows that this start gets 200.
   return isWithoutOffset && !isRenewal
     ? takeVerifiedStart(after, { taken: true, items: 0 }, at)
@@ -169,6 +166,14 @@ export function takeVerifiedStart(
   const proof = weighGap(stream.proof, input, gapContext(at));
   const dueMs = isTaken && isOffsetInDoubt(proof) ? at.nowMs : stream.dueMs;
   return { state: { ...state, stream: { ...stream, proof, dueMs } }, commits: false };
+}
+
+/** The longest wait for a list that is being asked; the wait ends as soon as it has answered. */
+const LONGEST_WAIT_MS = 60_000;
+
+/** Without an offset there is nothing to do before the list has given one. */
+export function waitForList(nowMs: number, listFreeMs: number): Extract<FollowerRequest, { kind: 'wait' }> {
+  return { kind: 'wait', ms: Math.ceil(Math.min(listFreeMs - nowMs, LONGEST_WAIT_MS)) };
 }
 
 /** What a proof of a gap wants: a fresh start, then whether it is served; null for neither. */

@@ -79,7 +79,7 @@ export interface GapProof {
   /** When the first of them ended, by the monotonic clock, and when the newest did or came to nothing. */
   readonly firstMs: number;
   readonly lastMs: number;
-  /** When the fresh start came. */
+  /** When a fresh start was first wanted in this round; once it has come, when that was. */
   readonly startMs: number;
   /** The newest fresh start of the stream; where a proven gap goes on. */
   readonly start: string | null;
@@ -93,8 +93,8 @@ export type GapInput =
   | { readonly kind: 'healthy' }
   | { readonly kind: 'sign'; readonly sign: Exclude<GapSign, 'overtaken'>; readonly isSuspected?: boolean }
   | { readonly kind: 'sign'; readonly sign: 'overtaken'; readonly held: string; readonly isSuspected: boolean }
-  /** A fresh start of the stream came; null: it cannot replace the committed offset. */
-  | { readonly kind: 'start'; readonly since: string | null; readonly ours: string }
+  /** A fresh start of the stream came; null: it cannot replace the committed offset. `askedMs`: when it was asked for. */
+  | { readonly kind: 'start'; readonly since: string | null; readonly ours: string; readonly askedMs: number }
   /** `items`: how many events it was answered with. */
   | { readonly kind: 'startVerified'; readonly items: number }
   | { readonly kind: 'startRefused' };
@@ -137,7 +137,7 @@ const giveUp = (proof: GapProof, _: unknown, { nowMs }: GapContext): GapProof =>
 const beginRound: Cell<'sign'> = (proof, input, { nowMs }) =>
   input.sign === 'overtaken'
     ? { ...proof, phase: 'wantsVerify', sign: input.sign, start: input.held, startMs: nowMs }
-    : { ...proof, phase: 'wantsStart', sign: input.sign };
+    : { ...proof, phase: 'wantsStart', sign: input.sign, startMs: nowMs };
 /** The same sign continues the evidence as `then` says; another sign starts it again. */
 const ifSame =
   (then: Cell<'sign'>): Cell<'sign'> =>
@@ -169,10 +169,13 @@ const TABLE: Table = {
   wantsStart: {
     healthy: forget,
     sign: ifSame(stay),
-    start: (proof, { since, ours }, at) =>
-      since !== null && isFresher(since, ours, proof.sign)
+    start: (proof, input, at) => {
+      const { since, ours } = input;
+      if (!isForRound(proof, input)) return proof;
+      return since !== null && isFresher(since, ours, proof.sign)
         ? { ...proof, phase: 'wantsVerify', start: since, startMs: at.nowMs }
-        : giveUp(proof, null, at),
+        : giveUp(proof, null, at);
+    },
     startVerified: stay,
     startRefused: stay,
   },
@@ -207,6 +210,11 @@ const TABLE: Table = {
   },
   proven: { healthy: stay, sign: stay, start: stay, startVerified: stay, startRefused: stay },
 };
+
+/** Whether a fresh start is the one that a round asked for: one from before the sign may be from before what it shows. */
+export function isForRound({ phase, startMs }: GapProof, { askedMs }: Extract<GapInput, { kind: 'start' }>): boolean {
+  return phase === 'wantsStart' && askedMs >= startMs;
+}
 
 /** Whether a fresh start can take the place of our offset; where offsets can be compared, only a reset goes back. */
 function isFresher(since: string, ours: string, sign: GapSign | null): boolean {

@@ -7,6 +7,7 @@ import {
   type GapProof,
   type GapSign,
   isExpired,
+  isForRound,
   isGapSuspected,
   isOffsetInDoubt,
   isUnmovedForLong,
@@ -264,13 +265,15 @@ function namesLower(since: string, answer: OffsetResponse, reading: StreamReadin
   return reading === 'lower' || isNewestLower(since, answer);
 }
 
-/** The stream after a fresh start of it, beside our offset; null: it came to none. */
+/** The stream after a fresh start of it, beside our offset. Only one from after the sign says whether that is a reset. */
 export function takeFreshStart(
   stream: Stream,
   proof: GapProof,
-  { start, ours, nowMs }: { readonly start: string | null; readonly ours: string; readonly nowMs: number },
+  input: Extract<GapInput, { kind: 'start' }>,
+  nowMs: number,
 ): Stream {
-  const order = start === null ? null : compareStreamOffsets(start, ours);
+  if (!isForRound(stream.proof, input)) return { ...stream, proof };
+  const order = input.since === null ? null : compareStreamOffsets(input.since, input.ours);
   return { ...stream, proof, noResetMs: order !== null && order >= 0 ? nowMs : null };
 }
 

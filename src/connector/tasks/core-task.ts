@@ -8,6 +8,7 @@ import type { Clock } from '../../support/clock.ts';
 import type { SourceTask, SourceTurn } from '../source-task.ts';
 import type { FollowerAnswer, FollowerDecision, FollowerRequest } from '../stream/follower-messages.ts';
 import type { FollowedResponse, FollowedStream } from './followed-stream.ts';
+import { ListRequests } from './list-requests.ts';
 
 /** What every task is given. */
 export interface CoreTaskOptions {
@@ -34,10 +35,11 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
     readonly offset: { readonly since: string | null } | null;
     secondsToRetentionCliff(nowMs: number, wallMs: number): number | null;
   };
-  /** What is wanted next; `wake` ends a wait early. */
-  next(nowMs: number): { readonly request: Request | Wait; readonly wake?: AbortSignal };
-  /** Null: it failed, and is asked again later. */
-  ask(request: Request, signal: AbortSignal): Promise<Asked<Decision, Row> | null>;
+  /** What is wanted next; `wake` ends a wait early. Before `listFreeMs`, nothing is wanted of the list. */
+  next(nowMs: number, listFreeMs: number): { readonly request: Request | Wait; readonly wake?: AbortSignal };
+  /** Asks the list, if this is a request to it; undefined for any other, which is asked at once. */
+  ofList(request: Request): AskList<Decision, Row> | undefined;
+  ask(request: Request, signal: AbortSignal): Promise<Asked<Decision, Row>>;
   records(asked: Asked<Decision, Row>): OutgoingRecord[];
   notification(
     notification: Decision['notifications'][number],
@@ -51,6 +53,12 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   committed(asked: Asked<Decision, Row>, commitMs: number): void;
 }
 
+/**
+ * A request to the list. The stream goes on meanwhile, so that its answer is judged when it is used; null: what it was
+ * asked for is no longer wanted.
+ */
+export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Asked<Decision, Row> | null>;
+
 interface Wait {
   readonly kind: 'wait';
   readonly ms: number;
@@ -63,10 +71,12 @@ const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, wa
  * together with its notifications.
  */
 export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
-  { source, notifications, encodeNotification, events, clock, random }: CoreTaskOptions,
+  options: CoreTaskOptions,
   parts: CoreTaskParts<Decision, Row, Request>,
 ): SourceTask {
+  const { source, notifications, encodeNotification, events, clock, random } = options;
   const { core } = parts;
+  const list = new ListRequests<() => Asked<Decision, Row> | null>(options);
   const place = () => ({
     source,
     since: core.offset?.since ?? null,
@@ -96,24 +106,34 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
     parts.committed(asked, commitMs);
   }
 
+  async function turnOf(asked: Asked<Decision, Row>, signal: AbortSignal): Promise<SourceTurn> {
+    const offset: Decision['offset'] = asked.decision.offset;
+    if (offset === null || offset === undefined) {
+      committed(asked, 0);
+      return nothing(0);
+    }
+    return {
+      records: await recordsOf(asked, offset, signal),
+      offset: parts.writeOffset(offset),
+      waitMs: 0,
+      committed: (commitMs) => committed(asked, commitMs),
+    };
+  }
+
   return {
     async poll(signal): Promise<SourceTurn> {
-      const { request, wake } = parts.next(clock.monotonicMs());
-      // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
-      if (isWait(request)) return { ...nothing(Math.ceil(request.ms * (1 - random() / 10))), ...(wake && { wake }) };
-      const asked = await parts.ask(request, signal);
-      if (asked === null) return nothing(0);
-      const offset: Decision['offset'] = asked.decision.offset;
-      if (offset === null || offset === undefined) {
-        committed(asked, 0);
-        return nothing(0);
+      const listed = list.take()?.();
+      if (listed) return turnOf(listed, signal);
+      const { request, wake } = parts.next(clock.monotonicMs(), list.freeMs);
+      if (isWait(request)) {
+        const wakes = [wake, list.ending].filter((one) => one !== undefined);
+        // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
+        return { ...nothing(Math.ceil(request.ms * (1 - random() / 10))), wake: AbortSignal.any(wakes) };
       }
-      return {
-        records: await recordsOf(asked, offset, signal),
-        offset: parts.writeOffset(offset),
-        waitMs: 0,
-        committed: (commitMs) => committed(asked, commitMs),
-      };
+      const askList = parts.ofList(request);
+      if (askList === undefined) return turnOf(await parts.ask(request, signal), signal);
+      await list.begin(() => askList(signal), signal);
+      return nothing(0);
     },
   };
 }
@@ -133,7 +153,7 @@ export async function askStream<Decision, Row>(
   decide: (answer: FollowerAnswer, rows: readonly Row[]) => Decision,
   signal: AbortSignal,
 ): Promise<Asked<Decision, Row>> {
-  const other = (answer: FollowerAnswer) => ({ decision: decide(answer, []), answer: null, poll: null });
+  const other = (answer: FollowerAnswer) => aside<Decision, Row>(decide(answer, []));
   if (request.kind === 'start') return other({ kind: 'start', ...(await stream.start(signal)) });
   const startedMs = clock.monotonicMs();
   const outcome = await stream.after(request.since, signal);
@@ -150,6 +170,22 @@ export async function askStream<Decision, Row>(
     answer,
     poll: { endpoint, rows, durationMs: clock.monotonicMs() - startedMs },
   };
+}
+
+/** Asks the list where the stream starts now. */
+export async function askStart<Decision, Row>(
+  { stream, clock }: { readonly stream: FollowedStream<Row>; readonly clock: Clock },
+  decide: (answer: Extract<FollowerAnswer, { kind: 'start' }>) => Decision,
+  signal: AbortSignal,
+): Promise<() => Asked<Decision, Row>> {
+  const askedMs = clock.monotonicMs();
+  const start = await stream.start(signal);
+  return () => aside(decide({ kind: 'start', ...start, askedMs }));
+}
+
+/** A decision that is about no answer of the stream. */
+export function aside<Decision, Row>(decision: Decision): Asked<Decision, Row> {
+  return { decision, answer: null, poll: null };
 }
 
 /** Where a record comes from, as its headers say. */

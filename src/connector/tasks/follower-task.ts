@@ -3,9 +3,14 @@ import type { OutgoingRecord } from '../../kafka/record.ts';
 import type { Polled } from '../../observability/connector-events.ts';
 import type { SourceTask } from '../source-task.ts';
 import type { FollowerCore } from '../stream/follower-core.ts';
-import type { FollowerDecision, FollowerNotification, FollowerRequest } from '../stream/follower-messages.ts';
+import type {
+  FollowerAnswer,
+  FollowerDecision,
+  FollowerNotification,
+  FollowerRequest,
+} from '../stream/follower-messages.ts';
 import { writeFollowerOffset } from '../stream/follower-offset.ts';
-import { askStream, type CoreTaskOptions, createCoreTask, provenance } from './core-task.ts';
+import { askStart, askStream, type CoreTaskOptions, createCoreTask, provenance } from './core-task.ts';
 import type { FollowedResponse, FollowedStream } from './followed-stream.ts';
 
 /** What every task that follows one stream is given. */
@@ -32,16 +37,15 @@ type Request = Exclude<FollowerRequest, { kind: 'wait' }>;
 /** A source that follows one stream: every row of it becomes a record or a dead letter. */
 export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows: FollowerRows<Row>): SourceTask {
   const { source, core, stream, endpoint, events, clock } = options;
+  const answered = (answer: FollowerAnswer) => core.answered(answer, clock.monotonicMs());
   return createCoreTask<FollowerDecision, Row, Request>(options, {
     core,
-    next: (nowMs) => ({ request: core.next(nowMs) }),
-    ask: (request, signal) =>
-      askStream(
-        { stream, endpoint: rows.kind, clock },
-        request,
-        (answer) => core.answered(answer, clock.monotonicMs()),
-        signal,
-      ),
+    next: (nowMs, listFreeMs) => ({ request: core.next(nowMs, listFreeMs) }),
+    ofList(request) {
+      if (request.kind !== 'start' || !core.startsFromList) return undefined;
+      return (signal) => askStart({ stream, clock }, answered, signal);
+    },
+    ask: (request, signal) => askStream({ stream, endpoint: rows.kind, clock }, request, answered, signal),
     records({ decision: { writes }, answer }) {
       if (!writes || answer === null) return [];
       const { decoded, time } = answer;

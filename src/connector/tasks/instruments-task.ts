@@ -6,17 +6,25 @@ import type { FollowerAnswer } from '../stream/follower-messages.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import type { Census } from '../walk/census.ts';
 import type { InstrumentsCore } from '../walk/instruments-core.ts';
-import type { CoreAnswer, CoreDecision, CoreRequest } from '../walk/instruments-messages.ts';
+import type { CoreAnswer, CoreDecision, CoreRequest, PageRequest } from '../walk/instruments-messages.ts';
 import { type InstrumentsOffset, writeInstrumentsOffset } from '../walk/instruments-offset.ts';
 import type { WalkRequests } from '../walk-requests.ts';
 import { eventFacts, rowFacts } from './core-facts.ts';
-import { type Asked, askStream, type CoreTaskOptions, createCoreTask, provenance } from './core-task.ts';
+import {
+  type Asked,
+  aside,
+  askStart,
+  askStream,
+  type CoreTaskOptions,
+  type CoreTaskParts,
+  createCoreTask,
+  provenance,
+} from './core-task.ts';
 import type { FollowedResponse } from './followed-stream.ts';
 import { eventRecords, type InstrumentTargets, rowRecords, tombstones } from './instrument-records.ts';
 import type { InstrumentsPage, InstrumentsProvider } from './instruments-provider.ts';
 import { type InstrumentsReport, newestWalk } from './instruments-report.ts';
 import type { KnownDeadRows } from './known-dead-rows.ts';
-import type { ListHold } from './list-hold.ts';
 import { ListPages } from './list-pages.ts';
 import { eventsReport } from './response-report.ts';
 import { instrumentsNotification } from './walk-notification.ts';
@@ -35,34 +43,25 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
   readonly instrumentsEndpoint: string;
   readonly eventsEndpoint: string;
   readonly report: InstrumentsReport;
-  readonly listHold: ListHold;
 }
 
 type Request = Exclude<CoreRequest, { kind: 'wait' }>;
 type AskedHere = Asked<CoreDecision, DecodedEvent>;
 
-/** What is asked of the instrument list, which has a back-off of its own. */
-const LIST_REQUESTS: readonly CoreRequest['kind'][] = ['start', 'page', 'behindLast'];
-
 /** The instruments source: the stream as any other source follows one, and the walk beside it. */
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
-  const { source, core, deadRows, report, listHold, events, clock } = options;
+  const { source, core, deadRows, report, events, clock } = options;
   const pages = new ListPages(options.provider);
   const ask = createRequests(options, pages);
   const written = createWrittenRecords(options, pages);
   const task = createCoreTask<CoreDecision, DecodedEvent, Request>(options, {
     core,
-    next(nowMs) {
+    next(nowMs, listFreeMs) {
       const { request: walk, superseded: wake } = options.walkRequests.newest(source);
       if (walk !== null) core.requestWalk(walk);
-      return { request: core.next(nowMs, listHold.freeMs), wake };
+      return { request: core.next(nowMs, listFreeMs), wake };
     },
-    async ask(request, signal) {
-      const asking = () => ask(request, signal);
-      const asked = await (LIST_REQUESTS.includes(request.kind) ? listHold.ask(asking, signal) : asking());
-      if (asked !== null && asked.decision.ahead !== null) pages.fetchAhead(asked.decision.ahead, signal);
-      return asked;
-    },
+    ...ask,
     records: ({ decision, answer }) => [
       ...(decision.writes && answer !== null ? written.ofEvents(answer) : []),
       ...written.ofWalk(decision),
@@ -93,9 +92,12 @@ function isDeletion(event: DecodedEvent, { deleteOnEventTypes }: InstrumentsTask
   return event.kind === 'event' && event.type !== null && deleteOnEventTypes.includes(event.type);
 }
 
-/** One request of the core, and what its response means. */
-function createRequests(options: InstrumentsTaskOptions, pages: ListPages) {
-  const { core, provider, clock } = options;
+/** The requests of the core, and what their responses mean. */
+function createRequests(
+  options: InstrumentsTaskOptions,
+  pages: ListPages,
+): Pick<CoreTaskParts<CoreDecision, DecodedEvent, Request>, 'ofList' | 'ask'> {
+  const { core, provider: stream, clock } = options;
   const answered = (answer: CoreAnswer): CoreDecision => core.answered(answer, clock.monotonicMs());
   const ofStream = (answer: FollowerAnswer, rows: readonly DecodedEvent[]) =>
     answered(
@@ -103,33 +105,61 @@ function createRequests(options: InstrumentsTaskOptions, pages: ListPages) {
         ? { ...answer, events: eventFacts(rows, (event) => isDeletion(event, options)) }
         : answer,
     );
-  const aside = (decision: CoreDecision): AskedHere => ({ decision, answer: null, poll: null });
   const ofPage = ({ decoded, fetchMs }: InstrumentsPage, answer: CoreAnswer): AskedHere => ({
-    decision: answered(answer),
-    answer: null,
+    ...aside(answered(answer)),
     poll: { endpoint: 'instruments', rows: decoded.rows.length, durationMs: fetchMs },
   });
-  return async (request: Request, signal: AbortSignal): Promise<AskedHere> => {
-    switch (request.kind) {
-      case 'start':
-      case 'verifyStart':
-      case 'stream':
-        return askStream({ stream: provider, endpoint: 'events', clock }, request, ofStream, signal);
-      case 'commit':
-        return aside(request.decision);
-      case 'census':
-        return aside(answered({ kind: 'census', census: await options.census(core.offset, signal) }));
-      case 'page': {
-        const page = await pages.take(request, signal);
-        const { walk, minId } = request;
-        const { next, start } = page;
-        return ofPage(page, { kind: 'page', walk, minId, rows: rowFacts(page.decoded.rows), next, start });
+  /** The stream may have begun another walk before the answer came: then it is dropped. */
+  const inThisWalk = (): (() => boolean) => {
+    const { phase, offset } = core;
+    return () => core.phase === phase && core.offset?.walk === offset?.walk;
+  };
+
+  const takePage = async (request: PageRequest, signal: AbortSignal) => {
+    const { walk, minId } = request;
+    const isWanted = inThisWalk();
+    const page = await pages.take(request, signal);
+    return () => {
+      if (!isWanted()) return null;
+      const { next, start } = page;
+      const asked = ofPage(page, { kind: 'page', walk, minId, rows: rowFacts(page.decoded.rows), next, start });
+      if (asked.decision.ahead !== null) pages.fetchAhead(asked.decision.ahead, signal);
+      return asked;
+    };
+  };
+  const askBehindLast = async (minId: string | null, signal: AbortSignal) => {
+    const isWanted = inThisWalk();
+    const page = await stream.page(minId, signal);
+    return () =>
+      isWanted() ? ofPage(page, { kind: 'behindLast', rows: rowFacts(page.decoded.rows), next: page.next }) : null;
+  };
+
+  return {
+    ofList(request) {
+      switch (request.kind) {
+        case 'start':
+          return (signal) => askStart({ stream, clock }, answered, signal);
+        case 'page':
+          return (signal) => takePage(request, signal);
+        case 'behindLast':
+          return (signal) => askBehindLast(request.minId, signal);
+        default:
+          return undefined;
       }
-      case 'behindLast': {
-        const page = await provider.page(request.minId, signal);
-        return ofPage(page, { kind: 'behindLast', rows: rowFacts(page.decoded.rows), next: page.next });
+    },
+    async ask(request, signal) {
+      switch (request.kind) {
+        case 'stream':
+        case 'verifyStart':
+          return askStream({ stream, endpoint: 'events', clock }, request, ofStream, signal);
+        case 'commit':
+          return aside(request.decision);
+        case 'census':
+          return aside(answered({ kind: 'census', census: await options.census(core.offset, signal) }));
+        default:
+          throw new Error(`A request to the list (${request.kind}) was to be waited for.`);
       }
-    }
+    },
   };
 }
 

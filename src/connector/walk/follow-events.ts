@@ -40,12 +40,14 @@ export function followEvents(
 /** A fresh start of the stream is where a drain may end, too. */
 export function takeEventsStart(state: CoreState, start: StreamStart, at: CoreContext): Outcome {
   const after = withStream(state, takeStart(state, start, at).state);
-  return { state: { ...after, walk: drainTo(start.since, state, at) }, commits: false };
+  return { state: { ...after, walk: drainTo(start, state, at) }, commits: false };
 }
 
-function drainTo(start: string, { walk, offset }: CoreState, { nowMs, settings }: CoreContext): Walk {
-  if (!('drain' in walk) || !wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) return walk;
-  return { ...walk, drain: { ...walk.drain, start } };
+/** Only one that was asked for since the drain began, and by the margin later, is from after it. */
+function drainTo({ since, askedMs }: StreamStart, { walk, offset }: CoreState, { nowMs, settings }: CoreContext): Walk {
+  const at = { nowMs: askedMs ?? nowMs, marginMs: marginMs(settings, offset) };
+  if (!('drain' in walk) || !wantsStart(walk.drain, at)) return walk;
+  return { ...walk, drain: { ...walk.drain, start: since } };
 }
 
 function reasonToWalk(

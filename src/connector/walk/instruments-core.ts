@@ -1,4 +1,4 @@
-import { takeVerifiedStart } from '../stream/follower-steps.ts';
+import { takeVerifiedStart, waitForList } from '../stream/follower-steps.ts';
 import type { ResetOffset } from '../stream/reset-offset.ts';
 import { secondsToRetentionCliff } from '../stream/stream.ts';
 import type { Census } from './census.ts';
@@ -85,11 +85,11 @@ export class InstrumentsCore {
 
   /**
    * What is wanted now. Asking changes nothing: after a failed request the same comes again, or something more urgent.
-   * `listFreeMs`: when the list may be asked again that has refused; in the past where it has not.
+   * `listFreeMs`: when the list may be asked again, which is being asked or has refused; in the past where it may be now.
    */
   next(nowMs: number, listFreeMs = nowMs): CoreRequest {
     if (this.#state === null) {
-      return nowMs < listFreeMs ? { kind: 'wait', ms: Math.ceil(listFreeMs - nowMs) } : { kind: 'start' };
+      return nowMs < listFreeMs ? waitForList(nowMs, listFreeMs) : { kind: 'start' };
     }
     const wanted = nextRequest(this.#state, this.#settings, nowMs, listFreeMs);
     if (wanted.kind === 'wait' && this.#isDemandNew) return { kind: 'stream', since: this.#state.offset.since };

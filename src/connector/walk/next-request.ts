@@ -15,7 +15,7 @@ export type Wanted =
 /**
  * What is wanted now. The stream comes first wherever it is overdue, so that neither a list that fails nor a gap that
  * is being proven can starve it; and where it always has more, a page comes in between. Before `listFreeMs` the list is
- * not asked, since it has refused; the stream goes on meanwhile.
+ * not asked, since it is being asked or has refused; the stream goes on meanwhile.
  */
 export function nextRequest(
   { walk, stream, offset }: CoreState,

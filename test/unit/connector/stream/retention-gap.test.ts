@@ -37,7 +37,12 @@ function weigh(inputs: readonly (readonly [minute: number, input: GapInput])[]):
 }
 
 const sign = (kind: Exclude<GapSign, 'overtaken'>): GapInput => ({ kind: 'sign', sign: kind });
-const start = (since: string): GapInput => ({ kind: 'start', since, ours: '5-5' });
+const start = (since: string, askedMinute = Number.POSITIVE_INFINITY): GapInput => ({
+  kind: 'start',
+  since,
+  ours: '5-5',
+  askedMs: askedMinute * MINUTE_MS,
+});
 const taken: GapInput = { kind: 'startVerified', items: 0 };
 
 function round(minute: number, kind: Exclude<GapSign, 'overtaken'>, since = '9-9') {
@@ -118,4 +123,17 @@ test('a third gap within a day stops the source; a day later one heals again', (
 
 test('a clock that was set back does not wipe out the memory of healed gaps', () => {
   assert.throws(() => healedOnceMore([10 * HOUR_MS, 11 * HOUR_MS], 9 * HOUR_MS), { code: 'RETENTION_GAPS_REPEAT' });
+});
+
+test('a fresh start that was asked for before the sign came is not the one of the round', () => {
+  const early = weigh([
+    [5, sign('lower')],
+    [6, start('3-3', 4)],
+  ]);
+  assert.deepEqual([early.phase, early.start], ['wantsStart', null]);
+  const late = weigh([
+    [5, sign('lower')],
+    [6, start('3-3', 5)],
+  ]);
+  assert.deepEqual([late.phase, late.start], ['wantsVerify', '3-3']);
 });

@@ -5,7 +5,6 @@ import { responseTime } from '../../../../src/connector/stream/response-time.ts'
 import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
 import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
-import { ListHold } from '../../../../src/connector/tasks/list-hold.ts';
 import { Census } from '../../../../src/connector/walk/census.ts';
 import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
 import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
@@ -79,7 +78,6 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
     report: createInstrumentsReport('instruments', events, 24 * HOUR_MS),
-    listHold: new ListHold({ source: 'instruments', events, clock, random: () => 0 }),
     clock,
     random: () => 0,
   });
