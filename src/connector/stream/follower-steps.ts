@@ -137,7 +137,7 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   const shownStart = given === null ? null : shown(given, at);
   const start = { kind: 'start', since: isOurs ? ours : shownStart, ours, askedMs } as const;
   const proof = weighGap(stream.proof, start, gapContext(at));
-  const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, since, askedMs);
+  const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, { since, ours, askedMs });
   // Where a doubt is over, our own offset is asked at once: what waits for the end of the stream goes on.
   const isOver = isOffsetInDoubt(stream.proof) && !isOffsetInDoubt(proof);
   const asked = {

@@ -47,7 +47,8 @@ export function nextRequest(
     return fromList({ kind: 'start' });
   }
 
-  if (walk.phase === 'idle' && wantsMark(stream.mark, nowMs)) return fromList({ kind: 'start' });
+  // Whether a source has caught up is no less of interest while a walk goes on, or waits for the list.
+  if (nowMs >= listFreeMs && wantsMark(stream.mark, nowMs)) return unlessOverdue({ kind: 'start' });
 
   switch (walk.phase) {
     case 'idle':

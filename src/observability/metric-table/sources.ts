@@ -20,9 +20,10 @@ export const SOURCE_METRICS = {
   },
   spconnect_source_caught_up: {
     type: 'gauge',
-    help: '1 when the newest response of the stream showed its end, else 0.',
+    help: '1 when the stream was lately read to its end, else 0.',
     labels: ['source'],
-    meaning: '0 for long: we lag behind, events never pause, or our offset is in doubt.',
+    meaning:
+      'The end is what the newest response shows; where events never pause, what the list named at most 120 s ago. 0 for long: we lag behind, our offset is in doubt, or events never pause and the list fails or lags by more than a minute.',
   },
   spconnect_source_last_poll_timestamp_seconds: {
     type: 'gauge',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Census } from '../../../../src/connector/walk/census.ts';
 import { drive, event, time } from '../core/driven-core.ts';
 import { CHECKS, EVENTS, offsetAt, Scene } from '../core/follower-scene.ts';
 
@@ -10,6 +11,10 @@ const ANSWER_MS = 200;
 interface Log {
   readonly perSecond: number;
   readonly perAnswer: number;
+  /** How much older the list is than the log. */
+  readonly listLagMs?: number;
+  /** How far behind the log the source begins. */
+  readonly behindMs?: number;
 }
 const KEPT_UP: Log = { perSecond: 20, perAnswer: 1_000 };
 const TOO_FAST: Log = { perSecond: 2_000, perAnswer: 100 };
@@ -28,7 +33,7 @@ interface Source {
 function live(source: Source, log: Log | ((minute: number) => Log), minutes: number) {
   const beganMs = source.nowMs;
   const now = () => (typeof log === 'function' ? log((source.nowMs - beganMs) / MINUTE_MS) : log);
-  let [added, lookedMs] = [0, beganMs];
+  let [added, lookedMs] = [((now().behindMs ?? 0) / 1_000) * now().perSecond, beganMs];
   const newest = () => {
     added += ((source.nowMs - lookedMs) / 1_000) * now().perSecond;
     lookedMs = source.nowMs;
@@ -45,7 +50,7 @@ function live(source: Source, log: Log | ((minute: number) => Log), minutes: num
     source.nowMs += ANSWER_MS;
     if (wanted.kind === 'start') {
       starts += 1;
-      source.start(`${newest()}-1`);
+      source.start(`${Math.max(1, newest() - ((now().listLagMs ?? 0) / 1_000) * now().perSecond)}-1`);
       continue;
     }
     const from = Number(source.since().split('-')[0]);
@@ -56,8 +61,7 @@ function live(source: Source, log: Log | ((minute: number) => Log), minutes: num
   return { caughtUp: caughtUp.slice(0, minutes), starts };
 }
 
-function instruments(): Source {
-  const driven = drive({ since: '1000-1' });
+function instruments(driven = drive({ since: '1000-1' })): Source {
   return {
     get nowMs() {
       return driven.ms;
@@ -109,7 +113,34 @@ for (const [what, source] of [
     assert.deepEqual(new Set(caughtUp), new Set([false]));
     assert.ok(starts >= 1 && starts <= 20);
   });
+
+  test(`${what} that is behind is not shown as caught up by a list that lags by more`, () => {
+    const log = { perSecond: 20, perAnswer: 4, listLagMs: 10 * MINUTE_MS, behindMs: 6 * MINUTE_MS };
+    const { caughtUp, starts } = live(source(), log, 20);
+    assert.deepEqual(new Set(caughtUp), new Set([false]));
+    assert.ok(starts >= 18 && starts <= 20, `the list was asked ${starts} times in 20 minutes`);
+  });
+
+  test(`${what} that has caught up is shown so where the list lags by seconds`, () => {
+    const { caughtUp } = live(source(), { ...KEPT_UP, listLagMs: 5_000 }, 20);
+    assert.deepEqual(new Set(caughtUp.slice(2)), new Set([true]));
+  });
+
+  test(`a list that begins to lag no longer shows ${what} as caught up`, () => {
+    const { caughtUp } = live(source(), (minute) => ({ ...KEPT_UP, listLagMs: minute < 5 ? 0 : 10 * MINUTE_MS }), 20);
+    assert.equal(caughtUp[4], true);
+    assert.deepEqual(new Set(caughtUp.slice(8)), new Set([false]));
+  });
 }
+
+test('a walk that waits for the list leaves an instruments source shown as caught up', () => {
+  const driven = drive({ since: '1000-1', walkPending: true }, { handoffMarginMs: 40 * MINUTE_MS });
+  driven.stream();
+  driven.answer({ kind: 'census', census: new Census() });
+  const { caughtUp } = live(instruments(driven), KEPT_UP, 20);
+  assert.equal(driven.core.phase, 'margin');
+  assert.deepEqual(new Set(caughtUp.slice(2)), new Set([true]));
+});
 
 test('what was seen does not last: a source that falls behind is shown so within two minutes', () => {
   const source = instruments();
