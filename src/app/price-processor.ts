@@ -13,6 +13,7 @@ import { BulkCaller } from '../processor/bulk-caller.ts';
 import type { PriceKind } from '../processor/bulk-prices.ts';
 import { CallSlots } from '../processor/call-slots.ts';
 import type { PartitionCoreSettings } from '../processor/core/core-messages.ts';
+import { Repayment } from '../processor/core/repayment.ts';
 import { ReportedFailures } from '../processor/core/reported-failures.ts';
 import { PartitionTask } from '../processor/partition-task.ts';
 import { runPriceMember } from '../processor/price-member.ts';
@@ -160,14 +161,15 @@ function coreSettings(
   kinds: readonly EnabledKind[],
   { caller, clock, random }: Pick<PriceProcessorParts, 'clock' | 'random'> & { readonly caller: BulkCaller },
 ): PartitionCoreSettings {
+  const epochMs = () => clock.wallMs() - clock.monotonicMs();
   return {
     kinds,
     lingerMs: lingerMs - Math.min(TOGETHER_MS, lingerMs),
     answerWithinMs: Math.max(ANSWER_WITHIN_MS, lingerMs),
     maxItems: (kind) => caller.maxItems(kind),
     maxBackoffMs,
-    repaidAfterMs,
-    epochMs: clock.wallMs() - clock.monotonicMs(),
+    repayment: new Repayment({ repaidAfterMs, epochMs }),
+    epochMs: epochMs(),
     random,
     reported: new ReportedFailures(),
   };

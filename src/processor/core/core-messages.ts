@@ -5,6 +5,7 @@ import type { QuestionOutcome } from '../batch-responses.ts';
 import type { PriceKind, PriceResponse } from '../bulk-prices.ts';
 import type { Batch, BatchPart } from './batch.ts';
 import type { AskedInstrument } from './instrument.ts';
+import type { Repayment } from './repayment.ts';
 import type { ReportedFailures } from './reported-failures.ts';
 
 export interface PartitionCoreSettings {
@@ -17,9 +18,9 @@ export interface PartitionCoreSettings {
   /** The largest batch that the provider is known to take. */
   readonly maxItems: (kind: PriceKind) => number;
   readonly maxBackoffMs: number;
-  /** How long after its repayment an instrument is asked for once a day only. */
-  readonly repaidAfterMs: number;
-  /** The wall clock at the monotonic time 0. */
+  /** What was repaid long ago is asked for once a day only. */
+  readonly repayment: Repayment;
+  /** The wall clock at the monotonic time 0, for the slots: it stays as it was at the start, so that they stay in step. */
   readonly epochMs: number;
   readonly random: Random;
   readonly reported: ReportedFailures;

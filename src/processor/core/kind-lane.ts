@@ -9,7 +9,6 @@ import { type AskedInstrument, planOf } from './instrument.ts';
 import type { InstrumentTable } from './instrument-table.ts';
 import type { RefreshPlan } from './refresh-plan.ts';
 import { RefreshSlots } from './refresh-slots.ts';
-import { Repayment } from './repayment.ts';
 
 /** Batches in flight: some are asked for while others are committed, or while one is repeated. */
 const REFRESHES_IN_FLIGHT = 4;
@@ -18,6 +17,8 @@ const ALONE_IN_FLIGHT = 2;
 const FIRST_BACK_OFF_MS = 10_000;
 /** What was repaid long ago is asked for so often: its price hardly changes any more, and most have none. */
 const REPAID_INTERVAL_MS = 86_400_000;
+/** A clock that is set back by less changes nothing that matters: days count. */
+const CLOCK_CORRECTED_MS = 3_600_000;
 /** So many answers, each to a call for it alone, clear an instrument that has spoilt a call. */
 const SUSPICION = 3;
 /** If more instruments spoil their calls, the provider is the likely cause, and asking for each alone would not help. */
@@ -47,7 +48,6 @@ export class KindLane {
   readonly #table: InstrumentTable;
   readonly #slots: RefreshSlots;
   readonly #repaidSlots: RefreshSlots;
-  readonly #repayment: Repayment;
   readonly #due = new DueQueue();
   readonly #dueAlone = new DueQueue();
   /** Ids in batches, with the input there that a later record may supersede; null where there is none, or no longer. */
@@ -58,6 +58,8 @@ export class KindLane {
   #suspects = 0;
   #dividedMs = Number.NEGATIVE_INFINITY;
   #dividedSize = 0;
+  /** By which what counts as repaid was put into its slots. */
+  #epochMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     { kind, refreshIntervalMs }: PartitionCoreSettings['kinds'][number],
@@ -75,7 +77,6 @@ export class KindLane {
       epochMs,
       phase,
     });
-    this.#repayment = new Repayment(settings);
   }
 
   get maxItems(): number {
@@ -128,9 +129,11 @@ export class KindLane {
     if (nowMs < this.#dividedMs + this.#intervalMs && size <= 2 * this.#dividedSize) return;
     this.#dividedMs = nowMs;
     this.#dividedSize = size;
+    this.#followClock(nowMs);
     // What was repaid long ago has slots of its own: with it, those of the others would be many and nearly empty.
-    this.#fit(this.#slots, (row) => !this.#isRepaid(row, nowMs));
-    this.#fit(this.#repaidSlots, (row) => this.#isRepaid(row, nowMs));
+    const hashes = (isRepaid: boolean) => this.#table.hashes((row) => this.#isRepaid(row, nowMs) === isRepaid);
+    this.#slots.fit(hashes(false), this.maxItems);
+    this.#repaidSlots.fit(hashes(true), this.maxItems);
   }
 
   nextBatch(nowMs: number): Batch | null {
@@ -141,7 +144,9 @@ export class KindLane {
   nextMs(): number {
     const firstMs = (queue: DueQueue) =>
       this.#isFull(queue === this.#dueAlone) ? Number.POSITIVE_INFINITY : queue.firstMs;
-    return Math.min(firstMs(this.#due), firstMs(this.#dueAlone));
+    const ms = Math.min(firstMs(this.#due), firstMs(this.#dueAlone));
+    // Where nothing but what is repaid is left, the next slot is far: the clock by which it is may be corrected before.
+    return ms === Number.POSITIVE_INFINITY ? ms : Math.min(ms, this.#dividedMs + 2 * this.#intervalMs);
   }
 
   /** @param from the position of the first question that is answered. */
@@ -239,7 +244,7 @@ export class KindLane {
   }
 
   #isRepaid(row: number, nowMs: number): boolean {
-    return this.#repayment.isLongPast(this.#table.repaymentDayAt(row), nowMs);
+    return this.#settings.repayment.isLongPast(this.#table.repaymentDayAt(row), nowMs);
   }
 
   /** Only for a plan that is not scheduled. */
@@ -275,10 +280,16 @@ export class KindLane {
     return batch;
   }
 
-  #fit(slots: RefreshSlots, isAskedFor: (row: number) => boolean): void {
-    const hashes = this.#table.hashes(isAskedFor);
-    slots.fit(hashes, this.maxItems);
-    // Given back at once, and not when a collection finds them.
-    hashes.buffer.transfer(0);
+  /** What counted as repaid by a clock that was ahead is asked for like all others; the other way round, after its answer. */
+  #followClock(nowMs: number): void {
+    const { repayment } = this.#settings;
+    const [before, epochMs] = [this.#epochMs, repayment.epochMs(nowMs)];
+    this.#epochMs = Math.max(before, epochMs);
+    if (before - epochMs < CLOCK_CORRECTED_MS) return;
+    this.#epochMs = epochMs;
+    for (const row of this.#table.rows()) {
+      const wasRepaid = repayment.isLongPast(this.#table.repaymentDayAt(row), nowMs, before);
+      if (wasRepaid && !this.#isRepaid(row, nowMs) && this.#due.has(row)) this.scheduleInSlot(row, nowMs);
+    }
   }
 }

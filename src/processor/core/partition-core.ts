@@ -17,7 +17,6 @@ import { type AskedInstrument, carryOver } from './instrument.ts';
 import { InstrumentTable } from './instrument-table.ts';
 import { KindLane, type Verdict } from './kind-lane.ts';
 import { type PriceState, priceState } from './price-state.ts';
-import { Repayment } from './repayment.ts';
 
 /**
  * Decides for one partition what is asked next, what an answer means and what may be committed; without I/O or clock.
@@ -31,7 +30,6 @@ import { Repayment } from './repayment.ts';
 export class PartitionCore {
   readonly #settings: PartitionCoreSettings;
   readonly #table: InstrumentTable;
-  readonly #repayment: Repayment;
   readonly #lanes: readonly KindLane[];
   /** The lane whose prices answer the records of instruments. */
   readonly #first: KindLane;
@@ -67,7 +65,6 @@ export class PartitionCore {
     if (first === undefined) throw new RangeError('Nothing is asked for: settings.kinds is empty.');
     this.#settings = settings;
     this.#table = table;
-    this.#repayment = new Repayment(settings);
     this.#first = first;
     this.#inputs = new InputLane(first, settings);
     this.#position = start.offset;
@@ -101,7 +98,7 @@ export class PartitionCore {
 
   /** What the instrument of a row is, for a kind by its number in the settings. */
   stateOf(row: number, kind: number, nowMs: number): PriceState {
-    return priceState(this.#table.plan(row, kind), this.#table.repaymentDayAt(row), this.#repayment, nowMs);
+    return priceState(this.#table.plan(row, kind), this.#table.repaymentDayAt(row), this.#settings.repayment, nowMs);
   }
 
   /** Takes the record at an offset; those below the position were taken before. */

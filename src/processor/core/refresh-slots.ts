@@ -28,12 +28,14 @@ export class RefreshSlots {
     this.#phaseMs = this.#ownPhaseMs;
   }
 
-  /** Keeps the slots as many as full batches of these instruments are needed; may sort the hashes. */
-  fit(hashes: Int32Array, maxItems: number): void {
+  /** Keeps the slots as many as full batches of these instruments are needed; takes their hashes, which are gone then. */
+  fit(hashes: Int32Array<ArrayBuffer>, maxItems: number): void {
     // So few begin the interval at the same moment as those of other partitions, and share a call with them.
     this.#phaseMs = 2 * hashes.length <= maxItems ? 0 : this.#ownPhaseMs;
     const slots = Math.max(1, Math.ceil(hashes.length / maxItems));
     if (slots !== this.#count || this.#fullest(hashes) > maxItems) this.#divide(hashes, slots);
+    // Given back at once, and not when a collection finds them.
+    hashes.buffer.transfer(0);
   }
 
   get #count(): number {

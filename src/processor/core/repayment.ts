@@ -1,22 +1,39 @@
 const DAY_MS = 86_400_000;
+/** The wall clock is looked at no more often: it is asked for with each instrument. */
+const LOOK_EVERY_MS = 60_000;
 
-/** When an instrument counts as repaid. Days end at midnight UTC; times are monotonic milliseconds. */
+/**
+ * When an instrument counts as repaid. Days end at midnight UTC; times are monotonic milliseconds. The wall clock may be
+ * wrong when the process starts, and be corrected later.
+ */
 export class Repayment {
   readonly #repaidAfterMs: number;
-  readonly #epochMs: number;
+  readonly #look: () => number;
+  #epochMs = 0;
+  #lookedMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ repaidAfterMs, epochMs }: { readonly repaidAfterMs: number; readonly epochMs: number }) {
+  /** @param options.epochMs the wall clock at the monotonic time 0, by what the wall clock says now. */
+  constructor({ repaidAfterMs, epochMs }: { readonly repaidAfterMs: number; readonly epochMs: () => number }) {
     this.#repaidAfterMs = repaidAfterMs;
-    this.#epochMs = epochMs;
+    this.#look = epochMs;
+  }
+
+  /** The wall clock at the monotonic time 0, as of a minute ago at most. */
+  epochMs(nowMs: number): number {
+    if (nowMs >= this.#lookedMs + LOOK_EVERY_MS) {
+      this.#epochMs = this.#look();
+      this.#lookedMs = nowMs;
+    }
+    return this.#epochMs;
   }
 
   /** The day of the repayment has begun: when the provider has no price any more, that is why. */
   hasCome(day: number | null, nowMs: number): boolean {
-    return day !== null && day * DAY_MS <= nowMs + this.#epochMs;
+    return day !== null && day * DAY_MS <= nowMs + this.epochMs(nowMs);
   }
 
   /** It is so long ago that the instrument is asked for once a day. */
-  isLongPast(day: number | null, nowMs: number): boolean {
-    return this.hasCome(day, nowMs - this.#repaidAfterMs);
+  isLongPast(day: number | null, nowMs: number, epochMs = this.epochMs(nowMs)): boolean {
+    return day !== null && day * DAY_MS <= nowMs + epochMs - this.#repaidAfterMs;
   }
 }

@@ -1,4 +1,5 @@
 import type { PartitionCoreSettings } from '../../../src/processor/core/core-messages.ts';
+import { Repayment } from '../../../src/processor/core/repayment.ts';
 
 export const KINDS = ['overview', 'daily'] as const;
 export const REFRESH_MS = 60_000;
@@ -14,7 +15,7 @@ export function coreSettings(reported: PartitionCoreSettings['reported']): Parti
     answerWithinMs: PATIENCE_MS,
     maxItems: () => MAX_ITEMS,
     maxBackoffMs: 120_000,
-    repaidAfterMs: 7 * 86_400_000,
+    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 0 }),
     epochMs: 0,
     random: () => 0.5,
     reported,

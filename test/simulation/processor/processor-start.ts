@@ -1,3 +1,4 @@
+import { Repayment } from '../../../src/processor/core/repayment.ts';
 import type { ProcessorModules } from './processor-world.ts';
 
 const INSTRUMENTS = 2_000;
@@ -19,7 +20,7 @@ export function refreshesAfterStart(
     answerWithinMs: 30_000,
     maxItems: () => MAX_ITEMS,
     maxBackoffMs: 3_600_000,
-    repaidAfterMs: 7 * 86_400_000,
+    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 1_000_000_000_000.4 }),
     epochMs: 1_000_000_000_000.4,
     random: () => 0.5,
     reported: new ReportedFailures(),

@@ -6,6 +6,7 @@ import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
 import type { PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
 import { planOf } from '../../../src/processor/core/instrument.ts';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
+import { Repayment } from '../../../src/processor/core/repayment.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { Pulse } from '../../../src/support/pulse.ts';
 import { SteppedClock } from '../kafka/stepped-clock.ts';
@@ -91,7 +92,7 @@ export function drivePartitions(options: {
     answerWithinMs: 30_000,
     maxItems: (kind: PriceKind) => caller.maxItems(kind),
     maxBackoffMs: 3_600_000,
-    repaidAfterMs: 7 * 86_400_000,
+    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => options.epochMs ?? 1_700_000_000_000 }),
     epochMs: options.epochMs ?? 1_700_000_000_000,
     random,
     reported: new ReportedFailures(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
+import { Repayment } from '../../../src/processor/core/repayment.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { createFreshnessView } from '../../../src/processor/freshness-view.ts';
 
@@ -22,7 +23,7 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
     answerWithinMs: 30_000,
     maxItems: () => 100,
     maxBackoffMs: 3_600_000,
-    repaidAfterMs: 7 * 86_400_000,
+    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 0 }),
     epochMs: 0,
     random: () => 0.5,
     reported: new ReportedFailures(),

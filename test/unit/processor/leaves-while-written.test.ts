@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
+import { Repayment } from '../../../src/processor/core/repayment.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 
 test('instruments that leave while their failure is written are no suspects for good', () => {
@@ -13,7 +14,7 @@ test('instruments that leave while their failure is written are no suspects for 
       answerWithinMs: 30_000,
       maxItems: () => 1,
       maxBackoffMs: 60_000,
-      repaidAfterMs: 7 * 86_400_000,
+      repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 0 }),
       epochMs: 0,
       random: () => 0.5,
       reported: new ReportedFailures(),

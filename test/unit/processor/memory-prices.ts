@@ -5,6 +5,7 @@ import type { LogReader } from '../../../src/kafka/log-reader.ts';
 import { partitionsOf } from '../../../src/kafka/topic.ts';
 import { BulkCaller } from '../../../src/processor/bulk-caller.ts';
 import type { BulkPrices } from '../../../src/processor/bulk-prices.ts';
+import { Repayment } from '../../../src/processor/core/repayment.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { PartitionTask } from '../../../src/processor/partition-task.ts';
 import { runPriceMember } from '../../../src/processor/price-member.ts';
@@ -76,7 +77,7 @@ export function memberOf(options: {
     answerWithinMs: options.answerWithinMs ?? Number.POSITIVE_INFINITY,
     maxItems: () => 7,
     maxBackoffMs: 7_200_000,
-    repaidAfterMs: 7 * 86_400_000,
+    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 0 }),
     epochMs: 0,
     random,
     reported: new ReportedFailures(),

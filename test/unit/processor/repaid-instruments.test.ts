@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { QuestionOutcome } from '../../../src/processor/batch-responses.ts';
 import type { Batch } from '../../../src/processor/core/batch.ts';
 import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
+import { Repayment } from '../../../src/processor/core/repayment.ts';
 import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
 import { createFreshnessView } from '../../../src/processor/freshness-view.ts';
 import { drivePartitions } from './driven-partitions.ts';
@@ -19,15 +20,15 @@ const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagD
 
 type Start = ConstructorParameters<typeof PartitionCore>[1]['instruments'];
 
-function coreOf(instruments: Start): PartitionCore {
+function coreOf(instruments: Start, epochMs = () => EPOCH_MS): PartitionCore {
   const settings = {
     kinds: KINDS,
     lingerMs: 0,
     answerWithinMs: 30_000,
     maxItems: () => 100,
     maxBackoffMs: 60 * MINUTE_MS,
-    repaidAfterMs: 7 * DAY_MS,
-    epochMs: EPOCH_MS,
+    repayment: new Repayment({ repaidAfterMs: 7 * DAY_MS, epochMs }),
+    epochMs: epochMs(),
     random: () => 0.5,
     reported: new ReportedFailures(),
   };
@@ -129,6 +130,32 @@ test('an instrument becomes repaid while it is followed, and is asked for often 
   const third = run(core, 3 * DAY_MS + 3_600_000, () => priced, 3 * DAY_MS);
   assert.ok(third('overview', '1') >= 59, String(third('overview', '1')));
   assert.ok(third('daily', '1') >= 1);
+});
+
+test('a clock that was wrong at the start and is corrected leaves no live instrument among the repaid', () => {
+  let aheadMs = 8 * DAY_MS;
+  const repaidDays: Record<string, number> = { '1': TODAY + 1, '2': TODAY - 1, '3': TODAY - 300 };
+  const instruments = Object.entries(repaidDays).map(([id, day]) => [id, `isin-${id}`, repaidOn(day)] as const);
+  const core = coreOf(instruments, () => EPOCH_MS + aheadMs);
+  const before = run(core, 10 * MINUTE_MS, () => priced);
+  assert.ok(before('overview', '1') <= 1 && freshnessOf(core, 10 * MINUTE_MS).repaid === 3, 'by that clock they are');
+  aheadMs = 0;
+  const after = run(core, 3 * 60 * MINUTE_MS, () => priced, 10 * MINUTE_MS);
+  for (const id of ['1', '2']) {
+    assert.ok(after('overview', id) >= 165, `${id} was asked for ${after('overview', id)} times in 170 minutes`);
+    assert.ok(after('daily', id) >= 1, `${id}: daily ${after('daily', id)} times`);
+  }
+  assert.ok(after('overview', '3') <= 1, 'it is long past by the right clock too');
+  const { repaid, priced: live, overdue } = freshnessOf(core, 3 * 60 * MINUTE_MS);
+  assert.deepEqual([repaid, live, overdue], [1, 2, 0]);
+});
+
+test('a clock that was behind at the start lets what is repaid be asked for often until it is corrected, and no longer', () => {
+  let aheadMs = -30 * DAY_MS;
+  const core = coreOf([['1', 'isin-1', repaidOn(TODAY - 20)]], () => EPOCH_MS + aheadMs);
+  assert.ok(run(core, 10 * MINUTE_MS, () => priced)('overview', '1') >= 9);
+  aheadMs = 0;
+  assert.ok(run(core, 3 * 60 * MINUTE_MS, () => priced, 10 * MINUTE_MS)('overview', '1') <= 3);
 });
 
 test('each instrument counts once: priced, waiting, failing or repaid', () => {

@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { InstrumentKeys } from '../../../../src/processor/core/instrument-keys.ts';
 import { PartitionCore } from '../../../../src/processor/core/partition-core.ts';
+import { Repayment } from '../../../../src/processor/core/repayment.ts';
 import { ReportedFailures } from '../../../../src/processor/core/reported-failures.ts';
 
 const INSTRUMENTS = 100_000;
@@ -37,7 +38,7 @@ function coreOf(table: Iterable<readonly [string, string]>): PartitionCore {
     answerWithinMs: 30_000,
     maxItems: () => 500,
     maxBackoffMs: 3_600_000,
-    repaidAfterMs: 7 * 86_400_000,
+    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 1_700_000_000_000 }),
     epochMs: 1_700_000_000_000,
     random: () => 0.5,
     reported: new ReportedFailures(),

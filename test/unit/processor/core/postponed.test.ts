@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_TERMS } from '../../../../src/avro/instrument-terms.ts';
 import { PartitionCore } from '../../../../src/processor/core/partition-core.ts';
+import { Repayment } from '../../../../src/processor/core/repayment.ts';
 import { ReportedFailures } from '../../../../src/processor/core/reported-failures.ts';
 
 const LINGER_MS = 100;
@@ -17,7 +18,7 @@ const coreOver = (instruments: readonly (readonly [string, string])[]) =>
       answerWithinMs: 30 * SECOND_MS,
       maxItems: () => 1,
       maxBackoffMs: 60 * SECOND_MS,
-      repaidAfterMs: 7 * 86_400_000,
+      repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 0 }),
       epochMs: 0,
       random: () => 0.5,
       reported: new ReportedFailures(),
