@@ -100,7 +100,8 @@ function readChecked(body: unknown): { id: string; raw?: string } {
 
 function answer(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(value));
+  // The line break is for those who call it from a shell.
+  response.end(`${JSON.stringify(value)}\n`);
 }
 
 function isLoopback(address: string | undefined): boolean {
