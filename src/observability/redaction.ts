@@ -8,8 +8,8 @@ export interface Redaction {
 /** Replaces a secret. */
 export const REDACTED = '[redacted]';
 
-/** A shorter value would match parts of every line, and is not a secret. */
-const SHORTEST_SECRET = 6;
+/** A shorter value would match parts of ordinary words, and is not taken out: the settings warn of it. */
+export const SHORTEST_SECRET = 6;
 /** Rotated tokens accumulate: beyond this the oldest are forgotten; they have expired long ago. */
 const MAXIMUM_SECRETS = 100;
 
@@ -19,6 +19,11 @@ const SECRET_KEY =
   /authorization|cookie|token|secret|password|passphrase|apikey|privatekey|credential|simulationurl|assertion/;
 /** Names of facts about a secret: its place, its age. */
 const ABOUT_A_SECRET = /(file|type|endpoint|count)$|(?<!simulation)url$/;
+
+/** Whether a secret is so short that its value stays in texts. */
+export function isTooShortToRedact(secret: string): boolean {
+  return secret.trim().length < SHORTEST_SECRET;
+}
 
 /** A field that by its name holds a secret, whatever its value; numbers and truth values never are one. */
 export function isSecretKey(key: string, value: unknown): boolean {
@@ -32,7 +37,7 @@ export function createRedaction(): Redaction {
   return {
     register(secret) {
       const value = secret.trim();
-      if (value.length < SHORTEST_SECRET) return;
+      if (isTooShortToRedact(value)) return;
       // Registered again, a secret is the newest again.
       const encodings = forms.get(value) ?? formsOf(value);
       forms.delete(value);

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { Roles } from '../../app/connector.ts';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import { projectVersion } from '../../support/version.ts';
 import type { CommandContext } from '../command-context.ts';
 import { describeError } from '../describe-error.ts';
+import { loadWithWarnings } from '../load-with-warnings.ts';
 import { EXIT_CODES } from '../terminal.ts';
 
 const ROLES: readonly Roles[] = ['sources', 'processor', 'both'];
@@ -21,7 +22,7 @@ export function runCommand(program: Command, context: CommandContext): void {
       const { runConnector } = await import('../../app/connector.ts');
       const { logConnectorEvents, logProcessorEvents } = await import('../../observability/event-log.ts');
       const { createLog } = await import('../../observability/pino-log.ts');
-      const settings = await loadSettings({ file: config, env, onSecret: redaction.register });
+      const { settings, warnings } = await loadWithWarnings({ file: config, env, redaction });
       const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;
       const { level, format } = settings.log;
       const usual = stdout.isTTY === true ? 'text' : 'json';
@@ -40,6 +41,7 @@ export function runCommand(program: Command, context: CommandContext): void {
         },
         'starting',
       );
+      for (const warning of warnings) log.warn({ settings: config, warning }, 'the settings may be wrong');
       const events = logConnectorEvents(log);
       const processorEvents = logProcessorEvents(log);
       const failures: string[] = [];

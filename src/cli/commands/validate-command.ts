@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { DEFAULT_SETTINGS_FILE, loadSettings } from '../../config/load.ts';
-import type { Settings } from '../../config/settings.ts';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import { ConnectorError } from '../../errors.ts';
 import type { CommandContext, DataOptions } from '../command-context.ts';
+import { loadWithWarnings } from '../load-with-warnings.ts';
 import { jsonText, outputOption, textTable } from '../output.ts';
 import { EXIT_CODES } from '../terminal.ts';
 
@@ -21,19 +21,20 @@ export function validateCommand(program: Command, context: CommandContext): void
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExamples:\n  spconnect validate\n  spconnect validate --connect --output json\n')
     .action(async ({ config, connect, output }: ValidateOptions) => {
-      const loaded = await loadSettings({ file: config, env, onSecret: redaction.register }).catch(problemsOf);
-      if (Array.isArray(loaded)) {
+      const loaded = await loadWithWarnings({ file: config, env, redaction }).catch(problemsOf);
+      if (!('settings' in loaded)) {
         const problems = loaded.map((line) => redaction.redact(line));
         stdout.write(output === 'json' ? jsonText({ ok: false, problems }) : textTable(problems.map((line) => [line])));
         exitWith(EXIT_CODES.usage);
         return;
       }
-      const settings = loaded as Settings;
+      const { settings, warnings } = loaded;
+      if (output === 'text') for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
       if (!connect) {
         const sources = settings.sources.map(({ name }) => name);
         stdout.write(
           output === 'json'
-            ? jsonText({ ok: true, problems: [] })
+            ? jsonText({ ok: true, problems: [], warnings })
             : textTable([[`${config}: ok; sources: ${sources.join(', ')}`]]),
         );
         return;
@@ -42,7 +43,7 @@ export function validateCommand(program: Command, context: CommandContext): void
       const checks = await checkConnections({ settings, signal });
       const ok = checks.every(({ state }) => state === 'ok');
       const clean = checks.map((check) => ({ ...check, says: redaction.redact(check.says) }));
-      if (output === 'json') stdout.write(jsonText({ ok, problems: [], checks: clean }));
+      if (output === 'json') stdout.write(jsonText({ ok, problems: [], warnings, checks: clean }));
       else stdout.write(textTable(clean.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`])));
       if (ok) return;
       stderr.write('Some checks failed: the lines above say what was found, and what to do.\n');

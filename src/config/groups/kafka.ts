@@ -18,7 +18,7 @@ const brokers = z
 export function kafkaSettings(secrets: SecretReader) {
   const settings = group({
     brokers: setting(brokers, 'host:port of some brokers, separated by commas or as a list.'),
-    compression: setting(oneOf(['zstd', 'gzip', 'none']), 'Of the records that we write.', 'zstd'),
+    compression: setting(oneOf(['zstd', 'gzip', 'none']), 'Of the records that we write: zstd, gzip or none.', 'zstd'),
     transactionTimeout: setting(
       duration('5s', '15m'),
       'After this the broker aborts a transaction that was left open.',

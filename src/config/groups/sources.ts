@@ -7,11 +7,31 @@ const name = setting(
   text('a name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,100}$/),
   'Names its offset, its log lines and its metrics: keep it.',
 );
-const eventTypeName = () => text('an event type, like repayment', /^[A-Za-z0-9_-]{1,100}$/);
+
+/** Those that the interface names (part 6 of src/provider/README.md); another one may come any day. */
+export const KNOWN_EVENT_TYPES = [
+  'newissue',
+  'datachange',
+  'rulebasedparameteradjustment',
+  'repayment',
+  'barriercross',
+  'couponpayment',
+] as const;
+const eventTypeName = () =>
+  text('an event type, like repayment', /^[A-Za-z0-9_-]{1,100}$/).meta({
+    wanted: 'an event type, like repayment',
+    examples: [...KNOWN_EVENT_TYPES],
+  });
+const KNOWN = `known: ${KNOWN_EVENT_TYPES.join(', ')}`;
+const sourceType = <const Type extends string>(type: Type) =>
+  setting(
+    z.literal(type),
+    'What it reads: instruments (list and stream), events (the stream alone) or pre-trade-checks.',
+  );
 
 /** Which instruments are meant. */
 const filter = {
-  scope: setting(oneOf(['all', 'my']), 'All instruments, or those that the provider counts as ours.', 'all'),
+  scope: setting(oneOf(['all', 'my']), 'all instruments, or my: those that the provider counts as ours.', 'all'),
   legalCountry: setting(
     nullable(text('a country code, like CH', /^[A-Za-z]{2,3}$/)),
     'Only instruments of this legal country.',
@@ -38,7 +58,7 @@ const ownTopics = <Topics extends z.ZodType>(topics: Topics) => section(topics, 
 
 const instrumentsSource = group({
   name,
-  type: setting(z.literal('instruments'), 'What it reads: instruments.'),
+  type: sourceType('instruments'),
   ...filter,
   limit: setting(
     wholeNumber(1, 10_000),
@@ -53,7 +73,11 @@ const instrumentsSource = group({
   ...following,
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
   maxShrink: setting(decimal(0, 1), 'The share that one walk may delete (20 always may); more is refused.', 0.05),
-  deleteOnEventTypes: setting(z.array(eventTypeName()).max(100), 'Types of events that delete their instrument.', []),
+  deleteOnEventTypes: setting(
+    z.array(eventTypeName()).max(100),
+    `Types of events that delete their instrument; ${KNOWN}.`,
+    [],
+  ),
   topics: ownTopics(
     group({ instruments: ownTopic('instruments'), 'instrument-events': ownTopic('instrument-events') }),
   ),
@@ -66,9 +90,9 @@ const instrumentsSource = group({
 
 const eventsSource = group({
   name,
-  type: setting(z.literal('events'), 'Only the events, on a topic of their own.'),
+  type: sourceType('events'),
   ...filter,
-  eventType: setting(nullable(eventTypeName()), 'Only events of this type.', null),
+  eventType: setting(nullable(eventTypeName()), `Only events of this type; null: all; ${KNOWN}.`, null),
   maxEvents,
   pollInterval: pollInterval('30s'),
   ...following,
@@ -78,7 +102,7 @@ const eventsSource = group({
 /** Never a source by default: a holder of the URL in these records can trade, so no one should get them by accident. */
 const preTradeChecksSource = group({
   name,
-  type: setting(z.literal('pre-trade-checks'), 'The pre-trade checks that users trigger.'),
+  type: sourceType('pre-trade-checks'),
   pollInterval: pollInterval('45s'),
   ...following,
   topics: ownTopics(group({ 'pre-trade-checks': ownTopic('pre-trade-checks') })),

@@ -23,7 +23,7 @@ export interface OverviewQuery {
 const settings = group({
   enabled: setting(flag(), 'Whether the latest prices are requested.', true),
   refreshInterval: refreshInterval('60s'),
-  fields: setting(z.array(oneOf(FIELDS)).max(100), 'Only these; none: all that the provider gives.', []),
+  fields: setting(z.array(oneOf(FIELDS)).max(100), `Only these of ${FIELDS.join(', ')}; none: all.`, []),
 }).transform(inMilliseconds);
 
 /** The latest price of each instrument. */

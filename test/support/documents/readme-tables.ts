@@ -24,13 +24,18 @@ const SETTINGS_FILE = new URL('../../../config/connector.yaml', import.meta.url)
 const IMPORTANT_SETTINGS = [
   'sources[].scope',
   'sources[].legalCountry',
+  'sources[].eventType',
+  'sources[].deleteOnEventTypes',
   'sources[].limit',
   'sources[].walkInterval',
   'referenceData.timeout',
   'referenceData.requestsPerSecond',
   'prices.kinds.overview.fields',
   'prices.kinds.daily.enabled',
+  'prices.kinds.daily.fields',
   'prices.kinds.intraday.enabled',
+  'prices.kinds.intraday.fields',
+  'prices.kinds.intraday.interval',
   'prices.maxItems',
   'marketData.requestsPerSecond',
   'marketData.assumedZone',
@@ -43,6 +48,7 @@ const IMPORTANT_SETTINGS = [
   'topics.replicationFactor',
   'mapping.onMismatch',
   'mapping.maxDeadLetters',
+  'log.format',
 ];
 
 const ACTIONS: Readonly<Record<ErrorAction, string>> = {

@@ -66,7 +66,7 @@ test('what config print prints is valid, and means the same', async (t) => {
     [await readFile(new URL('../../../config/connector.yaml', import.meta.url), 'utf8'), REQUIRED],
   ] as const) {
     const file = await settingsFile(t, text);
-    for (const output of ['yaml', 'json']) {
+    for (const output of ['text', 'json']) {
       const printed = await runWith(['config', 'print', '--output', output, '--config', file], { env });
       assert.equal(printed.code, 0, printed.stderr);
       assert.ok(!printed.stdout.includes(SECRET), printed.stdout);
@@ -84,7 +84,7 @@ test('settings that are right are said so', async (t) => {
   const { code, stdout } = await runWith(['validate', '--config', file]);
   assert.deepEqual([code, stdout], [0, `${file}: ok; sources: instruments\n`]);
   const json = await runWith(['validate', '--output', 'json', '--config', file]);
-  assert.deepEqual(JSON.parse(json.stdout), { ok: true, problems: [] });
+  assert.deepEqual(JSON.parse(json.stdout), { ok: true, problems: [], warnings: [] });
 });
 
 test('everything that is wrong is data, a line each, with exit code 2', async (t) => {
@@ -97,4 +97,20 @@ test('everything that is wrong is data, a line each, with exit code 2', async (t
   assert.match(lines[1] ?? '', /:5:9 prefix: /);
   const json = await runWith(['validate', '--output', 'json', '--config', file]);
   assert.deepEqual([json.code, JSON.parse(json.stdout)], [2, { ok: false, problems: lines }]);
+});
+
+test('an unknown type of event and a secret that is an ordinary word are warned of, and allowed', async (t) => {
+  const sources = '[{ name: a, type: events, eventType: repayments }]';
+  const file = await settingsFile(t, `${settingsText({})}\nsources: ${sources}\nadmin: { token: wrong }\n`);
+  const { code, stdout, stderr } = await runWith(['validate', '--config', file]);
+  assert.equal(code, 0, stdout);
+  const [type = '', secret = ''] = stderr.split('\n');
+  assert.match(
+    type,
+    /^warning: sources\[0\]\.eventType: "repayments" is not among .*newissue.*did you mean repayment\?/,
+  );
+  assert.match(secret, /^warning: A secret has fewer than 6 characters/);
+  assert.ok(!stderr.includes('wrong'));
+  const json = await runWith(['validate', '--output', 'json', '--config', file]);
+  assert.equal(JSON.parse(json.stdout).warnings.length, 2);
 });

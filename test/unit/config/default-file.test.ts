@@ -25,6 +25,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly description?: string;
+  readonly enum?: readonly string[];
 }
 
 /** Every setting of the JSON schema as `a.b[].c`, with the lines that describe it (alternatives may share a name). */
@@ -59,6 +60,23 @@ function settingsIn(yaml: string): Map<string, string> {
     },
   });
   return found;
+}
+
+/** The settings that take one value of a list, each with that list. */
+function listsOf(schema: Schema, path = ''): [setting: string, line: string, values: readonly string[]][] {
+  const within = (inner: Schema): readonly string[] => [
+    ...(inner.enum ?? []),
+    ...[...(inner.anyOf ?? []), ...(inner.items ? [inner.items] : [])].flatMap((one) => within(one)),
+  ];
+  const own = Object.entries(schema.properties ?? {}).flatMap(([key, member]) => {
+    const name = path === '' ? key : `${path}.${key}`;
+    const values = within(member);
+    const list: [string, string, readonly string[]][] =
+      values.length > 0 ? [[name, member.description ?? '', values]] : [];
+    return [...list, ...listsOf(member, name)];
+  });
+  const inner = [schema.items, ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].filter((one) => one !== undefined);
+  return [...own, ...inner.flatMap((one) => listsOf(one, path))];
 }
 
 /** `# key: value # line`: a setting that is switched off. */
@@ -132,4 +150,17 @@ test('the table of variables and the file name the same ones', () => {
   const inTable = [...readme.matchAll(/^\| `([A-Z_]+)`/gm)].map((match) => match[1]);
   assert.deepEqual(inTable.toSorted(), [...new Set(active)].toSorted());
   assert.ok(inFile.length >= active.length);
+});
+
+test('the line of a setting that takes one value of a list names each of them', () => {
+  const lists = listsOf(settingsJsonSchema() as Schema);
+  assert.ok(lists.length >= 15, `${lists.length} lists`);
+  for (const [name, line, values] of lists) {
+    for (const value of values) assert.ok(line.includes(value), `${name}: ${line} has no ${value}`);
+  }
+});
+
+test('an editor offers the known types of events', () => {
+  const text = JSON.stringify(settingsJsonSchema());
+  assert.equal(text.match(/"examples":\["newissue","datachange"/g)?.length, 2);
 });
