@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { parseDocument } from 'yaml';
+import { loadSettings } from '../../../src/config/load.ts';
+import { settingsWarnings } from '../../../src/config/warnings.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const text = (name: string) => readFileSync(join(root, name), 'utf8');
+const readme = text('config/production/README.md');
+const settingsText = text('config/production/connector.yaml');
+const PEM = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
+
+/** The fields of a service that the example uses, as the Compose specification has them. */
+interface Service {
+  readonly image: string;
+  readonly build: string;
+  readonly command: readonly string[];
+  readonly read_only: boolean;
+  readonly cap_drop: readonly string[];
+  readonly security_opt: readonly string[];
+  readonly init: boolean;
+  readonly restart: string;
+  readonly stop_grace_period: string;
+  readonly volumes: readonly string[];
+  readonly ports: readonly string[];
+  readonly healthcheck: { readonly test: readonly string[] };
+  readonly logging: unknown;
+  readonly deploy: {
+    readonly resources: Readonly<Record<'limits' | 'reservations', { cpus: string; memory: string }>>;
+  };
+}
+const FIELDS =
+  'image build command read_only cap_drop security_opt init restart stop_grace_period volumes ports healthcheck logging deploy';
+
+function connector(): Service {
+  const document = parseDocument(text('config/production/compose.yaml'), { uniqueKeys: true });
+  assert.deepEqual(document.errors, []);
+  const { services, ...top } = document.toJS();
+  assert.deepEqual([Object.keys(top), Object.keys(services)], [['name'], ['connector']]);
+  assert.deepEqual(Object.keys(services.connector), FIELDS.split(' '));
+  return services.connector;
+}
+
+test('the settings of production are valid, log in over TLS everywhere, and read each secret from a file of the list', async () => {
+  const read: string[] = [];
+  const settings = await loadSettings({
+    text: settingsText,
+    env: {},
+    readFile: async (path) => {
+      read.push(path);
+      return path.endsWith('.pem') ? PEM : 'some-secret';
+    },
+  });
+  assert.deepEqual(settingsWarnings(settings), []);
+  assert.equal(settings.kafka.sasl?.mechanism, 'scram-sha-512');
+  assert.ok(settings.kafka.ssl);
+  assert.equal(settings.topics.replicationFactor, 3);
+  for (const [url] of settingsText.matchAll(/https?:\/\/\S+/g)) assert.match(url, /^https:/);
+  assert.ok(settings.marketData && settings.admin.token);
+  const [, listed = ''] = /^2\. ([\s\S]*?)^3\. /m.exec(readme) ?? [];
+  const files = [...listed.matchAll(/`([a-z]+-[a-z.-]+)`/g)].map(([, name]) => `/run/secrets/${name}`);
+  assert.deepEqual(files.toSorted(), [...new Set(read)].toSorted());
+});
+
+test('the compose file runs the image with these settings, secrets and limits, and no more rights than it needs', () => {
+  const service = connector();
+  const { name, version } = JSON.parse(text('package.json'));
+  assert.equal(service.image, `${name}:${version}`);
+  assert.ok(existsSync(join(root, 'config/production', service.build, 'Dockerfile')));
+  const mounts = service.volumes.map((volume) => volume.split(':'));
+  assert.ok(mounts.every(([, , mode]) => mode === 'ro'));
+  assert.ok(mounts.some(([from, to]) => from === './connector.yaml' && to === service.command.at(-1)));
+  assert.ok(mounts.some(([from, to]) => from === './secrets' && to === '/run/secrets'));
+  assert.deepEqual([service.read_only, service.cap_drop, service.init], [true, ['ALL'], true]);
+  assert.ok(service.ports.every((port) => port.startsWith('127.0.0.1:')));
+  const [, , probe = '', url] = service.healthcheck.test;
+  assert.ok(existsSync(join(root, probe.replace(/^dist\/(.*)\.js$/, 'src/$1.ts'))));
+  assert.equal(url, 'http://127.0.0.1:8083/readyz');
+  const { limits, reservations } = service.deploy.resources;
+  for (const resources of [limits, reservations]) assert.deepEqual(Object.keys(resources), ['cpus', 'memory']);
+});
+
+test('every name that the README of production gives is one that there is', () => {
+  const alerts = text('config/prometheus/alerts.yml');
+  const named = /\[(\w+) and (\w+)\]\(\.\.\/prometheus/.exec(readme)?.slice(1) ?? [];
+  assert.equal(named.length, 2);
+  for (const alert of named) assert.match(alerts, new RegExp(`alert: ${alert}$`, 'm'));
+  for (const code of readme.match(/\b[A-Z]+_[A-Z_]+\b/g)?.filter((word) => word !== 'SASL_SSL') ?? [])
+    assert.match(text('src/errors.ts'), new RegExp(`\\b${code}\\b`));
+});
