@@ -23,6 +23,7 @@ import { validateCommand } from './commands/validate-command.ts';
 import { walkCommand } from './commands/walk-command.ts';
 import { describeError } from './describe-error.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
+import { usageHint } from './usage.ts';
 
 const COMMANDS = [
   runCommand,
@@ -66,13 +67,18 @@ export function createProgram(context: CommandContext): Command {
     .version(projectVersion(), '--version')
     .addHelpText('after', EXAMPLES)
     .exitOverride()
-    .showHelpAfterError('(see --help)')
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
     });
   for (const add of COMMANDS) add(program, context);
+  hintAtUsage(program);
   return program;
+}
+
+function hintAtUsage(command: Command): void {
+  command.showHelpAfterError(usageHint(command));
+  for (const inner of command.commands) hintAtUsage(inner);
 }
 
 /** These go on until they are stopped: that ends them well. */

@@ -78,7 +78,7 @@ async function previewEvents(
   if (outcome.kind === 'refused') {
     throw new ConnectorError(
       'PROVIDER_REFUSED',
-      `The provider refused the offset of the stream (status ${outcome.status}).`,
+      `The provider refused the offset of the stream (status ${outcome.status}): it has expired, or is none. Use a newer one as --from, or an id of the list.`,
     );
   }
   const [events, instruments] = [unregisteredReader('InstrumentEvent'), unregisteredReader('Instrument')];
@@ -103,7 +103,7 @@ async function previewChecks(
   if (outcome.kind === 'refused') {
     throw new ConnectorError(
       'PROVIDER_REFUSED',
-      `The provider refused the offset of the checks (status ${outcome.status}).`,
+      `The provider refused the offset of the checks (status ${outcome.status}): it has expired, or is none. Use a newer one as --from, or none.`,
     );
   }
   const reader = unregisteredReader('PreTradeCheck');

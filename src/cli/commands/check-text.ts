@@ -3,9 +3,6 @@ import type { ReadableRecord, ReadableValue } from '../../avro/record-reader.ts'
 /** Replaces the URL of a check, which allows trading. Exported for tests. */
 export const HIDDEN_URL = '[hidden; --show-url shows it]';
 const URL_FIELD = /(^|\/)simulation[-_]?url$/i;
-/** Control characters, and those that change the direction of writing. */
-const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
 /** The check without its URL, wherever it is in it. */
 export function withoutUrl(check: ReadableRecord): ReadableRecord {
   const url = typeof check.simulationUrl === 'string' && check.simulationUrl !== '' ? check.simulationUrl : null;
@@ -27,24 +24,6 @@ export function withoutUrl(check: ReadableRecord): ReadableRecord {
 export function withoutUrlIn<Holder extends { readonly value: ReadableValue }>(holder: Holder): Holder {
   const { value } = holder;
   return isRecord(value) ? { ...holder, value: withoutUrl(value) } : holder;
-}
-
-/** A check as lines of name and value, without what it does not have. */
-export function checkAsTable(check: ReadableRecord): string {
-  const lines: [string, string][] = [];
-  const add = (name: string, value: ReadableValue): void => {
-    if (value === null) return;
-    if (typeof value !== 'object') {
-      lines.push([name.replace(CONTROL, ' '), String(value).replace(CONTROL, ' ')]);
-    } else if (isList(value)) {
-      for (const [position, item] of value.entries()) add(`${name}[${position}]`, item);
-    } else {
-      for (const [member, inner] of Object.entries(value)) add(name === '' ? member : `${name}.${member}`, inner);
-    }
-  };
-  add('', check);
-  const width = Math.max(...lines.map(([name]) => name.length));
-  return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
 }
 
 function isRecord(value: ReadableValue): value is ReadableRecord {

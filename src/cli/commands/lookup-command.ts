@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import { silentLog } from '../../support/log.ts';
 import type { CommandContext } from '../command-context.ts';
-import { jsonText } from '../output.ts';
+import { jsonText, type Output, outputOption } from '../output.ts';
+import { fieldsText } from '../record-text.ts';
 import { EXIT_CODES } from '../terminal.ts';
-import { checkAsTable, withoutUrl } from './check-text.ts';
+import { withoutUrl } from './check-text.ts';
 import { loadWithoutKafka } from './partial-settings.ts';
 import { priceCommand } from './price-command.ts';
 
@@ -13,7 +14,7 @@ const LONGEST_ID = 512;
 interface CheckOptions {
   readonly config: string;
   readonly showUrl: boolean;
-  readonly output: 'json' | 'table';
+  readonly output: Output;
 }
 
 /** `lookup`: things asked of the provider itself; neither Kafka nor the registry is needed. `lookup check <id>`: one pre-trade check. */
@@ -29,7 +30,7 @@ export function lookupCommand(program: Command, context: CommandContext): void {
     .description('Print one pre-trade check. Its URL allows trading: it is printed only with --show-url.')
     .argument('<id>', 'the id of the check, as the platform shows it', checkId)
     .option('--show-url', 'print the simulation URL too', false)
-    .addOption(new Option('--output <form>', 'the format of stdout').choices(['json', 'table']).default('table'))
+    .addOption(outputOption())
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText('after', '\nExample:\n  spconnect lookup check PTC-0123456789 --output json\n')
     .action(async (id: string, { config, showUrl, output }: CheckOptions) => {
@@ -42,7 +43,7 @@ export function lookupCommand(program: Command, context: CommandContext): void {
         return;
       }
       const shown = showUrl ? check : withoutUrl(check);
-      stdout.write(output === 'json' ? jsonText(shown) : checkAsTable(shown));
+      stdout.write(output === 'json' ? jsonText(shown) : fieldsText(shown));
     });
 }
 

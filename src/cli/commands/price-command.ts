@@ -9,7 +9,7 @@ import { isIsin } from '../../support/isin.ts';
 import { silentLog } from '../../support/log.ts';
 import type { CommandContext } from '../command-context.ts';
 import { wholeNumberOption } from '../numbers.ts';
-import { writtenJson } from '../output.ts';
+import { type Output, outputOption, writtenJson } from '../output.ts';
 import { pricesAsTable } from '../price-text.ts';
 import { EXIT_CODES } from '../terminal.ts';
 import { loadWithoutKafka } from './partial-settings.ts';
@@ -23,7 +23,7 @@ interface PriceOptions {
   readonly count?: number;
   readonly ascending?: boolean;
   readonly interval?: string;
-  readonly output: 'json' | 'table';
+  readonly output: Output;
 }
 
 type QueryOption = Exclude<keyof PriceOptions, 'config' | 'kind' | 'output'>;
@@ -50,7 +50,7 @@ export function priceCommand(lookup: Command, context: CommandContext): void {
     .option('--count <number>', 'days at most', wholeNumberOption)
     .option('--ascending', 'the oldest day first')
     .option('--interval <length>', 'the length of a window: Minute_5 or Hour_1')
-    .addOption(new Option('--output <form>', 'the format of stdout').choices(['json', 'table']).default('table'))
+    .addOption(outputOption())
     .option('--config <file>', 'the settings file', DEFAULT_SETTINGS_FILE)
     .addHelpText(
       'after',

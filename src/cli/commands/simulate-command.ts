@@ -1,9 +1,19 @@
 import type { Command } from 'commander';
 import type { Simulator } from '../../simulator/simulator.ts';
 import { portNumber, ratePerSecond, wholeNumberOption } from '../numbers.ts';
+import { jsonLine, type Output, outputOption } from '../output.ts';
 import { EXIT_CODES, type Terminal } from '../terminal.ts';
 
-/** `simulate`: the provider, simulated, until it is stopped. Its addresses go to stdout as one line of JSON. */
+interface SimulateOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly instruments: number;
+  readonly seed: number;
+  readonly changes: number;
+  readonly output: Output;
+}
+
+/** `simulate`: the provider, simulated, until it is stopped. Its addresses go to stdout, for a shell or as one line of JSON. */
 export function simulateCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('simulate')
@@ -13,24 +23,31 @@ export function simulateCommand(program: Command, terminal: Terminal): void {
     .option('--instruments <count>', 'instruments in the universe', wholeNumberOption, 5_000)
     .option('--seed <number>', 'the same seed gives the same universe', wholeNumberOption, 1)
     .option('--changes <rate>', 'changes of the universe per second', ratePerSecond, 0)
+    .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  spconnect simulate --instruments 50000 --changes 20\n')
-    .action(async (options: { host: string; port: number; instruments: number; seed: number; changes: number }) => {
+    .action(async ({ host, port, instruments, seed, changes, output }: SimulateOptions) => {
       const { createSimulator } = await import('../../simulator/simulator.ts');
-      const { host, port, instruments, seed, changes } = options;
       const starting = createSimulator({ host, port, instruments, seed, mutationsPerSecond: changes });
       const simulator = await starting.catch((error: unknown) => refuseTakenPort(error, host, port, command));
-      const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
-      terminal.stdout.write(
-        `${JSON.stringify({ referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret })}\n`,
-      );
       terminal.stderr.write(
-        'To run a connector with it (none of this is secret):\n' +
-          `  export REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}\n` +
-          `  export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}\n`,
+        `A simulated provider listens at ${simulator.url}; Ctrl-C ends it. Its control path, which breaks responses and moves\n` +
+          `the clock, is ${simulator.controlUrl} (src/simulator/README.md). For a connector in another shell; nothing of it is secret:\n`,
       );
+      terminal.stdout.write(output === 'json' ? jsonLine(addressesOf(simulator)) : exportsOf(simulator));
       await stopped(terminal.signal);
       await simulator.close();
     });
+}
+
+function addressesOf({ referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret }: Simulator) {
+  return { referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret };
+}
+
+function exportsOf({ referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret }: Simulator): string {
+  return (
+    `export REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}\n` +
+    `export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}\n`
+  );
 }
 
 function refuseTakenPort(error: unknown, host: string, port: number, command: Command): Promise<Simulator> {

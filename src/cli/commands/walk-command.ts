@@ -14,7 +14,7 @@ interface WalkOptions extends DataOptions {
   readonly ids: number;
 }
 
-/** `walk`: one more complete reading of the list, now. What was asked for is printed as one line of JSON. */
+/** `walk`: one more complete reading of the list, now. */
 export function walkCommand(program: Command, { env, stdout, stderr, signal, redaction }: CommandContext): void {
   const command = program
     .command('walk')
@@ -51,10 +51,14 @@ export function walkCommand(program: Command, { env, stdout, stderr, signal, red
       const walk = await atInstallation({ settings, signal, needs: ['states'] }, (installation) =>
         requestWalk(installation, { source: source.name, allowShrink }),
       );
-      stdout.write(`${JSON.stringify({ source: source.name, ...walk })}\n`);
+      const allowed = allowShrink === null ? '' : `may delete ${allowShrink} instruments`;
+      stdout.write(
+        output === 'json'
+          ? jsonText({ source: source.name, ...walk })
+          : textTable([[source.name, 'walk requested', allowed]]),
+      );
       stderr.write(
-        `A walk of source ${source.name} was requested. A running connector starts it now, or after the walk that is running; ` +
-          'a stopped one when it starts.\n',
+        'Requested. A running connector starts it now, or after the walk that is running; a stopped one when it starts.\n',
       );
     });
 }

@@ -24,19 +24,29 @@ test('a topic is printed decoded, by key, to a limit, to its end, and as it grow
   const onTopic = (topic: string, least: number) =>
     eventually(
       `${least} records of ${topic}`,
-      async () => linesOf((await scene.spconnect(`tail ${topic} --until-end`)).stdout),
+      async () => linesOf((await scene.spconnect(`tail ${topic} --until-end --output json`)).stdout),
       (lines) => lines.length >= least,
     );
 
   const all = await onTopic('instruments', ids.length);
   assert.deepEqual(new Set(all.map(({ key }) => key)), new Set(ids));
-  const one = linesOf((await scene.spconnect(`tail ${prefix}.instruments --until-end --key ${ids[5]}`)).stdout);
+  const one = linesOf(
+    (await scene.spconnect(`tail ${prefix}.instruments --until-end --key ${ids[5]} --output json`)).stdout,
+  );
   assert.deepEqual(
     one.map(({ key, value }) => [key, value.id, typeof value.issuePrice]),
     [[ids[5], ids[5], 'string']],
   );
   assert.equal(one[0].headers['spc-source'], 'instruments');
-  assert.equal(linesOf((await scene.spconnect('tail instruments --from-beginning --limit 7')).stdout).length, 7);
+  assert.equal(
+    linesOf((await scene.spconnect('tail instruments --from-beginning --limit 7 --output json')).stdout).length,
+    7,
+  );
+  const text = (await scene.spconnect(`tail instruments --until-end --key ${ids[5]}`)).stdout;
+  assert.match(
+    text,
+    new RegExp(`^${prefix}\\.instruments, key ${ids[5]}, partition \\d, offset \\d+, \\S+Z\\n  id +${ids[5]}\\n`),
+  );
   const offsets = await onTopic('offsets', 1);
   assert.ok(offsets[0].value.since, 'an offset is decoded');
   const notified = await onTopic('notifications', 1);
@@ -46,7 +56,8 @@ test('a topic is printed decoded, by key, to a limit, to its end, and as it grow
   t.after(() => stop.abort());
   const file = await settingsFile(t, settingsText());
   const env = connectorEnvironment(scene.stack, simulator, { TOPIC_PREFIX: prefix });
-  const following = runWith(['tail', 'instrument-events', '--limit', '2', '--config', file], {
+  const args = ['tail', 'instrument-events', '--limit', '2', '--output', 'json', '--config', file];
+  const following = runWith(args, {
     env,
     signal: stop.signal,
   });

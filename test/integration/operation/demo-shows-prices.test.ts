@@ -50,7 +50,9 @@ test('the demo ends with every product priced, a table of some and how fresh all
   // As a shell would take them.
   const exported = [...stdout.text().matchAll(/^ {2}export (.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
   const shell = Object.fromEntries(exported.map((pair) => pair.split(/=(.*)/s).slice(0, 2)));
-  const tailed = await runWith(['tail', 'prices', '--from-beginning', '--limit', '1'], { env: shell });
+  const tailed = await runWith(['tail', 'prices', '--from-beginning', '--limit', '1', '--output', 'json'], {
+    env: shell,
+  });
   assert.equal(tailed.code, 0, tailed.stderr);
   assert.match(JSON.parse(tailed.stdout).topic, /^demo-.*\.prices$/);
   await onceRight(async () => {

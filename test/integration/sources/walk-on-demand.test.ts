@@ -100,7 +100,7 @@ scene(
   async (_t, scene) => {
     const first = await scene.start();
     await walks(first, 1);
-    const asked = await scene.spconnect(['walk', 'instruments']);
+    const asked = await scene.spconnect(['walk', 'instruments', '--output', 'json']);
     assert.equal(asked.code, 0, asked.stderr);
     const { source, id, allowShrink } = JSON.parse(asked.stdout);
     assert.deepEqual([source, allowShrink], ['instruments', null]);
@@ -159,7 +159,8 @@ scene('a walk that misses 60 % deletes nothing until it is allowed, and then exa
   await scene.spconnect(['walk', 'instruments', '--allow-shrink', String(gone.length - 1)]);
   assert.equal((await walks(connector, 3)).gone, 0, 'one less than needed');
 
-  const allowed = await scene.spconnect(['walk', 'instruments', '--allow-shrink', String(gone.length)]);
+  const allow = ['--allow-shrink', String(gone.length), '--output', 'json'];
+  const allowed = await scene.spconnect(['walk', 'instruments', ...allow]);
   assert.equal(JSON.parse(allowed.stdout).allowShrink, gone.length);
   assert.equal((await walks(connector, 4)).gone, gone.length);
   // They are committed at once, and become visible partition by partition.

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { createProgram } from '../../../src/cli/program.ts';
+import { usageLine } from '../../../src/cli/usage.ts';
 import { createRedaction } from '../../../src/observability/redaction.ts';
 
 /** A command as its definition has it. */
@@ -10,11 +11,11 @@ export interface DocumentedCommand {
   /** With its arguments and options; those that all commands have are left out. */
   readonly usage: string;
   readonly description: string;
+  /** Whether it has `--output text|json`. */
+  readonly hasOutput: boolean;
   /** From its help: whole command lines. */
   readonly examples: readonly string[];
 }
-
-const EVERYWHERE = /^--(config|output|help)\b/;
 
 /** Every command that does something itself, in the order of the help. */
 export function documentedCommands(): DocumentedCommand[] {
@@ -39,16 +40,14 @@ export function documentedCommands(): DocumentedCommand[] {
     if (command.commands.length > 0) return command.commands.flatMap((inner) => visit(inner, `${path} `));
     help = '';
     command.outputHelp();
-    const values = command.registeredArguments.map((argument) => {
-      const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
-      return argument.required ? `<${name}>` : `[${name}]`;
-    });
-    const options = command.options.filter(({ flags }) => !EVERYWHERE.test(flags));
     return [
       {
         path,
-        usage: ['spconnect', path, ...values, ...options.map(({ flags }) => `[${flags}]`)].join(' '),
+        usage: usageLine(command),
         description: command.description(),
+        hasOutput: command.options.some(
+          ({ flags, argChoices }) => /^--output\b/.test(flags) && argChoices?.join() === 'text,json',
+        ),
         examples: [...help.matchAll(/^ {2}(spconnect .*)$/gm)].map((match) => match[1] ?? ''),
       },
     ];

@@ -48,7 +48,10 @@ test('--version is the one of the package', async () => {
 
 const wrong: Record<string, { args: string[]; says: RegExp }> = {
   'no command': { args: [], says: /^Usage: spconnect/ },
-  'an unknown command': { args: ['rn'], says: /unknown command 'rn'\n\(Did you mean run\?\)\n\(see --help/ },
+  'an unknown command': {
+    args: ['rn'],
+    says: /unknown command 'rn'\n\(Did you mean run\?\)\nUsage: spconnect <command>\nCommands: run, .*simulate\nMore: spconnect --help/,
+  },
   'an unknown option': { args: ['run', '--confg', 'x'], says: /unknown option '--confg'\n\(Did you mean --config\?\)/ },
   'an option without its value': { args: ['run', '--config'], says: /'--config <file>' argument missing/ },
   'one argument too many': { args: ['run', 'twice'], says: /too many arguments for 'run'/ },
@@ -76,6 +79,23 @@ const wrong: Record<string, { args: string[]; says: RegExp }> = {
     says: /^SETTINGS_INVALID: The settings file \/nowhere\/connector.yaml cannot be read \(ENOENT\)\.\nNothing was started/,
   },
 };
+test('an error in the arguments shows the usage of that command, with the values that it takes, and where to look', async () => {
+  const errors: [args: string[], usage: RegExp][] = [
+    [['walk'], /^Usage: spconnect walk <source> \[--allow-shrink <count>\]/m],
+    [['run', '--roles', 'all'], /^Usage: spconnect run \[--roles sources\|processor\|both\]$/m],
+    [['offsets', 'rest', 'instruments'], /^Usage: spconnect offsets <command>\nCommands: list, reset, set, skip$/m],
+    [['lookup', 'price', 'CH0', '--kind', 'dayly'], /\[--kind overview\|daily\|intraday\]/],
+    [['backfill', 'overview'], /^Usage: spconnect backfill <daily\|intraday> /m],
+  ];
+  for (const [args, usage] of errors) {
+    const { code, stderr } = await runWith(args);
+    assert.equal(code, 2);
+    assert.match(stderr, /^error: /);
+    assert.match(stderr, usage);
+    assert.match(stderr, /^More: spconnect .*--help, or src\/cli\/README\.md$/m);
+  }
+});
+
 for (const [what, { args, says }] of Object.entries(wrong)) {
   test(`${what} is refused on stderr with a hint and exit code 2`, async () => {
     const { code, stdout, stderr } = await runWith(args);
@@ -85,13 +105,20 @@ for (const [what, { args, says }] of Object.entries(wrong)) {
   });
 }
 
-test('simulate prints its addresses as JSON, and how a shell takes them; it ends with exit code 0 when asked to', async () => {
-  const { code, stdout, stderr } = await runWith(['simulate', '--port', '0', '--instruments', '1'], {
-    signal: AbortSignal.abort(),
-  });
-  assert.equal(code, 0);
-  assert.ok(stderr.includes(`REFERENCE_DATA_URL=${JSON.parse(stdout).referenceDataUrl} `));
-  assert.match(JSON.parse(stdout).referenceDataUrl, /^http:\/\/127\.0\.0\.1:\d+\//);
+test('simulate prints its addresses for a shell or as JSON, and ends with exit code 0 when asked to', async () => {
+  const args = ['simulate', '--port', '0', '--instruments', '1'];
+  const text = await runWith(args, { signal: AbortSignal.abort() });
+  assert.equal(text.code, 0);
+  assert.match(text.stderr, /listens at http:\/\/127\.0\.0\.1:\d+; Ctrl-C ends it/);
+  assert.match(text.stdout, /^export REFERENCE_DATA_URL=http:\S+ MARKET_DATA_URL=http:\S+\nexport AUTH_TOKEN_URL=/);
+  const json = await runWith([...args, '--output', 'json'], { signal: AbortSignal.abort() });
+  assert.match(JSON.parse(json.stdout).referenceDataUrl, /^http:\/\/127\.0\.0\.1:\d+\//);
+});
+
+test('every command that prints data prints it as text or as JSON', () => {
+  const silent = ['run', 'schemas export', 'demo'];
+  const without = documented.filter(({ hasOutput }) => !hasOutput).map(({ path }) => path);
+  assert.deepEqual(without, silent);
 });
 
 test('simulate on a port that is taken says so, and how to take another', async (t) => {

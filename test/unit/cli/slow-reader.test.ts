@@ -16,7 +16,7 @@ async function previewUnread(t: TestContext) {
   const simulator = await createSimulator({ instruments: ROWS, seed: 3, port: 0 });
   t.after(() => simulator.close());
   const file = await settingsFile(t, settingsText());
-  const args = ['preview', 'instruments', '--limit', String(ROWS), '--config', file];
+  const args = ['preview', 'instruments', '--limit', String(ROWS), '--output', 'json', '--config', file];
   const env = connectorEnvironment(NOWHERE, simulator, { TOPIC_PREFIX: 'p' });
   const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { checkAsTable, HIDDEN_URL, withoutUrl } from '../../../../src/cli/commands/check-text.ts';
+import { HIDDEN_URL, withoutUrl } from '../../../../src/cli/commands/check-text.ts';
+import { fieldsText } from '../../../../src/cli/record-text.ts';
 import type { SimulatorOptions } from '../../../../src/simulator/options.ts';
 import { createSimulator, type Simulator } from '../../../../src/simulator/simulator.ts';
 import { settingsFile } from '../../../support/connectors/settings-file.ts';
@@ -92,7 +93,7 @@ test('the URL is hidden wherever it stands', () => {
 });
 
 test('a table cannot lead a terminal', () => {
-  assert.equal(checkAsTable({ a: 'x\u001b[2J\r\u202e', bc: null, d: { e: ['f'] } }), 'a       x [2J  \nd.e[0]  f\n');
+  assert.equal(fieldsText({ a: 'x\u001b[2J\r\u202e', bc: null, d: { e: ['f'] } }), 'a       x [2J\nd.e[0]  f\n');
 });
 
 for (const [what, args] of Object.entries({

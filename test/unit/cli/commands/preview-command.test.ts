@@ -20,8 +20,9 @@ sources: [{ name: all, type: instruments }, { name: checks, type: pre-trade-chec
   );
   return {
     simulator,
+    file,
     async previewed(...args: string[]) {
-      const { code, stdout, stderr } = await runWith(['preview', ...args, '--config', file]);
+      const { code, stdout, stderr } = await runWith(['preview', ...args, '--output', 'json', '--config', file]);
       assert.equal(code, 0, stderr);
       return { stderr, stdout, records: stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)])) };
     },
@@ -78,4 +79,34 @@ test('the URL of a check is printed only when asked for', async (t) => {
   const url = /"simulationUrl":"([^"]+)"/.exec([...simulator.ledger.checks()][0]?.text ?? '')?.[1] ?? assert.fail();
   assert.ok(!hidden.stdout.includes(url));
   assert.equal((await previewed('checks', '--show-url')).records[0].value.simulationUrl, url);
+});
+
+test('people get a line for each record, its fields below it, and why it would be a dead letter', async (t) => {
+  const edit = [{ pointer: '/issuePrice', value: '"\\u001b[2J"' }];
+  const { simulator, file } = await scene(t, {
+    faults: [{ match: 'instruments', fault: { kind: 'poison', rows: [0], how: { edit } } }],
+  });
+  const [first, second] = [...simulator.ledger.instruments()].map(({ id }) => String(id));
+  const { stdout } = await runWith(['preview', 'all', '--limit', '2', '--config', file]);
+  assert.match(stdout, new RegExp(`^p\\.dead-letters, key ${first}, .+ at /issuePrice\\n {2}\\{"id":${first},`));
+  assert.match(stdout, new RegExp(`\\n\\np\\.instruments, key ${second}\\n {2}id +${second}\\n`));
+  assert.doesNotMatch(stdout, /[^\P{Cc}\n]| null$/mu);
+});
+
+test('an offset that has expired is refused with what to give in its place, and no word of the URL or the filter', async (t) => {
+  const { simulator, file } = await scene(t);
+  simulator.publish({ kind: 'datachange' });
+  const [event] = [...simulator.ledger.events()];
+  simulator.publish({ kind: 'datachange' });
+  simulator.advanceClock(8 * 86_400_000);
+  const { code, stderr } = await runWith([
+    'preview',
+    'all',
+    '--from',
+    `${Number(event?.offset.split('-')[0]) - 1}-0`,
+    '--config',
+    file,
+  ]);
+  assert.equal(code, 1);
+  assert.match(stderr, /^PROVIDER_REFUSED: .*\(status 410\).*Use a newer one as --from, or an id of the list\.\n$/);
 });
