@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 /** Options that every command has or may have. */
 const EVERYWHERE = /^--(config|output|help|version)\b/;
 
-/** A command with its arguments and its own options, as one line; `<value>` of an option with choices shows these. */
+/** A command with its arguments and its own options, as one line; `<value>` of an option with choices shows these. Exported for tests. */
 export function usageLine(command: Command): string {
   const values = command.registeredArguments.map((argument) => {
     const name = argument.argChoices?.join('|') ?? `${argument.name()}${argument.variadic ? '...' : ''}`;
