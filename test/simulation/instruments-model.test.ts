@@ -3,13 +3,20 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { modelRuns, modelSeed } from './model-runs.ts';
 import { runScenario } from './model-world.ts';
-import { rareScenarios, scenarios } from './scenario.ts';
+import { rareScenarios, scenarios, slowLists } from './scenario.ts';
 
 test('nor in states that need several things in one order', () => {
   const property = fc.property(rareScenarios, (scenario) => {
     assert.deepEqual(runScenario(scenario).violations, []);
   });
   fc.assert(property, { numRuns: Math.ceil(modelRuns() / 8), seed: modelSeed() });
+});
+
+test('nor where the stream goes on while the list takes long', () => {
+  const property = fc.property(slowLists, (scenario) => {
+    assert.deepEqual(runScenario(scenario).violations, []);
+  });
+  fc.assert(property, { numRuns: Math.ceil(modelRuns() / 4), seed: modelSeed() });
 });
 
 test('whatever happens to it, the source loses nothing, repeats nothing, and comes right in the end', (t) => {

@@ -2,6 +2,7 @@ import type { ResponseTime } from '../../src/connector/stream/response-time.ts';
 import type { Census } from '../../src/connector/walk/census.ts';
 import type { InstrumentsCore } from '../../src/connector/walk/instruments-core.ts';
 import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/connector/walk/instruments-messages.ts';
+import { LateList } from './late-list.ts';
 import { type CoreModules, type LapMistake, MODEL_SETTINGS } from './model-core.ts';
 import { isBehind, type ModelEvent } from './model-ledger.ts';
 import type { ModelLog, ModelRecord } from './model-log.ts';
@@ -18,6 +19,7 @@ export interface ModelSurroundings {
   date(): ResponseTime;
   /** Whether the next page is fetched ahead. */
   prefetch: boolean;
+  readonly listSteps: number;
   /** What a process did wrong that no transaction shows. */
   readonly found: string[];
   readonly truth: {
@@ -62,6 +64,7 @@ export class ModelProcess {
   /** Every fresh start of the stream that the list has given in this life. */
   #starts: FreshStart[] = [];
   #ahead: { readonly request: PageRequest; readonly page: ModelPage } | null = null;
+  #list = new LateList(0);
   #rows: readonly ModelRow[] = [];
   #lastPageStart: string | null = null;
 
@@ -88,6 +91,7 @@ export class ModelProcess {
     this.#core = new modules.InstrumentsCore(settings, committed, nowMs);
     this.#ahead = null;
     this.#starts = [];
+    this.#list = new LateList(this.#around.listSteps);
   }
 
   crash(): void {
@@ -99,17 +103,11 @@ export class ModelProcess {
     const around = this.#around;
     const core = this.#core;
     if (core === null) return null;
-    const request = core.next(around.nowMs);
-    if (request.kind === 'wait') {
-      around.nowMs += request.ms;
-      return null;
-    }
     const events: ModelEvent[] = [];
-    const answer = request.kind === 'commit' ? null : this.#answer(request, events);
-    if (request.kind !== 'commit' && answer === null) return null;
-    if (answer?.kind === 'start') this.#starts.push({ since: answer.since, atMs: around.nowMs });
-    const decision = request.kind === 'commit' ? request.decision : answer && core.answered(answer, around.nowMs);
-    if (decision === null) return null;
+    const answer = this.#list.take(core) ?? this.#request(core, events);
+    if (answer === null) return null;
+    if (answer.kind === 'start') this.#starts.push({ since: answer.since, atMs: around.nowMs });
+    const decision = answer.kind === 'commit' ? answer.decision : core.answered(answer, around.nowMs);
     if (around.prefetch && decision.ahead !== null) this.#fetchAhead(decision.ahead);
     const written = decision.writes ? events : [];
     const isStreamed = answer?.kind === 'stream' && decision.discarded === null;
@@ -120,6 +118,14 @@ export class ModelProcess {
     if (isStreamed) around.truth.streamAnsweredMs = around.nowMs;
     if (isStreamed) this.#checkEnd(core);
     return null;
+  }
+
+  #request(core: InstrumentsCore, events: ModelEvent[]) {
+    const request = core.next(this.#around.nowMs, this.#list.freeMs(this.#around.nowMs));
+    if (request.kind === 'commit') return request;
+    if (request.kind === 'wait') this.#around.nowMs += this.#list.waitMs(request.ms);
+    const answer = request.kind === 'wait' ? null : this.#answer(request, events);
+    return answer && this.#list.put(request, answer, core);
   }
 
   /** The end of the stream is claimed only where it is, or where a fresh start of the list was a moment ago; and until then the stream is read on without waiting for a poll. */
@@ -175,7 +181,7 @@ export class ModelProcess {
     around.nowMs += REQUEST_MS;
     switch (request.kind) {
       case 'start':
-        return { kind: 'start', since: provider.newest(), time: around.date() } as const;
+        return { kind: 'start', since: provider.newest(), time: around.date(), askedMs: around.nowMs } as const;
       case 'verifyStart': {
         const answer = provider.events(request.since, around.nowMs, true);
         const isTaken = answer !== null && 'events' in answer;

@@ -65,6 +65,7 @@ class World {
       truth,
       nowMs: 10_000,
       prefetch: scenario.prefetch,
+      listSteps: scenario.listSteps ?? 0,
       found: this.found,
       date: () => this.#takeDate(),
     };

@@ -30,6 +30,8 @@ export type Command =
 export interface Scenario {
   readonly traits: ProviderTraits;
   readonly prefetch: boolean;
+  /** How many requests to the stream come before an answer of the list is used; it is waited for where this is absent. */
+  readonly listSteps?: number;
   readonly commands: readonly Command[];
 }
 
@@ -219,3 +221,9 @@ export const rareScenarios: fc.Arbitrary<Scenario> = fc.oneof(
   }),
   fc.record({ traits, prefetch: fc.boolean(), commands: wrongDateBeforeAbsence }),
 );
+
+/** The same runs with a list that takes long, so that the stream goes on before its answers are used. */
+export const slowLists: fc.Arbitrary<Scenario> = scenarios.map((scenario) => ({
+  ...scenario,
+  listSteps: 1 + (scenario.traits.seed % 4),
+}));

@@ -98,6 +98,22 @@ test('a stream that always has more does not hold up a page beyond the limit, wh
   assert.equal(write.kind === 'rows' && write.counts.undrained, 1);
 });
 
+test('a fresh start that was asked for before a drain began does not end it, whenever its answer comes', () => {
+  const source = drive(pending);
+  source.stream();
+  source.ms = 10_000;
+  source.answer({ kind: 'census', census: new Census() });
+  source.stream([event(6)], '6-1');
+  source.ms += SETTINGS.handoffMarginMs;
+  assert.equal(source.next().kind, 'start');
+  const start = { kind: 'start', since: '6-1', time: time(source.ms) } as const;
+  source.answer({ ...start, askedMs: 9_000 });
+  assert.equal(source.next().kind, 'start', 'it is asked for once more');
+  source.answer({ ...start, askedMs: source.ms });
+  source.stream([event(7)], '7-1');
+  assert.equal(source.next().kind, 'page');
+});
+
 test('a stream that never pauses nor names its end is read up to a fresh start of it, by walk and page alike', () => {
   const source = drive(pending);
   source.stream();
