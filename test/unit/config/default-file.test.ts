@@ -95,7 +95,7 @@ kafka: { brokers: kafka:9092 }
 schemaRegistry: { url: http://registry:8081 }`;
   const fromFile = await loadSettings({ text, env: REQUIRED });
   const fromDefaults = await loadSettings({ text: least, env: {} });
-  assert.equal(JSON.stringify(fromFile), JSON.stringify(fromDefaults));
+  assert.deepEqual(JSON.parse(JSON.stringify(fromFile)), JSON.parse(JSON.stringify(fromDefaults)));
 });
 
 test('the short settings of the environment reach their settings', async () => {
