@@ -1,5 +1,8 @@
 import type { ReadableValue } from '../avro/record-reader.ts';
-import { printable, textTable } from './output.ts';
+import { printable } from './output.ts';
+
+/** Longer names push only their own value to the right. */
+const LONGEST_ALIGNED = 40;
 
 /** A record of a topic, or one that would be written: then it has no place there yet. */
 interface PrintedRecord {
@@ -44,7 +47,9 @@ export function fieldsText(record: ReadableValue): string {
     else for (const [member, inner] of Object.entries(value)) add(name === '' ? member : `${name}.${member}`, inner);
   };
   add('', record);
-  return textTable(rows);
+  const names = rows.map(([name]) => name.length).filter((length) => length <= LONGEST_ALIGNED);
+  const width = Math.max(0, ...names);
+  return rows.map(([name, value]) => `${printable(name).padEnd(width)}  ${printable(value)}\n`).join('');
 }
 
 function isList(value: object): value is readonly ReadableValue[] {

@@ -101,7 +101,13 @@ async function startParts(
   const adminToken = randomBytes(9).toString('base64url');
   const prefix = `demo-${clock.wallMs().toString(36)}`;
   const settings = await demoSettings({ env, stack, simulator, prefix, adminToken, onSecret: redaction.register });
-  const log = await createLog({ level: 'warn', redaction, format: 'text', destination: stderr });
+  const log = await createLog({
+    level: 'warn',
+    redaction,
+    format: 'text',
+    isColoured: stderr.isTTY === true,
+    destination: stderr,
+  });
   return { stack, simulator, settings, adminToken, log };
 }
 

@@ -13,8 +13,10 @@ export interface UnwaitingLog extends Log {
 export interface CreateLogOptions {
   /** Lines below it are not written; at `debug`, errors show their stack. */
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** Lines for people, coloured where pino-pretty is installed (it is not in production), or JSON. */
+  /** Lines for people, where pino-pretty is installed (it is not in production), or JSON. */
   readonly format: 'text' | 'json';
+  /** Whether the lines for people are coloured, as on a terminal; else they have no escape sequence. */
+  readonly isColoured?: boolean;
   /** Knows the secrets that must never appear, also those that come later. */
   readonly redaction?: Redaction;
   /** Standard output when absent, for whose reader nothing waits. */
@@ -29,7 +31,7 @@ const asItIs = (line: string) => line;
 /** A log of one JSON object per line: `level`, `time` (ISO 8601), the fields, `msg`. */
 export async function createLog(options: CreateLogOptions): Promise<UnwaitingLog> {
   const { level, redaction = createRedaction() } = options;
-  const format = options.format === 'text' ? await textFormat() : asItIs;
+  const format = options.format === 'text' ? await textFormat(options.isColoured === true) : asItIs;
   const output = options.destination ? null : openStandardOutput((lines) => format(droppedLine(lines)));
   const destination = options.destination ?? output;
   const values = createLogValues({ redaction, stacks: level === 'debug' });
@@ -63,11 +65,11 @@ function droppedLine(lines: number): string {
   return `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${lines},"msg":"${msg}"}\n`;
 }
 
-async function textFormat(): Promise<(line: string) => string> {
+async function textFormat(colorize: boolean): Promise<(line: string) => string> {
   try {
     const { prettyFactory } = await import('pino-pretty');
     const format = prettyFactory({
-      colorize: true,
+      colorize,
       singleLine: true,
       translateTime: 'SYS:HH:MM:ss.l',
       errorLikeObjectKeys: [],

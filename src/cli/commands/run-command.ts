@@ -26,7 +26,8 @@ export function runCommand(program: Command, context: CommandContext): void {
       const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;
       const { level, format } = settings.log;
       const usual = stdout.isTTY === true ? 'text' : 'json';
-      const log = await createLog({ level, redaction, format: format === 'auto' ? usual : format });
+      const isColoured = stdout.isTTY === true;
+      const log = await createLog({ level, redaction, isColoured, format: format === 'auto' ? usual : format });
       log.info(
         {
           version: projectVersion(),

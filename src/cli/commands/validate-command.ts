@@ -25,6 +25,7 @@ export function validateCommand(program: Command, context: CommandContext): void
       if (!('settings' in loaded)) {
         const problems = loaded.map((line) => redaction.redact(line));
         stdout.write(output === 'json' ? jsonText({ ok: false, problems }) : textTable(problems.map((line) => [line])));
+        stderr.write('config/connector.yaml lists every setting, config/README.md explains how to set them.\n');
         exitWith(EXIT_CODES.usage);
         return;
       }

@@ -159,3 +159,10 @@ test('text is one line too, with the message and its fields', async () => {
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? '', /writer lost.*instruments.*3[^\n]*\n$/);
 });
+
+test('text that goes to a file has no escape sequence, and text for a terminal is coloured', async () => {
+  const [plain, coloured] = [await keptLog({ format: 'text' }), await keptLog({ format: 'text', isColoured: true })];
+  for (const { log } of [plain, coloured]) log.warn({ a: 1 }, 'b');
+  assert.ok(!plain.lines[0]?.includes('\u001b'), plain.lines[0]);
+  assert.ok(coloured.lines[0]?.includes('\u001b'));
+});

@@ -92,8 +92,15 @@ test('the URL is hidden wherever it stands', () => {
   assert.equal(withoutUrl({ simulationUrl: null, a: 'b' }).simulationUrl, null);
 });
 
+test('a long name pushes its own value to the right, and no other', () => {
+  assert.equal(fieldsText({ a: '1', ['b'.repeat(50)]: '2' }), `a  1\n${'b'.repeat(50)}  2\n`);
+});
+
 test('a table cannot lead a terminal', () => {
-  assert.equal(fieldsText({ a: 'x\u001b[2J\r\u202e', bc: null, d: { e: ['f'] } }), 'a       x [2J\nd.e[0]  f\n');
+  assert.equal(
+    fieldsText({ a: 'x\u001b[2J\r\u202e', bc: null, d: { e: ['f'] } }),
+    'a       x\\u001b[2J\\u000d\\u202e\nd.e[0]  f\n',
+  );
 });
 
 for (const [what, args] of Object.entries({
