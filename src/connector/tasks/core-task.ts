@@ -132,7 +132,7 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
       }
       const askList = parts.ofList(request);
       if (askList === undefined) return turnOf(await parts.ask(request, signal), signal);
-      await list.begin(() => askList(signal), signal);
+      await list.begin(() => askList(signal), signal, core.offset === null);
       return nothing(0);
     },
   };

@@ -45,16 +45,16 @@ export class ListRequests<Answer> {
 
   /**
    * Sends a request, and returns without waiting for its answer. What has come already is there when it returns, so that a
-   * page that was fetched ahead costs no wait.
+   * page that was fetched ahead costs no wait. `isAwaited`: there is no stream yet that could go on, so its end is awaited.
    */
-  async begin(request: () => Promise<Answer>, signal: AbortSignal): Promise<void> {
+  async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;
-    this.#follow(request, signal).finally(() => {
+    const ended = this.#follow(request, signal).finally(() => {
       this.#ending = null;
       ending.abort(new Error('The list has answered.'));
     });
-    await afterOtherWork();
+    await (isAwaited ? ended : afterOtherWork());
   }
 
   /**
