@@ -22,7 +22,9 @@ export function problemsOf(issues: readonly Issue[], context: IssueContext): rea
 
 function issueProblems(issue: Issue, around: SettingPath, context: IssueContext): readonly Problem[] {
   const path = [...around, ...issue.path.filter((part) => typeof part !== 'symbol')];
-  if (issue.code === 'custom' && issue.message !== 'Invalid input') return [{ path, message: issue.message }];
+  if (issue.code === 'custom' && issue.message !== 'Invalid input') {
+    return [{ path, message: `${issue.message}${variableHint(issue.message, path, context)}` }];
+  }
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey([...path, key], context));
   if (issue.code === 'invalid_union') {
     // Of several alternatives, the intended one is the one whose check got further than the type of the whole.
@@ -31,6 +33,15 @@ function issueProblems(issue: Issue, around: SettingPath, context: IssueContext)
     if ('options' in issue && issue.options) return [wrongValue(path, context, `one of ${issue.options.join(', ')}`)];
   }
   return [wrongValue(path, context)];
+}
+
+/** The variable of the environment that would give a value that is missing, when the file refers to one. */
+function variableHint(message: string, path: SettingPath, { schema, given, variablesOf }: IssueContext): string {
+  const [variable] = variablesOf(path);
+  if (variable === undefined || !message.startsWith('is missing')) return '';
+  return documentationOf(schema, path, given).secret
+    ? ` (set ${variable}, or ${variable}_FILE to the path of a file that holds it)`
+    : ` (set ${variable})`;
 }
 
 function isInside(issue: Issue): boolean {

@@ -17,6 +17,16 @@ const PROVIDER_NOT_NEEDED = {
   CLIENT_SECRET: 'not-needed-by-this-command',
 };
 
+/** Files that may be readable for the connector alone, and what says that they are needed. */
+const PROVIDER_FILES = [
+  'CLIENT_SECRET_FILE',
+  'CLIENT_AUTHENTICATION',
+  'CLIENT_KEY_FILE',
+  'PROVIDER_CA_FILE',
+  'PROVIDER_CERT_FILE',
+  'PROVIDER_KEY_FILE',
+];
+
 /** The settings for a command that asks only the provider. */
 export function loadWithoutKafka(file: string, { env, redaction }: Given): Promise<Settings> {
   return loadSettings({ file, env: { ...KAFKA_NOT_NEEDED, ...setIn(env) }, onSecret: redaction.register });
@@ -24,9 +34,12 @@ export function loadWithoutKafka(file: string, { env, redaction }: Given): Promi
 
 /** The settings for a command that asks Kafka, or a running connector, and never the provider. */
 export function loadWithoutProvider(file: string, { env, redaction }: Given): Promise<Settings> {
-  // The file of the secret may be readable for the connector alone.
-  const { CLIENT_SECRET_FILE: _, ...set } = setIn(env);
-  return loadSettings({ file, env: { ...PROVIDER_NOT_NEEDED, ...set }, onSecret: redaction.register });
+  const set = Object.entries(setIn(env)).filter(([name]) => !PROVIDER_FILES.includes(name));
+  return loadSettings({
+    file,
+    env: { ...PROVIDER_NOT_NEEDED, ...Object.fromEntries(set) },
+    onSecret: redaction.register,
+  });
 }
 
 /** An empty variable counts as not set. */

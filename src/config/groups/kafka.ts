@@ -29,7 +29,11 @@ export function kafkaSettings(secrets: SecretReader) {
       'A replica without a heartbeat for this long loses its work to the others; brokers allow no less than 6s by default.',
       '6s',
     ),
-    ssl: setting(tlsSettings(secrets), 'true, or ca, cert and key (PEM files), for TLS.', false),
+    ssl: setting(
+      tlsSettings(secrets),
+      'true, or the PEM files of a private authority and of our certificate, for TLS.',
+      false,
+    ),
     sasl: setting(nullable(saslSettings(secrets)), 'The login at the brokers; needs TLS.', null),
   });
   return crossCheck(settings, ({ brokers: list, ssl, sasl }, report) => {
@@ -48,17 +52,28 @@ export function kafkaSettings(secrets: SecretReader) {
   }));
 }
 
-/** Null when TLS is off. Verification cannot be switched off. */
+/** Null when TLS is off. Verification cannot be switched off. A group, so that each part can come from the environment. */
 function tlsSettings(secrets: SecretReader) {
-  const files = group({
+  const settings = group({
+    enabled: setting(flag(), 'Whether the connections are encrypted.', true),
     ca: setting(nullable(pemFile(secrets)), 'PEM file of the authorities to trust.', null),
     cert: setting(nullable(pemFile(secrets)), 'PEM file of our client certificate; needs key.', null),
     key: setting(nullable(pemFile(secrets)), 'PEM file of its private key.', null),
   });
+  const files = crossCheck(settings, ({ enabled, ...pem }, report) => {
+    const [unused] = Object.entries(pem).find(([, file]) => file) ?? [];
+    if (enabled === false && unused !== undefined) {
+      report([unused], 'is given, and TLS is off; set kafka.ssl.enabled: true (KAFKA_SSL=true)');
+    }
+  });
   return z
     .union([flag(), files])
-    .transform((given) => (given === true ? { ca: null, cert: null, key: null } : given || null))
-    .meta({ wanted: 'true, false, or { ca, cert, key }' });
+    .transform((given) => {
+      if (typeof given === 'boolean') return given ? { ca: null, cert: null, key: null } : null;
+      const { enabled, ...pem } = given;
+      return enabled ? pem : null;
+    })
+    .meta({ wanted: 'true, false, or { enabled, ca, cert, key }' });
 }
 
 function splitAtCommas(given: string): string[] {

@@ -84,7 +84,7 @@ const COMMENTED = /^ *# *([a-z][A-Za-z-]*):.*? # (.*)$/;
 
 test('an empty environment gives one message that lists all missing variables', async () => {
   const problems = await problemsIn(text, { file: 'config/connector.yaml' });
-  const named = problems.map((line) => /: (\w+) is not set: .+/.exec(line)?.[1]);
+  const named = problems.map((line) => /(?:: (?=\w+ is not set: .)|\(set )(\w+)/.exec(line)?.[1]);
   assert.deepEqual(named, Object.keys(REQUIRED));
 });
 
@@ -163,4 +163,41 @@ test('the line of a setting that takes one value of a list names each of them', 
 test('an editor offers the known types of events', () => {
   const text = JSON.stringify(settingsJsonSchema());
   assert.equal(text.match(/"examples":\["newissue","datachange"/g)?.length, 2);
+});
+
+test('files of certificates and a key that signs come from the environment, in place of a secret', async () => {
+  const { CLIENT_SECRET: _, ...rest } = REQUIRED;
+  const signing = { CLIENT_AUTHENTICATION: 'private_key_jwt', CLIENT_KEY_FILE: '/run/key.pem', CLIENT_KEY_ID: 'mine' };
+  const kafka = {
+    KAFKA_SSL: 'true',
+    KAFKA_CA_FILE: '/run/kafka-ca.pem',
+    KAFKA_SASL_MECHANISM: 'oauthbearer',
+    KAFKA_TOKEN_URL: 'https://login.example/token',
+    KAFKA_CLIENT_ID: 'me',
+    KAFKA_CLIENT_AUTHENTICATION: 'private_key_jwt',
+    KAFKA_CLIENT_KEY_FILE: '/run/kafka-key.pem',
+    KAFKA_TOKEN_CA_FILE: '/run/login-ca.pem',
+  };
+  const registry = { SCHEMA_REGISTRY_CA_FILE: '/run/registry-ca.pem', PROVIDER_CA_FILE: '/run/provider-ca.pem' };
+  const env = { ...rest, ...signing, ...kafka, ...registry };
+  const settings = await loadSettings({ text, env, readFile: async (path) => `content of ${path}` });
+  const { auth, ca } = settings.referenceData;
+  assert.ok(auth.type === 'oauth2');
+  assert.deepEqual(
+    [auth.clientSecret, auth.keyId, await auth.privateKey?.()],
+    [null, 'mine', 'content of /run/key.pem'],
+  );
+  assert.deepEqual(
+    [await ca?.(), await settings.schemaRegistry.ca?.()],
+    ['content of /run/provider-ca.pem', 'content of /run/registry-ca.pem'],
+  );
+  const { ssl, sasl } = settings.kafka;
+  assert.deepEqual([await ssl?.ca?.(), ssl?.cert], ['content of /run/kafka-ca.pem', null]);
+  assert.deepEqual(
+    [await sasl?.privateKey?.(), await sasl?.ca?.()],
+    ['content of /run/kafka-key.pem', 'content of /run/login-ca.pem'],
+  );
+
+  const off = await problemsIn(text, { env: { ...env, KAFKA_SSL: '' }, readFile: async () => 'content' });
+  assert.match(off.join(), /kafka\.ssl\.ca: is given, and TLS is off; set kafka\.ssl\.enabled: true/);
 });

@@ -22,6 +22,13 @@ test('commands that do not ask the provider need nothing of it: no address, no l
   assert.match(status.stderr, /^ADMIN_UNREACHABLE: /);
   const secretFile = { ...ELSEWHERE, ADMIN_PORT: '1', CLIENT_SECRET_FILE: '/nowhere/secret' };
   assert.match((await runWith(['status'], { env: secretFile })).stderr, /^ADMIN_UNREACHABLE: /);
+  const signing = {
+    CLIENT_AUTHENTICATION: 'private_key_jwt',
+    CLIENT_KEY_FILE: '/nowhere/key',
+    PROVIDER_CA_FILE: '/no',
+  };
+  const signed = await runWith(['status'], { env: { ...ELSEWHERE, ADMIN_PORT: '1', ...signing } });
+  assert.match(signed.stderr, /^ADMIN_UNREACHABLE: /);
   const ran = await Promise.all(COMMANDS.map(([line]) => runWith(line.split(' '), { env: ELSEWHERE })));
   assert.deepEqual(
     ran.map(({ stderr }, at) => [COMMANDS[at]?.[0], stderr.split(':')[0]]),
