@@ -3,7 +3,7 @@
 
 import { after } from 'node:test';
 
-const END_LIMIT_MS = 30_000;
+const END_LIMIT_MS = 180_000;
 
 after((context) => {
   // The file's own hooks come after this one and may have much to tidy up: the one that is added here is the last.
