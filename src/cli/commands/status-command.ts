@@ -4,8 +4,6 @@ import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
 import { systemClock } from '../../support/clock.ts';
 import type { CommandContext, DataOptions } from '../command-context.ts';
 import { jsonText, outputOption, textTable } from '../output.ts';
-import { statusSentence, statusTable, statusTroubles } from '../status/status-text.ts';
-import { watchStatus } from '../status/status-watch.ts';
 import { EXIT_CODES } from '../terminal.ts';
 import { loadWithoutProvider } from './partial-settings.ts';
 
@@ -31,7 +29,11 @@ export function statusCommand(program: Command, context: CommandContext): void {
     )
     .action(async ({ config, output, url, watch }: StatusOptions) => {
       const base = url ?? adminAddress((await loadWithoutProvider(config, context)).admin);
-      if (watch) return await watchStatus({ base, output, terminal: context, clock: systemClock });
+      if (watch) {
+        const { watchStatus } = await import('../status/status-watch.ts');
+        return await watchStatus({ base, output, terminal: context, clock: systemClock });
+      }
+      const { statusSentence, statusTable, statusTroubles } = await import('../status/status-text.ts');
       const status = await requestStatus(base, signal);
       stdout.write(output === 'json' ? jsonText(status) : textTable(statusTable(status)));
       for (const line of [statusSentence(status), ...statusTroubles(status)]) stderr.write(textTable([[line]]));
