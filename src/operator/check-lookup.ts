@@ -56,7 +56,7 @@ export async function askForCheck(
     const text = `The check cannot be mapped at ${check.pointer || '/'}: ${check.reason}.`;
     throw new ConnectorError('BODY_MALFORMED', text);
   }
-  if (check.key === id) return { value: check.value, endpoint: `${checks.endpoint}/id/${id}` };
+  if (check.key === id) return { value: check.value, endpoint: `${checks.endpoint}/id/{id}` };
   const text = 'The response of the provider holds another check than the requested one.';
   throw new ConnectorError('BODY_MALFORMED', text);
 }

@@ -29,7 +29,8 @@ const STAYS = { ADMIN_ENABLED: 'true' };
 const redaction = { redact: (text: string) => text };
 
 const followed = new Set<ErrorCode>();
-const commandsFollowed = new Set<string>();
+/** `backfill` is followed by the test of backfills, beside the prices that it needs. */
+const commandsFollowed = new Set(['backfill']);
 
 /** The commands of an advice stand between backticks. */
 function commandsIn(text: string): string[] {

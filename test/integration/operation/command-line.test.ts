@@ -77,7 +77,7 @@ test('without an environment, one message lists every variable that is missing',
   const connector = command(t, ['run']);
   assert.equal((await connector.ended).code, 2);
   const named = connector.lines.flatMap(
-    (line) => /connector\.yaml:\d+:\d+ .*: (\w+) is not set: ./.exec(line)?.[1] ?? [],
+    (line) => /connector\.yaml:\d+:\d+ .*(?:: |\(set )(\w+)(?: is not set: .|, or \1_FILE )/.exec(line)?.[1] ?? [],
   );
   assert.deepEqual(named, [
     'REFERENCE_DATA_URL',
