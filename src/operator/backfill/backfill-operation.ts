@@ -14,12 +14,13 @@ import { createRegistry } from '../../setup/registry-client.ts';
 import { silentLog } from '../../support/log.ts';
 import { systemRandom } from '../../support/system-random.ts';
 import type { Installation } from '../installation.ts';
-import { readInstruments } from './backfill-instruments.ts';
+import { type FollowedInstruments, readInstruments } from './backfill-instruments.ts';
 import { askForPage } from './backfill-page.ts';
 import {
   BACKFILL_REQUEST,
   type BackfilledKind,
   checkedRange,
+  checkedRate,
   pagePlan,
   requestText,
   type WindowRange,
@@ -31,9 +32,15 @@ export interface BackfillRequest {
   readonly range: WindowRange;
   /** Only these; none: all instruments whose prices are followed. */
   readonly isins: ReadonlySet<string>;
+  /** Requests a second; null for half of marketData.requestsPerSecond. The rest is for a connector that runs beside. */
+  readonly rate: number | null;
   readonly onProgress: (series: string, progress: SeriesProgress) => void;
   /** A request failed and is repeated. */
   readonly onTrouble: (text: string) => void;
+}
+
+export interface BackfillReport extends Pick<FollowedInstruments, 'absent' | 'unreadable'> {
+  readonly series: readonly SeriesReport[];
 }
 
 export interface SeriesReport extends SeriesProgress {
@@ -48,17 +55,19 @@ export interface SeriesReport extends SeriesProgress {
  *
  * @throws ConnectorError SETTINGS_INVALID for a range that may not be written; and as provider, registry and Kafka do.
  */
-export async function backfill(at: Installation, request: BackfillRequest): Promise<readonly SeriesReport[]> {
+export async function backfill(at: Installation, request: BackfillRequest): Promise<BackfillReport> {
   const { settings, clock, signal } = at;
   const { marketData } = settings;
   if (marketData === null) {
     throw new ConnectorError('SETTINGS_INVALID', 'marketData.url is not set: set it, or MARKET_DATA_URL.');
   }
+  const requestsPerSecond = checkedRate(request.rate, marketData.requestsPerSecond);
   const all = seriesOf(at, request.kind);
   for (const { plan } of all) if (plan.windows) checkedRange(request.range, plan.windows.oldestMs, clock.wallMs());
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
-  const instruments = await readInstruments(at, registry, request.isins);
-  const http = await createMarketDataHttp(marketData, { clock, random: systemRandom, log: silentLog });
+  const { instruments, absent, unreadable } = await readInstruments(at, registry, request.isins);
+  const limited = { ...marketData, requestsPerSecond };
+  const http = await createMarketDataHttp(limited, { clock, random: systemRandom, log: silentLog });
   try {
     const reports: SeriesReport[] = [];
     for (const series of all) {
@@ -67,7 +76,7 @@ export async function backfill(at: Installation, request: BackfillRequest): Prom
       reports.push({ series: series.kind, ...progress });
       signal.throwIfAborted();
     }
-    return reports;
+    return { series: reports, absent, unreadable };
   } finally {
     await http.close();
   }

@@ -26,8 +26,8 @@ export interface Page {
   readonly records: readonly OutgoingRecord[];
   readonly windows: number;
   readonly deadLetters: number;
-  /** The ISINs of the instruments that failed, each as often as it did. */
-  readonly failed: readonly string[];
+  /** The instruments that failed and why, each as often as it did. */
+  readonly failed: readonly { readonly isin: string; readonly problem: PriceProblem }[];
 }
 
 /** Asks for a part of the range of some instruments, and makes of the answers what the price processor would write. */
@@ -85,7 +85,9 @@ async function askAtOnce(
     source: BACKFILL,
     deadLetterHeaders,
   });
-  const failed = results.flatMap((result) => (result.kind === 'failure' ? [result.instrument.isin] : []));
+  const failed = results.flatMap((result) =>
+    result.kind === 'failure' ? [{ isin: result.instrument.isin, problem: result.problem }] : [],
+  );
   return { records, windows: report.records, deadLetters: report.deadLetters, failed };
 }
 

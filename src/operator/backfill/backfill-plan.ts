@@ -49,6 +49,16 @@ export function checkedRange(
   return { fromMs, toMs };
 }
 
+/** @throws ConnectorError SETTINGS_INVALID for a rate beyond the limit of the settings. */
+export function checkedRate(rate: number | null, requestsPerSecond: number): number {
+  if (rate === null) return requestsPerSecond / 2;
+  if (rate > 0 && rate <= requestsPerSecond) return rate;
+  throw new ConnectorError(
+    'SETTINGS_INVALID',
+    `Found a --rate of ${rate}; expected more than 0 and at most marketData.requestsPerSecond, ${requestsPerSecond}.`,
+  );
+}
+
 /** In which parts the range of an instrument is asked for, and how many instruments are one page. */
 export function pagePlan(
   { fromMs, toMs }: WindowRange,

@@ -6,16 +6,15 @@ import type { AskedInstrument } from '../../processor/core/instrument.ts';
 import { retry } from '../../support/retry.ts';
 import { systemRandom } from '../../support/system-random.ts';
 import type { Installation } from '../installation.ts';
+import { COMPLETE, progressOf } from './backfill-instruments.ts';
 import type { Page } from './backfill-page.ts';
 import type { WindowRange } from './backfill-plan.ts';
 
 const BACK_OFF = { initialMs: 500, maximumMs: 30_000 };
 const MOST_OPENINGS = 10;
-/** The committed offset of a backfill that is complete; before that, it is the id of the next instrument. */
-const COMPLETE = 2n ** 63n - 1n;
 
 export interface SeriesBackfill {
-  /** In the order of their ids. */
+  /** In the order of `progressOf`. */
   readonly instruments: readonly AskedInstrument[];
   readonly slices: readonly WindowRange[];
   readonly instrumentsPerPage: number;
@@ -38,8 +37,13 @@ export interface SeriesProgress {
   /** By this run. */
   readonly windows: number;
   readonly deadLetters: number;
-  /** The ISINs of the instruments of which this run got no prices. The same request does not ask for them again. */
-  readonly failed: readonly string[];
+  /** Products for which the provider gave no prices to this run, and why. The same request does not ask for them again. */
+  readonly failed: readonly FailedProduct[];
+}
+
+export interface FailedProduct {
+  readonly isin: string;
+  readonly problem: PriceProblem;
 }
 
 /**
@@ -56,31 +60,29 @@ export async function backfillSeries(
   const { instruments, instrumentsPerPage, topic, groupId, transactionalId, onProgress } = backfill;
   const place = { topic: topic.name, partition: 0 };
   const written = { windows: 0, deadLetters: 0 };
-  const failed = new Set<string>();
+  const failed = new Map<string, PriceProblem>();
   const writer = kafka.transactionalWriter(transactionalId, {
     abortHanging: () => [...partitionsOf(topic), ...partitionsOf(topics['dead-letters'])],
     abortHangingOffset: { groupId, ...place },
   });
 
   async function writeFrom(next: bigint): Promise<SeriesProgress> {
-    let done = instruments.findIndex(({ id }) => BigInt(id) >= next);
+    let done = instruments.findIndex((instrument) => progressOf(instrument) >= next);
     if (done < 0) done = instruments.length;
-    const report = () => onProgress(progress(done));
+    const progress = () => ({ instruments: instruments.length, done, ...written, failed: failedOf(failed) });
+    const report = () => onProgress(progress());
     report();
     while (done < instruments.length) {
-      const page = instruments.slice(done, done + instrumentsPerPage);
+      const page = pageFrom(instruments, done, instrumentsPerPage);
       const answered = await askFor(page, backfill);
       done += page.length;
-      const offset = done < instruments.length ? BigInt(instruments[done]?.id ?? 0) : COMPLETE;
+      const following = instruments[done];
+      const offset = following === undefined ? COMPLETE : progressOf(following);
       await commit(answered, offset);
       report();
     }
     if (next !== COMPLETE && instruments.length === 0) await commit([], COMPLETE);
-    return progress(done);
-  }
-
-  function progress(done: number): SeriesProgress {
-    return { instruments: instruments.length, done, ...written, failed: [...failed] };
+    return progress();
   }
 
   async function commit(pages: readonly Page[], offset: bigint): Promise<void> {
@@ -89,7 +91,7 @@ export async function backfillSeries(
     for (const page of pages) {
       written.windows += page.windows;
       written.deadLetters += page.deadLetters;
-      for (const isin of page.failed) failed.add(isin);
+      for (const { isin, problem } of page.failed) failed.set(isin, problem);
     }
   }
 
@@ -111,6 +113,18 @@ export async function backfillSeries(
   } finally {
     await writer.close();
   }
+}
+
+/** Instruments with the same progress are never parted: the second would be taken for done, or the first be done twice. */
+function pageFrom(instruments: readonly AskedInstrument[], from: number, size: number): readonly AskedInstrument[] {
+  let end = Math.min(from + size, instruments.length);
+  const progress = (at: number) => progressOf(instruments[at] as AskedInstrument);
+  while (end < instruments.length && progress(end) === progress(end - 1)) end += 1;
+  return instruments.slice(from, end);
+}
+
+function failedOf(failed: ReadonlyMap<string, PriceProblem>): readonly FailedProduct[] {
+  return [...failed].map(([isin, problem]) => ({ isin, problem }));
 }
 
 /** What failed is a dead letter once, although each part of the range is asked for. */

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadSettings } from '../../../src/config/load.ts';
+import { keyedRecord } from '../../../src/kafka/target-topic.ts';
+import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { COMPLETE, progressOf, readInstruments } from '../../../src/operator/backfill/backfill-instruments.ts';
+import type { Page } from '../../../src/operator/backfill/backfill-page.ts';
+import { backfillSeries } from '../../../src/operator/backfill/backfill-series.ts';
+import type { Installation } from '../../../src/operator/installation.ts';
+import type { AskedInstrument } from '../../../src/processor/core/instrument.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
+
+const TEXT = `
+prefix: p
+referenceData: { url: "https://provider.example/", auth: { type: none } }
+marketData: { url: "https://prices.example/" }
+kafka: { brokers: "kafka:9092" }
+schemaRegistry: { url: "https://registry.example/" }
+sources: [{ name: instruments, type: instruments }]
+`;
+const topics = topicPlan({ prefix: 'p', names: {}, partitions: 2, replicationFactor: 1 });
+const MINUS_SMALLEST = '-9223372036854775808';
+
+async function installation(): Promise<Installation & { readonly broker: MemoryBroker }> {
+  const broker = new MemoryBroker(() => 0);
+  for (const topic of Object.values(topics)) broker.createTopic(topic);
+  const settings = await loadSettings({ text: TEXT, env: {} });
+  const { signal } = new AbortController();
+  return {
+    broker,
+    settings,
+    prefix: 'p',
+    kafka: createMemoryCluster({ broker }),
+    topics,
+    clock: skippingClock(),
+    signal,
+  };
+}
+
+function instrument(id: string): AskedInstrument {
+  const terms = { currency: null, priceType: null, repaymentDay: null };
+  return { id, isin: `isin ${id}`, terms, row: 0, version: 0, isinChanged: false, plans: [] };
+}
+
+/** Writes one window for each instrument; what `fails` has is without prices. Ends with an error at the n-th page. */
+async function run(at: Installation, ids: readonly string[], own: { endsAt?: number; fails?: readonly string[] } = {}) {
+  const { endsAt = Number.POSITIVE_INFINITY, fails = [] } = own;
+  const instruments = ids.map(instrument).sort((a, b) => (progressOf(a) < progressOf(b) ? -1 : 1));
+  const asked: string[][] = [];
+  const ask = async (
+    page: readonly AskedInstrument[],
+    _: unknown,
+    isNews: (id: string, problem: 'status 404') => boolean,
+  ): Promise<Page> => {
+    if (asked.length === endsAt) throw new Error('killed');
+    asked.push(page.map(({ id }) => id));
+    const dead = page.filter(({ id }) => fails.includes(id));
+    return {
+      records: page
+        .filter((one) => !dead.includes(one))
+        .map(({ id }) => keyedRecord(topics['daily-prices'], id, Buffer.from('window'), {})),
+      windows: page.length - dead.length,
+      deadLetters: dead.filter(({ id }) => isNews(id, 'status 404')).length,
+      failed: dead.map(({ isin }) => ({ isin, problem: 'status 404' })),
+    };
+  };
+  const progress = await backfillSeries(at, {
+    instruments,
+    slices: [{ fromMs: 0, toMs: 1 }],
+    instrumentsPerPage: 2,
+    topic: topics['daily-prices'],
+    transactionalId: 'p-backfill-daily',
+    groupId: 'p-backfill-daily-1',
+    ask: ask as never,
+    onProgress: () => {},
+  }).catch((error: Error) => error);
+  return { asked, progress };
+}
+
+const written = (broker: MemoryBroker) =>
+  [0, 1]
+    .flatMap((partition) => broker.readCommitted('p.daily-prices', partition))
+    .map(({ key }) => String(key))
+    .sort();
+
+test('instruments with negative ids are backfilled, once, wherever the run is ended', async () => {
+  const ids = ['-7', '7', '-3', '1', '2', '8', MINUS_SMALLEST];
+  for (let endsAt = 0; endsAt < 5; endsAt++) {
+    const at = await installation();
+    const first = await run(at, ids, { endsAt });
+    await run(at, ids);
+    assert.deepEqual(written(at.broker), [...ids].sort(), `ended at page ${endsAt}`);
+    const parted = first.asked.filter((page) => page.includes('7') !== page.includes('-7'));
+    assert.deepEqual(parted, [], 'two ids with one progress are one page');
+    assert.deepEqual((await run(at, ids)).asked, [], 'complete');
+  }
+  assert.ok(progressOf(instrument(MINUS_SMALLEST)) < COMPLETE);
+});
+
+test('products without prices are named, and are dead letters once', async () => {
+  const at = await installation();
+  const { progress } = await run(at, ['1', '2', '3'], { fails: ['2'] });
+  assert.ok(!(progress instanceof Error));
+  const { done, windows, deadLetters, failed } = progress;
+  assert.deepEqual({ done, windows, deadLetters }, { done: 3, windows: 2, deadLetters: 1 });
+  assert.deepEqual(failed, [{ isin: 'isin 2', problem: 'status 404' }]);
+});
+
+test('isins that no instrument has, and records that cannot be read, are given by name and place', async () => {
+  const at = await installation();
+  const writer = at.kafka.transactionalWriter('other');
+  await writer.open(async () => {}, at.signal);
+  const key = (text: string) => ({ topic: 'p.instruments', partition: 0, key: Buffer.from(text), headers: {} });
+  await writer.commit({
+    records: [
+      { ...key('1'), value: Buffer.from('no Avro') },
+      { ...key('no id'), value: Buffer.from('?') },
+    ],
+  });
+  const registry = { schemaText: async () => '"string"' };
+  const read = await readInstruments(at, registry, new Set(['CH0012032048']));
+  assert.deepEqual([read.instruments, read.absent], [[], ['CH0012032048']]);
+  assert.deepEqual(
+    read.unreadable.map(({ topic, partition, records, firstOffset }) => [topic, partition, records, firstOffset]),
+    [['p.instruments', 0, 2, '0']],
+  );
+});
