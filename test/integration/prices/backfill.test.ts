@@ -23,7 +23,10 @@ const DAY_MS = 86_400_000;
 const SERIES = ['Close', 'OHLC'];
 const dayText = (daysAgo: number) => new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
 
-async function scene(t: TestContext) {
+const DAILY = 'daily: { enabled: true, refreshInterval: 1s, lookBack: 5d, fields: [Close, OHLC] }';
+const INTRADAY = 'intraday: { enabled: true, refreshInterval: 1h, lookBack: 1h, interval: Hour_1, fields: BidAsk }';
+
+async function scene(t: TestContext, kind = DAILY) {
   const stack = await stackOrSkip(t);
   const kafka = (await kafkaOrSkip(t))?.connect();
   if (!stack || !kafka) return undefined;
@@ -36,7 +39,7 @@ prices:
   maxItems: 2
   kinds:
     overview: { enabled: false }
-    daily: { enabled: true, refreshInterval: 1s, lookBack: 5d, fields: [Close, OHLC] }`;
+    ${kind}`;
   const file = await settingsFile(t, settingsText({}, more));
   const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix });
   return {
@@ -213,3 +216,74 @@ test('an instrument that fails in a backfill is named, also when it failed befor
   const added = (await topicRecords()).slice(before);
   assert.ok((await topicRecords()).length > before, `${added.length} windows`);
 });
+
+test('intraday windows are backfilled once, and what has no prices is named, a dead letter, and the exit code', {
+  timeout: 600_000,
+}, async (t) => {
+  const at = await scene(t, INTRADAY);
+  if (!at) return;
+  const { stack, kafka, simulator, prefix, more } = at;
+  const connector = await startConnector(t, { stack, simulator, prefix, more });
+  await connector.event('walkCompleted');
+  await connector.stop();
+  await fencePrices(kafka, prefix);
+  const universe = [...simulator.ledger.instruments()].sort((one, other) => Number(one.id) - Number(other.id));
+  const [good = '', ...others] = universe.map(({ text }) => JSON.parse(text).identifiers[0].value as string);
+  // The last one, so that it is not asked for before the kill.
+  const bad = others.at(-1) ?? '';
+  simulator.injectFaults([{ match: 'bulk', count: 0, fault: { kind: 'bulk', how: 'null', isins: [bad] } }]);
+
+  const hour = (ago: number) => `${new Date(Date.now() - ago * 3_600_000).toISOString().slice(0, 13)}:00:00Z`;
+  const [from, to] = [hour(30), hour(6)];
+  const command = ['backfill', 'intraday', '--from', from, '--to', to, '--rate', '50', '--output', 'json'];
+  const killed = at.spconnect(...command);
+  const done = signalAtRequest(simulator, killed, 3, 'SIGKILL');
+  assert.equal((await killed.ended).signal, 'SIGKILL');
+  done();
+  const finished = at.spconnect(...command);
+  assert.deepEqual(await finished.ended, { code: 1, signal: null }, finished.lines.join('\n'));
+  assert.match(
+    finished.lines.join('\n'),
+    new RegExp(`the provider gave no prices \\(none\\) for ${bad}\\. Their dead letters`),
+  );
+
+  const records = (await readCommitted(kafka, `${prefix}.intraday-prices`, PARTITIONS)).map(({ key }) => String(key));
+  const own = records.filter((key) => (key.split('/')[3] ?? '') < to);
+  assert.equal(new Set(own).size, own.length, 'a window was written twice');
+  assert.deepEqual(own.sort(), (await intradayKeys(simulator, bad, from, to)).sort());
+  const dead = await readCommitted(kafka, `${prefix}.dead-letters`, [0]);
+  assert.equal(dead.filter(({ key }) => String(key) === String(universe.at(-1)?.id)).length, 1, 'a dead letter');
+
+  const asked = at.spconnect(...command, '--isin', good, 'CH0000000000');
+  assert.equal((await asked.ended).code, 1);
+  assert.match(
+    asked.lines.join('\n'),
+    /On no topic of instruments whose prices are followed: CH0000000000\. Check --isin/,
+  );
+  const fast = at.spconnect(...command.slice(0, -4), '--rate', '2000');
+  assert.equal((await fast.ended).code, 2);
+  assert.match(
+    fast.lines.join('\n'),
+    /a --rate of 2000; expected more than 0 and at most marketData\.requestsPerSecond/,
+  );
+});
+
+/** The keys of all windows that the provider serves from one hour to before another, but for one product. */
+async function intradayKeys(simulator: Simulator, bad: string, from: string, to: string): Promise<string[]> {
+  const headers = { authorization: `Bearer ${await accessToken(simulator)}` };
+  const keys: string[] = [];
+  for (const { id, text } of simulator.ledger.instruments()) {
+    const isin = JSON.parse(text).identifiers[0].value;
+    if (isin === bad) continue;
+    const query = new URLSearchParams({ interval: 'Hour_1', fields: 'BidAsk', dateFrom: from, dateTo: to });
+    const url = `${simulator.marketDataUrl}/v1/products/${isin}/prices/intraday?${query}`;
+    const { prices } = (await (await fetch(url, { headers })).json()) as {
+      prices: { windowOpenTimestamp: string }[];
+    };
+    const opened = prices
+      .map(({ windowOpenTimestamp }) => windowOpenTimestamp)
+      .filter((open) => Date.parse(open) < Date.parse(to));
+    keys.push(...opened.map((open) => `${id}/Hour_1/BidAsk/${open}`));
+  }
+  return keys;
+}
