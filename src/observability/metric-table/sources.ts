@@ -23,7 +23,7 @@ export const SOURCE_METRICS = {
     help: '1 when the stream was lately read to its end, else 0.',
     labels: ['source'],
     meaning:
-      'The end is what the newest response shows; where events never pause, what the list named at most 120 s ago. 0 for long: we lag behind, our offset is in doubt, or events never pause and the list fails or lags by more than a minute.',
+      'The end is what the newest response shows; where events never pause, what the list named in the last 120 s. 0 for long: we lag, our offset is in doubt, or events never pause and the list fails or lags.',
   },
   spconnect_source_last_poll_timestamp_seconds: {
     type: 'gauge',
