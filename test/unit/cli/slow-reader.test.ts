@@ -33,7 +33,7 @@ test('a reader that is slow gets all the data', { timeout: 1_200_000 }, async (t
   for (const line of lines) JSON.parse(line);
 });
 
-test('data that nobody reads hold up no end that was asked for', { timeout: 1_200_000 }, async (t) => {
+test('data that are not read hold up no end that was asked for', { timeout: 1_200_000 }, async (t) => {
   const { child, ended } = await previewUnread(t);
   child.kill('SIGINT');
   assert.deepEqual(await ended, [0, null]);
