@@ -127,7 +127,7 @@ const SOURCES: readonly Panel[] = [
     unit: 'short',
     queries: [
       [increase('spconnect_dead_letters_total', 'source, reason'), '{{source}} {{reason}}'],
-      [increase('spconnect_stream_answers_discarded_total', 'source, reason'), '{{source}} discarded: {{reason}}'],
+      [increase('spconnect_stream_responses_discarded_total', 'source, reason'), '{{source}} discarded: {{reason}}'],
     ],
   },
   {

@@ -47,7 +47,7 @@ export function createMetricsEvents(options: {
       responseCommitted(meters, source, response, { record: 'check', records: checks, commitMs });
     },
     responseDiscarded: ({ source, why }) =>
-      meters.add('spconnect_stream_answers_discarded_total', { source, reason: why }, 1),
+      meters.add('spconnect_stream_responses_discarded_total', { source, reason: why }, 1),
     notified: ({ source, kind }) => meters.add('spconnect_notifications_total', { source, kind }, 1),
     attemptFailed({ source, err }) {
       meters.add('spconnect_poll_failures_total', { source, code: codeOf(err) }, 1);

@@ -1,6 +1,6 @@
 /** The simulator's own time: it can run ahead of the real one, so that retention and expiry are tested in moments. */
 export interface SimulatorClock {
-  /** The simulated wall clock, milliseconds since the epoch; what every answer, token and event goes by. */
+  /** The simulated wall clock, milliseconds since the epoch; what every response, token and event goes by. */
   wallMs(): number;
   /** Real monotonic milliseconds; what rates and delays go by, so that a leap causes no storm of changes. */
   monotonicMs(): number;

@@ -58,11 +58,11 @@ export interface SimulatorOptions {
   /** Larger limits are refused with 400. */
   readonly maxLimit?: number;
   readonly maxMaxEvents?: number;
-  /** Events and checks that one answer holds at most, however many are asked for; 0 for as many. */
+  /** Events and checks that one response holds at most, however many are asked for; 0 for as many. */
   readonly answerClamp?: number;
   /** Whether maxEvents of an events answer's links.next says so; else it is as it was asked. */
   readonly namesAnswerClamp?: boolean;
-  /** What nextId is: the newest offset of the log, or only of the answer. */
+  /** What nextId is: the newest offset of the log, or only of the response. */
   readonly nextIdOf?: 'log' | 'answer';
   /** How many log positions an events answer looks at, filtered ones included; 0 for all. */
   readonly eventScanLimit?: number;
@@ -81,7 +81,7 @@ export interface SimulatorOptions {
   readonly failingPricesShare?: number;
   /** How often prices move. */
   readonly priceStepMs?: number;
-  /** How many price answers per ISIN the ledger remembers. */
+  /** How many price responses per ISIN the ledger remembers. */
   readonly keptPrices?: number;
   /** Rules in force from the start. */
   readonly faults?: readonly FaultRule[];

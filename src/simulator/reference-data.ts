@@ -10,7 +10,7 @@ import type { InstrumentText } from './universe/instrument-text.ts';
 import { LIST_FORM } from './universe/text-template.ts';
 import type { Member, Universe } from './universe/universe.ts';
 
-/** The endpoints of part 4.2 of src/provider/README.md: each gives a page, or the answer that refuses it. */
+/** The endpoints of part 4.2 of src/provider/README.md: each gives a page, or the response that refuses it. */
 export interface SimulatedReferenceData {
   instruments(parameters: URLSearchParams, mine: boolean): Page | Answer;
   events(parameters: URLSearchParams, mine: boolean): Page | Answer;

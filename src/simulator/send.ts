@@ -9,7 +9,7 @@ import { applyEdits, parseLossless, stringifyLossless } from './ledger/lossless-
 const CODERS = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Changes the bytes and headers of an answer, for faults that leave the transport alone. */
+/** Changes the bytes and headers of a response, for faults that leave the transport alone. */
 export function spoilAnswer(answer: Answer, faults: readonly Fault[]): Answer {
   let { headers, body } = answer;
   for (const fault of faults) {
@@ -64,7 +64,7 @@ export function replacement(faults: readonly Fault[], nowMs: number): Answer | u
   return undefined;
 }
 
-/** Sends the answer, or as much of it and in such a way as the faults demand. */
+/** Sends the response, or as much of it and in such a way as the faults demand. */
 export async function send(
   response: ServerResponse,
   answer: Answer,

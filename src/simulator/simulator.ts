@@ -89,7 +89,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     const url = URL.parse(request.url ?? '/', 'http://simulator.invalid') ?? new URL('http://simulator.invalid/');
     life.catchUp();
     const handle = url.pathname.startsWith(CONTROL_BASE) ? controlApi : api;
-    // What fails here is a connection that is gone, or a fault that does not fit the answer: the client sees it cut.
+    // What fails here is a connection that is gone, or a fault that does not fit the response: the client sees it cut.
     handle(request, response, url).catch(() => response.destroy());
   });
   const url = await listen(server, settings);

@@ -97,7 +97,7 @@ export const PROVIDER = {
     { match: '*', rate: 0.3, fault: { kind: 'expireTokens' } },
     { match: 'token', rate: 0.3, fault: { kind: 'status', status: 500 } },
   ],
-  'mixed bulk answers': [
+  'mixed bulk responses': [
     { match: 'bulk', rate: 0.3, fault: { kind: 'bulk', how: 'swap' } },
     { match: 'bulk', rate: 0.3, fault: { kind: 'bulk', how: 'drop' } },
     { match: 'bulk', rate: 0.3, fault: { kind: 'bulk', how: 'refuse' } },

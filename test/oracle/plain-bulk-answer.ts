@@ -31,7 +31,7 @@ interface ReadItem {
 }
 
 /**
- * Reads the body of a bulk answer (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). An item is taken
+ * Reads the body of a bulk response (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). An item is taken
  * only where its position, its isin and its $type say the same: anything else may be the price of another product, and
  * then nothing of the answer can be trusted, since nobody knows which of the three was right.
  *
@@ -130,7 +130,7 @@ function memberOf(value: JsonValue, name: string): JsonValue {
 function mismatch(position: number, what: string): ConnectorError {
   return new ConnectorError(
     'BULK_MISMATCH',
-    `The bulk answer ${what} (item ${position}). Nothing of it is used, so that no price goes to another product.`,
+    `The bulk response ${what} (item ${position}). Nothing of it is used, so that no price goes to another product.`,
     { fields: { position } },
   );
 }

@@ -129,7 +129,7 @@ export const SOURCE_METRICS = {
     labels: ['source', 'code'],
     meaning: 'Some are normal; look up a code that keeps coming in the table of error codes.',
   },
-  spconnect_stream_answers_discarded_total: {
+  spconnect_stream_responses_discarded_total: {
     type: 'counter',
     help: 'Responses of a stream that contradict our offset: not used, as they would repeat or lose events, or empty.',
     labels: ['source', 'reason'],

@@ -22,11 +22,11 @@ const ANSWER_MEMBERS = ['errors'];
 const LONGEST_TITLE = 200;
 
 /**
- * Reads the body of a bulk answer (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). An item is taken
+ * Reads the body of a bulk response (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). An item is taken
  * only where its position, its isin and its $type say the same: anything else may be the price of another product, and
  * then nothing of the response can be trusted, since it is unknown which of the three is right.
  *
- * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED when the body is no such answer at all.
+ * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED when the body is no such response at all.
  */
 export async function readBulkResponse(
   body: AsyncIterable<Uint8Array>,
@@ -95,7 +95,7 @@ function memberOf(value: JsonValue, name: string): JsonValue {
 function mismatch(position: number, what: string): ConnectorError {
   return new ConnectorError(
     'BULK_MISMATCH',
-    `The bulk answer ${what} (item ${position}). Nothing of it is used, so that no price goes to another product.`,
+    `The bulk response ${what} (item ${position}). Nothing of it is used, so that no price goes to another product.`,
     { fields: { position } },
   );
 }

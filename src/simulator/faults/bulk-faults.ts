@@ -1,6 +1,6 @@
 import type { Fault } from './fault.ts';
 
-/** One result of a bulk answer, as JSON texts. */
+/** One result of a bulk response, as JSON texts. */
 export interface BulkResult {
   readonly isin: string;
   readonly response: string;
@@ -33,7 +33,7 @@ export function isRefused(isins: readonly string[], faults: readonly BulkFault[]
   return faults.some((fault) => fault.how === 'refuse' && placeOf(isins, fault) !== undefined);
 }
 
-/** The text of a bulk answer, with what the faults make of it. */
+/** The text of a bulk response, with what the faults make of it. */
 export function bulkText(results: readonly BulkResult[], faults: readonly BulkFault[]): string {
   let spoiled = results;
   let isFlagWrong = false;

@@ -16,7 +16,7 @@ const ENDPOINTS = [
 ] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
 
-/** Something that goes wrong with one answer. Several may meet on one request, each in its own stage. */
+/** Something that goes wrong with one response. Several may meet on one request, each in its own stage. */
 export type Fault =
   /** Answers with a status. Retry-After: seconds, or `dateInSeconds` for the date form. The body defaults to a problem. */
   | {
@@ -33,7 +33,7 @@ export type Fault =
   | { readonly kind: 'expireTokens' }
   /** Answers 200 with this body: HTML, malformed or deep JSON, whatever. */
   | { readonly kind: 'body'; readonly body: string; readonly contentType?: string; readonly status?: number }
-  /** Adds or replaces headers of the answer, e.g. Age or Date. */
+  /** Adds or replaces headers of the response, e.g. Age or Date. */
   | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
   /** Destroys the connection (RST) after a share of the body; 0 is before the first byte. */
   | { readonly kind: 'reset'; readonly share?: number }
@@ -55,7 +55,7 @@ export type Fault =
   | { readonly kind: 'links'; readonly how: PageLinks; readonly url?: string }
   /** Changes which rows a page has; see PageRows. */
   | { readonly kind: 'rows'; readonly how: PageRows }
-  /** Changes rows: those at the given places, or a share of all, the same ones in every answer. */
+  /** Changes rows: those at the given places, or a share of all, the same ones in every response. */
   | {
       readonly kind: 'poison';
       readonly rows?: readonly number[];

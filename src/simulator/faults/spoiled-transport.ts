@@ -12,7 +12,7 @@ const PIECE_BYTES = 65_536;
 /** Writes per second of a slow response. */
 const SLOW_STEPS_PER_SECOND = 20;
 
-/** Sends a share of the answer and then resets the connection. */
+/** Sends a share of the response and then resets the connection. */
 export async function reset(response: ServerResponse, answer: Answer, share: number): Promise<void> {
   const { socket } = response;
   if (share > 0) {
@@ -22,7 +22,7 @@ export async function reset(response: ServerResponse, answer: Answer, share: num
   socket?.resetAndDestroy();
 }
 
-/** Sends a share of the answer and then closes the connection in good order, in each framing of HTTP/1.1. */
+/** Sends a share of the response and then closes the connection in good order, in each framing of HTTP/1.1. */
 export async function cutShort(
   response: ServerResponse,
   answer: Answer,

@@ -4,7 +4,7 @@ import type { PriceWriter } from '../universe/prices.ts';
 /** One answer with prices, as it was served. */
 export interface ServedPrice {
   readonly kind: SimulatedPriceQuery['kind'];
-  /** Simulated time of the answer, milliseconds since the epoch. */
+  /** Simulated time of the response, milliseconds since the epoch. */
   readonly atMs: number;
   /** The exact JSON text of the typed response. */
   readonly text: string;

@@ -51,7 +51,7 @@ export interface UniverseOptions {
   readonly hugeIds: number;
   /** How far the list may lag behind; 0 for not at all. */
   readonly listLagMs: number;
-  /** Whether each answer lags by another amount up to the limit, as replicas do, or always by the whole limit. */
+  /** Whether each response lags by another amount up to the limit, as replicas do, or always by the whole limit. */
   readonly listLagVaries: boolean;
   readonly clock: SimulatorClock;
 }

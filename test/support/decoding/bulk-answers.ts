@@ -103,7 +103,7 @@ export function answersOf(
   return prices.ask(options.kind ?? 'overview', questionsFor(isins), new AbortController().signal);
 }
 
-/** The JSON of a bulk answer of these items. */
+/** The JSON of a bulk response of these items. */
 export function bulkBody(
   items: readonly string[],
   errors = items.some((item) => item.includes('"response":null')),

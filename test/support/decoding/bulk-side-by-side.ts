@@ -12,7 +12,7 @@ import type { OddJson } from './odd-json.ts';
 
 type Read = (body: AsyncIterable<Uint8Array>, isins: readonly string[]) => Promise<object>;
 
-/** Both ways to read a bulk answer of one kind of prices. */
+/** Both ways to read a bulk response of one kind of prices. */
 export interface BulkPair {
   readonly kind: AskedPrices['kind'];
   readonly row: RecordNode;
@@ -60,7 +60,7 @@ export function bulkPairs(sizes: DecodingSizes): readonly BulkPair[] {
   );
 }
 
-/** A bulk answer about these isins, odd now and then. */
+/** A bulk response about these isins, odd now and then. */
 export function oddBulkBody({ kind, row }: BulkPair, isins: readonly string[], odd: OddJson): string {
   const unusual = (usual: string, others: readonly string[]) => (odd.below(25) === 0 ? odd.pick(others) : usual);
   const items = isins.map((isin) => {

@@ -98,7 +98,7 @@ function count(outcome: object, seen: Seen): void {
   }
 }
 
-test('the transcoder gives of bulk answers what the plain way gives', {
+test('the transcoder gives of bulk responses what the plain way gives', {
   timeout: (SECONDS + 1_800) * 1_000,
 }, async () => {
   const pairs = ALL_SIZES.flatMap(bulkPairs);

@@ -98,7 +98,7 @@ test('an isin is part of the path, whatever stands in it, and of no error', asyn
   assert.ok(asked.every(({ endpoint }) => endpoint === '/v1/products/{isin}/prices/overview'));
 });
 
-test('the answer about one product may have 16 MiB, a bulk answer what the settings say', async () => {
+test('the response about one product may have 16 MiB, a bulk response what the settings say', async () => {
   const { marketData, asked } = recording();
   const query: PriceQuery = { kind: 'overview', fields: [] };
   await marketData.bulk([], nothing, SIGNAL).catch(nothing);

@@ -205,7 +205,7 @@ test('an endless body goes on until the client hangs up or its limit is reached'
   await receiveUntil(await struck(t, { kind: 'endless' }), ({ length }) => length > 3_000_000);
 });
 
-test('bulk answers can be swapped, short, mislabelled, empty, failed or refused', async (t) => {
+test('bulk responses can be swapped, short, mislabelled, empty, failed or refused', async (t) => {
   const provider = await startProvider(t, { auth: false });
   const isins = [...provider.simulator.ledger.instruments()]
     .slice(0, 3)

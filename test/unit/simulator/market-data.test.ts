@@ -17,7 +17,7 @@ async function start(t: import('node:test').TestContext, options = {}) {
   return { ...provider, isins, isin: isins[0] ?? '' };
 }
 
-test('a bulk answer has one typed response per item, in the order of the request', async (t) => {
+test('a bulk response has one typed entry per item, in the order of the request', async (t) => {
   const { post, isins } = await start(t);
   const items = isins.flatMap((isin) => [
     { $type: 'ProductPriceOverviewRequest', isin },
