@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { createAuthorization } from '../../../src/http/authorization.ts';
 import { createEndpointGates } from '../../../src/http/endpoint-gates.ts';
 import { createRequestTurns } from '../../../src/http/request-turns.ts';
-import { systemClock } from '../../../src/support/clock.ts';
+import { type Clock, systemClock } from '../../../src/support/clock.ts';
 import type { HttpObserver } from '../../../src/support/http-observer.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { clientFor, freeTurns, json, never, page, serve, text } from './loopback.ts';
@@ -141,18 +141,31 @@ test('each response shows how far the clock of the provider is ahead of that of 
   ]);
 });
 
+/** The turns of a client that reports to `observer` and may send 10 requests a second with all its replicas. */
+function turnsOfTen(observer: HttpObserver, clock: Clock) {
+  const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+  const gates = createEndpointGates({ clock, random: () => 1 });
+  return createRequestTurns({ name: 'marketData', requestsPerSecond: 10, gates, clock, log: quiet, observer });
+}
+
+test('of two replicas each sends half of the requests that the limit allows', async () => {
+  const clock = skippingClock();
+  const turns = turnsOfTen(recording().observer, clock);
+  const prices = { key: 'prices', path: '/prices', from: 'POST /prices of marketData' };
+  const secondsFor = async (requests: number) => {
+    const beginMs = clock.monotonicMs();
+    for (let n = 0; n < requests; n++) await turns.take(prices, never);
+    return (clock.monotonicMs() - beginMs) / 1_000;
+  };
+  turns.share(2);
+  assert.ok((await secondsFor(50)) >= 9);
+  turns.share(1);
+  assert.ok((await secondsFor(50)) <= 6);
+});
+
 test('the share of the limit is reported from the start on, and whenever it changes', () => {
   const { observer, shares } = recording();
-  const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-  const gates = createEndpointGates({ clock: systemClock, random: () => 1 });
-  const turns = createRequestTurns({
-    name: 'marketData',
-    requestsPerSecond: 10,
-    gates,
-    clock: systemClock,
-    log: quiet,
-    observer,
-  });
+  const turns = turnsOfTen(observer, systemClock);
   for (const processes of [2, 2, 4, 1]) turns.share(processes);
   assert.deepEqual(
     shares.map(({ client, processes, requestsPerSecond }) => [client, processes, requestsPerSecond]),
