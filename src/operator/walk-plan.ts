@@ -3,12 +3,14 @@ import { topicOf } from '../config/settings.ts';
 import { readCensus, recordAge } from '../connector/tasks/census-reader.ts';
 import { rowFacts } from '../connector/tasks/core-facts.ts';
 import type { InstrumentsPage } from '../connector/tasks/instruments-provider.ts';
+import { KnownDeadRows, readKnownDeadRows } from '../connector/tasks/known-dead-rows.ts';
 import type { Census } from '../connector/walk/census.ts';
 import type { RowFacts, WalkFlaw } from '../connector/walk/instruments-messages.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../connector/walk/instruments-settings.ts';
 import { addCounts, recordRows, type SortedRows, sortRows } from '../connector/walk/page-rows.ts';
 import { missingIds, planSweep } from '../connector/walk/sweep.ts';
 import { NO_COUNTS, type WalkCounts } from '../connector/walk/walk-counts.ts';
+import { MOST_VERIFYING, placesToVerify } from '../connector/walk/walk-steps.ts';
 import { ConnectorError } from '../errors.ts';
 import { createReferenceDataHttp } from '../setup/provider-client.ts';
 import { silentLog } from '../support/log.ts';
@@ -32,8 +34,8 @@ export interface WalkPlan {
   /** Rows of the list, and instruments on the topic. */
   readonly rows: number;
   readonly held: number;
-  /** `gone`: on the topic alone. */
-  readonly counts: Readonly<Record<PlannedKind | 'unchanged' | 'contradicting', number>>;
+  /** `gone`: on the topic alone. `knownDeadLetters`: rows that are dead letters already, which no walk writes again. */
+  readonly counts: Readonly<Record<PlannedKind | 'knownDeadLetters' | 'unchanged' | 'contradicting', number>>;
   /** Whether the walk would delete what is gone; why not, where it would not. */
   readonly deletes: boolean;
   readonly deletesNot: readonly WalkFlaw[] | 'emptyList' | 'tooMany' | 'tombstonesOff' | null;
@@ -51,9 +53,9 @@ export interface WalkPlanRequest {
 }
 
 /**
- * Reads the topic and the provider's list, and sorts the rows as a walk does. It writes nothing, fences no writer, and is
- * no member of the group. Events that come meanwhile are not read: what they change may be counted here, and would not be
- * written by a walk.
+ * Reads the topic and the provider's list, sorts the rows as a walk does, and asks behind the list's end as a walk does. It
+ * writes nothing, fences no writer, and is no member of the group. Events that come meanwhile are not read: what they
+ * change may be counted here, and would not be written by a walk; what they add may be found behind the end.
  *
  * @throws ConnectorError FILTER_CHANGED, WALK_CURSOR_REPEATED, and as the provider's client, the registry and Kafka do.
  */
@@ -73,7 +75,16 @@ export async function planWalk(at: Installation, request: WalkPlanRequest): Prom
     const census = await readCensus({ reader: at.kafka.logReader, topic, digests, eventRecords, signal });
     const held = census.size;
     request.onProgress(`${held} instruments on ${topic.name}`);
-    const { counts, flaws, ids } = await readList(at, request, provider, census);
+    const dead = new KnownDeadRows();
+    await readKnownDeadRows(dead, {
+      reader: at.kafka.logReader,
+      topic: at.topics['dead-letters'],
+      source: source.name,
+      targetTopic: topic.name,
+      clock,
+      signal,
+    });
+    const { counts, flaws, ids, knownDeadLetters } = await readList(at, request, { provider, census, dead });
     const gone = missingIds(census, NO_EVENT);
     const sweep = planSweep({
       offset: { walk: (committed?.walk ?? 0) + 1, counts, walkAllowShrink: allowShrink, walkResumed: false },
@@ -90,7 +101,11 @@ export async function planWalk(at: Installation, request: WalkPlanRequest): Prom
       topic: topic.name,
       rows: counts.rows,
       held,
-      counts: { added, corrected, reEncoded, deadLetters, gone: gone.length, unchanged, contradicting },
+      counts: {
+        ...{ added, corrected, reEncoded, unchanged, contradicting, knownDeadLetters },
+        deadLetters: deadLetters - knownDeadLetters,
+        gone: gone.length,
+      },
       deletes,
       deletesNot: deletes
         ? null
@@ -110,41 +125,66 @@ interface ListRead {
   readonly counts: WalkCounts;
   readonly flaws: ReadonlySet<WalkFlaw>;
   readonly ids: Record<Exclude<PlannedKind, 'gone'>, string[]>;
+  readonly knownDeadLetters: number;
+}
+
+interface Listed {
+  readonly provider: { page(minId: string | null, signal: AbortSignal): Promise<InstrumentsPage> };
+  readonly census: Census;
+  readonly dead: KnownDeadRows;
 }
 
 /** Reads the list to its end, and marks in the census what it showed. */
 async function readList(
   { clock, signal }: Installation,
   { ids: most, onProgress }: WalkPlanRequest,
-  provider: { page(minId: string | null, signal: AbortSignal): Promise<InstrumentsPage> },
-  census: Census,
+  { provider, census, dead }: Listed,
 ): Promise<ListRead> {
+  const pageAt = (minId: string | null): Promise<InstrumentsPage> =>
+    patiently(() => provider.page(minId, signal), { clock, random: systemRandom, signal });
   const ids: ListRead['ids'] = { added: [], corrected: [], reEncoded: [], deadLetters: [] };
   const flaws = new Set<WalkFlaw>();
   let counts = NO_COUNTS;
+  let knownDeadLetters = 0;
   let lastId: bigint | null = null;
   for (let minId: string | null = null; ; ) {
-    const asked: string | null = minId;
-    const page: InstrumentsPage = await patiently(() => provider.page(asked, signal), {
-      clock,
-      random: systemRandom,
-      signal,
-    });
+    const page: InstrumentsPage = await pageAt(minId);
     const rows = rowFacts(page.decoded.rows);
     const sorted: SortedRows = sortRows({ minId, rows }, NO_EVENT, census, lastId);
-    for (const position of sorted.write) note(ids, rows[position], census, most);
+    for (const position of sorted.write) {
+      const decoded = page.decoded.rows[position];
+      if (decoded?.kind === 'failure' && dead.isKnown(decoded)) knownDeadLetters += 1;
+      else note(ids, rows[position], census, most);
+    }
     recordRows(rows, sorted, census);
     counts = addCounts(counts, sorted.counts);
     for (const flaw of sorted.flaws) flaws.add(flaw);
     lastId = sorted.lastId ?? lastId;
     onProgress(`${counts.rows} of about ${census.size} rows compared`);
-    if (page.next === null) return { counts, flaws, ids };
+    if (page.next === null) {
+      if (await goesOn(pageAt, lastId)) flaws.add('rowsBehindTheEnd');
+      return { counts, flaws, ids, knownDeadLetters };
+    }
     if (minId !== null && BigInt(page.next) <= BigInt(minId)) {
       const text = `The cursor of the list goes from ${minId} to ${page.next}, expected a greater one: the list would never end.`;
       throw new ConnectorError('WALK_CURSOR_REPEATED', text);
     }
     minId = page.next;
   }
+}
+
+/** Whether the list has rows behind its end: then it was cut, and what it did not show may well be there. */
+async function goesOn(pageAt: (minId: string | null) => Promise<InstrumentsPage>, lastId: bigint | null) {
+  const places = [...placesToVerify(lastId)];
+  for (let asked = 0; places.length > 0; asked++) {
+    const minId = places.shift() ?? null;
+    const { decoded, next } = await pageAt(minId);
+    if (rowFacts(decoded.rows).some(({ id }) => id === null || lastId === null || id > lastId)) return true;
+    if (next === null) continue;
+    if (asked === MOST_VERIFYING || (minId !== null && BigInt(next) <= BigInt(minId))) return true;
+    places.unshift(next);
+  }
+  return false;
 }
 
 function note(ids: ListRead['ids'], row: RowFacts | undefined, census: Census, most: number): void {

@@ -67,7 +67,7 @@ const KINDS: Readonly<Record<PlannedKind, string>> = {
   added: 'would be added',
   corrected: 'would be corrected',
   reEncoded: 'would be written in the current schema',
-  deadLetters: 'cannot be mapped; those that are no dead letters yet would be',
+  deadLetters: 'cannot be mapped, and would be dead letters',
   gone: 'on the topic alone',
 };
 
@@ -94,5 +94,7 @@ function saidOf({ source, topic, rows, held, counts, deletes, deletesNot }: Walk
     counts.gone === 0 ? '' : deletes ? ` A walk would delete ${counts.gone}.` : ` Of those that are gone: ${why}.`;
   const spared =
     counts.contradicting === 0 ? '' : ` ${counts.contradicting} rows differ from recent events, and would not be used.`;
-  return `Nothing was written. The list of source ${source} has ${rows} rows, ${topic} holds ${held} instruments.${gone}${spared}\n`;
+  const { knownDeadLetters } = counts;
+  const known = knownDeadLetters === 0 ? '' : ` ${knownDeadLetters} rows are dead letters already.`;
+  return `Nothing was written. The list of source ${source} has ${rows} rows, ${topic} holds ${held} instruments.${gone}${spared}${known}\n`;
 }

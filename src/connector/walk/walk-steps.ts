@@ -14,7 +14,7 @@ const MOST_PAGES = 1_000_000;
 const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
 /** How often the list is asked once more at its end: more instruments are not issued meanwhile. */
-const MOST_VERIFYING = 20;
+export const MOST_VERIFYING = 20;
 /** After so many walks in a row that could not decide what is gone, operators are notified. */
 const WALKS_TO_REPORT = 2;
 /** Ids are int64 (part 2.2 of src/provider/README.md). */
@@ -131,7 +131,7 @@ export function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext)
  * it: an exclusive one hides the id next to the last from the second, and a list that is cut at the last row hides all
  * of its rest from the first. An empty list is asked for once more from its beginning.
  */
-function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
+export function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
   if (lastId === null) return [null];
   return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
 }

@@ -8,7 +8,7 @@ const PARTITIONS = [0, 1, 2, 3, 4, 5];
 test('a dry run says what a walk would write and delete, while another process owns the source, and writes nothing', {
   timeout: 1_200_000,
 }, async (t) => {
-  const scene = await commandScene(t, { simulator: { instruments: 40 }, source: { walkInterval: '365d' } });
+  const scene = await commandScene(t, { simulator: { instruments: 40 }, source: { walkInterval: '365d', limit: 10 } });
   if (!scene) return;
   const { simulator, kafka, prefix } = scene;
   const connector = await scene.start();
@@ -49,6 +49,12 @@ test('a dry run says what a walk would write and delete, while another process o
   });
   assert.deepEqual([changed.counts.unchanged, changed.rows, changed.deletes], [37, 40, true]);
 
+  // A list that is cut: a walk would delete nothing of what it does not show.
+  simulator.clearFaults();
+  simulator.injectFaults([{ match: 'instruments', nth: 2, fault: { kind: 'links', how: 'end' } }]);
+  const cut = await plan();
+  assert.deepEqual([cut.deletes, cut.deletesNot], [false, ['rowsBehindTheEnd']]);
+
   // More than a walk may delete.
   simulator.clearFaults();
   for (const id of ids.slice(3, 34)) simulator.publish({ kind: 'vanish', id });
@@ -58,9 +64,17 @@ test('a dry run says what a walk would write and delete, while another process o
   assert.match(refused.said, /too many.*--allow-shrink/);
   assert.equal((await plan(' --allow-shrink 32')).deletes, true);
 
-  // What was planned is what a walk then does.
+  // What was planned is what a walk then does. A dead letter that is on the topic already is written by none. No event
+  // touched the third instrument: a walk uses its row.
+  const text = `{"id":${third},"issuePrice":"x"}`;
+  simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'poison', rows: [1], how: { text } } }]);
+  const dead = await plan(' --allow-shrink 32');
+  assert.deepEqual([dead.counts.deadLetters, dead.counts.knownDeadLetters], [1, 0]);
   await scene.spconnect('walk instruments --allow-shrink 32');
   const again = await scene.start();
   const walked = await again.event('walkCompleted');
   assert.equal(walked.fields.gone, refused.counts.gone);
+  const known = await plan();
+  assert.deepEqual([known.counts.deadLetters, known.counts.knownDeadLetters, known.ids.deadLetters], [0, 1, []]);
+  assert.match(known.said, /1 rows are dead letters already/);
 });
