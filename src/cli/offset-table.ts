@@ -1,6 +1,7 @@
 import { ago, durationText } from '../admin/status/ages.ts';
 import type { Settings } from '../config/settings.ts';
 import { RETENTION_MS } from '../connector/stream/retention-gap.ts';
+import { committedWalkIntervalMs } from '../connector/walk/instruments-offset.ts';
 import type { ListedOffset } from '../operator/offsets-operation.ts';
 import { withoutControls } from './describe-error.ts';
 
@@ -31,7 +32,8 @@ function offsetRow(
     shown(dateOf(offset.ownDate === undefined ? 'serverDate' : 'ownDate'), since),
     shown(dateOf('serverDate') + RETENTION_MS - nowMs, (ms) => (ms > 0 ? durationText(ms / 1_000) : 'lost in part')),
     shown(walkMs, (ms) => `${offset.walk}, begun ${since(ms)}${offset.walkPending === true ? ', not ended' : ''}`),
-    intervalMs === null ? '' : shown(walkMs + intervalMs - nowMs, nextText),
+    // The settings here may be others than those of the process that walks.
+    shown(walkMs + (committedWalkIntervalMs(offset) ?? intervalMs ?? Number.NaN) - nowMs, nextText),
   ];
 }
 

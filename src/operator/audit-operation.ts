@@ -154,9 +154,9 @@ function sorted(
 ): Pick<AuditReport, 'differences' | 'left'> {
   const inOrder = found.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
   const extra = inOrder.filter(({ kind }) => kind === 'extra');
-  const { maxShrink, walkIntervalMs, tombstones } = source;
+  const { maxShrink, tombstones } = source;
   // A walk that was resumed decides nothing, and is followed by one that does.
-  const isOnTime = walks !== null && nowMs <= Date.parse(walks.nextAt) + walkIntervalMs && walks.withoutDeletion <= 1;
+  const isOnTime = walks !== null && nowMs <= Date.parse(walks.nextAt) + walks.intervalMs && walks.withoutDeletion <= 1;
   const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });
   if (tombstones && !(isOnTime && mayGo)) return { differences: inOrder, left: [] };
   return { differences: inOrder.filter(({ kind }) => kind !== 'extra'), left: extra.map(({ id }) => id) };

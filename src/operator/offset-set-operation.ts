@@ -1,5 +1,10 @@
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
-import { readInstrumentsOffset, walkTwice, writeInstrumentsOffset } from '../connector/walk/instruments-offset.ts';
+import {
+  committedWalkIntervalMs,
+  readInstrumentsOffset,
+  walkTwice,
+  writeInstrumentsOffset,
+} from '../connector/walk/instruments-offset.ts';
 import { ConnectorError } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
 import { DEAD_LETTER_HEADER } from './dead-letters/dead-letter-order.ts';
@@ -72,7 +77,8 @@ export function movedOffset(
 ): SourceOffset {
   const moved = movedTo(offset, place);
   if (source.type !== 'instruments') return moved;
-  return writeInstrumentsOffset(walkTwice(readInstrumentsOffset(moved, source.name, String(offset.filter)), nowMs));
+  const walking = walkTwice(readInstrumentsOffset(moved, source.name, String(offset.filter)), nowMs);
+  return writeInstrumentsOffset(walking, committedWalkIntervalMs(offset));
 }
 
 async function findPlace(at: Installation, source: SourceSettings, to: RequestedPlace): Promise<FoundPlace> {

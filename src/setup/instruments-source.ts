@@ -88,6 +88,7 @@ export function createInstrumentsSource(options: SourceOptions): Source {
         walkRequests: options.walkRequests,
         census,
         deleteOnEventTypes,
+        walkIntervalMs: source.walkIntervalMs,
         instrumentsEndpoint,
         eventsEndpoint,
         report: createInstrumentsReport(source.name, events, source.walkIntervalMs),

@@ -40,6 +40,8 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
   readonly deleteOnEventTypes: readonly string[];
   /** Outlives the task, as what it knows stays on the topic of dead letters. */
   readonly deadRows: KnownDeadRows;
+  /** Committed with each offset, for the commands that name the next walk. */
+  readonly walkIntervalMs: number;
   readonly instrumentsEndpoint: string;
   readonly eventsEndpoint: string;
   readonly report: InstrumentsReport;
@@ -67,7 +69,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       ...written.ofWalk(decision),
     ],
     notification: (notification, { serverDate }) => instrumentsNotification(source, notification, serverDate.dateMs),
-    writeOffset: writeInstrumentsOffset,
+    writeOffset: (offset) => writeInstrumentsOffset(offset, options.walkIntervalMs),
     started: () => (core.offset === null ? {} : { walk: newestWalk(core.offset) }),
     place: () => ({
       walksWithoutDeletion: core.offset?.walksWithoutDeletion ?? 0,

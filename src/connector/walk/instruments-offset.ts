@@ -105,8 +105,11 @@ export function firstOffset(
 
 const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
 
-/** The offset as a flat map of primitives, the form of Kafka Connect's offsets topic. */
-export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset {
+/**
+ * The offset as a flat map of primitives, the form of Kafka Connect's offsets topic. `walkIntervalMs`: as the source that
+ * commits it walks; commands read it there, since the settings beside them may be others. Null where it is not known.
+ */
+export function writeInstrumentsOffset(offset: InstrumentsOffset, walkIntervalMs: number | null = null): SourceOffset {
   return {
     ...writeCommittedStream(offset, VERSION),
     walk: offset.walk,
@@ -121,6 +124,7 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset): SourceOffset 
     walksGivenUp: offset.walksGivenUp,
     walksWithoutDeletion: offset.walksWithoutDeletion,
     listLagMs: offset.listLagMs,
+    ...(walkIntervalMs === null ? {} : { walkIntervalMs }),
     ...Object.fromEntries(COUNT_NAMES.map((name) => [countKey(name), offset.counts[name]])),
   };
 }
@@ -148,6 +152,11 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
     listLagMs: readOr('listLagMs', isCount, 0),
     counts: { ...NO_COUNTS, ...counts },
   };
+}
+
+/** The interval of the source that committed this offset; null in those of earlier versions. */
+export function committedWalkIntervalMs({ walkIntervalMs = null }: SourceOffset): number | null {
+  return isCount(walkIntervalMs) ? walkIntervalMs : null;
 }
 
 function countKey(name: string): string {

@@ -17,10 +17,11 @@ test('the list of offsets says how far each source is, and when it walks', async
     walkStartedOwn: '2026-03-31T10:00:00Z',
     walkPending: false,
   };
-  const [header, row, running, behind, unread] = offsetTable(
+  const [header, row, running, inDemo, behind, unread] = offsetTable(
     [
       { ...LISTED, source: 'instruments', offset },
       { ...LISTED, source: 'instruments', offset: { ...offset, walkPending: true } },
+      { ...LISTED, source: 'instruments', offset: { ...offset, walkIntervalMs: 7_260_000 } },
       { ...LISTED, source: 'followed', type: 'events', offset: { since: '9-0', serverDate: '2026-03-20T12:00:00Z' } },
       { ...LISTED, source: 'other', type: null, configured: false, offset: null, problem: 'it is not JSON' },
     ],
@@ -38,6 +39,7 @@ test('the list of offsets says how far each source is, and when it walks', async
   ]);
   assert.deepEqual(row, ['instruments', 'instruments', '17-0', '2 s ago', '6 d 23 h', '3, begun 2 h ago', 'in 22 h']);
   assert.equal(running?.[5], '3, begun 2 h ago, not ended');
+  assert.equal(inDemo?.[6], 'in 1 min', 'by the settings of the process that walks, and not by those of this shell');
   assert.deepEqual(behind, ['followed', 'events', '9-0', '11 d ago', 'lost in part', '', '']);
   assert.deepEqual(unread, ['other', 'the key of another program (not in the settings)', 'it is not JSON']);
 });

@@ -75,6 +75,7 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
     encodeNotification: async () => Buffer.alloc(0),
     deleteOnEventTypes: [],
     deadRows: new KnownDeadRows(),
+    walkIntervalMs: 86_400_000,
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
     report: createInstrumentsReport('instruments', events, 24 * HOUR_MS),

@@ -138,6 +138,7 @@ function quietInstruments(
     encodeNotification: async () => Buffer.alloc(0),
     deleteOnEventTypes: ['delisting'],
     deadRows: new KnownDeadRows(),
+    walkIntervalMs: 86_400_000,
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
     report: createInstrumentsReport('instruments', events, 86_400_000),

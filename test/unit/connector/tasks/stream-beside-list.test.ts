@@ -124,6 +124,7 @@ async function live({ source, list: ask, isBusy, walks = false, minutes, unmoved
       census: async () => new Census(),
       deleteOnEventTypes: [],
       deadRows: new KnownDeadRows(),
+      walkIntervalMs: 86_400_000,
       instrumentsEndpoint: '/v1/instruments',
       eventsEndpoint: '/v1/instruments/events',
       report: createInstrumentsReport(source, events, 24 * HOUR_MS),

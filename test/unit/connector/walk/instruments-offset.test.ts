@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  committedWalkIntervalMs,
   type InstrumentsOffset,
   readInstrumentsOffset,
   writeInstrumentsOffset,
@@ -67,6 +68,12 @@ test('an offset of version 1 goes on, and its stream is as old as its walk', () 
   assert.deepEqual([read1.walk, read1.walkPending, read1.walkCursor, read1.walkListed], [2, true, '77', false]);
   assert.deepEqual(read1.counts, { ...NO_COUNTS, pages: 3, rows: 3_000, deadLetters: 4 });
   assert.deepEqual(read1.gapsHealedAtMs, []);
+});
+
+test('the interval is committed for the commands, and is unknown in an offset of an earlier version', () => {
+  assert.equal(committedWalkIntervalMs(writeInstrumentsOffset(offset, 120_000)), 120_000);
+  assert.deepEqual(read(writeInstrumentsOffset(offset, 120_000)), offset);
+  assert.equal(committedWalkIntervalMs(writeInstrumentsOffset(offset)), null);
 });
 
 test('a changed filter stops the source and names both filters', () => {
