@@ -111,6 +111,8 @@ function withTopics(source: z.output<typeof sourcesSettings>[number], names: Top
       const checks = source.topics['pre-trade-checks'] ?? names['pre-trade-checks'];
       return { ...source, topics: { 'pre-trade-checks': checks } };
     }
+    default:
+      return source satisfies never;
   }
 }
 

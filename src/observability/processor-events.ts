@@ -1,5 +1,5 @@
 /** The kinds of prices of an instrument: where several series of one are followed, `daily/OHLC` and the like. */
-type Kind = 'overview' | 'daily' | 'intraday' | `${'daily' | 'intraday'}/${string}`;
+type Kind = string;
 
 interface InputPartition {
   /** The topic of instruments that is read. */

@@ -6,7 +6,7 @@ import type { DecodedPrice, PricedInstrument } from '../decoding/priced.ts';
  * (part 2.1 of src/provider/README.md). Where several series of daily or intraday prices are followed, each has its name:
  * `daily/OHLC`, `intraday/Hour_1/Close`.
  */
-export type PriceKind = PriceQuery['kind'] | `${'daily' | 'intraday'}/${string}`;
+export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'overview'>}/${string}`;
 
 /** One item of a bulk request. */
 export type PriceQuestion = PricedInstrument;

@@ -12,7 +12,7 @@ export const METRIC_LABELS = {
   reason: 'the reason, out of a short list',
   kind: 'the kind of a notification',
   partition: 'a partition of the offsets topic',
-  price: 'the kind of price: overview, daily or intraday',
+  price: 'the kind of price: overview, daily or intraday; of several series also which one, such as daily/OHLC',
   problem: 'why an instrument has no price: status and number, refused and number, mismatch, unusable, none or other',
   at_most_seconds: 'an upper bound; instruments below it count in each higher one too',
   code: 'an error code, or the status of an HTTP response',
