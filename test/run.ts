@@ -19,7 +19,8 @@ import { createTally, type TestCounts, type TestFailure, type TestPass } from '.
 
 const TEST_TIMEOUT_MS = 1_800_000;
 const RUN_TIMEOUT_MS = 7_200_000;
-const FILES_AT_ONCE = 2;
+/** On two cores: a test on a real broker waits for about half of its time. */
+const FILES_AT_ONCE = 3;
 /** More than this many failed files are no moment's bad luck. */
 const FILES_TO_REPEAT = 3;
 const NEEDS_STACK = /^test\/(integration|security)\//;
