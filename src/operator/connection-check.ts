@@ -1,16 +1,17 @@
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
 import { adviceBehind, ConnectorError, ERROR_CODES } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
+import { readWholeJson } from '../json/json-body.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
+import { createMarketData } from '../provider/market-data.ts';
 import { createKafkaCluster } from '../setup/kafka-client.ts';
-import { createReferenceDataHttp } from '../setup/provider-client.ts';
+import { createMarketDataHttp, createReferenceDataHttp } from '../setup/provider-client.ts';
 import { createSubjects } from '../setup/registry-client.ts';
 import { subjectsOf } from '../setup/subjects.ts';
 import { systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
-import { lookUpPrices } from './price-lookup.ts';
 import { verifyTopics } from './topics-operation.ts';
 import { unregisteredChecks, unregisteredInstruments } from './unregistered-provider.ts';
 import { assertUsable } from './usable-offset.ts';
@@ -87,18 +88,37 @@ async function firstPage(
   return 'a page of instruments';
 }
 
-/** A request for market data must name a product; one that does not exist is enough. */
+/**
+ * A request for market data must name a product; one that does not exist is enough. It is asked for in bulk, as the
+ * price processor asks: a single request would get 404 for the unknown product, and for a wrong url as well.
+ */
 async function checkMarketData({
   settings: { marketData },
   signal,
 }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   if (marketData === null) return [];
-  const request = { isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } };
-  const { check } = await attempt('prices of marketData', signal, async () => {
-    const prices = await lookUpPrices(marketData, request, { log: silentLog, signal });
-    return prices === null ? 'it responds, without the unknown test product, as expected' : 'it responds';
-  });
-  return [check];
+  const items = [{ isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } }];
+  const http = await createMarketDataHttp(marketData, { clock: systemClock, random: systemRandom, log: silentLog });
+  try {
+    const { check } = await attempt('prices of marketData', signal, async () => {
+      const answer = await createMarketData({ http }).bulk(items, ({ body }) => readWholeJson(body), signal);
+      if (isBulkResponse(answer, items.length)) return 'it responds to a bulk request, for one test product';
+      const what = 'The response to a bulk request is not one: expected a list of "items", one for each product.';
+      throw new ConnectorError(
+        'BODY_MALFORMED',
+        `${what} Is marketData.url (MARKET_DATA_URL) that of another service?`,
+      );
+    });
+    return [check];
+  } finally {
+    await http.close();
+  }
+}
+
+/** The keys of a provider may be capitalised. */
+function isBulkResponse(answer: unknown, count: number): boolean {
+  const entries = answer instanceof Map ? [...answer] : [];
+  return entries.some(([key, items]) => /^items$/i.test(key) && Array.isArray(items) && items.length === count);
 }
 
 async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {

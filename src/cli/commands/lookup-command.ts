@@ -38,7 +38,9 @@ export function lookupCommand(program: Command, context: CommandContext): void {
       const { referenceData } = await loadWithoutKafka(config, context);
       const check = await lookUpCheck(referenceData, id, { log: silentLog, signal });
       if (check === null) {
-        stderr.write('The provider has no pre-trade check with this id.\n');
+        stderr.write(
+          'The provider answered with 404: it has no pre-trade check with this id, or referenceData.url is wrong (spconnect validate --connect tries it).\n',
+        );
         exitWith(EXIT_CODES.failed);
         return;
       }

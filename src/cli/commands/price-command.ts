@@ -69,13 +69,15 @@ export function priceCommand(lookup: Command, context: CommandContext): void {
         stderr.write('This is not a valid ISIN (form or check digit); it is requested all the same.\n');
       const response = await lookUpPrices(settings.marketData, { isin, query }, { log: silentLog, signal });
       if (response === null) {
-        stderr.write('The provider has no product with this isin.\n');
+        stderr.write(`The provider answered with 404: it has no product with this isin, or ${TRY_URL}.\n`);
         exitWith(EXIT_CODES.failed);
         return;
       }
       stdout.write(options.output === 'json' ? writtenJson(toIndentedJson(response)) : pricesAsTable(response));
     });
 }
+
+const TRY_URL = 'marketData.url is wrong (spconnect validate --connect tries it)';
 
 function queryOf(options: PriceOptions, refuse: (text: string) => never): PriceQuery {
   const { kind, fields = null, from: dateFrom = null, to: dateTo = null, interval = null, count = null } = options;

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -95,7 +97,7 @@ test('what the settings name is tried, each with what is wrong and what to do', 
   const scene = await commandScene(t, { more });
   if (!scene) return;
   const good = await scene.spconnect('validate --connect', { MARKET_DATA_URL: scene.simulator.marketDataUrl });
-  assert.match(good.stdout, /^ok +prices of marketData +it responds, without the unknown test product/m);
+  assert.match(good.stdout, /^ok +prices of marketData +it responds to a bulk request/m);
   assert.match(good.stdout, /^ok +topic .*\.prices +will be created$/m);
   assert.match(good.stdout, /^ok +subject .*\.prices-value +will be registered$/m);
   assert.equal(good.code, 0, good.stdout);
@@ -108,6 +110,20 @@ test('what the settings name is tried, each with what is wrong and what to do', 
   assert.match(refused.stdout, /^failed +credentials of referenceData .*Check tokenUrl .*, clientId, clientSecret/m);
   assert.match(refused.stdout, /^skipped +first page of source instruments/m);
   assert.ok(!`${refused.stdout}${refused.stderr}`.includes('canary'));
+
+  // Not the market data interface: a place that answers 404 to everything, and a server that answers something else.
+  const MARKET_DATA_URL = `${scene.simulator.marketDataUrl}/wrong`;
+  const elsewhere = await scene.spconnect('validate --connect', { MARKET_DATA_URL });
+  assert.equal(elsewhere.code, 1, elsewhere.stdout);
+  assert.match(elsewhere.stdout, /^failed +prices of marketData .*404.*Check the url/m);
+  const foreign = createServer((_, response) =>
+    response.setHeader('content-type', 'application/json').end('{"ok":true}'),
+  );
+  await new Promise<void>((done) => foreign.listen(0, '127.0.0.1', done));
+  t.after(() => foreign.close());
+  const { port } = foreign.address() as AddressInfo;
+  const other = await scene.spconnect('validate --connect', { MARKET_DATA_URL: `http://127.0.0.1:${port}` });
+  assert.match(other.stdout, /^failed +prices of marketData .*not one: expected a list of "items".*MARKET_DATA_URL/m);
 
   // The provider in the place of the registry.
   const wrong = { SCHEMA_REGISTRY_URL: scene.simulator.referenceDataUrl };
