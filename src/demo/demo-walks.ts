@@ -33,6 +33,7 @@ export function walkEvents(
 }
 
 function walkLine({ walk, rows, added, corrected, gone }: WalkCompleted): string {
-  const counts = [`${rows} rows`, `${added} added`, `${corrected} corrected`, `${gone} gone`];
+  const found = Object.entries({ rows, added, corrected, gone });
+  const counts = found.map(([what, count]) => `${count.toLocaleString('en')} ${what}`);
   return `  ${`walk ${walk}`.padEnd(14)} ${counts.join(', ')}`;
 }

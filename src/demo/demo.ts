@@ -50,7 +50,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   await using cleanUp = new AsyncDisposableStack();
   const parts = await startParts(options, line, cleanUp);
   const progress = createWalkProgress(line, clock);
-  const board = createPriceBoard(clock);
+  const board = createPriceBoard(clock, parts.settings.prices.kinds.overview.refreshIntervalMs);
   const live = createLiveBlock(stdout);
   const { connector, walked, statusPage } = startConnector({ ...parts, line, progress, board, live, signal });
   const walk = await walked;

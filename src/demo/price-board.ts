@@ -5,6 +5,10 @@ import type { BatchPriced, Freshness, ProcessorEvents } from '../observability/p
 import type { Clock } from '../support/clock.ts';
 
 const SHOWN_PRODUCTS = 8;
+/** So many are known, so that others take the rows of products that are repaid or leave the list. */
+const KNOWN_PRODUCTS = 40;
+/** A product that got no price for so many refresh intervals has none any more. */
+const MISSED_REFRESHES = 3;
 /** The rates are those of about the last so many milliseconds. */
 const RATE_WINDOW_MS = 10_000;
 const LONGEST_NAME = 32;
@@ -14,44 +18,48 @@ export interface PriceBoard {
   readonly events: Pick<ProcessorEvents, 'processorStarted' | 'batchPriced'>;
   /** Null until the processor has begun. */
   freshness(): Freshness | null;
-  /** The keys of the products in the table: the first that had a bid and an ask. */
-  shownIds(): readonly string[];
+  /** The keys of the products that the table may show: the first that had a bid and an ask. */
+  knownIds(): readonly string[];
   /** A table with the newest bid and ask of some products; names by instrument id. */
   table(names: ReadonlyMap<string, string>): readonly string[];
   /** How fresh the prices are, at which rate, and what fails. */
   freshnessLine(): string;
 }
 
-export function createPriceBoard(clock: Clock): PriceBoard {
+export function createPriceBoard(clock: Clock, refreshIntervalMs: number): PriceBoard {
   const products = new Map<string, Product>();
+  const priced = createPricedTime(clock, refreshIntervalMs);
   const rate = createRate(clock);
   let freshness: (() => Freshness) | null = null;
 
-  function priced(event: BatchPriced): void {
+  function committed(event: BatchPriced): void {
     rate.add(event.items, event.calls);
+    priced.goOn();
     if (event.kind !== 'overview') return;
     for (const { instrumentId, isin, values } of event.prices) {
-      if (!products.has(instrumentId) && products.size >= SHOWN_PRODUCTS) continue;
+      if (!products.has(instrumentId) && products.size >= KNOWN_PRODUCTS) continue;
       const [value] = values;
-      const product = value && productOf(isin, decode(value));
+      const product = value && productOf(isin, decode(value), priced.ms());
       if (product) products.set(instrumentId, product);
     }
   }
 
   return {
     events: {
-      batchPriced: priced,
+      batchPriced: committed,
       processorStarted(event) {
         freshness = event.freshness;
       },
     },
     freshness: () => freshness?.() ?? null,
-    shownIds: () => [...products.keys()],
+    knownIds: () => [...products.keys()],
     table(names) {
-      const quotes = [...products.values()];
+      const oldestMs = priced.ms() - MISSED_REFRESHES * refreshIntervalMs;
+      const shown = [...products].filter(([, { pricedMs }]) => pricedMs >= oldestMs).slice(0, SHOWN_PRODUCTS);
+      const quotes = shown.map(([, product]) => product);
       const bids = atTheirPoint(quotes.map(({ bid }) => bid));
       const asks = atTheirPoint(quotes.map(({ ask }) => ask));
-      const rows = [...products].map(([id, { isin, observedAt }], at) => {
+      const rows = shown.map(([id, { isin, observedAt }], at) => {
         const name = names.get(id) ?? `instrument ${id}`;
         const shortened = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
         return [isin, shortened, bids[at] ?? '', asks[at] ?? '', observedAt];
@@ -70,15 +78,33 @@ interface Product {
   readonly bid: string;
   readonly ask: string;
   readonly observedAt: string;
+  /** When it was last priced, in the time in which prices come. */
+  readonly pricedMs: number;
+}
+
+/** The time in which prices come: while all of them are paused, no product gets older. */
+function createPricedTime(clock: Clock, refreshIntervalMs: number) {
+  let lastMs = clock.monotonicMs();
+  let sumMs = 0;
+  return {
+    goOn() {
+      const nowMs = clock.monotonicMs();
+      sumMs += Math.min(nowMs - lastMs, refreshIntervalMs);
+      lastMs = nowMs;
+    },
+    ms: () => sumMs,
+  };
 }
 
 /** Undefined for a product without a quote: there is nothing to show of it. */
-function productOf(isin: string, { lastPrice }: ReadableRecord): Product | undefined {
+function productOf(isin: string, { lastPrice }: ReadableRecord, pricedMs: number): Product | undefined {
   if (lastPrice === null || typeof lastPrice !== 'object' || Array.isArray(lastPrice)) return undefined;
-  const { bid, ask, observedAtTimestamp } = lastPrice as ReadableRecord;
+  const { bid, ask, observedAtTimestamp, isQuotingPulled } = lastPrice as ReadableRecord;
   if (typeof bid !== 'string' || typeof ask !== 'string') return undefined;
-  const observedAt = typeof observedAtTimestamp === 'string' ? observedAtTimestamp.slice(11, 19) : '';
-  return { isin, bid, ask, observedAt };
+  const observed = typeof observedAtTimestamp === 'string' ? observedAtTimestamp.slice(11, 19) : '';
+  // Otherwise a row that does not move for minutes looks like a stalled price.
+  const observedAt = isQuotingPulled === true ? `${observed}, quoting pulled` : observed;
+  return { isin, bid, ask, observedAt, pricedMs };
 }
 
 function decode(value: Buffer): ReadableRecord {

@@ -43,7 +43,7 @@ export interface SummaryOptions {
 /**
  * What is on Kafka now: topics with counts, one decoded record, some prices, and where to look. Read back, not remembered.
  *
- * @returns the names of the products in the table of prices, by instrument id.
+ * @returns the names of the products that the table of prices may show, by instrument id.
  */
 export async function printSummary(options: SummaryOptions): Promise<ReadonlyMap<string, string>> {
   const { settings, walk, progress, board, simulator, stdout } = options;
@@ -61,7 +61,7 @@ export async function printSummary(options: SummaryOptions): Promise<ReadonlyMap
     ];
     const found: TopicContent[] = [];
     const productNames = new Map<string, string>();
-    const shown = new Set(board.shownIds());
+    const shown = new Set(board.knownIds());
     for (const [name, count] of counts) {
       const topic = `${settings.prefix}.${name}`;
       const content = await readTopic(kafka, topic, count, options.signal, (record) => {

@@ -20,5 +20,5 @@ test('only the first walk has a line of progress, and the others one line each',
     events.pageCommitted({} as PageCommitted);
     events.walkCompleted({ ...walk, ...counts, walk: number } satisfies WalkCompleted);
   }
-  assert.deepEqual(seen, ['line', 'page', 'first 1', '  walk 2         5000 rows, 3 added, 0 corrected, 7 gone']);
+  assert.deepEqual(seen, ['line', 'page', 'first 1', '  walk 2         5,000 rows, 3 added, 0 corrected, 7 gone']);
 });

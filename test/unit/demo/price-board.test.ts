@@ -6,10 +6,13 @@ import { bulkPricesFrom, questionsFor } from '../../support/decoding/bulk-answer
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 /** A committed batch with these quotes, one instrument for each; the ids are 1, 2, 3 … */
-async function batchOf(quotes: readonly (readonly [bid: string, ask: string])[]): Promise<BatchPriced> {
+async function batchOf(
+  quotes: readonly (readonly [bid: string, ask: string])[],
+  isQuotingPulled = false,
+): Promise<BatchPriced> {
   const isins = quotes.map((_, at) => `CH000000000${at}`);
   const items = quotes.map(([bid, ask], at) => {
-    const lastPrice = `{"bid":${bid},"ask":${ask},"observedAtTimestamp":"2026-01-02T03:04:05Z"}`;
+    const lastPrice = `{"bid":${bid},"ask":${ask},"isQuotingPulled":${isQuotingPulled},"observedAtTimestamp":"2026-01-02T03:04:05Z"}`;
     const response = `{"$type":"ProductPriceOverviewResponse","lastPrice":${lastPrice}}`;
     return `{"responseIdentifier":{"isin":"${isins[at]}"},"response":${response},"errorResponse":null}`;
   });
@@ -38,7 +41,7 @@ async function batchOf(quotes: readonly (readonly [bid: string, ask: string])[])
 }
 
 test('the table shows the first products with a quote, every digit of it, point under point', async () => {
-  const board = createPriceBoard(skippingClock());
+  const board = createPriceBoard(skippingClock(), 10_000);
   board.events.batchPriced(
     await batchOf([
       ['1.5', '12.123456789012345678'],
@@ -46,7 +49,7 @@ test('the table shows the first products with a quote, every digit of it, point 
       ['100', '101'],
     ]),
   );
-  assert.deepEqual(board.shownIds(), ['1', '3']);
+  assert.deepEqual(board.knownIds(), ['1', '3']);
   assert.deepEqual(board.table(new Map([['1', 'Tracker']])), [
     'isin          name            bid                     ask  observed (UTC)',
     'CH0000000000  Tracker         1.5   12.123456789012345678        03:04:05',
@@ -55,16 +58,45 @@ test('the table shows the first products with a quote, every digit of it, point 
 });
 
 test('a product that is shown keeps its row and takes its newest price', async () => {
-  const board = createPriceBoard(skippingClock());
+  const board = createPriceBoard(skippingClock(), 10_000);
   board.events.batchPriced(await batchOf(Array.from({ length: 9 }, () => ['1', '2'] as const)));
   board.events.batchPriced(await batchOf([['3', '4']]));
-  assert.equal(board.shownIds().length, 8);
+  assert.equal(board.table(new Map()).length, 1 + 8);
   assert.match(board.table(new Map())[1] ?? '', /instrument 1 +3 +4 /);
+});
+
+test('a product without further prices leaves the table to another one, but not while all prices are paused', async () => {
+  const clock = skippingClock();
+  const board = createPriceBoard(clock, 10_000);
+  const [first, ...others] = Array.from({ length: 9 }, () => ['1', '2'] as const);
+  const all = await batchOf([...others, first ?? ['1', '2']]);
+  const withoutFirst = { ...all, prices: all.prices.slice(1) };
+  const shown = () =>
+    board
+      .table(new Map())
+      .map((row) => /instrument (\d)/.exec(row)?.[1] ?? '')
+      .join('');
+  board.events.batchPriced(all);
+  assert.equal(shown(), '12345678');
+  await clock.sleep(3_600_000);
+  board.events.batchPriced(withoutFirst);
+  assert.equal(shown(), '12345678', 'an hour without any price is a pause');
+  for (let refresh = 0; refresh < 3; refresh++) {
+    await clock.sleep(10_000);
+    board.events.batchPriced(withoutFirst);
+  }
+  assert.equal(shown(), '23456789');
+});
+
+test('a product whose quoting is pulled says so: its price does not move', async () => {
+  const board = createPriceBoard(skippingClock(), 10_000);
+  board.events.batchPriced(await batchOf([['1', '2']], true));
+  assert.match(board.table(new Map())[1] ?? '', /03:04:05, quoting pulled$/);
 });
 
 test('the line of freshness reports ages, what is overdue, the rates and what fails', async () => {
   const clock = skippingClock();
-  const board = createPriceBoard(clock);
+  const board = createPriceBoard(clock, 10_000);
   assert.equal(board.freshnessLine(), 'Prices: none yet');
   const none = {
     kind: 'overview',
