@@ -12,12 +12,14 @@ interface PrintedRecord {
   readonly partition?: number;
   readonly offset?: string;
   readonly timestamp?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Why it would be a dead letter, and where in it the problem is. */
   readonly deadLetter?: { readonly pointer: string; readonly reason: string } | null;
 }
 
 /** A line with topic, key, place and time; below it the fields that have a value, and an empty line. */
-export function recordText({ topic, key, value, partition, offset, timestamp, deadLetter }: PrintedRecord): string {
+export function recordText(record: PrintedRecord): string {
+  const { topic, key, value, partition, offset, timestamp, headers = {}, deadLetter = deadLetterOf(headers) } = record;
   const place = partition === undefined ? [] : [`partition ${partition}`, `offset ${offset}`];
   const why = deadLetter
     ? [`${deadLetter.reason} at ${deadLetter.pointer === '' ? 'the whole' : deadLetter.pointer}`]
@@ -29,11 +31,23 @@ export function recordText({ topic, key, value, partition, offset, timestamp, de
     ...(timestamp === undefined ? [] : [timestamp]),
     ...why,
   ];
-  return `${printable(head.join(', '))}\n${bodyText(value).replace(/^(?=.)/gm, '  ')}\n`;
+  return `${printable(head.join(', '))}\n${bodyText(value, headers).replace(/^(?=.)/gm, '  ')}\n`;
 }
 
-function bodyText(value: ReadableValue): string {
-  if (value === null) return 'deleted\n';
+/** Of a record of the dead letters. */
+function deadLetterOf(headers: NonNullable<PrintedRecord['headers']>): PrintedRecord['deadLetter'] {
+  const reason = headers['__connect.errors.exception.message'];
+  return reason === undefined ? null : { reason, pointer: headers['spc-pointer'] ?? '' };
+}
+
+function bodyText(value: ReadableValue, headers: NonNullable<PrintedRecord['headers']>): string {
+  if (value === null) {
+    const walk = headers['spc-walk'] === undefined ? undefined : `walk ${headers['spc-walk']}`;
+    // On prices the reason; on instruments the event, or the walk that did not find it.
+    const ofPrices = [headers['spc-reason'], headers['spc-problem']];
+    const why = [...ofPrices, headers['spc-event-type'] ?? walk].filter((one) => one !== undefined);
+    return `deleted${why.length === 0 ? '' : ` (${printable(why.join(', '))})`}\n`;
+  }
   return typeof value === 'object' ? fieldsText(value) : `${printable(String(value))}\n`;
 }
 

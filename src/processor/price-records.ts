@@ -194,8 +194,8 @@ function rejectedAnswer({ instrument, outcome }: CoreResult & { readonly kind: '
   switch (outcome.kind) {
     case 'problem': {
       const { status, item: raw } = outcome;
-      const what = status === null ? 'without a price and without a reason' : `with the problem status ${status}`;
-      return { key, pointer: '', reason: `the provider answered this item ${what}`, raw };
+      const what = status === null ? 'without a reason' : `with the problem status ${status}`;
+      return { key, pointer: '', reason: `the provider has no price for this product: it answered ${what}`, raw };
     }
     case 'unusable':
       return { key, pointer: outcome.pointer, reason: outcome.reason, raw: outcome.item };

@@ -119,15 +119,22 @@ function named(isins: readonly string[]): string {
   return `${isins.slice(0, MOST_ISINS).map(printable).join(', ')}${more}`;
 }
 
-function progressText({ series, instruments, done, windows, deadLetters }: Omit<SeriesReport, 'failed'>): string {
+function progressText({
+  series,
+  instruments,
+  done,
+  windows,
+  deadLetters,
+}: Omit<SeriesReport, 'topic' | 'failed'>): string {
   const dead = deadLetters > 0 ? `, ${countText(deadLetters)} dead letters` : '';
   return `${series}: ${countText(done)} of ${countText(instruments)} instruments, ${countText(windows)} windows${dead}`;
 }
 
 function asText(reports: readonly SeriesReport[]): string {
-  const rows = reports.map(({ series, instruments, windows, deadLetters, failed }) => [
+  const rows = reports.map(({ series, topic, instruments, windows, deadLetters, failed }) => [
     series,
+    topic,
     ...[instruments, windows, deadLetters, failed.length].map(countText),
   ]);
-  return textTable([['series', 'instruments', 'windows written', 'dead letters', 'without prices'], ...rows]);
+  return textTable([['series', 'topic', 'instruments', 'windows written', 'dead letters', 'without prices'], ...rows]);
 }

@@ -79,7 +79,8 @@ function addList(group: Command, { stdout, stderr }: CommandContext, at: AtLette
       const { letters, count } = await at(config, ['dead-letters'], (place) =>
         listDeadLetters(place, { ...filter, sinceMs: since }),
       );
-      stdout.write(output === 'json' ? jsonText(letters.map(withoutValue)) : textTable(letters.map(rowOf)));
+      const rows = letters.length === 0 ? [] : [HEADER, ...letters.map(rowOf)];
+      stdout.write(output === 'json' ? jsonText(letters.map(withoutValue)) : textTable(rows));
       if (count === 0) stderr.write('No dead letter matches.\n');
       else if (count > letters.length) {
         stderr.write(`The newest ${letters.length} of ${count}; --limit shows more.\n`);
@@ -134,8 +135,10 @@ function addRetry(
     });
 }
 
+const HEADER = ['id', 'written', 'source', 'key', 'place', 'reason'];
+
 function rowOf({ id, timestampMs, source, key, pointer, reason }: DeadLetter): string[] {
-  return [id, new Date(timestampMs).toISOString(), source, key ?? '', pointer || '/', reason];
+  return [id, new Date(timestampMs).toISOString(), source, key ?? '', pointer || 'the whole', reason];
 }
 
 function outcomeRow({ id, outcome, topics, says }: RetriedLetter): string[] {

@@ -29,7 +29,7 @@ export function walkCommand(program: Command, { env, stdout, stderr, signal, red
       'after',
       '\nA walk that would delete too many instruments deletes none, and writes a notification with the number.\n' +
         'Ask the provider whether its list is right; then allow that number, for this walk only. --dry-run reads the list\n' +
-        'and the topic, and writes nothing.\n\nExample:\n  spconnect walk instruments --allow-shrink 1200\n' +
+        'and the topic, and writes nothing.\n\nExamples:\n  spconnect walk instruments --allow-shrink 1200\n' +
         '  spconnect walk instruments --dry-run\n',
     )
     .action(async (name: string, { allowShrink = null, dryRun, ids, output, config }: WalkOptions) => {

@@ -46,6 +46,8 @@ export interface BackfillReport extends Pick<FollowedInstruments, 'absent' | 'un
 export interface SeriesReport extends SeriesProgress {
   /** `daily/OHLC`, as in the metrics. */
   readonly series: string;
+  /** Where its windows are. */
+  readonly topic: string;
 }
 
 /**
@@ -73,7 +75,7 @@ export async function backfill(at: Installation, request: BackfillRequest): Prom
     for (const series of all) {
       const prepared = await prepare(at, request, { series, registry, http });
       const progress = await backfillSeries(at, { ...prepared, instruments });
-      reports.push({ series: series.kind, ...progress });
+      reports.push({ series: series.kind, topic: prepared.topic.name, ...progress });
       signal.throwIfAborted();
     }
     return { series: reports, absent, unreadable };

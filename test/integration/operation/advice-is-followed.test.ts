@@ -111,7 +111,8 @@ test('what an error advises can be done as it is written, and mends what the err
   await t.test('DEAD_LETTER_UNKNOWN', async () => {
     const { stderr } = await scene.spconnect('dead-letters show 4711');
     const [listed] = await follow(scene, 'DEAD_LETTER_UNKNOWN', stderr);
-    const id = listed?.stdout.split(' ')[0];
+    // Below the names of the columns.
+    const id = /^\d+/m.exec(listed?.stdout ?? '')?.[0];
     assert.match((await run(scene, `dead-letters show ${id}`)).stdout, /issuePrice/);
   });
 

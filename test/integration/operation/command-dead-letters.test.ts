@@ -47,7 +47,10 @@ test('dead letters are listed, shown and written once they map, each only once, 
     ],
   );
   const text = await scene.spconnect('dead-letters list --limit 1 --since 1h --source instruments');
-  assert.match(text.stdout, new RegExp(`^${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`));
+  assert.match(
+    text.stdout,
+    new RegExp(`^id +written +source +key +place +reason\n${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`),
+  );
   assert.match(text.stderr, /^The newest 1 of 3; --limit shows more\.\n$/);
   const none = await scene.spconnect('dead-letters list --reason nonsense');
   assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No dead letter matches.\n']);

@@ -20,6 +20,14 @@ test('the programs that schemas/README.md prints are the files that are run', ()
   }
 });
 
+test('the program about gaps knows every notification of one', () => {
+  const readme = readFileSync(join(root, 'schemas/README.md'), 'utf8');
+  const rows = readme.split('\n').filter((line) => /^\| `[a-z-]+`.*: from when to when/.test(line));
+  const gaps = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([a-z-]+)`/g)].map(([, kind]) => kind));
+  const [, known = ''] = /LOST = \[(.*)\]/.exec(readFileSync(join(root, 'test/consumers/gaps.ts'), 'utf8')) ?? [];
+  assert.deepEqual([...known.matchAll(/'([a-z-]+)'/g)].map(([, kind]) => kind).sort(), gaps.sort());
+});
+
 /** What a program prints, as it runs until the test ends. */
 function start(t: TestContext, file: string, args: readonly string[]): () => string {
   const child: ChildProcess = spawn(process.execPath, [join(root, 'test/consumers', file), ...args], {
