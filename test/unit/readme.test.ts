@@ -42,13 +42,30 @@ function withoutPrograms(text: string): string {
 /** What GitHub makes of the headings of a document. */
 function anchorsOf(document: string): string[] {
   const headings = named(/^#{1,6} (.+)$/gm, withoutPrograms(readFileSync(document, 'utf8')));
-  return headings.map((heading) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}_ -]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+  return headings.map(anchorOf);
 }
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+/** Longer than a few screens: a reader looks for a section, and does not scroll. */
+const LINES_WITH_CONTENTS = 150;
+
+test('each long document begins with its contents, every section among them', () => {
+  for (const document of documents.filter((name) => /(^|\/)README\.md$/.test(name))) {
+    const text = withoutPrograms(textOf(document));
+    const sections = named(/^## (.+)$/gm, text);
+    if (textOf(document).split('\n').length < LINES_WITH_CONTENTS || sections.length < 3) continue;
+    const contents = text.slice(0, text.search(/^## /m));
+    const linked = new Set(named(/\]\(#([^)]+)\)/g, contents));
+    const missing = sections.filter((section) => !linked.has(anchorOf(section)));
+    assert.deepEqual(missing, [], `the contents of ${document}`);
+  }
+});
 
 function textOf(document: string): string {
   return readFileSync(resolve(root, document), 'utf8');
