@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { modelRuns, modelSeed } from './model-runs.ts';
 import { runScenario } from './model-world.ts';
-import { rareScenarios, scenarios, slowLists } from './scenario.ts';
+import { busyWalks, rareScenarios, scenarios, slowLists } from './scenario.ts';
 
 test('nor in states that need several things in one order', () => {
   const property = fc.property(rareScenarios, (scenario) => {
@@ -17,6 +17,13 @@ test('nor where the stream goes on while the list takes long', () => {
     assert.deepEqual(runScenario(scenario).violations, []);
   });
   fc.assert(property, { numRuns: Math.ceil(modelRuns() / 4), seed: modelSeed() });
+});
+
+test('nor in walks whose pages and drains are asked for ahead', () => {
+  const property = fc.property(busyWalks, (scenario) => {
+    assert.deepEqual(runScenario(scenario).violations, []);
+  });
+  fc.assert(property, { numRuns: Math.ceil(modelRuns() / 8), seed: modelSeed() });
 });
 
 test('whatever happens to it, the source loses nothing, repeats nothing, and comes right in the end', (t) => {

@@ -45,4 +45,6 @@ export type LapMistake =
   | 'writerReusedAfterUnansweredCommit'
   | 'opensWithoutProof'
   | 'absentNextTakenAsEnd'
-  | 'streamStartedFromLastPage';
+  | 'streamStartedFromLastPage'
+  | 'drainAskedBeforePage'
+  | 'drainOfEarlierArrival';

@@ -1,35 +1,13 @@
-import type { ResponseTime } from '../../src/connector/stream/response-time.ts';
 import type { Census } from '../../src/connector/walk/census.ts';
 import type { InstrumentsCore } from '../../src/connector/walk/instruments-core.ts';
 import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/connector/walk/instruments-messages.ts';
 import { LateList } from './late-list.ts';
-import { type CoreModules, type LapMistake, MODEL_SETTINGS } from './model-core.ts';
+import { ModelAhead } from './model-ahead.ts';
+import { MODEL_SETTINGS } from './model-core.ts';
 import { isBehind, type ModelEvent } from './model-ledger.ts';
-import type { ModelLog, ModelRecord } from './model-log.ts';
-import type { ModelPage, ModelProvider, ModelRow } from './model-provider.ts';
-
-/** What the processes of one run share. */
-export interface ModelSurroundings {
-  readonly modules: CoreModules;
-  readonly mistake: LapMistake | null;
-  readonly provider: ModelProvider;
-  readonly log: ModelLog;
-  nowMs: number;
-  /** The date of an answer given now. */
-  date(): ResponseTime;
-  /** Whether the next page is fetched ahead. */
-  prefetch: boolean;
-  readonly listSteps: number;
-  /** What a process did wrong that no transaction shows. */
-  readonly found: string[];
-  readonly truth: {
-    verifiedMs: number;
-    streamAnsweredMs: number;
-    isDateTrue: boolean;
-    truncated: 'soft' | 'hard' | null;
-    readonly listLags: boolean;
-  };
-}
+import type { ModelRecord } from './model-log.ts';
+import type { ModelPage, ModelRow } from './model-provider.ts';
+import type { ModelSurroundings } from './model-surroundings.ts';
 
 /** What becomes of a commit. */
 export type Fate = 'committed' | 'lost' | 'crashAfter' | 'unansweredLost' | 'unansweredCommitted';
@@ -39,8 +17,8 @@ export interface Pending {
   readonly decision: CoreDecision;
   readonly instruments: readonly ModelRecord[];
   readonly events: readonly ModelEvent[];
-  /** Whether the stream had answered it. */
-  readonly isStreamed: boolean;
+  /** When the stream gave the response that it is about; null where none was taken. */
+  readonly streamedMs: number | null;
   /** Our offset when it was made: what the headers of its records name. */
   readonly asked: string;
 }
@@ -63,13 +41,15 @@ export class ModelProcess {
   #epoch = 0;
   /** Every fresh start of the stream that the list has given in this life. */
   #starts: FreshStart[] = [];
-  #ahead: { readonly request: PageRequest; readonly page: ModelPage } | null = null;
+  #ahead: ModelAhead;
+  #streamedMs = 0;
   #list = new LateList(0);
   #rows: readonly ModelRow[] = [];
   #lastPageStart: string | null = null;
 
   constructor(around: ModelSurroundings) {
     this.#around = around;
+    this.#ahead = this.#nothingAhead();
   }
 
   get core(): InstrumentsCore | null {
@@ -89,7 +69,7 @@ export class ModelProcess {
       raw === null ? null : modules.readInstrumentsOffset(JSON.parse(JSON.stringify(raw)), 'model', filter);
     const settings = { ...MODEL_SETTINGS, walkIntervalMs: this.#around.provider.traits.walkIntervalMs };
     this.#core = new modules.InstrumentsCore(settings, committed, nowMs);
-    this.#ahead = null;
+    this.#ahead = this.#nothingAhead();
     this.#starts = [];
     this.#list = new LateList(this.#around.listSteps);
   }
@@ -108,15 +88,16 @@ export class ModelProcess {
     if (answer === null) return null;
     if (answer.kind === 'start') this.#starts.push({ since: answer.since, atMs: around.nowMs });
     const decision = answer.kind === 'commit' ? answer.decision : core.answered(answer, around.nowMs);
-    if (around.prefetch && decision.ahead !== null) this.#fetchAhead(decision.ahead);
+    const { since: asked = '' } = core.offset ?? {};
+    if (around.prefetch && decision.ahead !== null) this.#ahead.fetch(decision.ahead, asked, around.nowMs);
+    if (around.prefetch && decision.write.kind === 'rows') this.#ahead.use(asked, around.nowMs);
     const written = decision.writes ? events : [];
-    const isStreamed = answer?.kind === 'stream' && decision.discarded === null;
-    const asked = core.offset?.since ?? '';
-    const pending = { decision, events: written, instruments: this.#records(decision, written), isStreamed, asked };
+    const streamedMs = answer?.kind === 'stream' && decision.discarded === null ? this.#streamedMs : null;
+    const pending = { decision, events: written, instruments: this.#records(decision, written), streamedMs, asked };
     if (decision.offset !== null) return this.#mistaken(pending);
     decision.committed();
-    if (isStreamed) around.truth.streamAnsweredMs = around.nowMs;
-    if (isStreamed) this.#checkEnd(core);
+    if (streamedMs !== null) around.truth.streamAnsweredMs = streamedMs;
+    if (streamedMs !== null) this.#checkEnd(core, streamedMs);
     return null;
   }
 
@@ -129,11 +110,11 @@ export class ModelProcess {
   }
 
   /** The end of the stream is claimed only where it is, or where a fresh start of the list was a moment ago; and until then the stream is read on without waiting for a poll. */
-  #checkEnd(core: InstrumentsCore): void {
+  #checkEnd(core: InstrumentsCore, asOfMs: number): void {
     const { provider, nowMs, found, mistake } = this.#around;
     const { since = '', gapSuspectedFromMs = null } = core.offset ?? {};
     if (mistake !== null || gapSuspectedFromMs !== null || provider.isExpired(since, nowMs)) return;
-    if (provider.isRead(since, nowMs)) return;
+    if (provider.isRead(since, asOfMs)) return;
     const isPassed = ({ since: start, atMs }: FreshStart) => nowMs - atMs <= START_COUNTS_MS && !isBehind(start, since);
     if (core.isCaughtUp && !this.#starts.some(isPassed))
       found.push(`not read to its end at ${nowMs} ms: it says that it is caught up, and is not`);
@@ -144,7 +125,7 @@ export class ModelProcess {
   }
 
   /** @returns whether the process is still open. */
-  commit({ decision, instruments, events, isStreamed, asked }: Pending, fate: Fate): boolean {
+  commit({ decision, instruments, events, streamedMs, asked }: Pending, fate: Fate): boolean {
     const { log, modules, nowMs, mistake, truth } = this.#around;
     if (decision.offset === null) return true;
     const offset = modules.writeInstrumentsOffset(decision.offset);
@@ -163,10 +144,10 @@ export class ModelProcess {
     else if (!log.commit(transaction)) {
       this.crash();
       return false;
-    } else if (isStreamed) truth.streamAnsweredMs = nowMs;
+    } else if (streamedMs !== null) truth.streamAnsweredMs = streamedMs;
     if (fate === 'committed') {
       decision.committed();
-      if (isStreamed && this.#core !== null) this.#checkEnd(this.#core);
+      if (streamedMs !== null && this.#core !== null) this.#checkEnd(this.#core, streamedMs);
       if (mistake === 'streamStartedFromLastPage' && this.#lastPageStart !== null) this.#handOff(decision);
       return true;
     }
@@ -188,10 +169,9 @@ export class ModelProcess {
         return { kind: 'verifyStart', taken: isTaken, items: isTaken ? answer.events.length : 0 } as const;
       }
       case 'stream':
-        return this.#eventsAnswer(request.since, seen);
-      case 'census': {
+        return this.#keptAnswer(request.since, seen) ?? this.#eventsAnswer(request.since, seen);
+      case 'census':
         return { kind: 'census', census: this.#census() } as const;
-      }
       case 'page':
         return this.#pageAnswer(request);
       case 'behindLast': {
@@ -225,6 +205,7 @@ export class ModelProcess {
   #eventsAnswer(since: string, seen: ModelEvent[]): CoreAnswer | null {
     const { provider, nowMs, mistake } = this.#around;
     const time = this.#around.date();
+    this.#streamedMs = nowMs;
     if (mistake === 'streamStartedFromLastPage' && this.#core?.offset?.walk === 1 && this.#core.phase !== 'idle') {
       return { kind: 'stream', events: [], next: since, nextId: since, time };
     }
@@ -238,11 +219,20 @@ export class ModelProcess {
     return { ...answer, kind: 'stream', events, time };
   }
 
+  #nothingAhead(): ModelAhead {
+    const events = (since: string, seen: ModelEvent[]) => this.#eventsAnswer(since, seen);
+    return new ModelAhead({ ...this.#around, page: (request) => this.#fetch(request), events });
+  }
+
+  #keptAnswer(since: string, seen: ModelEvent[]): CoreAnswer | null {
+    const kept = this.#core?.phase === 'draining' ? this.#ahead.drain(since, this.#around.nowMs) : null;
+    seen.push(...(kept?.events ?? []));
+    this.#streamedMs = kept?.askedMs ?? this.#streamedMs;
+    return kept?.answer ?? null;
+  }
+
   #pageAnswer(request: PageRequest): CoreAnswer | null {
-    const ahead = this.#ahead;
-    this.#ahead = null;
-    const isSame = ahead?.request.walk === request.walk && ahead.request.minId === request.minId;
-    const page = ahead !== null && isSame ? ahead.page : this.#fetch(request);
+    const page = this.#ahead.take(request);
     const next = page?.next === undefined && this.#around.mistake === 'absentNextTakenAsEnd' ? null : page?.next;
     if (page === null || next === undefined) return null;
     this.#rows = page.rows;
@@ -257,11 +247,6 @@ export class ModelProcess {
     if (minId === null) truth.truncated = null;
     if (provider.truncation !== null && truth.truncated !== 'hard') truth.truncated = provider.truncation.kind;
     return this.#around.provider.list(minId, this.#around.nowMs, false);
-  }
-
-  #fetchAhead(request: PageRequest): void {
-    const page = this.#fetch(request);
-    this.#ahead = page === null ? null : { request, page };
   }
 
   #records({ write }: CoreDecision, events: readonly ModelEvent[]): ModelRecord[] {

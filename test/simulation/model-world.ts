@@ -3,8 +3,9 @@ import { ConnectorError } from '../../src/errors.ts';
 import { type CoreModules, type LapMistake, MODEL_POLL_MS, MODEL_SETTINGS, REAL_CORE } from './model-core.ts';
 import { ModelLog } from './model-log.ts';
 import { logViolations, universeViolations } from './model-oracle.ts';
-import { type Fate, ModelProcess, type ModelSurroundings, type Pending } from './model-process.ts';
+import { type Fate, ModelProcess, type Pending } from './model-process.ts';
 import { ModelProvider } from './model-provider.ts';
+import type { ModelSurroundings } from './model-surroundings.ts';
 import type { Command, Scenario } from './scenario.ts';
 
 const WALL_MS = 1_700_000_000_000;

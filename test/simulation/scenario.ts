@@ -104,7 +104,10 @@ const date: fc.Arbitrary<Command> = fc.record({
   kind: fc.constant('date'),
   date: fc.constantFrom('ahead', 'behind', 'absent'),
 });
-const unreadableRow: fc.Arbitrary<Command> = fc.constant({ kind: 'fault', on: 'list', fault: 'unreadableId' });
+const lostLink: Command = { kind: 'fault', on: 'list', fault: 'absentLink' };
+const failedEvents: Command = { kind: 'fault', on: 'events', fault: 'failed' };
+const unreadable: Command = { kind: 'fault', on: 'list', fault: 'unreadableId' };
+const unreadableRow: fc.Arbitrary<Command> = fc.constant(unreadable);
 
 /** What may happen besides changes and steps. A run gets a few of these, so that they meet often enough. */
 const incidents: readonly fc.Arbitrary<Command>[] = [
@@ -125,7 +128,7 @@ const incidents: readonly fc.Arbitrary<Command>[] = [
   truncate,
   fc.record({ kind: fc.constant('fault'), on: fc.constant('events'), fault: eventFault }),
   fc.record({ kind: fc.constant('fault'), on: fc.constant('list'), fault: listFault }),
-  fc.constant({ kind: 'fault', on: 'list', fault: 'absentLink' }),
+  fc.constant(lostLink),
   date,
   reset,
   demand,
@@ -227,3 +230,25 @@ export const slowLists: fc.Arbitrary<Scenario> = scenarios.map((scenario) => ({
   ...scenario,
   listSteps: 1 + (scenario.traits.seed % 4),
 }));
+
+/** Instruments that change twice in a moment, in the middle of a walk over many pages that are asked for ahead. */
+const changesAmidPages = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: step(2).map((one): readonly Command[] => [one]) },
+      { weight: 2, arbitrary: mutate('change').map((one): readonly Command[] => [one, one]) },
+      { weight: 1, arbitrary: fc.constantFrom<Command[][]>([unreadable, steps(1)], [lostLink], [failedEvents]) },
+    ),
+    { minLength: 10, maxLength: 40, size: 'max' },
+  )
+  .map((given): readonly Command[] => [steps(60), { kind: 'demand', allowShrink: null }, steps(6), ...given.flat()]);
+
+export const busyWalks: fc.Arbitrary<Scenario> = fc
+  .record({
+    traits: traits.map((given) => {
+      return { ...given, instruments: 8, limit: 1, scanLimit: 0, listLagMs: 0, streamLagMs: 0 };
+    }),
+    prefetch: fc.constant(true),
+    commands: changesAmidPages,
+  })
+  .map((scenario) => ({ ...scenario, listSteps: scenario.traits.seed % 3 }));

@@ -8,16 +8,18 @@ import { FOUND_BY } from './found-by.ts';
 import { type CoreModules, type LapMistake, REAL_CORE } from './model-core.ts';
 import { modelSeed } from './model-runs.ts';
 import { runScenario } from './model-world.ts';
-import { rareScenarios, scenarios } from './scenario.ts';
+import { busyWalks, rareScenarios, scenarios } from './scenario.ts';
 
 /** A mistake that takes longer to show would slip through on most days. */
 const MOST_RUNS = 8_000;
+
+const OTHER_SCENARIOS = { rare: rareScenarios, busyWalks } as const;
 
 /** The run that finds it, from 1, and what it found: the one that found it before, or else the first that does. */
 function runUntilCaught(title: string, modules: CoreModules, mistake: LapMistake | null) {
   const { run, among } = FOUND_BY[title] ?? { run: 1 };
   const seed = modelSeed();
-  const runs = among === 'rare' ? rareScenarios : scenarios;
+  const runs = among === undefined ? scenarios : OTHER_SCENARIOS[among];
   const [known] = fc.sample(runs, { seed, path: String(run - 1), numRuns: 1 });
   const before = known && runScenario(known, modules, mistake).violations[0];
   if (before !== undefined) return { isCaught: true, runs: run, found: before };
@@ -44,6 +46,9 @@ const LAP_MISTAKES: Readonly<Record<LapMistake, string>> = {
   opensWithoutProof: 'a writer opens again without proof that it still holds the partition',
   absentNextTakenAsEnd: 'an absent links.next is taken as the end of the list',
   streamStartedFromLastPage: 'the stream starts from the last page of the walk',
+  drainAskedBeforePage: 'a drain begins with a response that was asked for before the page arrived',
+  drainOfEarlierArrival:
+    'a drain begins with a response that was asked for when the page arrived first, and was spoiled',
 };
 
 for (const [mistake, title] of Object.entries(LAP_MISTAKES) as [LapMistake, string][]) {
@@ -63,6 +68,8 @@ const WRONG_VARIANTS: Readonly<Record<string, string | { readonly file: string; 
   'a row wins over a newer event': 'a row wins over a newer event',
   'the offset is read before fencing': 'the offset is read before fencing',
   'touched begins after the margin': 'touched begins after the margin',
+  'a drain begins with a response from before the page':
+    'a drain begins with a response that was asked for before the page arrived',
   'a drain ends at the first empty answer': 'a drain ends at the first empty answer',
   'a wrong date hides a gap': 'a wrong date hides a gap',
   'a replacement is adopted after gapProof though the log lags':

@@ -144,18 +144,13 @@ function isWait(request: unknown): request is Wait {
 
 /** Asks a stream what the core wants of it; `decide` gives what the response means. */
 export async function askStream<Decision, Row>(
-  {
-    stream,
-    endpoint,
-    clock,
-  }: { readonly stream: FollowedStream<Row>; readonly endpoint: Polled['endpoint']; readonly clock: Clock },
+  { stream, endpoint }: { readonly stream: FollowedStream<Row>; readonly endpoint: Polled['endpoint'] },
   request: Exclude<FollowerRequest, { kind: 'wait' }>,
   decide: (answer: FollowerAnswer, rows: readonly Row[]) => Decision,
   signal: AbortSignal,
 ): Promise<Asked<Decision, Row>> {
   const other = (answer: FollowerAnswer) => aside<Decision, Row>(decide(answer, []));
   if (request.kind === 'start') return other({ kind: 'start', ...(await stream.start(signal)) });
-  const startedMs = clock.monotonicMs();
   const outcome = await stream.after(request.since, signal);
   if (request.kind === 'verifyStart') {
     const items = outcome.kind === 'stream' ? outcome.answer.decoded.rows.length : 0;
@@ -163,12 +158,12 @@ export async function askStream<Decision, Row>(
   }
   if (outcome.kind === 'refused') return other(outcome);
   const { answer } = outcome;
-  const { decoded, next, nextId, time } = answer;
+  const { decoded, next, nextId, time, fetchMs } = answer;
   const rows = decoded.rows.length;
   return {
     decision: decide({ kind: 'stream', items: rows, next, nextId, time }, decoded.rows),
     answer,
-    poll: { endpoint, rows, durationMs: clock.monotonicMs() - startedMs },
+    poll: { endpoint, rows, durationMs: fetchMs },
   };
 }
 

@@ -10,6 +10,7 @@ import type { StreamResponse } from '../stream/stream-response.ts';
 export interface FollowedResponse<Row> extends StreamResponse {
   readonly decoded: DecodedList<Row>;
   readonly time: ResponseTime;
+  readonly fetchMs: number;
 }
 
 /** The provider has refused the offset that was asked for. */

@@ -45,7 +45,7 @@ export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows:
       if (request.kind !== 'start' || !core.startsFromList) return undefined;
       return (signal) => askStart({ stream, clock }, answered, signal);
     },
-    ask: (request, signal) => askStream({ stream, endpoint: rows.kind, clock }, request, answered, signal),
+    ask: (request, signal) => askStream({ stream, endpoint: rows.kind }, request, answered, signal),
     records({ decision: { writes }, answer }) {
       if (!writes || answer === null) return [];
       const { decoded, time } = answer;

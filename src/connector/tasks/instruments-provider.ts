@@ -35,15 +35,18 @@ export interface InstrumentsPage {
   readonly fetchMs: number;
 }
 
-type OnCursor = (minId: string) => void;
+type OnArrived = (probableNext: string | null) => void;
 
 /**
  * The provider's instruments and events, decoded and with their links read; one attempt per call. What came of it decides
  * how much the next one asks for, and how many rows that do not map are too many: so one serves all tasks of a source.
  */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
-  /** `onProbableNext` is given the cursor that the page's end seems to name: before the page is decoded, or never. */
-  page(minId: string | null, signal: AbortSignal, onProbableNext?: OnCursor): Promise<InstrumentsPage>;
+  /**
+   * `onArrived`: called when the page's last byte has come, before it is decoded, with the cursor that its end seems to name.
+   * Never called for a page that is too long to be kept until then.
+   */
+  page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
 }
 
 export interface InstrumentsProviderOptions {
@@ -67,14 +70,9 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
   let decoding: Promise<unknown> = Promise.resolve();
 
   /** A page that came while the one before is decoded waits for it: two at a time would only need more memory. */
-  async function decodeInTurn(
-    pages: PageDecoder,
-    answer: HttpResponse,
-    onProbableNext?: OnCursor,
-  ): Promise<DecodedPage> {
-    const edges = onProbableNext === undefined ? null : await answer.arrived();
-    const next = edges && probableNextCursor(edges, baseUrl);
-    if (next !== null) onProbableNext?.(next);
+  async function decodeInTurn(pages: PageDecoder, answer: HttpResponse, onArrived?: OnArrived): Promise<DecodedPage> {
+    const edges = onArrived === undefined ? null : await answer.arrived();
+    if (edges !== null) onArrived?.(probableNextCursor(edges, baseUrl));
     const decoded = decoding.then(() => pages.decode(answer.body));
     decoding = decoded.catch(() => {});
     return decoded;
@@ -85,14 +83,14 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
     { minId, limit }: { readonly minId: string | null; readonly limit: number },
     readLink: (links: ReadonlyMap<string, unknown>, baseUrl: string) => Link,
     signal: AbortSignal,
-    onProbableNext?: OnCursor,
+    onArrived?: OnArrived,
   ) {
     const { pages } = await decoders(signal);
     const startedMs = clock.monotonicMs();
     return referenceData.instruments(
       { minId, limit },
       async (answer) => {
-        const decoded = await decodeInTurn(pages, answer, onProbableNext);
+        const decoded = await decodeInTurn(pages, answer, onArrived);
         const link = readLink(linksOf(decoded.envelope, instrumentsEndpoint), baseUrl);
         const time = responseTime(answer.date, clock.wallMs());
         return { decoded, link, time, fetchMs: clock.monotonicMs() - startedMs };
@@ -107,9 +105,9 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
       return { since: link, time };
     },
     after: createEventRequests(options),
-    page(minId, signal, onProbableNext) {
+    page(minId, signal, onArrived) {
       return pageSize.ask(async (limit) => {
-        const { decoded, link, time, fetchMs } = await fetchList({ minId, limit }, pageLinks, signal, onProbableNext);
+        const { decoded, link, time, fetchMs } = await fetchList({ minId, limit }, pageLinks, signal, onArrived);
         pageShare.check(decoded.rows, `${instrumentsEndpoint}?minId=${minId ?? ''}`);
         return { decoded, ...link, time, fetchMs };
       });
@@ -126,13 +124,20 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
 
   async function askForEvents(since: string, maxEvents: number, signal: AbortSignal) {
     const decoder = (await decoders(signal)).events;
+    const startedMs = clock.monotonicMs();
     const consume = async ({ body, date }: HttpResponse): Promise<FollowedResponse<DecodedEvent>> => {
       const decoded = await decoder.decode(body);
       const links = linksOf(decoded.envelope, eventsEndpoint);
       const next = nextEventOffset(links, baseUrl);
       answerSize.named(namedMaxEvents(links, baseUrl), decoded.rows.length);
       const time = responseTime(date, clock.wallMs());
-      return { decoded, next, nextId: newestEventOffset(decoded.envelope), time };
+      return {
+        decoded,
+        next,
+        nextId: newestEventOffset(decoded.envelope),
+        time,
+        fetchMs: clock.monotonicMs() - startedMs,
+      };
     };
     try {
       const answer = await referenceData.events({ since, maxEvents }, consume, signal);

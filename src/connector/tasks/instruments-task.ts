@@ -53,7 +53,7 @@ type AskedHere = Asked<CoreDecision, DecodedEvent>;
 /** The instruments source: the stream as any other source follows one, and the walk beside it. */
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
   const { source, core, deadRows, report, events, clock } = options;
-  const pages = new ListPages(options.provider);
+  const pages = new ListPages(options.provider, clock);
   const ask = createRequests(options, pages);
   const written = createWrittenRecords(options, pages);
   const task = createCoreTask<CoreDecision, DecodedEvent, Request>(options, {
@@ -111,15 +111,9 @@ function createRequests(
     ...aside(answered(answer)),
     poll: { endpoint: 'instruments', rows: decoded.rows.length, durationMs: fetchMs },
   });
-  /** The stream may have begun another walk before the answer came: then it is dropped. */
-  const inThisWalk = (): (() => boolean) => {
-    const { phase, offset } = core;
-    return () => core.phase === phase && core.offset?.walk === offset?.walk;
-  };
-
   const takePage = async (request: PageRequest, signal: AbortSignal) => {
     const { walk, minId } = request;
-    const isWanted = inThisWalk();
+    const isWanted = inThisWalk(core);
     const page = await pages.take(request, signal);
     return () => {
       if (!isWanted()) return null;
@@ -130,7 +124,7 @@ function createRequests(
     };
   };
   const askBehindLast = async (minId: string | null, signal: AbortSignal) => {
-    const isWanted = inThisWalk();
+    const isWanted = inThisWalk(core);
     const page = await stream.page(minId, signal);
     return () =>
       isWanted() ? ofPage(page, { kind: 'behindLast', rows: rowFacts(page.decoded.rows), next: page.next }) : null;
@@ -151,11 +145,17 @@ function createRequests(
     },
     async ask(request, signal) {
       switch (request.kind) {
-        case 'stream':
         case 'verifyStart':
-          return askStream({ stream, endpoint: 'events', clock }, request, ofStream, signal);
+          return askStream({ stream, endpoint: 'events' }, request, ofStream, signal);
+        case 'stream':
+          return askStream(
+            { stream: drained(options, pages, request.since), endpoint: 'events' },
+            request,
+            ofStream,
+            signal,
+          );
         case 'commit':
-          return aside(request.decision);
+          return aside(usingPage(request.decision, pages, signal));
         case 'census':
           return aside(answered({ kind: 'census', census: await options.census(core.offset, signal) }));
         default:
@@ -163,6 +163,24 @@ function createRequests(
       }
     },
   };
+}
+
+/** The stream may have begun another walk before the response of the list came: then it is dropped. */
+function inThisWalk(core: InstrumentsCore): () => boolean {
+  const { phase, offset } = core;
+  return () => core.phase === phase && core.offset?.walk === offset?.walk;
+}
+
+/** The stream, whose response may have been asked for ahead: then it belongs to the drain of the page that was taken. */
+function drained({ core, provider }: InstrumentsTaskOptions, pages: ListPages, since: string): InstrumentsProvider {
+  return { ...provider, after: (_, signal) => pages.after(since, core.phase === 'draining', signal) };
+}
+
+/** Once the rows of a page are being written, more may be asked for ahead. */
+function usingPage(decision: CoreDecision, pages: ListPages, signal: AbortSignal): CoreDecision {
+  const { write, offset } = decision;
+  if (write.kind === 'rows' && offset !== null) pages.use(offset.since, signal);
+  return decision;
 }
 
 /** What becomes of events, and of a walk. */

@@ -1,29 +1,58 @@
+import type { DecodedEvent } from '../../decoding/event-decoder.ts';
+import type { Clock } from '../../support/clock.ts';
 import type { PageRequest } from '../walk/instruments-messages.ts';
+import type { FollowedOutcome } from './followed-stream.ts';
 import type { InstrumentsPage, InstrumentsProvider } from './instruments-provider.ts';
 
 interface Asked {
   readonly request: PageRequest;
   readonly page: Promise<InstrumentsPage>;
-  /** Gives the request up. */
+  /** Gives up the page, and what was asked of the stream for its drain. */
   readonly stop: AbortController;
+  /** Whether its last byte has come. */
+  hasArrived: boolean;
   /** The cursor behind this page, as it seems; null until the page has arrived. */
   probableNext: string | null;
+  /** The stream's response with which its drain begins; null where it was not asked for, or is used. */
+  drain: DrainAhead | null;
 }
 
+interface DrainAhead {
+  readonly since: string;
+  readonly askedMs: number;
+  readonly response: Promise<FollowedOutcome<DecodedEvent>>;
+}
+
+/** A response that is kept is as one that took so long: for a longer time, the provider would not be waited for. */
+const LONGEST_KEPT_MS = 10_000;
+
 /**
- * The pages of a walk: the newest one is held until its rows are used, and the next one is asked for as soon as that has
- * arrived, while it is decoded and committed. So the provider's latency costs no time. Until a page is decoded, the cursor
- * behind it is a guess. A page that was asked for by a wrong guess is dropped unseen, and no guess follows it.
+ * The pages of a walk, so that the provider's latency costs its time once per page: the newest page is held until its rows
+ * are used, and meanwhile the next one is under way.
+ *
+ * - The next page is asked for as soon as the held one has arrived, before it is decoded; and once the rows of the held one
+ *   are being written, the same holds for the page behind it. Until a page is decoded, the cursor behind it is a guess. A
+ *   page that was asked for by a wrong guess is dropped unseen, and no guess follows it.
+ * - The stream is asked as soon as the next page has arrived and the rows of the held one are being written, since from then
+ *   on our offset stays where it is. As this is after the page's last byte, the response covers all that the page shows:
+ *   it may begin the page's drain, and that of no other page.
  */
 export class ListPages {
-  readonly #provider: Pick<InstrumentsProvider, 'page'>;
+  readonly #provider: Pick<InstrumentsProvider, 'page' | 'after'>;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   #held: InstrumentsPage | null = null;
   #taken: Asked | null = null;
-  #ahead: Asked | null = null;
+  /** Behind the page that was taken, in order. */
+  #ahead: readonly Asked[] = [];
+  /** The page whose rows are being written, or are written. */
+  #used: Asked | null = null;
+  /** Our offset in the stream from then on; null as soon as the stream is asked again. */
+  #since: string | null = null;
   #guesses = true;
 
-  constructor(provider: Pick<InstrumentsProvider, 'page'>) {
+  constructor(provider: Pick<InstrumentsProvider, 'page' | 'after'>, clock: Pick<Clock, 'monotonicMs'>) {
     this.#provider = provider;
+    this.#clock = clock;
   }
 
   /** The page that came last. */
@@ -33,48 +62,83 @@ export class ListPages {
 
   /** The page of this request: the one that is under way, or one that is asked for now. */
   async take(request: PageRequest, signal: AbortSignal): Promise<InstrumentsPage> {
-    const isAhead = this.#ahead !== null && isSame(this.#ahead.request, request);
-    if (!isAhead) this.#drop();
-    const taken = this.#ahead ?? this.#begin(request, signal);
-    this.#ahead = null;
+    this.#keepAhead(request);
+    const [taken = this.#begin(request, signal), ...ahead] = this.#ahead;
+    this.#taken?.stop.abort(new Error('Its place in the walk is passed.'));
     this.#taken = taken;
-    this.#guessBehind(taken, signal);
+    this.#ahead = ahead;
+    this.#askAhead(signal);
     this.#held = await taken.page;
     return this.#held;
   }
 
   /** Asks for the page that follows the one that was taken, unless it is under way. */
   fetchAhead(request: PageRequest, signal: AbortSignal): void {
-    if (this.#ahead !== null && isSame(this.#ahead.request, request)) return;
-    if (this.#ahead?.request.walk === request.walk) this.#guesses = false;
-    this.#drop();
-    this.#ahead = this.#begin(request, signal);
+    const guessed = this.#ahead[0];
+    this.#keepAhead(request);
+    if (this.#ahead.length > 0) return;
+    if (guessed?.request.walk === request.walk) this.#guesses = false;
+    this.#ahead = [this.#begin(request, signal)];
+  }
+
+  /** The rows of the held page are being written, with our offset in the stream. */
+  use(since: string, signal: AbortSignal): void {
+    this.#used = this.#taken;
+    this.#since = since;
+    this.#askAhead(signal);
+  }
+
+  /** What follows our offset in the stream. `drains`: whether that is for the drain of the page that was taken. */
+  after(since: string, drains: boolean, signal: AbortSignal): Promise<FollowedOutcome<DecodedEvent>> {
+    const ahead = drains ? this.#taken?.drain : null;
+    if (drains && this.#taken) this.#taken.drain = null;
+    // The response may move our offset.
+    this.#since = null;
+    const isUsable = ahead?.since === since && this.#clock.monotonicMs() - ahead.askedMs <= LONGEST_KEPT_MS;
+    return isUsable ? ahead.response : this.#provider.after(since, signal);
   }
 
   #begin(request: PageRequest, signal: AbortSignal): Asked {
     const stop = new AbortController();
     const page = this.#provider.page(request.minId, AbortSignal.any([signal, stop.signal]), (probableNext) => {
+      asked.hasArrived = true;
       asked.probableNext = probableNext;
-      this.#guessBehind(asked, signal);
+      this.#askAhead(signal);
     });
-    const asked: Asked = { request, page, stop, probableNext: null };
+    const asked: Asked = { request, page, stop, hasArrived: false, probableNext: null, drain: null };
     // The caller that takes the page sees its failure; if the session ends before, it must not end the process.
     page.catch(() => {});
     return asked;
   }
 
-  /** One page ahead is enough: behind a page that was not taken yet, nothing is asked for. */
-  #guessBehind(asked: Asked, signal: AbortSignal): void {
-    const { probableNext: minId, request } = asked;
-    if (asked !== this.#taken || this.#ahead !== null || minId === null || !this.#guesses || signal.aborted) return;
-    // A cursor that does not go on ends the walk.
-    if (request.minId !== null && BigInt(minId) <= BigInt(request.minId)) return;
-    this.#ahead = this.#begin({ walk: request.walk, minId }, signal);
+  /** Of the first page that is not being written yet: asks for the one behind it, and for its drain. */
+  #askAhead(signal: AbortSignal): void {
+    const first = this.#taken === this.#used ? this.#ahead[0] : this.#taken;
+    if (!first?.hasArrived || signal.aborted) return;
+    if (first === (this.#ahead.at(-1) ?? this.#taken)) this.#guessBehind(first, signal);
+    if (this.#since !== null && first.drain === null) this.#drainAhead(first, this.#since, signal);
   }
 
-  #drop(): void {
-    this.#ahead?.stop.abort(new Error('Another page is asked for.'));
-    this.#ahead = null;
+  #guessBehind({ probableNext: minId, request }: Asked, signal: AbortSignal): void {
+    if (minId === null || !this.#guesses) return;
+    // A cursor that does not go on ends the walk.
+    if (request.minId !== null && BigInt(minId) <= BigInt(request.minId)) return;
+    this.#ahead = [...this.#ahead, this.#begin({ walk: request.walk, minId }, signal)];
+  }
+
+  #drainAhead(asked: Asked, since: string, signal: AbortSignal): void {
+    const response = this.#provider.after(since, AbortSignal.any([signal, asked.stop.signal]));
+    // As with a page: its drain sees the failure.
+    response.catch(() => {});
+    asked.drain = { since, askedMs: this.#clock.monotonicMs(), response };
+  }
+
+  /** Drops what is under way unless it begins with this page. */
+  #keepAhead(request: PageRequest): void {
+    const [next] = this.#ahead;
+    if (next !== undefined && isSame(next.request, request)) return;
+    for (const { stop } of this.#ahead) stop.abort(new Error('Another page is asked for.'));
+    this.#ahead = [];
   }
 }
 

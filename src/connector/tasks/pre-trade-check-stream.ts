@@ -22,6 +22,7 @@ export function followPreTradeChecks(options: {
 
   async function ask(since: string | null, signal: AbortSignal): Promise<FollowedResponse<DecodedCheck>> {
     const decoder = await options.decoder(signal);
+    const startedMs = clock.monotonicMs();
     const consume = async ({ body, date }: HttpResponse): Promise<FollowedResponse<DecodedCheck>> => {
       const decoded = await decoder.decode(body);
       return {
@@ -29,6 +30,7 @@ export function followPreTradeChecks(options: {
         next: nextCheckOffset(linksOf(decoded.envelope, endpoint), baseUrl),
         nextId: newestCheckOffset(decoded.envelope),
         time: responseTime(date, clock.wallMs()),
+        fetchMs: clock.monotonicMs() - startedMs,
       };
     };
     return preTradeChecks.list(since, consume, signal);

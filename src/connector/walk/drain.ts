@@ -2,7 +2,8 @@ import { hasReached, type StreamReading, type StreamResponse } from '../stream/s
 
 /**
  * A drain reads the stream up to where it was at a certain moment: at the last byte of a page, or at the start of a
- * walk. Only responses to later requests count; that holds, since a drain is created before those requests.
+ * walk. Only responses to later requests count. That holds, since a drain is created before those requests; but the first
+ * response of a page's drain may be one that was asked for before, by ListPages, once the page had arrived.
  */
 export interface Drain {
   /** By the monotonic clock. */

@@ -5,6 +5,7 @@ import { createInstrumentsProvider } from '../../../../src/connector/tasks/instr
 import { createEventDecoder } from '../../../../src/decoding/event-decoder.ts';
 import { createPageDecoder, type PageDecoder } from '../../../../src/decoding/page-decoder.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
+import type { BodyEdges } from '../../../../src/http/body-chunks.ts';
 import type { HttpResponse } from '../../../../src/http/http-response.ts';
 import type { ReferenceData } from '../../../../src/provider/reference-data.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
@@ -17,12 +18,13 @@ const EVENTS = '{"nextId":"1-0","events":[],"links":{"next":"/v1/instruments/eve
 /** A provider whose answers are held back until they are released, or fail. */
 function heldBack() {
   const asked: { readonly items: number; readonly answer: PromiseWithResolvers<void> }[] = [];
-  const hold = async <T>(items: number, body: string, consume: (answer: HttpResponse) => Promise<T>): Promise<T> => {
+  const body = { arrived: async (): Promise<BodyEdges | null> => null };
+  const hold = async <T>(items: number, text: string, consume: (answer: HttpResponse) => Promise<T>): Promise<T> => {
     const answer = Promise.withResolvers<void>();
     asked.push({ items, answer });
     await answer.promise;
     const reported = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
-    return consume({ ...reported, body: chunked(body), arrived: async () => null, bytes: () => body.length });
+    return consume({ ...reported, body: chunked(text), arrived: () => body.arrived(), bytes: () => text.length });
   };
   const referenceData: ReferenceData = {
     baseUrl: 'http://127.0.0.1',
@@ -61,7 +63,7 @@ function heldBack() {
     assert.ok(newest !== undefined && asked.length === count);
     return newest;
   };
-  return { provider, until, asked, decoding };
+  return { provider, until, asked, body, decoding };
 }
 
 test('a page that is refused while the stream is read makes pages smaller, and leaves the stream alone', async () => {
@@ -125,4 +127,25 @@ test('of pages that have come at the same time, one is decoded at a time', async
   for (const { answer } of asked) answer.resolve();
   await Promise.all(pages);
   assert.equal(decoding.most, 1);
+});
+
+test('a page has arrived with its last byte, and not before: what is asked of the stream then covers all that it shows', async () => {
+  const { provider, until, body } = heldBack();
+  const edges = Promise.withResolvers<BodyEdges | null>();
+  body.arrived = () => edges.promise;
+  const seen: (string | null)[] = [];
+  const page = provider.page(null, signal, (probableNext) => seen.push(probableNext));
+  (await until(1)).answer.resolve();
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(seen, [], 'its first bytes are here');
+  edges.resolve({ first: Buffer.from(PAGE), last: Buffer.from(PAGE) });
+  await page;
+  assert.deepEqual(seen, [null]);
+});
+
+test('a page that is too long to be kept until its last byte is never said to have arrived', async () => {
+  const { provider, until } = heldBack();
+  const page = provider.page(null, signal, () => assert.fail('its end is not known'));
+  (await until(1)).answer.resolve();
+  assert.equal((await page).next, null);
 });

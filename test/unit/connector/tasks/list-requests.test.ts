@@ -66,7 +66,7 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
       async after(since) {
         const next = since ?? assert.fail('there is an offset');
         streamAtMs.push(elapsedMs());
-        return { kind: 'stream', answer: { decoded: list, next, nextId: next, time: time() } };
+        return { kind: 'stream', answer: { decoded: list, next, nextId: next, time: time(), fetchMs: 0 } };
       },
     },
     walkRequests: { newest: () => ({ request: null, superseded: new AbortController().signal }) },

@@ -56,7 +56,7 @@ test('a source that follows a stream reports its place at the start, and each po
           const { rows = 0, ...answer } = answers.shift() ?? assert.fail('asked too often');
           const decoded = list(Array.from<never>({ length: rows }));
           const time = responseTime(clock.wallMs(), clock.wallMs());
-          return { kind: 'stream', answer: { decoded, time, ...answer } };
+          return { kind: 'stream', answer: { decoded, time, fetchMs: 40, ...answer } };
         },
       },
       endpoint: '/v1/instruments/events',
@@ -129,7 +129,7 @@ function quietInstruments(
         await clock.sleep(answerMs, signal);
         const next = since === '5-0' && deleted.length > 0 ? '6-0' : (since ?? assert.fail('there is an offset'));
         const decoded = list(next === since ? [] : deleted.map(delisting));
-        return { kind: 'stream', answer: { decoded, next, nextId: next, time: time() } };
+        return { kind: 'stream', answer: { decoded, next, nextId: next, time: time(), fetchMs: answerMs } };
       },
     },
     walkRequests: { newest: () => ({ request: null, superseded: signal }) },

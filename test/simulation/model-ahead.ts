@@ -1,0 +1,90 @@
+import type { CoreAnswer, PageRequest } from '../../src/connector/walk/instruments-messages.ts';
+import type { LapMistake } from './model-core.ts';
+import type { ModelEvent } from './model-ledger.ts';
+import type { ModelPage } from './model-provider.ts';
+
+/** A response of the stream that is kept for the drain of a page. */
+interface DrainAhead {
+  readonly of: PageRequest;
+  /** The page as it had arrived; null for one that comes later, which is a mistake. */
+  readonly page: ModelPage | null;
+  readonly since: string;
+  readonly askedMs: number;
+  readonly answer: CoreAnswer | null;
+  readonly events: readonly ModelEvent[];
+}
+
+interface Provider {
+  readonly mistake: LapMistake | null;
+  page(request: PageRequest): ModelPage | null;
+  events(since: string, seen: ModelEvent[]): CoreAnswer | null;
+}
+
+/** A response that is kept for longer is asked for again. */
+const LONGEST_KEPT_MS = 10_000;
+
+/** What a process has of a walk before it is wanted: pages that have arrived, and what begins their drains. */
+export class ModelAhead {
+  readonly #provider: Provider;
+  #pages: readonly { readonly request: PageRequest; readonly page: ModelPage }[] = [];
+  #drains: readonly DrainAhead[] = [];
+  #taken: { readonly request: PageRequest; readonly page: ModelPage | null } | null = null;
+
+  constructor(provider: Provider) {
+    this.#provider = provider;
+  }
+
+  take(request: PageRequest): ModelPage | null {
+    const [ahead, ...others] = this.#pages;
+    const isAhead = ahead !== undefined && isSame(ahead.request, request);
+    this.#pages = isAhead ? others : [];
+    const page = isAhead ? ahead.page : this.#provider.page(request);
+    this.#taken = { request, page };
+    return page;
+  }
+
+  fetch(request: PageRequest, since: string, nowMs: number): void {
+    if (this.#provider.mistake === 'drainAskedBeforePage') {
+      this.#askDrain({ of: request, page: null, since, askedMs: nowMs });
+      return;
+    }
+    if (this.#pages[0] !== undefined && isSame(this.#pages[0].request, request)) return;
+    const page = this.#provider.page(request);
+    this.#pages = page === null ? [] : [{ request, page }];
+  }
+
+  /** The rows of a page are being written: the drain of the next one begins, and the page behind that arrives. */
+  use(since: string, nowMs: number): void {
+    const [next] = this.#pages;
+    if (next === undefined) return;
+    const { request: of, page } = next;
+    const isMistaken = this.#provider.mistake === 'drainOfEarlierArrival';
+    this.#askDrain({ of, page: isMistaken ? null : page, since, askedMs: nowMs });
+    const minId = page.next ?? null;
+    if (this.#pages.length > 1 || minId === null) return;
+    const request = { walk: of.walk, minId };
+    const behind = this.#provider.page(request);
+    if (behind !== null) this.#pages = [next, { request, page: behind }];
+  }
+
+  /** The response that was asked for since the page arrived that is drained now, if it is one to our offset. */
+  drain(since: string, nowMs: number): DrainAhead | null {
+    const taken = this.#taken;
+    if (taken === null) return null;
+    const kept = this.#drains.find(({ of }) => isSame(of, taken.request));
+    if (kept === undefined) return null;
+    this.#drains = this.#drains.filter((drain) => drain !== kept);
+    const isFresh = nowMs - kept.askedMs <= LONGEST_KEPT_MS;
+    return isFresh && kept.since === since && (kept.page === null || kept.page === taken.page) ? kept : null;
+  }
+
+  #askDrain(asked: Omit<DrainAhead, 'answer' | 'events'>): void {
+    const events: ModelEvent[] = [];
+    const answer = this.#provider.events(asked.since, events);
+    this.#drains = [...this.#drains.filter(({ of }) => !isSame(of, asked.of)), { ...asked, answer, events }];
+  }
+}
+
+function isSame(one: PageRequest, other: PageRequest): boolean {
+  return one.walk === other.walk && one.minId === other.minId;
+}
