@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { Log, LogFields } from '../support/log.ts';
 import { type LogDestination, openStandardOutput } from './log-output.ts';
+import { factsText } from './log-text.ts';
 import { createLogValues } from './log-values.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 
@@ -73,6 +74,11 @@ async function textFormat(colorize: boolean): Promise<(line: string) => string> 
       singleLine: true,
       translateTime: 'SYS:HH:MM:ss.l',
       errorLikeObjectKeys: [],
+      hideObject: true,
+      messageFormat({ level: _, time: __, msg, ...fields }, ___, ____, { colors }) {
+        const facts = factsText(fields);
+        return facts === '' ? String(msg) : `${msg} ${colors.gray(facts)}`;
+      },
     });
     return (line) => `${format(line).trimEnd().replaceAll('\n', ' ')}\n`;
   } catch (error) {
@@ -84,8 +90,5 @@ async function textFormat(colorize: boolean): Promise<(line: string) => string> 
 /** `2026-03-31 12:00:00.000Z warn writer lost source=instruments`. */
 function plainLine(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line);
-  const facts = Object.entries(fields).map(
-    ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
-  return `${time.replace('T', ' ')} ${level} ${msg}${facts.join('')}\n`;
+  return `${`${time.replace('T', ' ')} ${level} ${msg} ${factsText(fields)}`.trimEnd()}\n`;
 }

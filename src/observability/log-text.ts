@@ -1,0 +1,32 @@
+/** The fields of a line for people: `source=instruments rows=1000`, without those that have no value. */
+export function factsText(fields: Readonly<Record<string, unknown>>): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name}=${valueText(value)}`)
+    .join(' ');
+}
+
+function valueText(value: unknown): string {
+  if (isError(value)) return errorText(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' && !/^[^\s"=]+$/.test(text) ? JSON.stringify(text) : text;
+}
+
+interface LoggedError {
+  readonly type: unknown;
+  readonly message: unknown;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+}
+
+function isError(value: unknown): value is LoggedError {
+  return typeof value === 'object' && value !== null && 'message' in value && 'type' in value;
+}
+
+/** Its code and message, then its other facts, and what caused it. */
+function errorText(error: LoggedError): string {
+  const { type, code = type, message, cause, ...facts } = error;
+  const more = Object.keys(facts).length === 0 ? '' : ` ${JSON.stringify(facts)}`;
+  const because = isError(cause) ? ` (because of ${errorText(cause)})` : '';
+  return `${code}: ${message}${more}${because}`;
+}
