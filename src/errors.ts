@@ -139,6 +139,11 @@ export const ERROR_CODES = {
     remedy: 'Start the brokers, or correct kafka.brokers, kafka.ssl, kafka.sasl or the network between.',
   },
   TOPIC_MISSING: { action: 'exit', remedy: 'Run `spconnect topics create`, or set topics.create: true.' },
+  TOPIC_NOT_CREATED: {
+    action: 'exit',
+    remedy:
+      'Correct topics.replicationFactor or the rights of the account, as the message says, or create the topic yourself.',
+  },
   TOPIC_MISMATCH: { action: 'exit', remedy: 'Change the topic as the message says, or use another topic.' },
   TOPIC_REFUSED: {
     action: 'stopSource',

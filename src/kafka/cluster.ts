@@ -21,7 +21,7 @@ export interface KafkaCluster {
   /**
    * Creates what is missing (when `create` is true) and verifies what is there; alters nothing.
    *
-   * @throws ConnectorError TOPIC_MISSING, TOPIC_MISMATCH (with the fix in its text), TOPIC_REFUSED when it may not be
+   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH (with the fix in its text), TOPIC_REFUSED when it may not be
    *   described, KAFKA_UNREACHABLE; of a single topic that may be refused it stands in the report instead.
    */
   ensureTopics(topics: readonly TopicSpecification[], options: EnsureOptions): Promise<TopicReport>;

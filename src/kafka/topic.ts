@@ -16,6 +16,8 @@ export interface TopicSpecification {
 export interface EnsureOptions {
   /** Whether missing topics are created. */
   readonly create: boolean;
+  /** Where they are not: whether the brokers are asked if they would create them. */
+  readonly tryCreation?: boolean;
   /** Names of topics whose refusal is part of the report; that of any other is thrown. */
   readonly mayBeRefused?: ReadonlySet<string>;
 }

@@ -1,5 +1,5 @@
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
-import { adviceBehind, ConnectorError, ERROR_CODES } from '../errors.ts';
+import { adviceBehind, ConnectorError } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
 import { readWholeJson } from '../json/json-body.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
@@ -12,7 +12,7 @@ import { subjectsOf } from '../setup/subjects.ts';
 import { systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
-import { verifyTopics } from './topics-operation.ts';
+import { tryTopics } from './topics-operation.ts';
 import { unregisteredChecks, unregisteredInstruments } from './unregistered-provider.ts';
 import { assertUsable } from './usable-offset.ts';
 
@@ -125,14 +125,14 @@ async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly 
   const brokers = `brokers ${settings.kafka.brokers.join(', ')}`;
   const kafka = await createKafkaCluster(settings, { clock: systemClock, random: systemRandom, log: silentLog });
   try {
-    const findings = await verifyTopics({ settings, kafka, signal });
-    const checks = findings.map(({ topic, state, problems }): ConnectionCheck => {
+    const findings = await tryTopics({ settings, kafka, signal });
+    const checks = findings.map(({ topic, state, problems, toDo }): ConnectionCheck => {
       const what = `topic ${topic}`;
       if (state === 'missing' && settings.topics.create)
         return { what, state: 'ok', says: 'will be created', toDo: '' };
       const isFine = state === 'ok' || state === 'differs';
       const says = problems.join(' ') || 'as expected';
-      return { what, state: isFine ? 'ok' : 'failed', says, toDo: isFine ? '' : ERROR_CODES.TOPIC_MISMATCH.remedy };
+      return { what, state: isFine ? 'ok' : 'failed', says, toDo: isFine ? '' : toDo };
     });
     const hasRun = findings.some(
       ({ topic, state }) => topic === topicOf(settings, settings.topics.names.offsets) && state !== 'missing',

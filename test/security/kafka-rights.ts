@@ -78,7 +78,7 @@ export async function checkRights(t: TestContext, { kafka, simulator }: SecuredS
       assert.deepEqual(
         new Map(failed.map(({ source, err }) => [source, err.code])),
         new Map([
-          [uncreated, 'TOPIC_MISSING'],
+          [uncreated, 'TOPIC_NOT_CREATED'],
           [undescribed, 'TOPIC_REFUSED'],
         ]),
       );

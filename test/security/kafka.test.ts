@@ -96,7 +96,7 @@ test('Kafka with TLS and logins', { timeout: 1_200_000 }, async (t) => {
       const stranger = login('plain').replace(USER, 'stranger').replace(PASSWORD, 'x');
       for (const more of [login('plain'), stranger]) {
         const connector = await connectorAt(t, at, kafka.at.LOGIN, more);
-        await assert.rejects(connector.ended, { code: 'TOPIC_MISSING', message: /TOPIC_AUTHORIZATION_FAILED/ });
+        await assert.rejects(connector.ended, { code: 'TOPIC_NOT_CREATED', message: /TOPIC_AUTHORIZATION_FAILED/ });
       }
     },
   );

@@ -27,7 +27,7 @@ const REFUSABLE_LEADER_WAIT_MS = 5_000;
 export async function ensureTopics(
   options: TopicAdminOptions,
   topics: readonly TopicSpecification[],
-  { create, mayBeRefused = new Set() }: EnsureOptions,
+  { create, tryCreation = false, mayBeRefused = new Set() }: EnsureOptions,
 ): Promise<TopicReport> {
   const admin = options.kafka.admin({ retry: kafkajsRetry(options.tuning) });
   const refused = new Map<string, ConnectorError>();
@@ -44,8 +44,15 @@ export async function ensureTopics(
     const present = new Set(await admin.listTopics());
     const missing = topics.filter(({ name }) => !present.has(name));
     const created: string[] = [];
-    if (create) created.push(...(await createMissing(admin, missing, options.tuning.topicsTimeoutMs, refusals)));
-    else refuseMissing(missing, refusals);
+    const creation = { admin, timeout: options.tuning.topicsTimeoutMs, validateOnly: !create };
+    if (create) created.push(...(await createMissing(missing, creation, refusals)));
+    else {
+      if (tryCreation) await createMissing(missing, creation, refusals);
+      refuseMissing(
+        remaining().filter((topic) => missing.includes(topic)),
+        refusals,
+      );
+    }
     const found = await describe(options, admin, remaining(), refusals);
     const warnings = remaining().flatMap((topic) => {
       try {

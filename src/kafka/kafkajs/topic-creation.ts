@@ -10,11 +10,13 @@ export interface TopicRefusals {
   add(topic: TopicSpecification, error: ConnectorError): void;
 }
 
-/** One by one: for several at once kafkajs does not report which of them existed. Returns those that it created. */
+/**
+ * One by one: for several at once kafkajs does not report which of them existed. Returns those that it created. With
+ * `validateOnly` the brokers only say whether they would.
+ */
 export async function createMissing(
-  admin: Admin,
   missing: readonly TopicSpecification[],
-  timeout: number,
+  { admin, ...how }: { readonly admin: Admin; readonly timeout: number; readonly validateOnly: boolean },
   refusals: TopicRefusals,
 ): Promise<string[]> {
   const created: string[] = [];
@@ -24,15 +26,15 @@ export async function createMissing(
     const topic = { topic: name, numPartitions: partitions, replicationFactor, configEntries };
     try {
       // False: another process created it a moment ago; it is verified like any other.
-      if (await admin.createTopics({ topics: [topic], timeout, waitForLeaders: false })) created.push(name);
+      if (await admin.createTopics({ topics: [topic], ...how, waitForLeaders: false })) created.push(name);
     } catch (error) {
       const hidden = hiddenErrors(error);
       if (hidden.length === 0) throw error;
       const reasons = hidden.map((refusal) => kafkaReason(refusal)).join('; ');
       const text =
-        `Kafka refused to create topic ${name} (${reasons}). Correct what it names (often topics.replicationFactor above the ` +
-        'number of brokers, or missing rights), or create the topic yourself.';
-      refusals.add(wanted, new ConnectorError('TOPIC_MISSING', text, { cause: error, fields: { topic: name } }));
+        `Kafka refuses to create topic ${name} (${reasons}). Often topics.replicationFactor is above the number of ` +
+        'brokers, or the right Create is missing.';
+      refusals.add(wanted, new ConnectorError('TOPIC_NOT_CREATED', text, { cause: error, fields: { topic: name } }));
     }
   }
   return created;

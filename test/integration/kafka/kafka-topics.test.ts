@@ -20,11 +20,16 @@ kafkaTest('a topic that the broker refuses to create is named with the reason', 
   const cluster = kafka.connect();
   const name = `test-${randomUUID()}`;
   const topic = { name, partitions: 1, replicationFactor: 99, settings: {} };
-  await assert.rejects(cluster.ensureTopics([topic], { create: true }), (error: ConnectorError) => {
-    assert.equal(error.code, 'TOPIC_MISSING');
-    assert.match(error.message, new RegExp(`refused to create topic ${name} .INVALID_REPLICATION_FACTOR`));
-    return true;
-  });
+  for (const how of [{ create: true }, { create: false, tryCreation: true }]) {
+    await assert.rejects(cluster.ensureTopics([topic], how), (error: ConnectorError) => {
+      assert.equal(error.code, 'TOPIC_NOT_CREATED');
+      assert.match(error.message, new RegExp(`refuses to create topic ${name} .INVALID_REPLICATION_FACTOR`));
+      return true;
+    });
+  }
+  // One that they would create is missing still.
+  const possible = cluster.ensureTopics([{ ...topic, replicationFactor: 1 }], { create: false, tryCreation: true });
+  await assert.rejects(possible, { code: 'TOPIC_MISSING' });
 });
 
 kafkaTest('several processes that start at once agree on the topics', async (_t, kafka) => {

@@ -93,7 +93,9 @@ test('exported schemas stand by themselves', async (t) => {
 });
 
 test('what the settings name is tried, each with what is wrong and what to do', async (t) => {
-  const more = `marketData: { url: "\${MARKET_DATA_URL:-}" }`;
+  const more = `
+marketData: { url: "\${MARKET_DATA_URL:-}" }
+topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   const scene = await commandScene(t, { more });
   if (!scene) return;
   const good = await scene.spconnect('validate --connect', { MARKET_DATA_URL: scene.simulator.marketDataUrl });
@@ -110,6 +112,11 @@ test('what the settings name is tried, each with what is wrong and what to do', 
   assert.match(refused.stdout, /^failed +credentials of referenceData .*Check tokenUrl .*, clientId, clientSecret/m);
   assert.match(refused.stdout, /^skipped +first page of source instruments/m);
   assert.ok(!`${refused.stdout}${refused.stderr}`.includes('canary'));
+
+  // More replicas than there are brokers: the connector could not create its topics.
+  const none = await scene.spconnect('validate --connect', { REPLICATION_FACTOR: '7' });
+  assert.equal(none.code, 1);
+  assert.match(none.stdout, /^failed +topic .*\.instruments +Kafka refuses .*INVALID_REPLICATION_FACTOR/m);
 
   // Not the market data interface: a place that answers 404 to everything, and a server that answers something else.
   const MARKET_DATA_URL = `${scene.simulator.marketDataUrl}/wrong`;

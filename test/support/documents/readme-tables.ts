@@ -65,6 +65,7 @@ const WRONG_TOPIC = 'ends, exit code 1, where all need the topic; else stops the
 const OTHERWISE: Readonly<Partial<Record<string, string>>> = {
   SETTINGS_INVALID: 'does not start, exit code 2',
   TOPIC_MISSING: WRONG_TOPIC,
+  TOPIC_NOT_CREATED: WRONG_TOPIC,
   TOPIC_MISMATCH: WRONG_TOPIC,
 };
 
