@@ -125,7 +125,7 @@ test('its settings are valid, call every address by TLS, and take each secret fr
   const read = await loadSettings({ text: settings, file: 'settings.yaml', env: {}, readFile });
   assert.equal(read.topics.replicationFactor, 3);
   assert.doesNotMatch(settings, /http:\/\//);
-  const secrets = [...settings.matchAll(/\w+File: (\S+)/g)].map(([, path]) => path);
+  const secrets = [...settings.matchAll(/^[^#\n]*\w+File: (\S+)/gm)].map(([, path]) => path);
   assert.ok(secrets.length >= 3);
   for (const path of secrets) assert.match(String(path), /^\/run\/secrets\/[a-z-]+$/);
   const created = /create secret generic .*/.exec(text('config/kubernetes/README.md'))?.[0] ?? '';

@@ -64,6 +64,23 @@ test('the settings of production are valid, log in over TLS everywhere, and read
   assert.deepEqual(files.toSorted(), [...new Set(read)].toSorted());
 });
 
+for (const file of ['config/production/connector.yaml', 'config/kubernetes/settings.yaml']) {
+  test(`the login by OAUTHBEARER that ${file} shows as a comment is valid in the place of the other one`, async () => {
+    const read: string[] = [];
+    const readFile = async (path: string) => {
+      read.push(path);
+      return /\.(pem|crt)$/.test(path) ? PEM : 'some-secret';
+    };
+    const other = text(file)
+      .replace(/^ {2}sasl:\n(?: {4}.*\n)+/m, '')
+      .replace(/^ {2}# (sasl:| {2}\w+: .*)$/gm, '  $1');
+    const settings = await loadSettings({ text: other, env: {}, readFile });
+    assert.deepEqual(settingsWarnings(settings), []);
+    assert.equal(settings.kafka.sasl?.mechanism, 'oauthbearer');
+    assert.ok(read.includes('/run/secrets/kafka-client-secret') && !read.includes('/run/secrets/kafka-password'));
+  });
+}
+
 test('the compose file runs the image with these settings, secrets and limits, and no more rights than it needs', () => {
   const service = connector();
   const { name, version } = JSON.parse(text('package.json'));
