@@ -10,11 +10,11 @@ const MOST_PROBLEMS = 5;
 
 /** The price processor: how fresh its prices are. */
 export function processorCard(processor: ProcessorStatus, now: string): Html {
-  const { name, partitions, freshness, lastBatchAt, written, perMinute } = processor;
+  const { name, wanted, partitions, freshness, lastBatchAt, written, perMinute } = processor;
   return html`<article class="card">${heading(processor, now)}<div class="soft">price processor, ${partitions.length} partitions of instruments here</div>
 ${troubleNotes(processor, now)}
 <dl>
-${freshness === null ? null : freshnessFacts(freshness)}
+${freshness !== null ? freshnessFacts(freshness) : wanted === 'running' ? null : fact('Prices', html`none are requested until it is resumed`)}
 ${fact('Last batch', whenOf(lastBatchAt, now))}
 ${fact('Written', html`${countText(written.records)} prices`)}
 ${deadLetters(written.deadLetters, name)}

@@ -37,7 +37,8 @@ export function createStatusProcessor({ name, target, clock, describe }: StatusP
         partitions: [...partitions.values()],
         assigned,
         writerTrouble: writerTroubles.values().next().value ?? null,
-        freshness: freshness === null ? null : shownFreshness(freshness()),
+        // While it rests it has no instruments, and "0 of 0 priced" would read as a loss.
+        freshness: freshness === null || wanted !== 'running' ? null : shownFreshness(freshness()),
         written: { ...written },
         perMinute: minutes.counts(),
       };

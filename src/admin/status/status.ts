@@ -125,7 +125,7 @@ export interface ProcessorStatus {
   readonly assigned: number;
   /** Why the writer of a partition was lost and is not open again yet; null when none is. */
   readonly writerTrouble: string | null;
-  /** Null until the processor has started. */
+  /** Null until the processor has started, and while an operator has it rest. */
   readonly freshness: ShownFreshness | null;
   readonly lastBatchAt: string | null;
   readonly trouble: Trouble | null;

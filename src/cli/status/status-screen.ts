@@ -7,7 +7,7 @@ import { nextWalkText } from '../../admin/status/source-card.ts';
 import type { ProcessorStatus, ShownKind, SourceStatus, Status } from '../../admin/status/status.ts';
 import { RETENTION_MS } from '../../connector/stream/retention-gap.ts';
 import { printable } from '../output.ts';
-import { freshnessText, statusSentence, statusTroubles, walkText, writtenText } from './status-text.ts';
+import { freshnessText, RESTS, statusSentence, statusTroubles, walkText, writtenText } from './status-text.ts';
 
 /** The names of the facts stand before them in a column of this width. */
 const NAME_WIDTH = 17;
@@ -79,6 +79,7 @@ function processorLines(processor: ProcessorStatus, now: string, columns: number
   return [
     `${name}  ${shownState(processor).toUpperCase()}  ${batch}`,
     ...failure,
+    ...(processor.wanted === 'running' ? [] : [fact('prices', RESTS)]),
     ...(freshness === null ? [] : [fact('instruments', freshnessText(freshness))]),
     fact('written', `${countText(written.records)} prices, ${countText(written.deadLetters)} dead letters`),
     ...kinds.flatMap((kind) => {

@@ -82,6 +82,8 @@ export function walkText(
   return `${countText(rows)} rows, ${countText(gone)} gone, ${when}`;
 }
 
+export const RESTS = 'no prices are requested until it is resumed';
+
 function processorRow(processor: ProcessorStatus, now: string): string[] {
   const { lastBatchAt, freshness, written } = processor;
   return [
@@ -90,7 +92,7 @@ function processorRow(processor: ProcessorStatus, now: string): string[] {
     lastBatchAt === null ? 'none yet' : ago(lastBatchAt, now),
     `${countText(written.records)} prices`,
     countText(written.deadLetters),
-    freshness === null ? '' : freshnessText(freshness),
+    freshness !== null ? freshnessText(freshness) : processor.wanted === 'running' ? '' : RESTS,
   ];
 }
 

@@ -47,7 +47,7 @@ function makeEventful(scene: AdminScene): void {
     board.events.eventsCommitted({ source, events: 3 * minute, deadLetters: 0 } as never);
     scene.now += 60_000;
   }
-  operator.wants('prices', { state: 'paused' });
+  operator.wants('instruments', { state: 'paused' });
 }
 
 /** Instruments up to each age: most prices of a minute, and a few that are older than a day. */

@@ -8,6 +8,22 @@ const topics = { name: 'topics', ok: true, why: 'they are as they should be' };
 
 const PARTITIONS = [0, 1].map((partition) => ({ topic: 'p.instruments', partition }));
 
+test('a price processor that rests has no instruments, which is no count of 0 prices', () => {
+  let state: 'running' | 'paused' = 'running';
+  const { events, status } = createStatusProcessor({
+    name: 'prices',
+    target: () => ({ state, restartEpoch: 0, failedRestartEpoch: 0, changed: new AbortController().signal }),
+    clock: { wallMs: () => 0, monotonicMs: () => 0 },
+    describe: String,
+  });
+  const freshness = () => ({ kinds: [], instruments: 0 }) as never;
+  events.processorStarted({ groupId: 'g', topics: ['p.instruments'], kinds: ['overview'], freshness });
+  assert.equal(status().freshness?.instruments, 0);
+  state = 'paused';
+  events.processorRests({ wanted: 'paused' });
+  assert.equal(status().freshness, null);
+});
+
 test('a price processor is ready while it is a member of its group that holds its partitions, or says why it is not', () => {
   const { events, status } = createStatusProcessor({
     name: 'prices',
