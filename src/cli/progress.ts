@@ -3,7 +3,10 @@ import { systemClock } from '../support/clock.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How far a command is, on stderr: on a terminal one line that changes; elsewhere a line now and then, or none (null). */
-export function commandProgress(stderr: Terminal['stderr'], lineEveryMs: number | null): ProgressLine {
+export function commandProgress(
+  stderr: Terminal['stderr'],
+  lineEveryMs: number | null,
+): Pick<ProgressLine, 'show' | 'end'> {
   const line = createProgressLine(stderr, () => systemClock.monotonicMs());
   if (stderr.isTTY === true) return line;
   let lastMs = Number.NEGATIVE_INFINITY;

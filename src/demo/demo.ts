@@ -7,6 +7,7 @@ import { createProgressLine, type ProgressLine } from '../local-stack/progress-l
 import type { LocalStack } from '../local-stack/stack-context.ts';
 import type { WalkCompleted } from '../observability/connector-events.ts';
 import { logConnectorEvents, logProcessorEvents } from '../observability/event-log.ts';
+import type { LogDestination } from '../observability/log-output.ts';
 import { createLog } from '../observability/pino-log.ts';
 import { createRedaction } from '../observability/redaction.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
@@ -48,10 +49,10 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const done = new AbortController();
   const signal = AbortSignal.any([options.signal, done.signal]);
   await using cleanUp = new AsyncDisposableStack();
-  const parts = await startParts(options, line, cleanUp);
+  const live = createLiveBlock(stdout);
+  const parts = await startParts(options, { line, live }, cleanUp);
   const progress = createWalkProgress(line, clock);
   const board = createPriceBoard(clock, parts.settings.prices.kinds.overview.refreshIntervalMs);
-  const live = createLiveBlock(stdout);
   const { connector, walked, statusPage } = startConnector({ ...parts, line, progress, board, live, signal });
   const walk = await walked;
   line.end();
@@ -84,7 +85,7 @@ interface DemoParts {
 /** Kafka, registry and provider, with the settings that name them; `cleanUp` ends each of them. */
 async function startParts(
   { env, stderr, signal, instruments }: DemoOptions,
-  line: ProgressLine,
+  { line, live }: { readonly line: ProgressLine; readonly live: LiveBlock },
   cleanUp: AsyncDisposableStack,
 ): Promise<DemoParts> {
   const onProgress = (text: string) => {
@@ -106,9 +107,27 @@ async function startParts(
     redaction,
     format: 'text',
     isColoured: stderr.isTTY === true,
-    destination: stderr,
+    destination: logAbove({ line, live, isTerminal: stderr.isTTY === true }),
   });
   return { stack, simulator, settings, adminToken, log };
+}
+
+/** On a terminal, lines of the log come above what is rewritten in place, and not into it. Exported for tests. */
+export function logAbove({
+  line,
+  live,
+  isTerminal,
+}: {
+  readonly line: Pick<ProgressLine, 'print'>;
+  readonly live: Pick<LiveBlock, 'print' | 'isShown'>;
+  readonly isTerminal: boolean;
+}): LogDestination {
+  return {
+    write(text) {
+      const above = isTerminal && live.isShown() ? live : line;
+      above.print(text.trimEnd());
+    },
+  };
 }
 
 /** The connector, its first complete walk (null where it ended before), and its status page once it listens. */

@@ -5,6 +5,8 @@ export interface LiveBlock {
   print(text: string): void;
   /** Shows these lines in place of those before. */
   show(lines: readonly string[]): void;
+  /** Whether lines are shown that are to be rewritten: then nothing else may be written below them. */
+  isShown(): boolean;
 }
 
 /** On a terminal: some lines at the bottom that are rewritten in place, while others scroll by above. Elsewhere they are appended. */
@@ -17,6 +19,7 @@ export function createLiveBlock(stream: Writable & { readonly isTTY?: boolean; r
   const erase = () => (shown.length === 0 ? '' : `\u001b[${shown.length}A\u001b[J`);
   return {
     print: (text) => void stream.write(isTerminal ? `${erase()}${text}\n${draw()}` : `${text}\n`),
+    isShown: () => isTerminal && shown.length > 0,
     show(lines) {
       const before = isTerminal ? erase() : '';
       shown = lines;

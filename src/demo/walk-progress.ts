@@ -12,7 +12,7 @@ export interface WalkProgress {
 }
 
 /** Counts the pages of a walk as they are committed and keeps the progress line current. The time runs from the first page's request. */
-export function createWalkProgress(line: ProgressLine, clock: Clock): WalkProgress {
+export function createWalkProgress(line: Pick<ProgressLine, 'show' | 'end'>, clock: Clock): WalkProgress {
   let startedMs = clock.monotonicMs();
   let pages = 0;
   let records = 0;

@@ -5,6 +5,8 @@ const PLAIN_INTERVAL_MS = 1_000;
 export interface ProgressLine {
   /** Shows this text in place of the one before; on a stream that is no terminal, once a second at most. */
   show(text: string): void;
+  /** Writes a line that stays, above the one that is shown. */
+  print(text: string): void;
   /** Keeps the last text and goes to the next line. */
   end(): void;
 }
@@ -27,6 +29,11 @@ export function createProgressLine(
         stream.write(`${text}\n`);
         last = '';
       }
+    },
+    print(text) {
+      stream.write(
+        isTerminal && last !== '' ? `\r\u001b[K${text}\n${last.slice(0, (stream.columns ?? 80) - 1)}` : `${text}\n`,
+      );
     },
     end() {
       if (isTerminal) stream.write('\n');

@@ -17,7 +17,9 @@ function stream(properties: { isTTY?: boolean; columns?: number }) {
 test('a terminal sees the block rewritten in place, cut to its width, and other lines above it', () => {
   const { sink, written } = stream({ isTTY: true, columns: 6 });
   const block = createLiveBlock(sink);
+  assert.equal(block.isShown(), false);
   block.show(['1', 'too long']);
+  assert.equal(block.isShown(), true);
   block.print('event');
   block.show(['2']);
   assert.equal(written(), '1\ntoo l\n\u001b[2A\u001b[Jevent\n1\ntoo l\n\u001b[2A\u001b[J2\n');

@@ -23,6 +23,17 @@ test('a terminal sees one line, rewritten and cut to its width', () => {
   assert.equal(written(), '\r\u001b[Kone\r\u001b[Ka text tha\n');
 });
 
+test('a line that stays comes above the one that is shown', () => {
+  const { sink, written } = stream({ isTTY: true, columns: 11 });
+  const line = createProgressLine(sink, () => 0);
+  line.print('before');
+  line.show('a text that is too long');
+  line.print('WARN');
+  line.end();
+  line.print('after');
+  assert.equal(written(), 'before\n\r\u001b[Ka text tha\r\u001b[KWARN\na text tha\nafter\n');
+});
+
 test('a file sees a line a second, and always the last one, without escapes', () => {
   const { sink, written } = stream({});
   let nowMs = 0;
