@@ -11,6 +11,7 @@ import type { VerifiedTopics } from '../setup/verified-topics.ts';
 import { createRunStates } from '../worker/run-states.ts';
 import type { Context } from './context.ts';
 import { createFailureNotices } from './failure-notices.ts';
+import { prepareSources } from './prepared-sources.ts';
 import type { RequestedStates } from './requested-states.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
@@ -48,6 +49,10 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
     onRest: () => {},
     onFailed: ({ name }, err) => events.sourceFailed({ source: name, err }),
   });
+  const over = new AbortController();
+  const { verified, clock, random } = parts;
+  const areVerified = ({ name }: Source) => verified.areVerified(parts.writtenBy([name]));
+  prepareSources({ sources, areVerified, clock, random, signal: AbortSignal.any([signal, over.signal]) });
   try {
     for (;;) {
       try {
@@ -61,6 +66,7 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
       }
     }
   } finally {
+    over.abort();
     await notices.finished();
   }
 }

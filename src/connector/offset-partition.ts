@@ -24,6 +24,8 @@ export interface Source {
   readonly name: string;
   /** The key of its record in the offsets topic. */
   readonly offsetKey: string;
+  /** Does ahead what its first task would wait for; left out where there is nothing. */
+  prepare?(signal: AbortSignal): Promise<void>;
   /** A task that goes on from this committed offset; null when none was ever committed. */
   startTask(offset: SourceOffset | null): SourceTask;
 }

@@ -33,7 +33,10 @@ export interface TransactionalWriter {
    *   `topics` names the topics. WRITER_REFUSED when it refuses the writer's ids. Nothing was committed, and the writer is dead.
    */
   commit(transaction: WriterTransaction): Promise<void>;
-  /** Lets a commit under way end, then disconnects. Safe to call more than once. */
+  /**
+   * Lets a commit under way end; then nothing is written any more. The connections are closed after that: the end of the
+   * cluster waits for them. Safe to call more than once.
+   */
   close(): Promise<void>;
 }
 

@@ -62,6 +62,9 @@ export function createCoreSource<Offset>(
   return {
     name: source.name,
     offsetKey: offsetKey(source.name, source.type),
+    async prepare(signal) {
+      await parts.encoder(signal);
+    },
     startTask(committed) {
       const before = committed && parseReset(committed);
       const offset = committed && !before ? parts.readOffset(committed) : null;

@@ -67,13 +67,17 @@ export function planSources({ prefix, topics, sources, prices }: Settings): Plan
 /** It goes by how much its topics take, which is known only once they are verified. */
 function madeAtStart({ name, type }: SourceSettings, make: () => Source): Source {
   let made: Source | undefined;
+  const source = () => {
+    made ??= make();
+    return made;
+  };
   return {
     name,
     offsetKey: offsetKey(name, type),
-    startTask(offset) {
-      made ??= make();
-      return made.startTask(offset);
+    async prepare(signal) {
+      await source().prepare?.(signal);
     },
+    startTask: (offset) => source().startTask(offset),
   };
 }
 

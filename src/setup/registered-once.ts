@@ -3,11 +3,14 @@ export function registeredOnce<Made>(
   make: (signal: AbortSignal) => Promise<Made>,
   onRegistered: () => void,
 ): (signal: AbortSignal) => Promise<Made> {
-  let made: { readonly value: Made } | null = null;
+  const made: { readonly value: Made }[] = [];
   return async (signal) => {
-    if (made !== null) return made.value;
-    made = { value: await make(signal) };
-    onRegistered();
-    return made.value;
+    const value = made[0]?.value ?? (await make(signal));
+    // Of two calls at once, the first to be ready has it for both.
+    if (made.length === 0) {
+      made.push({ value });
+      onRegistered();
+    }
+    return made[0]?.value ?? value;
   };
 }

@@ -89,3 +89,12 @@ function namedBy(error: unknown): (Error & { readonly type: string }) | undefine
     (cause): cause is Error & { readonly type: string } => 'type' in cause && typeof cause.type === 'string',
   );
 }
+
+/** The topics that an error names, or one of its causes. */
+export function topicsOf(error: unknown): readonly string[] | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('topics' in cause && Array.isArray(cause.topics)) return cause.topics;
+    if ('topic' in cause && typeof cause.topic === 'string') return [cause.topic];
+  }
+  return undefined;
+}

@@ -1,6 +1,8 @@
 import type { Transaction } from 'kafkajs';
 import type { TopicPartition } from '../topic.ts';
 import type { ConsumerOffset } from '../transactional-writer.ts';
+import { topicsOf } from './kafkajs-errors.ts';
+import { sendRound } from './send-round.ts';
 
 /*
  * A broker without replicas that is killed hard can lose the end of its transaction log although it had acknowledged it.
@@ -10,6 +12,7 @@ import type { ConsumerOffset } from '../transactional-writer.ts';
  * the partitions and is aborted, which aborts the hanging records as well.
  */
 
+const NOT_COMPRESSED = 0;
 const KEY = Buffer.from('["",{"settles":true}]');
 
 /** The record for the aborted transaction could not be written to this topic. */
@@ -23,6 +26,12 @@ export class AbortHangingFailed extends Error {
 }
 
 /**
+ * All partitions by one request to each broker, or one after the other: then a failure without the name of a topic, as
+ * when a broker does not answer, shows which one takes no records.
+ */
+export type TouchingWay = 'together' | 'oneByOne';
+
+/**
  * Writes a record to every partition, and commits the consumer offset, which writes to the broker's partition of offsets.
  * All of them, because no request shows whether records hang there, and that depends on where the transaction was cut.
  * The caller aborts the transaction with all records; so the value of the offset does not matter.
@@ -31,10 +40,14 @@ export async function touchAll(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
   consumerOffset: Omit<ConsumerOffset, 'offset'> | undefined,
+  way: TouchingWay,
 ): Promise<void> {
-  for (const each of partitions) {
-    await touch(transaction, each).catch((cause: unknown) => {
-      throw new AbortHangingFailed(each.topic, cause);
+  const rounds = way === 'together' ? [partitions] : partitions.map((each) => [each]);
+  for (const round of rounds) {
+    if (round.length === 0) continue;
+    await touch(transaction, round).catch((cause: unknown) => {
+      const topic = topicsOf(cause)?.[0] ?? (way === 'oneByOne' ? round[0]?.topic : undefined);
+      throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);
     });
   }
   if (consumerOffset === undefined) return;
@@ -43,10 +56,9 @@ export async function touchAll(
   await transaction.sendOffsets({ consumerGroupId: groupId, topics });
 }
 
-async function touch(transaction: Transaction, { topic, partition }: TopicPartition): Promise<void> {
-  const messages = [{ key: KEY, value: null, partition }];
-  const [response] = await transaction.send({ topic, messages, acks: -1 });
-  if (response?.partition !== partition || response.errorCode !== 0) {
-    throw new Error(`partition ${partition} of topic ${topic} did not acknowledge a record (does it exist?)`);
-  }
+async function touch(transaction: Transaction, partitions: readonly TopicPartition[]): Promise<void> {
+  const round = partitions.map(({ topic, partition }) => {
+    return { topic, partition, records: [{ topic, partition, key: KEY, value: null, headers: {} }] };
+  });
+  await sendRound(transaction, round, NOT_COMPRESSED);
 }

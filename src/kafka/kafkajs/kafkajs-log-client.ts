@@ -120,8 +120,12 @@ class KafkajsLogClient implements LogClient {
 
   async bounds(partitions: readonly number[], sinceMs: number | undefined): Promise<ReadonlyMap<number, Bounds>> {
     this.byLeader(partitions);
-    const [low, high] = [await this.#offsets(partitions, BEGINNING), await this.#offsets(partitions, END)];
-    const since = sinceMs === undefined ? low : await this.#offsets(partitions, Math.floor(sinceMs));
+    const [low, high, given] = await Promise.all([
+      this.#offsets(partitions, BEGINNING),
+      this.#offsets(partitions, END),
+      sinceMs === undefined ? undefined : this.#offsets(partitions, Math.floor(sinceMs)),
+    ]);
+    const since = given ?? low;
     return new Map(
       partitions.map((partition) => {
         const end = offsetOf(high, partition);

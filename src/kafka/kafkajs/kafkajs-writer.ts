@@ -5,12 +5,14 @@ import type { Clock } from '../../support/clock.ts';
 import { within } from '../../support/deadline.ts';
 import type { Log } from '../../support/log.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
+import type { ConnectedWriter } from '../open-writers.ts';
 import type { TopicLimits } from '../topic-limits.ts';
-import type { TransactionalWriter, WriterOptions, WriterTransaction } from '../transactional-writer.ts';
+import type { WriterOptions, WriterTransaction } from '../transactional-writer.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
-import { AbortHangingFailed, touchAll } from './kafkajs-hanging.ts';
+import { AbortHangingFailed, type TouchingWay, touchAll } from './kafkajs-hanging.ts';
 import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
+import { AbandonedProducers } from './produce/abandoned-producers.ts';
 import { planRounds } from './send-plan.ts';
 import { sendRound } from './send-round.ts';
 import { giveUpAborting, type TopicFacts, topicRefused } from './topic-refusal.ts';
@@ -47,7 +49,7 @@ export interface KafkajsWriterOptions extends WriterOptions {
  * resolves without sending when it does not know the partition). The fence protects against a process that is no longer
  * the owner. The proof of ownership before the begin and the commit only lets that process know sooner.
  */
-export class KafkajsWriter implements TransactionalWriter {
+export class KafkajsWriter implements ConnectedWriter {
   readonly #options: KafkajsWriterOptions;
   readonly #fencings: FencingWatch;
   /** The producer that may write. Undefined before the first `open`, after any failure and after `close`. */
@@ -58,12 +60,12 @@ export class KafkajsWriter implements TransactionalWriter {
   #openUnderWay: Promise<unknown> | undefined;
   #commitUnderWay: Promise<void> | undefined;
   #failedAtMs = Number.NEGATIVE_INFINITY;
-  /** Abandoned producers whose last promise is still pending. */
-  readonly #leftBehind = new Set<Promise<void>>();
+  readonly #abandoned: AbandonedProducers;
 
   constructor(options: KafkajsWriterOptions) {
     this.#options = options;
     this.#fencings = new FencingWatch(options.transactionalId);
+    this.#abandoned = new AbandonedProducers(options, this.#fields({}));
   }
 
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position> {
@@ -91,7 +93,8 @@ export class KafkajsWriter implements TransactionalWriter {
       try {
         const late = () => new Error(`no response within ${deadlineMs} ms`);
         const attemptSignal = AbortSignal.any([stopped, attempt.signal]);
-        return await within(this.#openOnce(readPosition, attemptSignal), leftMs, clock, late);
+        const way = failures === 1 ? 'together' : 'oneByOne';
+        return await within(this.#openOnce(readPosition, way, attemptSignal), leftMs, clock, late);
       } catch (cause) {
         attempt.abort(cause);
         if (!opening.signal.aborted) this.#leaveBehind(this.#live, undefined);
@@ -144,23 +147,23 @@ export class KafkajsWriter implements TransactionalWriter {
     await this.#openUnderWay?.catch(() => {});
     while (this.#commitUnderWay) await this.#commitUnderWay.catch(() => {});
     this.#leaveBehind(this.#live, undefined);
-    const { clock, tuning } = this.#options;
-    const gone = Promise.all(this.#leftBehind).then(() => {});
-    await within(gone, tuning.disconnectMs, clock, () => new Error('kafkajs still waits for responses')).catch(
-      (error) =>
-        this.#options.log.debug(this.#fields({ reason: kafkaReason(error) }), 'writer closed without its producer'),
-    );
+    await this.#abandoned.idle();
+  }
+
+  disconnected(): Promise<void> {
+    return this.#abandoned.disconnected();
   }
 
   /** One attempt: the proof of ownership, a new producer, the fence, and then the position. */
   async #openOnce<Position>(
     readPosition: (signal: AbortSignal) => Promise<Position>,
+    way: TouchingWay,
     signal: AbortSignal,
   ): Promise<Position> {
     await untilAborted(this.#proveOwnership(this.#failedAtMs, signal), signal);
     signal.throwIfAborted();
     const producer = this.#newProducer();
-    const fenced = this.#fence(producer);
+    const fenced = this.#fence(producer, way);
     try {
       await untilAborted(this.#unlessUnanswered(producer, fenced), signal);
       const position = await untilAborted(readPosition(signal), signal);
@@ -215,11 +218,11 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  async #fence(producer: Producer): Promise<void> {
+  async #fence(producer: Producer, way: TouchingWay): Promise<void> {
     await producer.connect();
     const transaction = await producer.transaction();
     const { abortHanging, abortHangingOffset } = this.#options;
-    await touchAll(transaction, abortHanging?.() ?? [], abortHangingOffset);
+    await touchAll(transaction, abortHanging?.() ?? [], abortHangingOffset, way);
     await transaction.abort();
   }
 
@@ -246,18 +249,10 @@ export class KafkajsWriter implements TransactionalWriter {
     if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
   }
 
-  /**
-   * Never aborts (an abort can overtake a produce request that is still under way) and does not wait; the next holder's
-   * fence ends the transaction. Disconnects only after the last work has ended, since kafkajs would connect again before.
-   */
   #leaveBehind(producer: Producer | undefined, work: Promise<void> | undefined): void {
     if (producer === undefined) return;
     if (this.#live === producer) this.#live = undefined;
-    const gone = Promise.allSettled([work])
-      .then(() => producer.disconnect())
-      .catch((error) => this.#options.log.debug(this.#fields({ reason: kafkaReason(error) }), 'producer abandoned'))
-      .finally(() => this.#leftBehind.delete(gone));
-    this.#leftBehind.add(gone);
+    this.#abandoned.add(producer, work);
   }
 
   #failed(ageMs: number, cause: unknown): ConnectorError {

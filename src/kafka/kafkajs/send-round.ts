@@ -10,7 +10,7 @@ import type { PlannedSend } from './send-plan.ts';
  */
 export async function sendRound(
   transaction: Transaction,
-  round: readonly PlannedSend[],
+  round: readonly Pick<PlannedSend, 'topic' | 'partition' | 'records'>[],
   compression: CompressionTypes,
 ): Promise<number | null> {
   const topicMessages = round.map(({ topic, records }) => ({ topic, messages: records as unknown as Message[] }));
@@ -21,7 +21,8 @@ export async function sendRound(
   }
   for (const { topic, partition } of round) {
     if (acknowledged.has(`${topic}/${partition}`)) continue;
-    throw new Error(`partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`);
+    const text = `partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`;
+    throw Object.assign(new Error(text), { topic });
   }
   const appendedMs = Math.max(...responses.map(({ logAppendTime }) => Number(logAppendTime ?? -1)));
   return appendedMs > 0 ? appendedMs : null;

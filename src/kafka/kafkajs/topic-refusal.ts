@@ -1,6 +1,6 @@
 import { ConnectorError } from '../../errors.ts';
 import type { WriterOptions } from '../transactional-writer.ts';
-import { kafkaReason, type TopicRefusal, topicRefusalOf } from './kafkajs-errors.ts';
+import { kafkaReason, type TopicRefusal, topicRefusalOf, topicsOf } from './kafkajs-errors.ts';
 import type { AbortHangingFailed } from './kafkajs-hanging.ts';
 
 /** Facts about topics; requested only after a refusal. */
@@ -70,13 +70,4 @@ export async function giveUpAborting(
 interface Opening {
   readonly transactionalId: string;
   readonly facts: TopicFacts;
-}
-
-/** The topics that an error names, or one of its causes. */
-function topicsOf(error: unknown): readonly string[] | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('topics' in cause && Array.isArray(cause.topics)) return cause.topics;
-    if ('topic' in cause && typeof cause.topic === 'string') return [cause.topic];
-  }
-  return undefined;
 }

@@ -29,6 +29,8 @@ export interface KafkaTuning {
   readonly headStartMs: number;
   /** Between two heartbeats and two fetches of a member with others: it must know soon when one has left. */
   readonly confirmIntervalMs: number;
+  /** The same for a member with others that reads nothing, as each of the sources: so soon it can take over. */
+  readonly confirmRestingMs: number;
   /** The same for a member that is alone in its group. */
   readonly confirmAloneMs: number;
   /**
@@ -74,6 +76,7 @@ export const DEFAULT_TUNING: KafkaTuning = {
   groupSessionTimeoutMs: 6_000,
   headStartMs: 1_000,
   confirmIntervalMs: 300,
+  confirmRestingMs: 100,
   confirmAloneMs: 1_000,
   proofMs: 2_000,
   readWaitMs: 50,

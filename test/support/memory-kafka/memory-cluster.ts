@@ -160,6 +160,8 @@ class MemoryWriter implements TransactionalWriter {
     }
   }
 
+  async disconnected(): Promise<void> {}
+
   async close(): Promise<void> {
     this.#closing.abort(this.#closed('was closed while it was opening'));
     while (this.#commitUnderWay) await this.#commitUnderWay.catch(() => {});

@@ -5,6 +5,7 @@ export interface ProducerScript {
   readonly connect?: () => Promise<void>;
   readonly send?: (call: number) => Promise<void>;
   readonly commit?: () => Promise<void>;
+  readonly disconnect?: () => Promise<void>;
 }
 
 interface SentMessages {
@@ -36,6 +37,7 @@ export function fakeKafka(scripts: readonly ProducerScript[]) {
       },
       async disconnect() {
         step('disconnect');
+        await script.disconnect?.();
       },
       async transaction() {
         step('transaction');

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OpenWriters } from '../../../src/kafka/open-writers.ts';
-import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
+import { type ConnectedWriter, OpenWriters } from '../../../src/kafka/open-writers.ts';
 
 const { signal } = new AbortController();
 
 function countedWriter() {
   let closed = 0;
-  const writer: TransactionalWriter = {
+  const writer: ConnectedWriter = {
     open: (readPosition) => readPosition(signal),
     commit: async () => {},
     close: async () => {
       closed += 1;
     },
+    disconnected: async () => {},
   };
   return { writer, closed: () => closed };
 }
@@ -29,6 +29,23 @@ test('at the end those are closed that are open, opened again included; what was
     [never, open, closed, again].map((each) => each.closed()),
     [0, 1, 1, 2],
   );
+});
+
+test('a writer is closed before its connections are; the end waits for them, also for those of writers closed before', async () => {
+  const writers = new OpenWriters();
+  const gone = Promise.withResolvers<void>();
+  const { writer } = countedWriter();
+  const watched = writers.watched({ ...writer, disconnected: () => gone.promise });
+  await watched.open(async () => {}, signal);
+  await watched.close();
+  let isOver = false;
+  const ended = writers.close().then(() => {
+    isOver = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isOver, false);
+  gone.resolve();
+  await ended;
 });
 
 test('writer sessions that come and go leave nothing behind', async () => {

@@ -5,11 +5,11 @@ import type { KafkaTuning } from '../tuning.ts';
 /** kafkajs' own clock may differ by so much; a heartbeat that is wanted too early is not sent. */
 const SLACK_MS = 20;
 
-type Limits = Pick<KafkaTuning, 'groupSessionTimeoutMs' | 'confirmIntervalMs' | 'confirmAloneMs'>;
+type Limits = Pick<KafkaTuning, 'groupSessionTimeoutMs' | 'confirmIntervalMs' | 'confirmRestingMs' | 'confirmAloneMs'>;
 
 /** kafkajs sends no heartbeat sooner after the last one. A session survives two lost ones, however short it was set. */
-export function shortestHeartbeatMs({ groupSessionTimeoutMs, confirmIntervalMs }: Limits): number {
-  return Math.min(confirmIntervalMs, Math.floor(groupSessionTimeoutMs / 3));
+export function shortestHeartbeatMs({ groupSessionTimeoutMs, confirmRestingMs }: Limits): number {
+  return Math.min(confirmRestingMs - SLACK_MS, Math.floor(groupSessionTimeoutMs / 3));
 }
 
 /**
@@ -27,7 +27,8 @@ export class WantedHeartbeats {
   constructor(limits: Limits, clock: Clock, leaving: AbortSignal) {
     const togetherMs = limits.confirmIntervalMs;
     const aloneMs = Math.max(Math.min(limits.confirmAloneMs, limits.groupSessionTimeoutMs / 4), togetherMs);
-    this.waits = { aloneMs, togetherMs, leaving, longWaits: new Set() };
+    const restingMs = Math.min(limits.confirmRestingMs, togetherMs);
+    this.waits = { aloneMs, togetherMs, restingMs, leaving, longWaits: new Set() };
     this.#shortestMs = shortestHeartbeatMs(limits);
     this.#clock = clock;
   }

@@ -7,6 +7,8 @@ export interface FetchWaits {
   readonly aloneMs: number;
   /** With others: their partitions are taken over, and ours given away, with the first heartbeat after a member left. */
   readonly togetherMs: number;
+  /** The same where every partition is paused, or there is none: a heartbeat is all that such a member asks for. */
+  readonly restingMs: number;
   /** Aborts when the member leaves, which ends the wait. */
   readonly leaving: AbortSignal;
   /** The long waits under way, each to be aborted when a heartbeat is wanted. Filled here. */
@@ -91,7 +93,8 @@ export function withFetchWaits(Original: ConsumerGroupClass): ConsumerGroupClass
       const isAlone = Boolean(this.isLeader()) && this.members?.length === 1;
       // A partition that is resumed is read with the next fetch: one that waits for the others must not be long.
       const isLong = isAlone && (paused === 0 || isResting);
-      this.maxWaitTime = isLong ? waits.aloneMs : waits.togetherMs;
+      const shortMs = isResting ? waits.restingMs : waits.togetherMs;
+      this.maxWaitTime = isLong ? waits.aloneMs : shortMs;
       const interrupted = new AbortController();
       if (isLong) waits.longWaits.add(interrupted);
       if (isResting) this.#resting.add(interrupted);

@@ -190,3 +190,79 @@ test('the error of a failed transaction says why, and never shows a record', asy
     return true;
   });
 });
+
+test('a writer is closed when its commit has ended, before its producer has disconnected', async () => {
+  const committed = Promise.withResolvers<void>();
+  const gone = Promise.withResolvers<void>();
+  const { writer, steps } = writerOver([{ commit: () => committed.promise, disconnect: () => gone.promise }]);
+  await writer.open(async () => {}, signal);
+  const committing = writer.commit({ records: [record('rows', 'a')] });
+  await settle();
+  const closing = writer.close().then(() => void steps.push('closed'));
+  await settle();
+  assert.equal(steps.includes('closed'), false, 'the transaction has not ended');
+  committed.resolve();
+  await closing;
+  await committing;
+  const disconnected = writer.disconnected().then(() => void steps.push('disconnected'));
+  await settle();
+  assert.deepEqual(steps.slice(-3), ['1 commit', '1 disconnect', 'closed']);
+  gone.resolve();
+  await disconnected;
+});
+
+test('a writer that is closed in the middle of an opening waits for the end of its fence, for a while', async () => {
+  for (const ends of [true, false]) {
+    const fenced = Promise.withResolvers<void>();
+    const abortHanging = () => [{ topic: 'rows', partition: 0 }];
+    const { writer, clock, steps } = writerOver([{ send: () => fenced.promise }], { abortHanging });
+    const opening = writer.open(async () => {}, signal);
+    opening.catch(() => {});
+    await settle();
+    const closing = writer.close().then(() => void steps.push('closed'));
+    await settle();
+    assert.equal(steps.includes('closed'), false, 'a fence that arrived later would fence the heir');
+    if (ends) fenced.resolve();
+    else await clock.advance(DEFAULT_TUNING.disconnectMs);
+    await closing;
+    await assert.rejects(opening, { code: 'WRITER_CLOSED' });
+  }
+});
+
+test('an opening touches all topics by one round; only after a failure without a name, one after the other', async () => {
+  const abortHanging = () => [
+    { topic: 'offsets', partition: 3 },
+    { topic: 'rows', partition: 0 },
+    { topic: 'rows', partition: 1 },
+  ];
+  const { writer, clock, steps } = writerOver([{ send: fail('Closed connection') }], { abortHanging });
+  const opening = writer.open(async () => {}, signal);
+  await clock.advance(1_000);
+  await opening;
+  const sends = steps.filter((step) => step.includes('send'));
+  assert.deepEqual(sends, [
+    '1 send offsets null | rows null | rows null',
+    '2 send offsets null',
+    '2 send rows null',
+    '2 send rows null',
+  ]);
+});
+
+test('a topic that takes no records when a writer opens is named at once, by the error or by its own request', async () => {
+  const abortHanging = () => ['offsets', 'rows'].map((topic) => ({ topic, partition: 0 }));
+  const refusing = Object.assign(new Error('no leader'), { topic: 'rows' });
+  const named = writerOver([{ send: () => Promise.reject(refusing) }], { abortHanging });
+  const expected = { code: 'KAFKA_UNREACHABLE', fields: { transactionalId: 'id', topics: ['rows'] } };
+  await assert.rejects(
+    named.writer.open(async () => {}, signal),
+    expected,
+  );
+  const second = (call: number) => (call === 2 ? fail('Closed connection')() : Promise.resolve());
+  const unnamed = writerOver([{ send: fail('Closed connection') }, { send: second }], { abortHanging });
+  const opening = assert.rejects(
+    unnamed.writer.open(async () => {}, signal),
+    expected,
+  );
+  await unnamed.clock.advance(1_000);
+  await opening;
+});

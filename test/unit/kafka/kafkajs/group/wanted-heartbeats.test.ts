@@ -38,7 +38,7 @@ test('a proof that is awaited ends a long wait as soon as the next heartbeat can
 
   heartbeats.came();
   const awaited = proof.since(clock.monotonicMs(), new AbortController().signal);
-  await clock.advance(DEFAULT_TUNING.confirmIntervalMs - 1);
+  await clock.advance(DEFAULT_TUNING.confirmRestingMs - 1);
   assert.equal(waiting.aborted, false);
   await clock.advance(22);
   assert.equal(waiting.aborted, true);

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { startConnector } from '../../support/connectors/running-connector.ts';
+import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
+import { startTcpProxy } from '../../support/network/tcp-proxy.ts';
+import { openOurCluster } from '../../support/network/tcp-proxy-cluster.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+
+const PATIENCE_MS = 300_000;
+const CHANGE_EVERY_MS = 50;
+/** Requests that are part of a transaction, or begin one. */
+const TRANSACTIONAL = new Set(['InitProducerId', 'AddPartitionsToTxn', 'Produce', 'EndTxn']);
+/**
+ * What the heir may ask for, from its assignment to its first commit: one transaction that ends what hangs in all topics,
+ * and one with records. Each is InitProducerId, AddPartitionsToTxn, Produce and EndTxn, of which some are repeated while the
+ * transaction before is completed; more than twice as many would be one for each partition.
+ */
+const MOST_OPENING_SENDS = 2;
+
+/** A replica behind a proxy of its own, which sees what it asks Kafka for. */
+async function startReplica(
+  t: TestContext,
+  common: Pick<Parameters<typeof startConnector>[1], 'stack' | 'simulator' | 'prefix'>,
+) {
+  const broker = common.stack.brokers[0] ?? '';
+  const proxy = await startTcpProxy({ broker });
+  t.after(() => proxy.close());
+  // No replica is taken for dead because the machine is busy.
+  const kafka = openOurCluster(t, { broker, proxy, tuning: { groupSessionTimeoutMs: 60_000 } });
+  const connector = await startConnector(t, { ...common, roles: 'sources', overrides: { kafka } });
+  const named = (name: string) => connector.seen.filter((event) => event.name === name);
+  const heldNow = () => (named('replicaJoined').at(-1)?.fields as { partitions: readonly number[] })?.partitions;
+  return {
+    connector,
+    heldNow,
+    commits: () => named('eventsCommitted').length,
+    isPrepared: () => named('schemasRegistered').length > 0,
+    /** What it has asked for since that many requests. */
+    requests: (since = 0) => proxy.trace.slice(since).map(({ api }) => api),
+  };
+}
+
+test('a replica that stops leaves its group when its transaction has ended; the prepared heir commits after few requests', async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  const simulator = await createSimulator({ instruments: 100, seed: 5, port: 0 });
+  t.after(() => simulator.close());
+  const changing = new AbortController();
+  t.after(() => changing.abort());
+  const change = async () => {
+    for (;;) {
+      simulator.change(1);
+      await sleep(CHANGE_EVERY_MS, undefined, { signal: changing.signal });
+    }
+  };
+  change().catch(() => {});
+  const common = { stack, simulator, prefix: uniquePrefix('leave') };
+
+  const owner = await startReplica(t, common);
+  await eventually('the owner commits', owner.commits, (count) => count > 0, PATIENCE_MS);
+  const heir = await startReplica(t, common);
+  await eventually('the heir is a member', heir.heldNow, (held) => held?.length === 0, PATIENCE_MS);
+  await eventually('the heir knows its schemas before it needs them', heir.isPrepared, Boolean, PATIENCE_MS);
+
+  const before = heir.requests().length;
+  await owner.connector.stop();
+  await eventually('the heir commits', heir.commits, (count) => count > 0, PATIENCE_MS);
+  const asked = heir.requests(before);
+  const firstCommit = asked.indexOf('EndTxn', asked.indexOf('EndTxn') + 1);
+  const count = (api: string) => asked.slice(0, firstCommit).filter((of) => of === api).length;
+  t.diagnostic(`from the stop to the heir's first commit: ${asked.slice(0, firstCommit + 1).join(' ')}`);
+  assert.ok(count('Produce') <= MOST_OPENING_SENDS, `${count('Produce')} requests with records`);
+
+  const leaving = owner.requests();
+  const left = leaving.lastIndexOf('LeaveGroup');
+  assert.ok(left > leaving.lastIndexOf('EndTxn'), 'its last transaction has ended');
+  assert.deepEqual(
+    leaving.slice(left).filter((api) => TRANSACTIONAL.has(api)),
+    [],
+  );
+});
