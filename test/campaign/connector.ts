@@ -15,6 +15,7 @@ import { type FromReplica, REPORTED, type ToReplica, usageNow } from './messages
 if (process.env.COMPILE_ONLY !== undefined) process.exit();
 const END_GRACE_MS = 1_000;
 const send = (message: FromReplica) => void (process.connected && process.send?.(message));
+send({ event: 'loaded', atMs: Date.now(), text: '' });
 const stop = new AbortController();
 process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 process.on('disconnect', () => process.exit(1));

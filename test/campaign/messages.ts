@@ -3,6 +3,7 @@ import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 
 /** What a replica reports of all that happens in it. */
 export const REPORTED = [
+  'loaded',
   'replicaJoined',
   'writerOpened',
   'pageCommitted',

@@ -34,7 +34,8 @@ export async function strike(round: Round, ground: Ground, subjects: readonly Su
     step: () => each((subject, draw) => killOnce(row, subject, draw, draw.moment)),
     heir: () => each((subject, draw) => killWithSuccessor(row, subject, draw)),
     all: () => each((subject, draw) => killAll(row, subject, draw)),
-    stop: () => each((subject, draw) => stop(row, subject, draw)),
+    stop: async () =>
+      (await Promise.all(subjects.map((subject, index) => stop(row, subject, round.draws[index] as Draw)))).flat(),
     pause: () => each((subject, draw) => pause(row, subject, draw)),
     storm: () => each((subject, draw) => storm(row, subject, draw)),
     broker: () => killBroker(row, round, ground, subjects),
@@ -92,21 +93,29 @@ async function killAll(row: string, subject: Subject, draw: Draw): Promise<Struc
   return { row, count: killed.length, recoveryMs: (await subject.nextCommit(goneMs)) - goneMs };
 }
 
-async function stop(row: string, subject: Subject, draw: Draw): Promise<Struck> {
+/** The start of a new process is a part of its recovery, and is also left out in a row of its own. */
+async function stop(row: string, subject: Subject, draw: Draw): Promise<Struck[]> {
   const owner = await subject.owner();
   await sleep(draw.waitMs);
   const others = subject.replicas().length > 1;
   const askedMs = Date.now();
   owner.signal('SIGTERM');
-  if (others) subject.restore();
   const { atMs, code } = await owner.ended;
-  subject.restore();
+  if (!others) subject.restore();
   if (code !== 0) throw new Violation(subject.name, [{ kind: 'stuck', text: `${owner.name} stopped with ${code}` }]);
   const committedMs = await subject.nextCommit(askedMs, owner);
   // The longest time without a commit: a source that stops commits what it has under way.
-  if (others)
-    return { row: `${row}, another replica goes on`, count: 1, recoveryMs: subject.longestPause(askedMs, committedMs) };
-  return { row: `${row}, and a new process`, count: 1, recoveryMs: committedMs - atMs };
+  if (others) {
+    const recoveryMs = subject.longestPause(askedMs, committedMs);
+    subject.restore();
+    return [{ row: `${row}, another replica goes on`, count: 1, recoveryMs }];
+  }
+  const [heir] = subject.replicas();
+  const fromMs = Math.max(atMs, heir === undefined ? 0 : subject.loadedAt(heir));
+  return [
+    { row: `${row}, and a new process`, count: 1, recoveryMs: committedMs - atMs },
+    { row: `${row}, and a new process, once it is loaded`, count: 1, recoveryMs: committedMs - fromMs },
+  ];
 }
 
 async function pause(row: string, subject: Subject, draw: Draw): Promise<Struck> {

@@ -41,6 +41,8 @@ export interface Subject {
   owner(): Promise<Replica>;
   /** When the first commit after this moment was, by one of the replicas unless one is excepted. */
   nextCommit(afterMs: number, except?: Replica): Promise<number>;
+  /** When the replica had loaded its program; 0 before. */
+  loadedAt(replica: Replica): number;
   /** Resolves when the replica is a member of the group. */
   joined(replica: Replica): Promise<void>;
   /** The longest time without a commit between two moments. */
@@ -64,9 +66,11 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const started: Replica[] = [];
   const commits: { readonly atMs: number; readonly replica: Replica }[] = [];
   const members = new Set<Replica>();
+  const loaded = new Map<Replica, number>();
   const failures: string[] = [];
   const onReport = (replica: Replica, { event, atMs, text }: Reported) => {
     if (COMMITS.has(event)) commits.push({ atMs, replica });
+    if (event === 'loaded') loaded.set(replica, atMs);
     if (event === 'replicaJoined') members.add(replica);
     if (event === 'sourceFailed' || event === 'processorFailed') failures.push(`${event} in ${replica.name}: ${text}`);
   };
@@ -119,6 +123,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     },
     owner: async () => (await commitAfter(Date.now(), 'a commit in calm')).replica,
     nextCommit: async (afterMs, except) => (await commitAfter(afterMs, 'a commit after the fault', except)).atMs,
+    loadedAt: (replica) => loaded.get(replica) ?? 0,
     async joined(replica) {
       await until('a new member of the group', () => (members.has(replica) ? true : undefined));
     },
