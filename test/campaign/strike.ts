@@ -95,6 +95,8 @@ async function killAll(row: string, subject: Subject, draw: Draw): Promise<Struc
 
 /** The start of a new process is a part of its recovery, and is also left out in a row of its own. */
 async function stop(row: string, subject: Subject, draw: Draw): Promise<Struck[]> {
+  // A replica that is only starting takes nothing over.
+  await Promise.all(subject.replicas().map((replica) => subject.joined(replica)));
   const owner = await subject.owner();
   await sleep(draw.waitMs);
   const others = subject.replicas().length > 1;
