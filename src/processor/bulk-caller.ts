@@ -31,7 +31,7 @@ export interface BulkCallerOptions {
   readonly concurrency: number;
   /** How long the small batch of a partition waits for those of others, to share a call; 0: it shares none. */
   readonly togetherMs: number;
-  /** Whether that many refused items in a row are thrown, and not asked again each minute. */
+  /** Whether that many refused items in a row are thrown where none was ever answered, and not asked again each minute. */
   readonly endsWhenRefused?: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -253,14 +253,16 @@ export class BulkCaller {
   }
 
   async #backOff(
-    { kind, signal }: Run,
+    { kind, calls, signal }: Run,
     { questions }: Part,
     { error }: Failed,
     { failures, isDoubted }: { readonly failures: number; readonly isDoubted: boolean },
   ): Promise<void> {
     const { clock, random, events, endsWhenRefused } = this.#options;
     const backOff = isDoubted ? DOUBTED_BACK_OFF : callBackOff(error);
-    if (backOff === undefined || (isDoubted && endsWhenRefused)) throw error;
+    // Where others were answered, the requests are right, and what is refused must not stop those behind it.
+    const isEnd = isDoubted && endsWhenRefused && !calls.hasSucceededSince(Number.NEGATIVE_INFINITY);
+    if (backOff === undefined || isEnd) throw error;
     const waitMs = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
     events.bulkAttemptFailed({ kind, items: questions.length, failures, waitMs, err: error });
     await clock.sleep(waitMs, signal);

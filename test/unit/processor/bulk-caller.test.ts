@@ -127,6 +127,17 @@ test('a caller that is to end when all is refused ends after twenty items, and w
   assert.ok(clock.monotonicMs() - startedMs < MINUTE_MS);
 });
 
+test('a caller that is to end when all is refused does not end at many refused neighbours of others that are answered', async () => {
+  const refused = Array.from({ length: 25 }, (_, at) => `isin-${at + 40}`);
+  const { caller } = calling({
+    refuse: (asked) => (has(asked, ...refused) ? refusal(400) : null),
+    maxItems: 100,
+    endsWhenRefused: true,
+  });
+  const { outcomes } = await ask(caller, 'daily', questions(100), forever);
+  assert.equal(outcomes.filter(({ kind }) => kind === 'prices').length, 75);
+});
+
 test('when no answer fits, every item has its outcome after few calls and without a pause', async () => {
   const misfit = new ConnectorError('BULK_MISMATCH', 'it has other items');
   const { caller, calls, clock } = calling({ refuse: () => misfit, maxItems: 500 });
