@@ -153,3 +153,25 @@ test('pre-trade checks have no list that could say where their stream ends: noth
   const { caughtUp, starts } = live(follower(CHECKS), KEPT_UP, 5);
   assert.deepEqual([new Set(caughtUp), starts], [new Set([false]), 0]);
 });
+
+test('what a list that takes long has shown counts from when it was asked', () => {
+  const driven = drive({ since: '1000-1' });
+  let newest = 1_000;
+  const readUntil = (ms: number) => {
+    while (driven.ms < ms) {
+      driven.ms += 1_000;
+      newest += 1;
+      const next = `${newest}-1`;
+      driven.answer({ kind: 'stream', events: [event(1)], next, nextId: next, time: time(driven.ms) });
+    }
+  };
+  readUntil(70_000);
+  assert.equal(driven.next().kind, 'start');
+  const [askedMs, since] = [driven.ms, `${newest + 10}-1`];
+  readUntil(askedMs + 50_000);
+  driven.answer({ kind: 'start', since, time: time(driven.ms), askedMs });
+  readUntil(askedMs + 2 * MINUTE_MS);
+  assert.equal(driven.core.isCaughtUp, true);
+  readUntil(askedMs + 2 * MINUTE_MS + 2_000);
+  assert.equal(driven.core.isCaughtUp, false);
+});

@@ -169,6 +169,7 @@ for (const [what, ask] of Object.entries(LISTS)) {
     const { listAtMs, longestMs } = await live(scene);
     assert.ok(longestMs <= EVENTS.pollIntervalMs + READ_ON_MS, `the stream was not asked for ${longestMs} ms`);
     assert.ok(listAtMs.length > 0, 'a fresh start is asked for');
+    assert.ok(ask !== LISTS['asks for an hour'] || listAtMs.length === 1, `asked ${listAtMs.length} times`);
   });
 
   test(`a walk whose list ${what} leaves the stream its interval, and one that never pauses is read on`, async () => {
