@@ -55,9 +55,15 @@ export function isConcurrent(error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && cause.type === 'CONCURRENT_TRANSACTIONS');
 }
 
+/** Of kafkajs, without a name: the connection was lost between two requests. */
+const NOT_CONNECTED = 'Broker not connected';
+
 /** No broker could be reached, or no broker answered in time. */
 export function isUnanswered(error: unknown): boolean {
-  return causes(error).some(({ name }) => /^KafkaJS(Connection|RequestTimeout|ConnectionClosed)/.test(name));
+  return causes(error).some(
+    ({ name, message }) =>
+      /^KafkaJS(Connection|RequestTimeout|ConnectionClosed)/.test(name) || message === NOT_CONNECTED,
+  );
 }
 
 /** The broker's name of the error; undefined without a response of a broker. */

@@ -35,5 +35,6 @@ test('that no broker answers is distinguished from what a broker refuses', () =>
   for (const name of ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError']) {
     assert.equal(isUnanswered(named(name)), true, name);
   }
+  assert.equal(isUnanswered(new Error('Broker not connected')), true, 'it was lost between two requests');
   for (const name of ['KafkaJSProtocolError', 'Error']) assert.equal(isUnanswered(named(name)), false, name);
 });
