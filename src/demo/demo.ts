@@ -20,6 +20,7 @@ import { eventLines } from './event-lines.ts';
 import { firstPrices } from './first-prices.ts';
 import { createLiveBlock, type LiveBlock } from './live-block.ts';
 import { createPriceBoard, type PriceBoard } from './price-board.ts';
+import { writeShellFile } from './shell-file.ts';
 import { printSummary } from './summary.ts';
 import { createWalkProgress, type WalkProgress } from './walk-progress.ts';
 
@@ -60,18 +61,29 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     await Promise.race([firstPrices(instruments, board, line, clock, signal), connector]);
     line.end();
     const shown = { ...parts, walk, progress, board, stdout, clock, random: systemRandom, signal };
-    const names = await printSummary({ ...shown, statusPage: statusPage(), goesOn: !once });
+    const shell = { ...parts, statusPage: statusPage() };
+    const shellFile = once ? null : await writeShellFile(shell, cleanUp);
+    const names = await printSummary({ ...shown, ...shell, shellFile });
     if (once) done.abort(new Error('the walk is complete'));
     else {
       stdout.write('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:\n');
       parts.simulator.setChangeRate(CHANGES_PER_SECOND);
-      const lines = () => ['', ...board.table(names), board.freshnessLine()];
+      const where = stdout.isTTY && shellFile !== null ? placeLines(shell.statusPage, shellFile) : [];
+      const lines = () => ['', ...board.table(names), board.freshnessLine(), ...where];
       const intervalMs = stdout.isTTY ? TABLE_INTERVAL_MS.terminal : TABLE_INTERVAL_MS.elsewhere;
       await Promise.race([showPrices(live, lines, intervalMs, signal), connector]);
     }
   }
   await connector;
   return walk !== null;
+}
+
+/** Stays in sight on a terminal, where all that was printed before scrolls away. */
+function placeLines(statusPage: string | null, shellFile: string): string[] {
+  return [
+    ...(statusPage === null ? [] : [`Status page ${statusPage}`]),
+    `In another shell: . ${shellFile} && npx spconnect status`,
+  ];
 }
 
 interface DemoParts {

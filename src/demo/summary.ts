@@ -14,6 +14,7 @@ import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { PriceBoard } from './price-board.ts';
+import { exportLines } from './shell-file.ts';
 import type { WalkProgress } from './walk-progress.ts';
 
 const LONGEST_TEXT = 60;
@@ -31,8 +32,8 @@ export interface SummaryOptions {
   /** Null where there is no admin server. */
   readonly statusPage: string | null;
   readonly adminToken: string;
-  /** Whether all of it stays up afterwards, so that others can look at it. */
-  readonly goesOn: boolean;
+  /** The file that sets the environment of another shell; null where nothing stays up afterwards. */
+  readonly shellFile: string | null;
   readonly stdout: Writable;
   readonly log: Log;
   readonly clock: Clock;
@@ -83,7 +84,7 @@ export async function printSummary(options: SummaryOptions): Promise<ReadonlyMap
     print('\nThe newest prices of some products:');
     for (const row of board.table(productNames)) print(`  ${row}`);
     print(`\n${board.freshnessLine()}`);
-    for (const line of options.goesOn ? addressLines(options) : END) print(line);
+    for (const line of options.shellFile === null ? END : addressLines(options, options.shellFile)) print(line);
     return productNames;
   } finally {
     await kafka.close();
@@ -95,24 +96,23 @@ const END = [
   '\nThe demo ends here, and with it what it has started. Without --once it goes on, and prints the addresses of all parts.',
 ];
 
-/** Where to look, and the environment for spconnect in another shell; the simulator's secret is not secret. */
-function addressLines({ settings, stack, simulator, statusPage, adminToken }: SummaryOptions): string[] {
-  const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
-  const port = statusPage === null ? '' : ` ADMIN_PORT=${new URL(statusPage).port}`;
+/** Where to look, and how spconnect is used in another shell. */
+function addressLines(options: SummaryOptions, shellFile: string): string[] {
+  const { stack, simulator, statusPage, adminToken } = options;
   const pause = `curl -X PUT -H 'Authorization: Bearer ${adminToken}' ${statusPage}/connectors/prices`;
   return [
     '\nAddresses:',
     ...(statusPage === null ? [] : [`  Status page        ${statusPage}`]),
     `  Kafka              ${stack.brokers.join(',')}`,
     `  Schema registry    ${stack.registryUrl}`,
-    `  Simulated provider ${referenceDataUrl}`,
+    `  Simulated provider ${simulator.referenceDataUrl}`,
     `  Its ledger         ${simulator.controlUrl}ledger/instruments`,
-    '\nTo use spconnect in another shell:',
-    `  export KAFKA_BROKERS=${stack.brokers.join(',')} SCHEMA_REGISTRY_URL=${stack.registryUrl}`,
-    `  export TOPIC_PREFIX=${settings.prefix}${port} REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}`,
-    `  export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}`,
+    '\nTo use spconnect in another shell, in this folder:',
+    `  . ${shellFile}`,
     '  npx spconnect status',
     '  npx spconnect tail instrument-events',
+    'The file has these lines:',
+    ...exportLines(options).map((line) => `  ${line}`),
     ...(statusPage === null
       ? []
       : [

@@ -10,7 +10,7 @@ const INSTRUMENTS = 60;
 const FRESHNESS =
   /^ *(\d+) of (\d+) priced · age p50 [\d.]+ s, p99 [\d.]+ s, max [\d.]+ s · \d+ overdue · failing: .+ · \d+ items\/s in [\d.]+ calls\/s$/m;
 /** Isin, name, bid, ask, and when it was observed. */
-const ROW = /^ *[A-Z]{2}[A-Z0-9]{9}\d {2}\S.* {2}\d+\.?\d* {2,}\d+\.?\d* {2,}\d\d:\d\d:\d\d$/gm;
+const ROW = /^ *[A-Z]{2}[A-Z0-9]{9}\d {2}\S.* {2}\d+\.?\d* {2,}\d+\.?\d* {2,}\d\d:\d\d:\d\d(?:, quoting pulled)?$/gm;
 
 function written(): Writable & { text(): string } {
   let text = '';
