@@ -1,8 +1,9 @@
+import type { RequestListener, Server } from 'node:http';
 import { hostname } from 'node:os';
 import fastify from 'fastify';
 import type { AdminSettings } from '../config/settings.ts';
-import { ConnectorError } from '../errors.ts';
 import { createAccess } from './access.ts';
+import { boundPort, isEverywhere } from './bound-address.ts';
 import { addConnectChanges } from './connect-changes.ts';
 import { addConnectOffsets } from './connect-offsets.ts';
 import { addConnectReads, type ConnectReads } from './connect-reads.ts';
@@ -14,8 +15,6 @@ import { sendError, sendNotFound } from './rest-error.ts';
 import { addStatusRoutes } from './status/status-routes.ts';
 
 const MAXIMUM_BODY_BYTES = 64 * 1024;
-const MAXIMUM_CONNECTIONS = 100;
-const REQUEST_TIMEOUT_MS = 10_000;
 
 export interface AdminServerOptions extends HealthRoutes, Omit<ConnectReads, 'workerId'>, ConnectWorker {
   readonly settings: Pick<AdminSettings, 'host' | 'port' | 'token' | 'allowedHosts'>;
@@ -24,30 +23,24 @@ export interface AdminServerOptions extends HealthRoutes, Omit<ConnectReads, 'wo
   readonly refreshed: () => Promise<void>;
 }
 
-export interface AdminServer {
-  /** The base of its addresses, without a slash at the end. */
-  readonly url: string;
-  /** Ends every connection; safe to call more than once. */
-  close(): Promise<void>;
-}
-
 /**
- * Health, metrics, status page, and the part of Kafka Connect's REST interface that its tools use.
- *
- * @throws ConnectorError ADMIN_PORT_TAKEN when it cannot listen.
+ * What answers on the port: health, metrics, status page, and the part of Kafka Connect's REST interface that its tools
+ * use. The server listens already; it is closed by its owner, and nothing else is left open here.
  */
-export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
+export async function createAdminListener(server: Server, options: AdminServerOptions): Promise<RequestListener> {
   const { host, port, token, allowedHosts } = options.settings;
+  let listener: RequestListener | undefined;
   const app = fastify({
     logger: false,
     bodyLimit: MAXIMUM_BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    forceCloseConnections: true,
+    serverFactory(handler) {
+      listener = handler;
+      return server;
+    },
     // Malformed addresses too.
     frameworkErrors: sendError,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
   });
-  app.server.maxConnections = MAXIMUM_CONNECTIONS;
   // Tools announce JSON also where they send nothing.
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     if (body === '') return done(null, undefined);
@@ -74,7 +67,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
     if (method === 'GET' && url !== '/livez') await options.refreshed();
   });
 
-  const workerId = () => `${isEverywhere(host) ? hostname() : host}:${portOf(app.server.address(), port)}`;
+  const workerId = () => `${isEverywhere(host) ? hostname() : host}:${boundPort(server, port)}`;
   const reads = { ...options, workerId };
   const addRefusals = refuseOtherMethods(app);
   addHealthRoutes(app, options);
@@ -85,25 +78,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   addConnectOffsets(app, reads, options.operations);
   addRefusals();
 
-  await app.listen({ host, port }).catch((cause: unknown) => {
-    throw cannotListen(`${host}:${port}`, cause);
-  });
-  const shownHost = isEverywhere(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
-  return {
-    url: `http://${shownHost}:${portOf(app.server.address(), port)}`,
-    close: () => app.close(),
-  };
-}
-
-function isEverywhere(host: string): boolean {
-  return host === '0.0.0.0' || host === '::';
-}
-
-function portOf(address: { readonly port: number } | string | null, configured: number): number {
-  return address !== null && typeof address === 'object' ? address.port : configured;
-}
-
-function cannotListen(where: string, cause: unknown): ConnectorError {
-  const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown reason';
-  return new ConnectorError('ADMIN_PORT_TAKEN', `The admin server cannot listen on ${where} (${reason}).`, { cause });
+  await app.ready();
+  if (listener === undefined) throw new TypeError('fastify made no listener.');
+  return listener;
 }

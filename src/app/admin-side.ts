@@ -1,4 +1,5 @@
-import { type AdminServer, startAdminServer } from '../admin/admin-server.ts';
+import type { RequestListener, Server } from 'node:http';
+import { createAdminListener } from '../admin/admin-server.ts';
 import type { StatusBoard } from '../admin/status/status-board.ts';
 import type { Settings } from '../config/settings.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
@@ -21,11 +22,10 @@ export interface AdminSide {
   readonly signal: AbortSignal;
 }
 
-/** The admin server of a connector, or null where the settings want none. Throws as startAdminServer does. */
-export async function startAdminSide(parts: AdminSide): Promise<AdminServer | null> {
+/** What answers on the port of a connector's admin server. */
+export async function answerAdmin(server: Server, parts: AdminSide): Promise<RequestListener> {
   const { settings, roles, topics, board, metrics } = parts;
-  if (!settings.admin.enabled) return null;
-  return startAdminServer({
+  return createAdminListener(server, {
     settings: settings.admin,
     version: projectVersion(),
     logLevel: settings.log.level,

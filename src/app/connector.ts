@@ -1,4 +1,4 @@
-import type { AdminServer } from '../admin/admin-server.ts';
+import { type AdminServer, openAdminPort } from '../admin/admin-port.ts';
 import { createStatusBoard, type StatusBoard } from '../admin/status/status-board.ts';
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
@@ -16,7 +16,7 @@ import { type FailedAttempt, retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
-import { startAdminSide } from './admin-side.ts';
+import { askAhead } from './ask-ahead.ts';
 import { type Context, type ContextOverrides, createContext } from './context.ts';
 import { runPriceProcessor } from './price-processor.ts';
 import { createRequestedStates, type RequestedStates } from './requested-states.ts';
@@ -77,19 +77,20 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   let reason = 'nothing is left that can go on';
   let admin: AdminServer | null = null;
   try {
-    admin = await startAdminSide({
-      settings,
-      roles: rolesOf(given),
-      kafka,
-      topics: plan.shared,
-      board,
-      metrics,
-      clock,
-      signal,
-    });
-    if (admin !== null) events.adminListening({ url: admin.url });
-    const verified = await ensureTopicsInTime(plan, options, context);
-    board.topicsProven(await untilAborted(kafka.clusterId(), signal).catch(() => null), [...verified.refused.keys()]);
+    if (settings.admin.enabled) {
+      const side = { settings, roles: rolesOf(given), kafka, topics: plan.shared, board, metrics, clock, signal };
+      admin = await openAdminPort(settings.admin, async (server) =>
+        (await import('./admin-side.ts')).answerAdmin(server, side),
+      );
+      events.adminListening({ url: admin.url });
+    }
+    const verifying = ensureTopicsInTime(plan, options, context);
+    askAhead(settings, rolesOf(given), context, signal);
+    const verified = await verifying;
+    // No part waits for the name of the cluster.
+    untilAborted(kafka.clusterId(), signal)
+      .catch(() => null)
+      .then((clusterId) => board.topicsProven(clusterId, [...verified.refused.keys()]));
     const parts = partsOf(options, context, { plan, verified, states });
     return (await untilAborted(runTogether(parts, states, signal), deadline.signal)).flat();
   } catch (error) {

@@ -8,7 +8,8 @@ import { openDeadline } from '../support/deadline.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 const LARGEST_RESPONSE_BYTES = 4 * 1024 * 1024;
-const CONNECTIONS = 2;
+// A start asks for the compatibility and the id of some subjects at once.
+const CONNECTIONS = 4;
 
 export interface RegistryHttpOptions extends Omit<NetworkOptions, 'name'> {
   /** With the base path of the Confluent API, without a slash at the end: http://127.0.0.1:8081/apis/ccompat/v7. */

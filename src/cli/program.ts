@@ -3,48 +3,33 @@ import { ConnectorError } from '../errors.ts';
 import { createRedaction } from '../observability/redaction.ts';
 import { projectVersion } from '../support/version.ts';
 import type { CommandContext } from './command-context.ts';
-import { auditCommand } from './commands/audit-command.ts';
-import { backfillCommand } from './commands/backfill-command.ts';
-import { configCommand } from './commands/config-command.ts';
-import { deadLettersCommand } from './commands/dead-letters-command.ts';
-import { demoCommand } from './commands/demo-command.ts';
-import { doctorCommand } from './commands/doctor-command.ts';
-import { lookupCommand } from './commands/lookup-command.ts';
-import { offsetsCommand } from './commands/offsets-command.ts';
-import { previewCommand } from './commands/preview-command.ts';
-import { runCommand } from './commands/run-command.ts';
-import { schemasCommand } from './commands/schemas-command.ts';
-import { simulateCommand } from './commands/simulate-command.ts';
-import { stateCommands } from './commands/state-commands.ts';
-import { statusCommand } from './commands/status-command.ts';
-import { tailCommand } from './commands/tail-command.ts';
-import { topicsCommand } from './commands/topics-command.ts';
-import { validateCommand } from './commands/validate-command.ts';
-import { walkCommand } from './commands/walk-command.ts';
 import { describeError } from './describe-error.ts';
 import { EXIT_CODES, type Terminal } from './terminal.ts';
 import { usageHint } from './usage.ts';
 
-const COMMANDS = [
-  runCommand,
-  validateCommand,
-  doctorCommand,
-  configCommand,
-  topicsCommand,
-  schemasCommand,
-  statusCommand,
-  stateCommands,
-  walkCommand,
-  tailCommand,
-  previewCommand,
-  auditCommand,
-  backfillCommand,
-  offsetsCommand,
-  deadLettersCommand,
-  lookupCommand,
-  demoCommand,
-  simulateCommand,
-];
+type AddCommand = (program: Command, context: CommandContext) => void;
+
+/** In the order of the help. Each is loaded by itself where the arguments name it, as `run` is at each start. */
+const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  run: async () => (await import('./commands/run-command.ts')).runCommand,
+  validate: async () => (await import('./commands/validate-command.ts')).validateCommand,
+  doctor: async () => (await import('./commands/doctor-command.ts')).doctorCommand,
+  config: async () => (await import('./commands/config-command.ts')).configCommand,
+  topics: async () => (await import('./commands/topics-command.ts')).topicsCommand,
+  schemas: async () => (await import('./commands/schemas-command.ts')).schemasCommand,
+  status: async () => (await import('./commands/status-command.ts')).statusCommand,
+  'pause, resume, stop, restart': async () => (await import('./commands/state-commands.ts')).stateCommands,
+  walk: async () => (await import('./commands/walk-command.ts')).walkCommand,
+  tail: async () => (await import('./commands/tail-command.ts')).tailCommand,
+  preview: async () => (await import('./commands/preview-command.ts')).previewCommand,
+  audit: async () => (await import('./commands/audit-command.ts')).auditCommand,
+  backfill: async () => (await import('./commands/backfill-command.ts')).backfillCommand,
+  offsets: async () => (await import('./commands/offsets-command.ts')).offsetsCommand,
+  'dead-letters': async () => (await import('./commands/dead-letters-command.ts')).deadLettersCommand,
+  lookup: async () => (await import('./commands/lookup-command.ts')).lookupCommand,
+  demo: async () => (await import('./commands/demo-command.ts')).demoCommand,
+  simulate: async () => (await import('./commands/simulate-command.ts')).simulateCommand,
+};
 
 const EXAMPLES = `
 Examples:
@@ -58,10 +43,13 @@ or found a problem, 2 wrong arguments or settings.
 `;
 
 /**
- * Every command with its arguments, options and help.
+ * The command that the first argument names, or every command, with arguments, options and help.
  * Exported for tests.
  */
-export function createProgram(context: CommandContext): Command {
+export async function createProgram(context: CommandContext): Promise<Command> {
+  const [first = ''] = context.arguments;
+  const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
+  const added = await Promise.all((named ? [named] : Object.values(COMMANDS)).map((load) => load()));
   const program = new Command('spconnect')
     .description("Puts a structured-products provider's reference data and prices on Kafka, exactly once.")
     .version(projectVersion(), '--version')
@@ -71,7 +59,7 @@ export function createProgram(context: CommandContext): Command {
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
     });
-  for (const add of COMMANDS) add(program, context);
+  for (const add of added) add(program, context);
   hintAtUsage(program);
   return program;
 }
@@ -92,7 +80,8 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     exitCode = code;
   };
   let isEndless = false;
-  const program = createProgram({ ...terminal, exitWith, redaction }).hook('preAction', (all, chosen) => {
+  const program = await createProgram({ ...terminal, exitWith, redaction });
+  program.hook('preAction', (all, chosen) => {
     isEndless = chosen.parent === all && ENDLESS.includes(chosen.name());
   });
   try {

@@ -51,6 +51,8 @@ export interface HttpClient {
     consume: (response: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
+  /** Obtains the credentials before the first request needs them. Rejects as `Authorization.headers` does. */
+  login(signal: AbortSignal): Promise<void>;
   /** How many processes ask this interface: each gets its share of the rate limit. One by default. */
   share(processes: number): void;
   /** Cuts what is under way and closes all connections. */
@@ -136,6 +138,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return {
     get: (request, consume, signal) => send('GET', request, consume, signal),
     post: (request, consume, signal) => send('POST', request, consume, signal),
+    login: async (signal) => void (await authorization.headers(signal)),
     share: turns.share,
     close: () => connections.close(),
   };

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test';
-import { type AdminServer, startAdminServer } from '../../../src/admin/admin-server.ts';
+import { type AdminServer, openAdminPort } from '../../../src/admin/admin-port.ts';
+import { type AdminServerOptions, createAdminListener } from '../../../src/admin/admin-server.ts';
 import type { ConnectorOffset } from '../../../src/admin/connector-operations.ts';
 import { createStatusBoard, type StatusBoard } from '../../../src/admin/status/status-board.ts';
 import type { Clock } from '../../../src/support/clock.ts';
@@ -71,7 +72,7 @@ export async function startAdminScene(
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     signal: stop.signal,
   });
-  const server = await startAdminServer({
+  const options: AdminServerOptions = {
     settings: {
       host,
       port: 0,
@@ -101,7 +102,8 @@ export async function startAdminScene(
         offset = altered;
       },
     },
-  });
+  };
+  const server = await openAdminPort({ host, port: 0 }, (opened) => createAdminListener(opened, options));
   t.after(() => server.close());
   return Object.assign(scene, { server, board });
 }

@@ -18,7 +18,7 @@ export interface DocumentedCommand {
 }
 
 /** Every command that does something itself, in the order of the help. */
-export function documentedCommands(): DocumentedCommand[] {
+export async function documentedCommands(): Promise<DocumentedCommand[]> {
   let help = '';
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -26,7 +26,7 @@ export function documentedCommands(): DocumentedCommand[] {
       done();
     },
   });
-  const program = createProgram({
+  const program = await createProgram({
     arguments: [],
     env: {},
     stdout: sink,

@@ -82,6 +82,8 @@ const CONTENTS: Readonly<Record<TopicRole, { readonly key: string; readonly valu
   states: { key: 'name of the source', value: 'JSON' },
 };
 
+const commands = await documentedCommands();
+
 type Tables = Readonly<Record<string, () => string>>;
 
 export interface TabledDocument {
@@ -192,12 +194,12 @@ function topicRoles(): TopicRole[] {
 }
 
 function commandsTable(): string {
-  const rows = documentedCommands().map(({ usage, description }) => [code(usage), description]);
+  const rows = commands.map(({ usage, description }) => [code(usage), description]);
   return table(['command', 'what it does'], rows);
 }
 
 function examplesBlock(): string {
-  return ['```sh', ...documentedCommands().flatMap(({ examples }) => examples), '```'].join('\n');
+  return ['```sh', ...commands.flatMap(({ examples }) => examples), '```'].join('\n');
 }
 
 function exitCodesTable(): string {

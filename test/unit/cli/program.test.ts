@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { documentedCommands } from '../../support/documents/readme-commands.ts';
 import { runWith } from './terminal.ts';
 
-const documented = documentedCommands();
+const documented = await documentedCommands();
 // The commands, and the groups that they stand in.
 const paths = new Set(
   documented.flatMap(({ path }) => path.split(' ').map((_, at, words) => words.slice(0, at + 1).join(' '))),

@@ -57,7 +57,7 @@ test('what the paragraphs name is there: commands, metrics, panels, error codes'
   const [, ...paragraphs] = runbook.split(/^(?=### )/m);
   const text = paragraphs.join('');
   const named = (pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ''))];
-  const usages = documentedCommands().map(({ path, usage }) => ({ path, usage }));
+  const usages = (await documentedCommands()).map(({ path, usage }) => ({ path, usage }));
   for (const command of named(/`spconnect ([a-z][^`]*)`/g)) {
     const found = usages.find(({ path }) => `${command} `.startsWith(`${path} `));
     assert.ok(found, command);

@@ -14,7 +14,7 @@ function recordingHttp(): { readonly http: HttpClient; readonly asked: HttpReque
     asked.push(request);
     return Promise.reject(new Error('only recorded'));
   };
-  return { asked, http: { get, post: get, share() {}, close: async () => {} } };
+  return { asked, http: { get, post: get, login: async () => {}, share() {}, close: async () => {} } };
 }
 
 const nothing = async () => {};
