@@ -10,6 +10,7 @@ import type { WindowDigests } from './window-digests.ts';
 
 /** The name of the processor in headers of records. */
 export const NAME = 'prices';
+const DAY_MS = 86_400_000;
 /** The header of dead letters and tombstones that says why there is no price. */
 export const PROBLEM = 'spc-problem';
 /** The header of dead letters that says of which kind of prices: several may have one topic. */
@@ -84,7 +85,10 @@ class PartRecords {
         const { instrument, withdrawal, problem, offsets } = result;
         const header = { [PROBLEM]: problem };
         if (result.isDeadLetter) {
-          this.#addDeadLetter(rejectedAnswer(result), this.#headersFor(offsets, { ...header, [KIND]: this.#kind }));
+          this.#addDeadLetter(
+            rejectedAnswer(result, this.#context.wallMs),
+            this.#headersFor(offsets, { ...header, [KIND]: this.#kind }),
+          );
         }
         // The dead letter beside it is what answers the record.
         if (withdrawal !== null) this.#addTombstone(instrument.id, withdrawal, { ...this.#provenance, ...header });
@@ -189,13 +193,17 @@ function reportOf(
 }
 
 /** Why an instrument has no price, in words that quote no value; the bytes are the provider's item, or our question. */
-function rejectedAnswer({ instrument, outcome }: CoreResult & { readonly kind: 'failure' }) {
+function rejectedAnswer({ instrument, outcome }: CoreResult & { readonly kind: 'failure' }, wallMs: number) {
   const key = instrument.id;
+  const { repaymentDay } = instrument.terms;
   switch (outcome.kind) {
     case 'problem': {
       const { status, item: raw } = outcome;
       const what = status === null ? 'without a reason' : `with the problem status ${status}`;
-      return { key, pointer: '', reason: `the provider has no price for this product: it answered ${what}`, raw };
+      // Most products without a price are repaid, which is as it should be.
+      const isRepaid = repaymentDay !== null && repaymentDay * DAY_MS <= wallMs;
+      const which = isRepaid ? 'this product, whose repaymentDate has come' : 'this product';
+      return { key, pointer: '', reason: `the provider gave no price for ${which}: it answered ${what}`, raw };
     }
     case 'unusable':
       return { key, pointer: outcome.pointer, reason: outcome.reason, raw: outcome.item };
