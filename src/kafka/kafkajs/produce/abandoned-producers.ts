@@ -11,6 +11,8 @@ interface AbandonedOptions {
   readonly log: Log;
 }
 
+type Ending = 'to end its work' | 'to disconnect';
+
 /** The producers that a writer uses no more. */
 export class AbandonedProducers {
   readonly #options: AbandonedOptions;
@@ -34,28 +36,28 @@ export class AbandonedProducers {
     this.#working.add(ended);
     const gone = ended
       .then(() => producer.disconnect())
-      .catch((reason) => this.#note(reason, 'producer abandoned'))
+      .catch((reason) => this.#note(reason, 'to disconnect'))
       .finally(() => this.#connected.delete(gone));
     this.#connected.add(gone);
   }
 
   /** Resolves when no work of theirs is under way any more, or after a while. */
   async idle(): Promise<void> {
-    await this.#allOf(this.#working, 'writer closed in the middle of its work');
+    await this.#allOf(this.#working, 'to end its work');
   }
 
   async disconnected(): Promise<void> {
-    await this.#allOf(this.#connected, 'writer closed without its producer');
+    await this.#allOf(this.#connected, 'to disconnect');
   }
 
-  async #allOf(promises: ReadonlySet<Promise<unknown>>, leftMessage: string): Promise<void> {
+  async #allOf(promises: ReadonlySet<Promise<unknown>>, awaited: Ending): Promise<void> {
     const { clock, tuning } = this.#options;
     const late = () => new Error('kafkajs still waits for responses');
     const over = Promise.allSettled(promises).then(() => {});
-    await within(over, tuning.disconnectMs, clock, late).catch((reason) => this.#note(reason, leftMessage));
+    await within(over, tuning.disconnectMs, clock, late).catch((reason) => this.#note(reason, awaited));
   }
 
-  #note(reason: unknown, message: string): void {
-    this.#options.log.debug({ ...this.#fields, reason: kafkaReason(reason) }, message);
+  #note(reason: unknown, awaited: Ending): void {
+    this.#options.log.debug({ ...this.#fields, awaited, reason: kafkaReason(reason) }, 'producer abandoned');
   }
 }
