@@ -2,6 +2,9 @@ import type { ConnectorEvents } from '../../observability/connector-events.ts';
 import { SourceFacts, type SourceFactsOptions } from './source-facts.ts';
 import type { SourceStatus, Trouble } from './status.ts';
 
+/** A request that failed has ended by then: it, its token and its turns have a deadline. */
+const TRIED_WITHIN_MS = 5 * 60_000;
+
 type SourceEvents = Omit<ConnectorEvents, 'notified' | 'topicCreated' | 'topicDrift' | 'adminListening' | 'stopped'>;
 /** An error as text for operators, without secrets. */
 type Describe = (error: unknown) => string;
@@ -57,8 +60,9 @@ function pollEvents(
       facts.update(poll.source, (known) => {
         Object.assign(known, { caughtUp: poll.caughtUp, lastPollAt: facts.isoNow() });
         if (known.heldEndpoint === null || known.heldEndpoint === poll.endpoint) known.trouble = null;
-        // The next try has been made and did not fail: otherwise an event would have reported it.
-        else if (known.trouble !== null && known.trouble.nextTryAt <= facts.isoNow()) known.trouble = null;
+        // What was to be tried again may not be wanted any more. Until then it may hang: its failure is an event of its own.
+        else if (known.trouble !== null && known.trouble.nextTryAt <= facts.isoNow(-TRIED_WITHIN_MS))
+          known.trouble = null;
       });
     },
     eventsCommitted: ({ source, events, deadLetters }) => facts.addWritten(source, { events, deadLetters }),

@@ -175,7 +175,8 @@ export async function askStart<Decision, Row>(
 ): Promise<() => Asked<Decision, Row>> {
   const askedMs = clock.monotonicMs();
   const start = await stream.start(signal);
-  return () => aside(decide({ kind: 'start', ...start, askedMs }));
+  const poll = { endpoint: 'instruments', rows: 0, durationMs: clock.monotonicMs() - askedMs } as const;
+  return () => ({ ...aside(decide({ kind: 'start', ...start, askedMs })), poll });
 }
 
 /** A decision that is about no answer of the stream. */
