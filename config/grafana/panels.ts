@@ -397,7 +397,7 @@ const PROCESS: readonly Panel[] = [
   },
   {
     title: 'Event loop delay',
-    description: 'Since the scrape before; about 100 ms is none, as that is how often it is measured.',
+    description: 'Since the scrape before; about 250 ms is none, as that is how often it is measured.',
     unit: 's',
     queries: [
       [`nodejs_eventloop_lag_p99_seconds{${J}}`, '{{instance}} p99'],

@@ -5,8 +5,11 @@ import type { MetricDefinition, MetricLabel } from './metric-table/definition.ts
 /** Gauges of the library with names of counters; the same numbers exist, by type, under the names without the ending. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Each measurement wakes the process: at the library's 10 ms that was half of what an idle process took. */
-const LOOP_DELAY_EVERY_MS = 100;
+/**
+ * Each measurement wakes the process: at the library's 10 ms that was half of what an idle process took. A turn that is
+ * longer than this is always seen.
+ */
+const LOOP_DELAY_EVERY_MS = 250;
 
 type NamesOf<Type extends string> = {
   [Name in MetricName]: (typeof METRICS)[Name]['type'] extends Type ? Name : never;

@@ -47,18 +47,18 @@ test('every source of the settings is there from the first scrape on', async () 
   assert.ok(series.has('nodejs_eventloop_lag_p99_seconds') && series.has('process_start_time_seconds'));
 });
 
-test('the delay of the event loop is measured ten times a second, not a hundred times', async () => {
+test('the delay of the event loop is measured four times a second, not a hundred times', async () => {
   const { series } = metricsAt();
   await series();
   const measured = await eventually(
     'a delay was measured',
     async () => {
-      await systemClock.sleep(250);
+      await systemClock.sleep(600);
       return series();
     },
     (found) => Number(found.get('nodejs_eventloop_lag_max_seconds')) > 0,
   );
-  assert.ok(Number(measured.get('nodejs_eventloop_lag_min_seconds')) > 0.05);
+  assert.ok(Number(measured.get('nodejs_eventloop_lag_min_seconds')) > 0.2);
 });
 
 test('what is wrong with an answer is counted, whatever was asked for', async () => {
