@@ -49,8 +49,10 @@ export class ModelAhead {
       return;
     }
     if (this.#pages[0] !== undefined && isSame(this.#pages[0].request, request)) return;
-    const page = this.#provider.page(request);
-    this.#pages = page === null ? [] : [{ request, page }];
+    this.#pages = [];
+    this.#fetch(request);
+    // The one behind it comes before the drain of the page that was taken, or after.
+    if (Number(request.minId) % 2 === 0) this.#fetchBehind();
   }
 
   /** The rows of a page are being written: the drain of the next one begins, and the page behind that arrives. */
@@ -60,11 +62,19 @@ export class ModelAhead {
     const { request: of, page } = next;
     const isMistaken = this.#provider.mistake === 'drainOfEarlierArrival';
     this.#askDrain({ of, page: isMistaken ? null : page, since, askedMs: nowMs });
-    const minId = page.next ?? null;
-    if (this.#pages.length > 1 || minId === null) return;
-    const request = { walk: of.walk, minId };
-    const behind = this.#provider.page(request);
-    if (behind !== null) this.#pages = [next, { request, page: behind }];
+    this.#fetchBehind();
+  }
+
+  #fetchBehind(): void {
+    const [next, ...others] = this.#pages;
+    const minId = next?.page.next ?? null;
+    if (next === undefined || others.length > 0 || minId === null) return;
+    this.#fetch({ walk: next.request.walk, minId });
+  }
+
+  #fetch(request: PageRequest): void {
+    const page = this.#provider.page(request);
+    if (page !== null) this.#pages = [...this.#pages, { request, page }];
   }
 
   /** The response that was asked for since the page arrived that is drained now, if it is one to our offset. */

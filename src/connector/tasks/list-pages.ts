@@ -11,6 +11,7 @@ interface Asked {
   readonly stop: AbortController;
   /** Whether its last byte has come. */
   hasArrived: boolean;
+  isDecoded: boolean;
   /** The cursor behind this page, as it seems; null until the page has arrived. */
   probableNext: string | null;
   /** The stream's response with which its drain begins; null where it was not asked for, or is used. */
@@ -26,13 +27,17 @@ interface DrainAhead {
 /** A response that is kept is as one that took so long: for a longer time, the provider would not be waited for. */
 const LONGEST_KEPT_MS = 10_000;
 
+/** Pages that may be under way or kept behind the one that was taken. */
+const MOST_AHEAD = 2;
+
 /**
  * The pages of a walk, so that the provider's latency costs its time once per page: the newest page is held until its rows
  * are used, and meanwhile the next one is under way.
  *
- * - The next page is asked for as soon as the held one has arrived, before it is decoded; and once the rows of the held one
- *   are being written, the same holds for the page behind it. Until a page is decoded, the cursor behind it is a guess. A
- *   page that was asked for by a wrong guess is dropped unseen, and no guess follows it.
+ * - The next page is asked for as soon as the one before has arrived and the one before that is decoded: so where responses
+ *   take long, their requests follow each other without a pause, and elsewhere one page waits to be decoded. Until a page is
+ *   decoded, the cursor behind it is a guess. A page that was asked for by a wrong guess is dropped unseen, and no guess
+ *   follows it.
  * - The stream is asked as soon as the next page has arrived and the rows of the held one are being written, since from then
  *   on our offset stays where it is. As this is after the page's last byte, the response covers all that the page shows:
  *   it may begin the page's drain, and that of no other page.
@@ -105,18 +110,33 @@ export class ListPages {
       asked.probableNext = probableNext;
       this.#askAhead(signal);
     });
-    const asked: Asked = { request, page, stop, hasArrived: false, probableNext: null, drain: null };
+    const asked: Asked = {
+      request,
+      page,
+      stop,
+      hasArrived: false,
+      isDecoded: false,
+      probableNext: null,
+      drain: null,
+    };
+    const decoded = () => {
+      asked.isDecoded = true;
+      this.#askAhead(signal);
+    };
     // The caller that takes the page sees its failure; if the session ends before, it must not end the process.
-    page.catch(() => {});
+    page.then(decoded, () => {});
     return asked;
   }
 
-  /** Of the first page that is not being written yet: asks for the one behind it, and for its drain. */
+  /** Asks for the page behind the newest one, and for the drain of the first page that is not being written yet. */
   #askAhead(signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const earlier = [this.#taken, ...this.#ahead].filter((asked) => asked !== null);
+    const newest = earlier.pop();
+    const isNext = newest?.hasArrived && this.#ahead.length < MOST_AHEAD && earlier.every(({ isDecoded }) => isDecoded);
+    if (isNext) this.#guessBehind(newest, signal);
     const first = this.#taken === this.#used ? this.#ahead[0] : this.#taken;
-    if (!first?.hasArrived || signal.aborted) return;
-    if (first === (this.#ahead.at(-1) ?? this.#taken)) this.#guessBehind(first, signal);
-    if (this.#since !== null && first.drain === null) this.#drainAhead(first, this.#since, signal);
+    if (first?.hasArrived && first.drain === null && this.#since !== null) this.#drainAhead(first, this.#since, signal);
   }
 
   #guessBehind({ probableNext: minId, request }: Asked, signal: AbortSignal): void {

@@ -63,6 +63,23 @@ test('one page is asked for ahead, and no more before it is taken', () => {
   assert.deepEqual(cursors(), [null, '5', '9']);
 });
 
+test('two pages are asked for ahead once the one that was taken is decoded, and no more before they are taken', async () => {
+  const { pages, asked, cursors } = scene();
+  const first = pages.take({ walk: 1, minId: null }, signal);
+  asked[0]?.arrives('5');
+  asked[1]?.arrives('9');
+  asked[0]?.page.resolve({ next: '5' } as InstrumentsPage);
+  await first;
+  assert.deepEqual(cursors(), [null, '5', '9']);
+  asked[2]?.arrives('12');
+  asked[1]?.page.resolve({ next: '9' } as InstrumentsPage);
+  asked[2]?.page.resolve({ next: '12' } as InstrumentsPage);
+  await Promise.all([asked[1]?.page.promise, asked[2]?.page.promise]);
+  assert.deepEqual(cursors(), [null, '5', '9']);
+  pages.take({ walk: 1, minId: '5' }, signal);
+  assert.deepEqual(cursors(), [null, '5', '9', '12']);
+});
+
 test('a page that was guessed wrongly is given up, and nothing is guessed any more', async () => {
   const { pages, asked, cursors } = scene();
   pages.take({ walk: 1, minId: null }, signal);
@@ -149,14 +166,14 @@ test('once the rows of a page are being written, the arrival of the next one ask
   assert.deepEqual([cursors(), offsets()], [[null, '5', '9'], ['5-0']], 'nothing is asked for behind that');
 });
 
-test('of a page that arrived before, the same is asked for when the rows of the one before it are being written', async () => {
+test('behind a page that arrived while the one before was drained, the next page is asked for, and the stream only later', async () => {
   const { pages, asked, cursors, offsets } = scene();
   const first = pages.take({ walk: 1, minId: null }, signal);
   asked[0]?.arrives('5');
   asked[0]?.page.resolve({ next: '5' } as InstrumentsPage);
   await first;
   asked[1]?.arrives('9');
-  assert.deepEqual([cursors(), offsets()], [[null, '5'], []], 'a drain may still move our offset');
+  assert.deepEqual([cursors(), offsets()], [[null, '5', '9'], []], 'a drain may still move our offset');
   pages.use('5-0', signal);
   assert.deepEqual([cursors(), offsets()], [[null, '5', '9'], ['5-0']]);
 });
