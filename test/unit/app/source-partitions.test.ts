@@ -29,6 +29,8 @@ function refusedReplica({ waitsForOperator }: { readonly waitsForOperator: boole
       },
     },
     registry: { schemaId: () => Promise.reject(refusal) },
+    verified: { areVerified: () => true },
+    writtenBy: () => [],
     clock: skippingClock(),
     random: () => 0.5,
     events: { sourceFailed: ({ source }: { readonly source: string }) => failed.push(source) },
