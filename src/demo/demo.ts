@@ -19,7 +19,7 @@ import { walkEvents } from './demo-walks.ts';
 import { eventLines } from './event-lines.ts';
 import { firstPrices } from './first-prices.ts';
 import { createLiveBlock, type LiveBlock } from './live-block.ts';
-import { createPriceBoard, type PriceBoard } from './price-board.ts';
+import { createPriceBoard, type PriceBoard, wrapped } from './price-board.ts';
 import { writeShellFile } from './shell-file.ts';
 import { printSummary } from './summary.ts';
 import { createWalkProgress, type WalkProgress } from './walk-progress.ts';
@@ -69,7 +69,10 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       stdout.write('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:\n');
       parts.simulator.setChangeRate(CHANGES_PER_SECOND);
       const where = stdout.isTTY && shellFile !== null ? placeLines(shell.statusPage, shellFile) : [];
-      const lines = () => ['', ...board.table(names), board.freshnessLine(), ...where];
+      const lines = () => {
+        const columns = stdout.isTTY ? stdout.columns : undefined;
+        return ['', ...board.table(names, columns), ...wrapped(board.freshnessLine(), columns), ...where];
+      };
       const intervalMs = stdout.isTTY ? TABLE_INTERVAL_MS.terminal : TABLE_INTERVAL_MS.elsewhere;
       await Promise.race([showPrices(live, lines, intervalMs, signal), connector]);
     }

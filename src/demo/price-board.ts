@@ -12,6 +12,9 @@ const MISSED_REFRESHES = 3;
 /** The rates are those of about the last so many milliseconds. */
 const RATE_WINDOW_MS = 10_000;
 const LONGEST_NAME = 32;
+const SHORTEST_NAME = 8;
+const BETWEEN = '  ';
+const SEPARATOR = ' · ';
 
 /** What the demo shows of the prices, fed by the processor's events. */
 export interface PriceBoard {
@@ -20,8 +23,8 @@ export interface PriceBoard {
   freshness(): Freshness | null;
   /** The keys of the products that the table may show: the first that had a bid and an ask. */
   knownIds(): readonly string[];
-  /** A table with the newest bid and ask of some products; names by instrument id. */
-  table(names: ReadonlyMap<string, string>): readonly string[];
+  /** A table with the newest bid and ask of some products; names by instrument id, shortened to fit a terminal. */
+  table(names: ReadonlyMap<string, string>, columns?: number): readonly string[];
   /** How fresh the prices are, at which rate, and what fails. */
   freshnessLine(): string;
 }
@@ -53,24 +56,42 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
     },
     freshness: () => freshness?.() ?? null,
     knownIds: () => [...products.keys()],
-    table(names) {
+    table(names, columns = Number.POSITIVE_INFINITY) {
       const oldestMs = priced.ms() - MISSED_REFRESHES * refreshIntervalMs;
       const shown = [...products].filter(([, { pricedMs }]) => pricedMs >= oldestMs).slice(0, SHOWN_PRODUCTS);
       const quotes = shown.map(([, product]) => product);
       const bids = atTheirPoint(quotes.map(({ bid }) => bid));
       const asks = atTheirPoint(quotes.map(({ ask }) => ask));
       const rows = shown.map(([id, { isin, observedAt }], at) => {
-        const name = names.get(id) ?? `instrument ${id}`;
-        const shortened = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
-        return [isin, shortened, bids[at] ?? '', asks[at] ?? '', observedAt];
+        return [isin, names.get(id) ?? `instrument ${id}`, bids[at] ?? '', asks[at] ?? '', observedAt];
       });
-      return aligned([['isin', 'name', 'bid', 'ask', 'observed (UTC)'], ...rows]);
+      const table = [['isin', 'name', 'bid', 'ask', 'observed (UTC)'], ...rows];
+      const others = Math.max(...aligned(table.map(([isin = '', _, ...more]) => [isin, '', ...more])).map(widthOf));
+      const room = Math.max(SHORTEST_NAME, Math.min(LONGEST_NAME, columns - 1 - others));
+      return aligned(table.map(([isin = '', name = '', ...more]) => [isin, shortened(name, room), ...more]));
     },
     freshnessLine() {
       const now = freshness?.();
       return now === undefined ? 'Prices: none yet' : `${freshnessText(now)} · ${rate.text()}`;
     },
   };
+}
+
+const widthOf = (line: string) => line.length;
+
+function shortened(name: string, longest: number): string {
+  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
+}
+
+/** A line of facts as several, where it is longer than a terminal is wide. */
+export function wrapped(line: string, columns = Number.POSITIVE_INFINITY): string[] {
+  const lines: string[] = [];
+  for (const fact of line.split(SEPARATOR)) {
+    const longer = lines.length === 0 ? fact : `${lines.at(-1)}${SEPARATOR}${fact}`;
+    if (lines.length > 0 && longer.length >= columns) lines.push(`${BETWEEN}${fact}`);
+    else lines.splice(-1, 1, longer);
+  }
+  return lines;
 }
 
 interface Product {
@@ -125,7 +146,7 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) =>
     row
       .map((cell, at) => (at < 2 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
-      .join('  ')
+      .join(BETWEEN)
       .trimEnd(),
   );
 }
@@ -143,7 +164,7 @@ export function freshnessText(now: Freshness): string {
     ...others.map(([name, count]) => `${count.toLocaleString('en')} ${name}`),
     `${now.overdue.toLocaleString('en')} overdue`,
     `failing: ${problems.length === 0 ? 'none' : problems.join(', ')}`,
-  ].join(' · ');
+  ].join(SEPARATOR);
 }
 
 /** Items and calls per second, of the last while. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPriceBoard } from '../../../src/demo/price-board.ts';
+import { createPriceBoard, wrapped } from '../../../src/demo/price-board.ts';
 import type { BatchPriced, Freshness } from '../../../src/observability/processor-events.ts';
 import { bulkPricesFrom, questionsFor } from '../../support/decoding/bulk-answers.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
@@ -55,6 +55,21 @@ test('the table shows the first products with a quote, every digit of it, point 
     'CH0000000000  Tracker         1.5   12.123456789012345678        03:04:05',
     'CH0000000002  instrument 3  100    101                           03:04:05',
   ]);
+});
+
+test('on a narrow terminal names are shortened, and the line of freshness goes on below', async () => {
+  const board = createPriceBoard(skippingClock(), 10_000);
+  board.events.batchPriced(await batchOf([['1.5', '12.123456789012345678']]));
+  const names = new Map([['1', 'Barrier Reverse Convertible on three']]);
+  assert.match(board.table(names)[1] ?? '', / {2}Barrier Reverse Convertible on … {2}/);
+  assert.ok(board.table(names, 80).every((row) => row.length < 80));
+  assert.match(board.table(names, 80)[1] ?? '', /12\.123456789012345678 +03:04:05$/);
+  assert.match(board.table(names, 20)[1] ?? '', / {2}Barrier… {2}/);
+  assert.deepEqual(wrapped('10 of 10 priced · age p50 1 s · 0 overdue', 33), [
+    '10 of 10 priced · age p50 1 s',
+    '  0 overdue',
+  ]);
+  assert.deepEqual(wrapped('10 of 10 priced · 0 overdue'), ['10 of 10 priced · 0 overdue']);
 });
 
 test('a product that is shown keeps its row and takes its newest price', async () => {
