@@ -114,6 +114,9 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     interval: new GivenField(),
   };
   #answer: PriceAnswerContext | null = null;
+  // Of the item before, as nearly all have the same.
+  #type: string | null = null;
+  #flaw: Flaw = { pointer: '', reason: '' };
   #tail: Uint8Array = new Uint8Array(0);
 
   constructor(parts: {
@@ -151,8 +154,9 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     const response = reader.noteOf(0, slots.response);
     const error = reader.noteOf(0, slots.error);
     const isPriced = !this.#isNull(response) && this.#isNull(error);
-    const isin = reader.stringAt(reader.noteOf(reader.noteOf(0, slots.identifier), slots.isin));
-    const type = reader.stringAt(reader.noteOf(response, slots.type));
+    const isin = reader.stringAt(reader.noteOf(reader.noteOf(0, slots.identifier), slots.isin), answer.isinAt(position));
+    const type = reader.stringAt(reader.noteOf(response, slots.type), this.#type);
+    this.#type = type;
     const of = answer.instrumentOf(position, { isin, isPriced, type });
     const unknown = reader.countUnknown(0);
     if (!isPriced) {
@@ -186,11 +190,12 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
 
   #snapshot(note: number, of: PricedInstrument): Prices | Flaw {
     const { extras } = this.#writer;
-    const price = this.#write(note, '', of);
-    if ('reason' in price) return price;
+    const value = this.#write(note, '');
+    if (value === null) return this.#flaw;
     const { driftFields, roundedNumbers } = extras;
     const isQuotingPulled = this.#quotingPulled(note);
-    return { kind: 'prices', records: [price.price], isQuotingPulled, driftFields, roundedNumbers };
+    const records = [{ key: Buffer.from(of.instrumentId), value, digest: null }];
+    return { kind: 'prices', records, isQuotingPulled, driftFields, roundedNumbers };
   }
 
   #series(note: number, of: PricedInstrument): Prices | Flaw {
@@ -213,11 +218,13 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     let driftFields = beside.length;
     let roundedNumbers = 0;
     for (const [index, window] of reader.elementNotes(frame).entries()) {
-      const written = this.#write(window, `/prices/${index}`, of);
-      if ('reason' in written) return written;
+      const value = this.#write(window, `/prices/${index}`);
+      if (value === null) return this.#flaw;
+      const key = this.#windowKey(window, of.instrumentId);
       // The last one keeps its place behind all others.
-      records.delete(written.key);
-      records.set(written.key, written.price);
+      records.delete(key);
+      const digest = recordDigest(value.subarray(0, value.length - this.#tail.length));
+      records.set(key, { key: Buffer.from(key), value, digest });
       driftFields += extras.driftFields;
       roundedNumbers += extras.roundedNumbers;
     }
@@ -230,26 +237,28 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     };
   }
 
-  #write(note: number, pointer: string, of: PricedInstrument): { key: string; price: DecodedPrice } | Flaw {
+  /** Null for a value that does not map, or is too long: `#flaw` says where and why. */
+  #write(note: number, pointer: string): Buffer | null {
     const [reader, writer] = [this.#reader, this.#writer];
     const bytes = reader.endOf(this.#contents, note) - reader.startAt(note);
     const value = writer.write(this.#contents, note, bytes, this.#tail);
-    if (value === null) return { pointer: pointer + writer.mismatches.pointer, reason: writer.mismatches.reason };
-    if (value.length > this.#maxValueBytes) {
-      return { pointer, reason: `a value of ${value.length} bytes; the topic takes at most ${this.#maxValueBytes}` };
+    if (value === null) {
+      const { mismatches } = writer;
+      this.#flaw = { pointer: pointer + mismatches.pointer, reason: mismatches.reason };
+    } else if (value.length > this.#maxValueBytes) {
+      const reason = `a value of ${value.length} bytes; the topic takes at most ${this.#maxValueBytes}`;
+      this.#flaw = { pointer, reason };
+      return null;
     }
-    const key = this.#key(note, of.instrumentId);
-    const isSeries = this.#asked.kind !== 'overview';
-    const digest = isSeries ? recordDigest(value.subarray(0, value.length - this.#tail.length)) : null;
-    return { key, price: { key: Buffer.from(key), value, digest } };
+    return value;
   }
 
-  #key(note: number, instrumentId: string): string {
+  #windowKey(note: number, instrumentId: string): string {
     const asked = this.#asked;
     const text = (name: string) => this.#reader.stringAt(this.#reader.noteOf(note, slotOf(this.#contents, name))) ?? '';
     switch (asked.kind) {
       case 'overview':
-        return instrumentId;
+        throw new Error('A snapshot has no windows.');
       case 'daily':
         return `${instrumentId}/${asked.fields}/${dateText(epochDays(text('date')) ?? Number.NaN)}`;
       case 'intraday': {

@@ -38,6 +38,8 @@ export interface PriceAnswerContext {
   /** In milliseconds since the epoch, by our clock. */
   readonly requestedAtMs: number;
   readonly receivedAtMs: number;
+  /** The isin that is expected in the item at a position, so that no text is made of it where it stands there. */
+  readonly isinAt: (position: number) => string | undefined;
   /** Which instrument the item at a position is about; throws when it was not requested. Null: it is not an object. */
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
 }

@@ -25,7 +25,7 @@ const FIRST_TAPE = 1 << 12;
 /** A tape that one huge row has made longer is not kept. */
 const LONGEST_KEPT_TAPE = 1 << 18;
 
-const { QUOTE, COMMA, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
+const { QUOTE, COMMA, NINE, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
 const SMALL_N = 0x6e;
 /** Where the note is in an element of a list, and in an unknown member. */
 export const ELEMENT_NOTE = 1;
@@ -74,10 +74,12 @@ export class RowReader {
     return note === 0 ? 0 : Math.abs(this.tape[note] as number);
   }
 
-  /** The text of a string; null for any other value. */
-  stringAt(note: number): string | null {
+  /** The text of a string; null for any other value. `likely`: given back where it is that text, as none is made then. */
+  stringAt(note: number, likely: string | null = null): string | null {
     const start = this.startAt(note);
-    return this.json.bytes[start] === QUOTE ? this.json.text(start, this.tape[note + 1] as number) : null;
+    if (this.json.bytes[start] !== QUOTE) return null;
+    const end = this.tape[note + 1] as number;
+    return likely !== null && this.json.isText(start, end, likely) ? likely : this.json.text(start, end);
   }
 
   /** The notes of the elements of a list. */
@@ -117,11 +119,16 @@ export class RowReader {
     const { json } = this;
     const { bytes } = json;
     this.tape[note] = capitalised ? -start : start;
-    const c = bytes[start];
+    const c = bytes[start] as number;
     if (c === QUOTE) {
       const end = json.string(start + 1);
       this.tape[note + 1] = end;
       return end < 0 ? -end : end;
+    }
+    if (c <= NINE) {
+      const end = json.number(start);
+      this.tape[note + 1] = end;
+      return end;
     }
     if (c === OPEN_BRACE && plan.kind === KIND.RECORD) return this.#object(plan, start, note, depth + 1);
     if (c === OPEN_BRACKET && plan.kind === KIND.LIST) return this.#list(plan, start, note, depth + 1);

@@ -163,6 +163,17 @@ export class JsonScanner {
     return this.bytes.toString('utf8', start + 1, end - 1);
   }
 
+  /** Whether a string, from its quote to behind its other one, is this text of ASCII, written without escapes. */
+  isText(start: number, end: number, text: string): boolean {
+    const { length } = text;
+    if (end - start !== length + 2) return false;
+    for (let k = 0; k < length; k++) {
+      const code = text.charCodeAt(k);
+      if (code >= 0x80 || this.bytes[start + 1 + k] !== code) return false;
+    }
+    return true;
+  }
+
   /** @throws TOO_DEEP */
   tooDeep(at: number): never {
     this.flawAt = at;
@@ -181,7 +192,8 @@ export class JsonScanner {
     return start + 5;
   }
 
-  #number(start: number): number {
+  /** Reads a number, where anything else is malformed. */
+  number(start: number): number {
     const { bytes } = this;
     let i = bytes[start] === MINUS ? start + 1 : start;
     i = bytes[i] === ZERO ? i + 1 : this.#digits(i, i === start ? 'a value' : 'a digit');
@@ -224,7 +236,7 @@ export class JsonScanner {
       case OPEN_BRACKET:
         return this.#skipArray(start, depth + 1);
       default:
-        return this.#number(start);
+        return this.number(start);
     }
   }
 

@@ -10,7 +10,8 @@ export function responseType(kind: PriceQuery['kind']): string {
  * differ by more than their casing, so no response is taken for one of another kind.
  */
 export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean {
-  return typeof type === 'string' && type.toLowerCase() === responseType(kind).toLowerCase();
+  const expected = responseType(kind);
+  return type === expected || (typeof type === 'string' && type.toLowerCase() === expected.toLowerCase());
 }
 
 /**

@@ -45,18 +45,27 @@ export async function readBulkResponse(
     return question;
   }
 
-  const { rows, envelope, duplicateKeys } = await decoder.decode(body, { requestedAtMs, receivedAtMs, instrumentOf });
+  const { rows, envelope, duplicateKeys } = await decoder.decode(body, {
+    requestedAtMs,
+    receivedAtMs,
+    isinAt: (at) => questions[at]?.isin,
+    instrumentOf,
+  });
   if (rows.length !== questions.length) {
     throw mismatch(rows.length, `has ${rows.length} items where ${questions.length} were asked for`);
   }
   const unknown = [...envelope].filter(([name, value]) => value !== null && !ANSWER_MEMBERS.includes(name));
-  const drift = (row: PriceItem | DecodedFailure) => ('driftFields' in row ? row.driftFields : 0);
-  return {
-    answers: rows.map(answerOf),
-    errorsFlagDiffers: envelope.get('errors') !== rows.some((row) => row.kind === 'problem'),
-    drift: rows.reduce((sum, row) => sum + drift(row), unknown.length + duplicateKeys),
-    roundedNumbers: rows.reduce((sum, row) => sum + (row.kind === 'prices' ? row.roundedNumbers : 0), 0),
-  };
+  let drift = unknown.length + duplicateKeys;
+  let roundedNumbers = 0;
+  let hasProblem = false;
+  const answers: PriceResponse[] = [];
+  for (const row of rows) {
+    answers.push(answerOf(row));
+    if (row.kind !== 'failure') drift += row.driftFields;
+    if (row.kind === 'prices') roundedNumbers += row.roundedNumbers;
+    else if (row.kind === 'problem') hasProblem = true;
+  }
+  return { answers, errorsFlagDiffers: envelope.get('errors') !== hasProblem, drift, roundedNumbers };
 }
 
 function answerOf(row: PriceItem | DecodedFailure): PriceResponse {
