@@ -159,31 +159,35 @@ export class DecimalWriter {
     const negative = bytes[start] === MINUS;
     this.#limbs.fill(0);
     this.#used = 0;
+    const first = negative ? start + 1 : start;
     let group = 0;
     let inGroup = 0;
-    let digits = 0;
-    let fraction = -1;
-    let i = negative ? start + 1 : start;
-    for (; i < end; i++) {
-      const digit = (bytes[i] as number) - ZERO;
-      if (digit === POINT - ZERO) {
-        fraction = 0;
-        continue;
+    let point = -1;
+    let i = first;
+    // One digit more than fits is enough to know.
+    let stop = Math.min(end, first + PRECISION + 1);
+    for (;;) {
+      for (; i < stop; i++) {
+        const digit = (bytes[i] as number) - ZERO;
+        if (digit < 0 || digit > 9) break;
+        group = group * 10 + digit;
+        inGroup += 1;
+        if (inGroup < GROUP) continue;
+        this.#append(GROUP_POWERS[GROUP] as number, group);
+        group = 0;
+        inGroup = 0;
       }
-      if (digit > 9 || fraction === SCALE) break;
-      if (fraction >= 0) fraction += 1;
-      // Leading zeros do not count as digits.
-      if (digits > 0 || digit > 0) digits += 1;
-      if (digits > PRECISION) return this.#writeOdd(bytes, start, end, out, at);
-      group = group * 10 + digit;
-      inGroup += 1;
-      if (inGroup < GROUP) continue;
-      this.#append(GROUP_POWERS[GROUP] as number, group);
-      group = 0;
-      inGroup = 0;
+      if (point >= 0 || bytes[i] !== POINT) break;
+      point = i;
+      i += 1;
+      stop = Math.min(end, i + SCALE, first + PRECISION + 2);
     }
+    const places = point < 0 ? 0 : i - point - 1;
+    // Leading zeros do not count as digits.
+    let digits = i - first - (point < 0 ? 0 : 1);
+    for (let k = first; digits > 0 && (bytes[k] === ZERO || k === point); k++) if (k !== point) digits -= 1;
+    if (digits > PRECISION) return this.#writeOdd(bytes, start, end, out, at);
     if (inGroup > 0) this.#append(GROUP_POWERS[inGroup] as number, group);
-    const places = Math.max(fraction, 0);
     if (i === end) return this.#writeScaled(digits, SCALE - places, negative, out, at);
     if (((bytes[i] as number) | 0x20) !== 0x65) return this.#round(bytes, i, start, end, digits, out, at);
     const exponent = shortExponent(bytes, i + 1, end);
