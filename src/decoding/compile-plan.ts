@@ -51,7 +51,12 @@ export function anyPlan(name: string): ValuePlan {
 
 /** The same plan for a member of another name. */
 export function named(plan: ValuePlan, name: string): ValuePlan {
-  return { ...plan, name, step: name === '' ? '' : pointerStep(name) };
+  return { ...plan, name, step: name === '' ? '' : inOnePiece(pointerStep(name)) };
+}
+
+/** The same text: one that was put together is read through its parts, character by character. */
+function inOnePiece(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 function recordPlan(name: string, record: RecordPlan, nullable: boolean): ValuePlan {

@@ -154,7 +154,10 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     const response = reader.noteOf(0, slots.response);
     const error = reader.noteOf(0, slots.error);
     const isPriced = !this.#isNull(response) && this.#isNull(error);
-    const isin = reader.stringAt(reader.noteOf(reader.noteOf(0, slots.identifier), slots.isin), answer.isinAt(position));
+    const isin = reader.stringAt(
+      reader.noteOf(reader.noteOf(0, slots.identifier), slots.isin),
+      answer.isinAt(position),
+    );
     const type = reader.stringAt(reader.noteOf(response, slots.type), this.#type);
     this.#type = type;
     const of = answer.instrumentOf(position, { isin, isPriced, type });

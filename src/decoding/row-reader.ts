@@ -125,14 +125,9 @@ export class RowReader {
       this.tape[note + 1] = end;
       return end < 0 ? -end : end;
     }
-    if (c <= NINE) {
-      const end = json.number(start);
-      this.tape[note + 1] = end;
-      return end;
-    }
     if (c === OPEN_BRACE && plan.kind === KIND.RECORD) return this.#object(plan, start, note, depth + 1);
     if (c === OPEN_BRACKET && plan.kind === KIND.LIST) return this.#list(plan, start, note, depth + 1);
-    const end = json.skip(start, depth);
+    const end = c <= NINE ? json.number(start) : json.skip(start, depth);
     this.tape[note + 1] = end;
     return end;
   }

@@ -7,4 +7,4 @@ export interface DecodingSizes {
   readonly slab: number;
 }
 
-export const USUAL_SIZES: DecodingSizes = { piece: 64 * 1024, buffer: 128 * 1024, slab: 256 * 1024 };
+export const USUAL_SIZES: DecodingSizes = { piece: 32 * 1024, buffer: 128 * 1024, slab: 256 * 1024 };
