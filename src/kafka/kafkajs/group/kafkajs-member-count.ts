@@ -45,7 +45,8 @@ export function reportMemberCount(options: MemberCountOptions): void {
   }
 
   async function count(): Promise<void> {
-    if (isAsking || countedAtJoin === joins) return;
+    // A member that has ended would connect again, and nothing would close that connection.
+    if (isAsking || countedAtJoin === joins || signal.aborted) return;
     isAsking = true;
     const join = joins;
     try {

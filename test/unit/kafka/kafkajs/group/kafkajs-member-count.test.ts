@@ -20,6 +20,7 @@ function counting() {
   const reported: number[] = [];
   /** Partitions of each member; an error where the group does not answer. */
   let group: { readonly state: string; readonly owned: readonly number[][] } | Error = new Error('nobody answers');
+  let asked = 0;
   const consumer = {
     events: { GROUP_JOIN: 'join', REBALANCING: 'rebalancing', HEARTBEAT: 'heartbeat' },
     on(name: string, listener: () => void) {
@@ -27,6 +28,7 @@ function counting() {
       return () => {};
     },
     async describeGroup() {
+      asked += 1;
       if (group instanceof Error) throw group;
       const { state, owned } = group;
       const members = owned.map((partitions) => {
@@ -65,6 +67,7 @@ function counting() {
         await happens('heartbeat');
       }
     },
+    asked: () => asked,
     end: () => ended.abort(),
   };
 }
@@ -109,4 +112,14 @@ test('a group that still rebalances when it answers is asked again', async () =>
   await confirmedFor(SESSION_MS + 500);
   assert.deepEqual(reported, [2, 1]);
   end();
+});
+
+test('a member that has ended asks no more, whatever still reaches it', async () => {
+  const { happens, asked, end } = counting();
+  await happens('join');
+  assert.equal(asked(), 1);
+  end();
+  await happens('heartbeat');
+  await happens('join');
+  assert.equal(asked(), 1);
 });
