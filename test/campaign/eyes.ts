@@ -43,14 +43,16 @@ export async function openEyes(ground: Ground): Promise<Eyes> {
   const admin = new Kafka({ brokers, clientId: 'campaign-admin', logLevel: logLevel.NOTHING, retry }).admin();
   await admin.connect();
   const nothing = async (): Promise<PartitionEnd[]> => [];
+  const starts = new Map<string, string>();
   return {
-    watch: ({ name, simulator }) => watchEvents(kafka, name, simulator),
+    watch: ({ name, simulator }) => watchEvents(kafka, name, simulator, starts),
     read: ({ name: prefix, simulator, first }, ends) =>
       readConnectorLog({
         kafka,
         prefix,
         simulator,
         first,
+        start: starts.get(prefix),
         ends: ends ? () => partitionEnds(admin, brokers, prefix) : nothing,
       }),
     forget: ({ name }) => deleteTopics(admin, name),
@@ -61,10 +63,15 @@ export async function openEyes(ground: Ground): Promise<Eyes> {
   };
 }
 
-function watchEvents(kafka: KafkaCluster, prefix: string, simulator: Subject['simulator']): Watch {
+/** `starts`: takes the first offset of each connector that is committed, by its prefix. */
+function watchEvents(
+  kafka: KafkaCluster,
+  prefix: string,
+  simulator: Subject['simulator'],
+  starts: Map<string, string>,
+): Watch {
   const seen: KeyedContent[] = [];
   const published: LedgerEvent[] = [];
-  let start: string | null = null;
   const end = new AbortController();
   const { signal } = end;
   const follow = (
@@ -76,20 +83,20 @@ function watchEvents(kafka: KafkaCluster, prefix: string, simulator: Subject['si
     seen.push(...contents([record as never]));
   });
   void follow('offsets', [SOURCE_PARTITION], ({ key, value }) => {
-    if (start === null && String(key) === SOURCE_KEY) start = String(JSON.parse(String(value)).since);
+    if (!starts.has(prefix) && String(key) === SOURCE_KEY) starts.set(prefix, String(JSON.parse(String(value)).since));
   });
   const due = async () => {
-    const from = start;
-    const isDue = (offset: string) => from !== null && (compareStreamOffsets(offset, from) ?? 0) > 0;
+    const from = starts.get(prefix);
+    const isDue = (offset: string) => from !== undefined && (compareStreamOffsets(offset, from) ?? 0) > 0;
     published.push(...(await ledgerEvents(simulator, published.length)));
     return published.filter(({ offset }) => isDue(offset)).map(({ key, event }) => ({ key, content: event }));
   };
   return {
     async findings() {
       const arrived = [...seen];
-      return start === null ? [] : eventFindings(await due(), arrived, false);
+      return starts.has(prefix) ? eventFindings(await due(), arrived, false) : [];
     },
-    missing: async () => (start === null ? 1 : (await due()).length - seen.length),
+    missing: async () => (starts.has(prefix) ? (await due()).length - seen.length : 1),
     close: () => end.abort(new Error('the watch has ended')),
   };
 }
