@@ -24,6 +24,11 @@ export interface SchemaRegistry {
    *   SCHEMA_NOT_REGISTERED
    */
   schemaId(subject: string, schema: string, signal: AbortSignal): Promise<number>;
+  /**
+   * Looks up a schema that will be asked for, and changes nothing in the registry: what is not there as it must be, or
+   * cannot be asked for, is left to `schemaId`. Never rejects.
+   */
+  lookAhead(subject: string, schema: string, signal: AbortSignal): Promise<void>;
   /** The text of the schema that the registry holds for an id, for readers. */
   schemaText(id: number, signal: AbortSignal): Promise<string>;
 }
@@ -41,36 +46,35 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   // One entry for each subject that is configured.
   const verified = new Map<string, { readonly schema: string; readonly id: number }>();
   // The requests under way, by subject.
-  const asking = new Map<string, { readonly id: Promise<number>; readonly signal: AbortSignal }>();
-
-  async function isHeld(id: number, schema: string, signal: AbortSignal): Promise<boolean> {
-    return isSameSchema(await schemaText(http, id, signal), schema);
-  }
-
-  /** The id of a schema that is registered, as at every start but the first: only the registering package loads slowly. */
-  async function presentId(subject: string, schema: string, signal: AbortSignal): Promise<number | null> {
-    const response = await lookUp(http, subject, schema, signal);
-    if (response.status !== 200) return null;
-    const id = idOf(response, `the look-up of ${subject}`);
-    return (await isHeld(id, schema, signal)) ? id : null;
-  }
+  const asking = new Map<string, { readonly id: Promise<unknown>; readonly signal: AbortSignal }>();
 
   async function heldId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
     if (register) {
       await fixCompatibility(http, log, subject, signal);
-      const present = await presentId(subject, schema, signal);
+      const present = await presentId(http, subject, schema, signal);
       if (present !== null) return present;
     }
     const id = await (register ? registered(http, subject, schema, signal) : lookedUp(http, subject, schema, signal));
-    if (await isHeld(id, schema, signal)) return id;
+    if (await isHeld(http, id, schema, signal)) return id;
     const what = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
     throw new ConnectorError('REGISTRY_MISMATCH', what, { fields: { subject, schemaId: id } });
   }
 
-  async function verifiedId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
-    const id = await heldId(subject, schema, signal);
+  async function isThere(subject: string, schema: string, signal: AbortSignal): Promise<void> {
+    const path = `/config/${encodeURIComponent(subject)}`;
+    if (register && levelOf(await http.request({ method: 'GET', path }, signal)) !== LEVEL) return;
+    const id = await presentId(http, subject, schema, signal);
+    if (id !== null) remember(subject, schema, id);
+  }
+
+  function remember(subject: string, schema: string, id: number): void {
     verified.set(subject, { schema, id });
     log.info({ subject, schemaId: id }, 'schema verified');
+  }
+
+  async function verifiedId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
+    const id = await heldId(subject, schema, signal);
+    remember(subject, schema, id);
     return id;
   }
 
@@ -93,6 +97,14 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
       asking.set(subject, { id, signal });
       return id;
     },
+    async lookAhead(subject, schema, signal) {
+      if (verified.has(subject) || asking.has(subject)) return;
+      const id = isThere(subject, schema, signal)
+        .catch(() => {})
+        .finally(() => asking.delete(subject));
+      asking.set(subject, { id, signal });
+      await id;
+    },
   };
 }
 
@@ -102,6 +114,23 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
  */
 export function isSchemaNotFound(error: unknown): boolean {
   return error instanceof ConnectorError && error.fields.status === 404 && typeof error.fields.errorCode === 'number';
+}
+
+async function isHeld(http: RegistryHttp, id: number, schema: string, signal: AbortSignal): Promise<boolean> {
+  return isSameSchema(await schemaText(http, id, signal), schema);
+}
+
+/** The id of a schema that is registered, as at every start but the first: only the registering package loads slowly. */
+async function presentId(
+  http: RegistryHttp,
+  subject: string,
+  schema: string,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const response = await lookUp(http, subject, schema, signal);
+  if (response.status !== 200) return null;
+  const id = idOf(response, `the look-up of ${subject}`);
+  return (await isHeld(http, id, schema, signal)) ? id : null;
 }
 
 async function fixCompatibility(http: RegistryHttp, log: Log, subject: string, signal: AbortSignal): Promise<void> {

@@ -82,6 +82,7 @@ export function createMemoryRegistry(): SchemaRegistry {
       if (!texts.includes(schema)) texts.push(schema);
       return texts.indexOf(schema) + 1;
     },
+    async lookAhead() {},
     async schemaText(id) {
       const text = texts[id - 1];
       if (text === undefined) throw new Error(`No schema has the id ${id}.`);

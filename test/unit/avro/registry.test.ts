@@ -66,6 +66,28 @@ test('an id is asked for once, and again only after a failure or for another sch
   assert.ok(calls.length > asked);
 });
 
+test('a look ahead changes nothing in the registry, and what it finds is not asked for again', async (t) => {
+  const { url, calls, replies } = await startFakeRegistry(t);
+  const registry = registryAt(url);
+  const names = () => calls.map(({ name }) => name);
+  await registry.lookAhead(SUBJECT, SCHEMA, NO_STOP);
+  assert.deepEqual(names(), [`GET ${CONFIG}`], 'it has no schema yet');
+  const [, id] = await Promise.all([
+    registry.lookAhead(SUBJECT, SCHEMA, NO_STOP),
+    registry.schemaId(SUBJECT, SCHEMA, NO_STOP),
+  ]);
+  assert.equal(id, 42);
+  assert.ok(names().includes(`POST ${SUBJECTS}/versions`), 'what is missing is registered by the caller that needs it');
+  const before = calls.length;
+  const next = registryAt(url);
+  await next.lookAhead(SUBJECT, SCHEMA, NO_STOP);
+  assert.deepEqual(names().slice(before), [`GET ${CONFIG}`, `POST ${SUBJECTS}`, 'GET /schemas/ids/42']);
+  assert.equal(await next.schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
+  assert.equal(calls.length, before + 3);
+  replies.set(`GET ${CONFIG}`, { status: 503, body: {} });
+  await registryAt(url).lookAhead(SUBJECT, SCHEMA, NO_STOP);
+});
+
 test('those who want the same id at once ask once, and share a failure; who is asked to stop waits for nobody', async (t) => {
   const { url, calls, replies } = await startFakeRegistry(t);
   const registry = registryAt(url);
