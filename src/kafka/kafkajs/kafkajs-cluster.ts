@@ -15,6 +15,7 @@ import { loadKafkajs } from './kafkajs-patches.ts';
 import { createKafkajsReader } from './kafkajs-reader.ts';
 import { createKafkajsTail } from './kafkajs-tail.ts';
 import { KafkajsWriter } from './kafkajs-writer.ts';
+import { OpenSockets } from './open-clients.ts';
 import { zstdCodec } from './produce/zstd-codec.ts';
 import { SeedBrokers } from './seed-brokers.ts';
 import { ensureTopics, fetchMaxMessageBytes } from './topic-admin.ts';
@@ -62,6 +63,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
   }[options.compression ?? 'zstd'];
 
   const seeds = new SeedBrokers(options.brokers, clock, random);
+  const sockets = new OpenSockets(options.socketFactory);
   const plain = new kafkajs.Kafka({
     async brokers() {
       await options.refreshLogin?.();
@@ -73,7 +75,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
     requestTimeout: tuning.requestTimeoutMs,
     connectionTimeout: tuning.connectionTimeoutMs,
     retry: kafkajsRetry(tuning),
-    ...(options.socketFactory !== undefined && { socketFactory: options.socketFactory }),
+    socketFactory: sockets.factory,
     logCreator: bridgeLog(log),
   });
   const onSilence = (broker: string) => seeds.wasSilent(broker);
@@ -83,8 +85,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const logReader = createKafkajsReader({ openClient, tuning, clock });
   const logTail = createKafkajsTail({ openClient, tuning, clock, random, log });
   const groupReader = createKafkajsGroupReader({ kafkajs, kafka, tuning, clock, log });
-  const writers = new OpenWriters();
-  const limits = new TopicLimits();
+  const [writers, limits] = [new OpenWriters(), new TopicLimits()];
   const facts = topicFacts({ kafkajs, kafka, tuning }, limits);
   return {
     logReader,
@@ -114,6 +115,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
     async close() {
       await writers.close();
       await Promise.all([logReader.close(), logTail.close(), groupReader.close()]);
+      sockets.close();
     },
   };
 }
