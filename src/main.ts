@@ -4,16 +4,23 @@ import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const END_GRACE_MS = 1_000;
+/** Ctrl-C below `npm start` comes twice at once: from the terminal, and from npm, which passes it on. */
+const SAME_SIGNAL_MS = 1_000;
 
 // What is compiled is kept for the next start, which loads all in half the time. Beside the packages, where only
 // users can write who could change the code itself; where none can, as in the image, nothing is kept.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/spconnect', import.meta.url)));
 
 const stop = new AbortController();
+let stoppedAtMs = 0;
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
     // A second signal means that waiting for the open transaction takes too long for the user.
-    if (stop.signal.aborted) process.exit(130);
+    if (stop.signal.aborted) {
+      if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
+      return;
+    }
+    stoppedAtMs = performance.now();
     stop.abort(new Error(`stopped by ${name}`, { cause: name }));
   });
 }

@@ -31,3 +31,18 @@ for (const [command, hanging, code, said] of [
     assert.deepEqual([(await ended).code, lines], [code, said]);
   });
 }
+
+test('a signal that comes twice at once, as below npm, is one: the process ends in good order', {
+  timeout: 1_200_000,
+}, async (t) => {
+  const port = await switchablePort(t, 'hang');
+  const file = await settingsFile(t, settingsText());
+  const env = connectorEnvironment({ ...NOWHERE, brokers: [port.address] }, NO_PROVIDER, { TOPIC_PREFIX: 'p' });
+  const { child, ended } = startProcess(MAIN, ['run', '--config', file], env);
+  t.after(() => child.kill('SIGKILL'));
+  while (port.connections() === 0) await delay(10);
+  child.kill('SIGINT');
+  await delay(20);
+  child.kill('SIGINT');
+  assert.equal((await ended).code, 0);
+});
