@@ -2,18 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import type { InstrumentsPage } from '../../../../src/connector/tasks/instruments-provider.ts';
-import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
-import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
-import { Census } from '../../../../src/connector/walk/census.ts';
 import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
 import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 import { recordedEvents } from '../../../support/ledgers/recorded-events.ts';
 import { settle } from '../../kafka/stepped-clock.ts';
 import { DAY_MS, SETTINGS } from '../core/driven-core.ts';
+import { instrumentsTaskOptions } from './instruments-task-options.ts';
 
 const { signal } = new AbortController();
-const topic = (name: string) => ({ name, partitions: 6 });
 const list = { rows: [], envelope: new Map(), bytes: 0, duplicateKeys: 0 };
 /** Shorter than a response of the stream is kept for a drain. */
 const POLL_MS = 7_000;
@@ -40,15 +37,8 @@ function scene() {
   }[] = [];
   const written: (string | null)[] = [];
   const task = createInstrumentsTask({
-    source: 'instruments',
+    ...instrumentsTaskOptions({ events, clock }),
     core,
-    targets: {
-      source: 'instruments',
-      instruments: topic('instruments'),
-      instrumentEvents: topic('instrument-events'),
-      deadLetters: topic('dead-letters'),
-      notifications: topic('notifications'),
-    },
     provider: {
       start: () => assert.fail('there is an offset'),
       page(minId, _, arrives = () => {}) {
@@ -62,19 +52,6 @@ function scene() {
         return { kind: 'stream', answer };
       },
     },
-    walkRequests: { newest: () => ({ request: null, superseded: signal }) },
-    census: async () => new Census(),
-    notifications: topic('notifications'),
-    encodeNotification: async () => Buffer.alloc(0),
-    events,
-    clock,
-    random: () => 0,
-    deleteOnEventTypes: [],
-    deadRows: new KnownDeadRows(),
-    instrumentsEndpoint: '/v1/instruments',
-    eventsEndpoint: '/v1/instruments/events',
-    walkIntervalMs: DAY_MS,
-    report: createInstrumentsReport('instruments', events, DAY_MS),
   });
   /** Polls and commits until this holds, with the waits that the source asks for. */
   async function until(holds: () => boolean): Promise<void> {

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { responseTime } from '../../../../src/connector/stream/response-time.ts';
-import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
-import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
-import { Census } from '../../../../src/connector/walk/census.ts';
 import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
 import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 import { recordedEvents } from '../../../support/ledgers/recorded-events.ts';
 import { DAY_MS, SETTINGS } from '../core/driven-core.ts';
+import { instrumentsTaskOptions } from './instruments-task-options.ts';
 
-const topic = (name: string) => ({ name, partitions: 6 });
 const list = <Row>(rows: readonly Row[]) => ({ rows, envelope: new Map(), bytes: 0, duplicateKeys: 0 });
 const rowOf = (id: number) =>
   ({
@@ -33,15 +30,7 @@ function walking() {
   const late = Promise.withResolvers<void>();
   let pages = 0;
   const task = createInstrumentsTask({
-    source: 'instruments',
-    events,
-    targets: {
-      source: 'instruments',
-      instruments: topic('instruments'),
-      instrumentEvents: topic('instrument-events'),
-      deadLetters: topic('dead-letters'),
-      notifications: topic('notifications'),
-    },
+    ...instrumentsTaskOptions({ events, clock }),
     core: new InstrumentsCore(SETTINGS, firstOffset(SETTINGS.filter, '5-0', time(), null), nowMs),
     provider: {
       start: async () => ({ since: '5-0', time: time() }),
@@ -58,18 +47,6 @@ function walking() {
         return { kind: 'stream', answer: { decoded: list([]), next, nextId: next, time: time(), fetchMs: 0 } };
       },
     },
-    walkRequests: { newest: () => ({ request: null, superseded: new AbortController().signal }) },
-    census: async () => new Census(),
-    notifications: topic('notifications'),
-    encodeNotification: async () => Buffer.alloc(1),
-    deleteOnEventTypes: [],
-    deadRows: new KnownDeadRows(),
-    walkIntervalMs: DAY_MS,
-    instrumentsEndpoint: '/v1/instruments',
-    eventsEndpoint: '/v1/instruments/events',
-    report: createInstrumentsReport('instruments', events, DAY_MS),
-    clock,
-    random: () => 0,
   });
   const written: string[] = [];
   /** Polls for so long of the source's clock; what waits waits as it says. */

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runSource } from '../../../../src/connector/source-worker.ts';
 import { responseTime } from '../../../../src/connector/stream/response-time.ts';
-import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
-import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
-import { Census } from '../../../../src/connector/walk/census.ts';
 import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
 import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
@@ -13,11 +10,11 @@ import { operator } from '../../../support/connectors/operator.ts';
 import { recordedEvents } from '../../../support/ledgers/recorded-events.ts';
 import { skippingClock } from '../../../support/runner/manual-clock.ts';
 import { SETTINGS } from '../core/driven-core.ts';
+import { instrumentsTaskOptions } from './instruments-task-options.ts';
 
 const HOUR_MS = 3_600_000;
 /** More than any hold lets through. Without one, the list is asked again before any time passes, and nothing else ends that. */
 const MOST_REQUESTS = 10_000;
-const topic = (name: string) => ({ name, partitions: 6 });
 const list = { rows: [], envelope: new Map(), bytes: 0, duplicateKeys: 0 };
 
 /** Runs an instruments source for some hours of its own clock; gives when list and stream were asked, from its start. */
@@ -44,15 +41,7 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
     if (refused !== null) throw refused;
   };
   const task = createInstrumentsTask({
-    source: 'instruments',
-    events,
-    targets: {
-      source: 'instruments',
-      instruments: topic('instruments'),
-      instrumentEvents: topic('instrument-events'),
-      deadLetters: topic('dead-letters'),
-      notifications: topic('notifications'),
-    },
+    ...instrumentsTaskOptions({ events, clock }),
     core: new InstrumentsCore(SETTINGS, isNew ? null : firstOffset('scope=all', '5-0', time(), null), startMs),
     provider: {
       async start() {
@@ -69,18 +58,6 @@ async function run(hours: number, refusal: (atMs: number) => ConnectorError | nu
         return { kind: 'stream', answer: { decoded: list, next, nextId: next, time: time(), fetchMs: 0 } };
       },
     },
-    walkRequests: { newest: () => ({ request: null, superseded: new AbortController().signal }) },
-    census: async () => new Census(),
-    notifications: topic('notifications'),
-    encodeNotification: async () => Buffer.alloc(0),
-    deleteOnEventTypes: [],
-    deadRows: new KnownDeadRows(),
-    walkIntervalMs: 86_400_000,
-    instrumentsEndpoint: '/v1/instruments',
-    eventsEndpoint: '/v1/instruments/events',
-    report: createInstrumentsReport('instruments', events, 24 * HOUR_MS),
-    clock,
-    random: () => 0,
   });
   const asking = operator(['s']);
   const ended = runSource({
@@ -120,9 +97,11 @@ test('a list that refuses for hours is asked ever more seldom, beside a stream t
 });
 
 test('a source without an offset waits for the list that alone says where the stream starts', async () => {
-  const { listAtMs, streamAtMs } = await run(2, (atMs) => (atMs < HOUR_MS ? busy(HOUR_MS) : null), true);
+  const { listAtMs, streamAtMs, seen } = await run(2, (atMs) => (atMs < HOUR_MS ? busy(HOUR_MS) : null), true);
   assert.deepEqual(listAtMs.slice(0, 2), [0, HOUR_MS]);
   assert.ok((streamAtMs[0] ?? 0) >= HOUR_MS);
+  const firstPoll = seen.find(({ name }) => name === 'polled')?.fields;
+  assert.equal(firstPoll?.endpoint, 'instruments', 'the list that said where the stream starts was a poll');
 });
 
 test('an error of the list that no repetition mends ends the source', async () => {

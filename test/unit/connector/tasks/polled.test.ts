@@ -4,9 +4,7 @@ import type { SourceTask } from '../../../../src/connector/source-task.ts';
 import { FollowerCore } from '../../../../src/connector/stream/follower-core.ts';
 import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import { createFollowerTask } from '../../../../src/connector/tasks/follower-task.ts';
-import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
-import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
 import { Census } from '../../../../src/connector/walk/census.ts';
 import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
 import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
@@ -16,6 +14,7 @@ import { recordedEvents } from '../../../support/ledgers/recorded-events.ts';
 import { skippingClock } from '../../../support/runner/manual-clock.ts';
 import { SETTINGS } from '../core/driven-core.ts';
 import { EVENTS, offsetAt } from '../core/follower-scene.ts';
+import { instrumentsTaskOptions } from './instruments-task-options.ts';
 
 const HOUR_MS = 3_600_000;
 const RETENTION_SECONDS = 7 * 86_400;
@@ -108,15 +107,7 @@ function quietInstruments(
   const { events, seen } = recordedEvents();
   const time = () => responseTime(clock.wallMs(), clock.wallMs());
   const task = createInstrumentsTask({
-    source: 'instruments',
-    events,
-    targets: {
-      source: 'instruments',
-      instruments: topic('instruments'),
-      instrumentEvents: topic('instrument-events'),
-      deadLetters: topic('dead-letters'),
-      notifications: topic('notifications'),
-    },
+    ...instrumentsTaskOptions({ events, clock }),
     core: new InstrumentsCore(
       { ...SETTINGS, handoffMarginMs: 0 },
       { ...firstOffset(SETTINGS.filter, '5-0', time(), null), serverDate: time() },
@@ -132,18 +123,8 @@ function quietInstruments(
         return { kind: 'stream', answer: { decoded, next, nextId: next, time: time(), fetchMs: answerMs } };
       },
     },
-    walkRequests: { newest: () => ({ request: null, superseded: signal }) },
     census: async () => census,
-    notifications: topic('notifications'),
-    encodeNotification: async () => Buffer.alloc(0),
     deleteOnEventTypes: ['delisting'],
-    deadRows: new KnownDeadRows(),
-    walkIntervalMs: 86_400_000,
-    instrumentsEndpoint: '/v1/instruments',
-    eventsEndpoint: '/v1/instruments/events',
-    report: createInstrumentsReport('instruments', events, 86_400_000),
-    clock,
-    random: () => 0,
   });
   return { task, seen, clock };
 }

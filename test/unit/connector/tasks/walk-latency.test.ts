@@ -2,21 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runSource } from '../../../../src/connector/source-worker.ts';
 import { responseTime } from '../../../../src/connector/stream/response-time.ts';
-import { createInstrumentsReport } from '../../../../src/connector/tasks/instruments-report.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
-import { KnownDeadRows } from '../../../../src/connector/tasks/known-dead-rows.ts';
-import { Census } from '../../../../src/connector/walk/census.ts';
 import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
 import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 import { operator } from '../../../support/connectors/operator.ts';
 import { recordedEvents } from '../../../support/ledgers/recorded-events.ts';
 import { SteppedClock } from '../../kafka/stepped-clock.ts';
 import { SETTINGS } from '../core/driven-core.ts';
+import { instrumentsTaskOptions } from './instruments-task-options.ts';
 
 const LATENCY_MS = 100;
 const PAGES = 30;
 const MINUTES = 10;
-const topic = (name: string) => ({ name, partitions: 6 });
 
 /** The walk of one source: the provider's responses, decoding and commits take these times, and nothing else takes any. */
 async function walk(takes: { readonly stream: number; readonly decoding: number; readonly commit: number }) {
@@ -36,15 +33,7 @@ async function walk(takes: { readonly stream: number; readonly decoding: number;
   };
   let decoding: Promise<void> = Promise.resolve();
   const task = createInstrumentsTask({
-    source: 'instruments',
-    events,
-    targets: {
-      source: 'instruments',
-      instruments: topic('instruments'),
-      instrumentEvents: topic('instrument-events'),
-      deadLetters: topic('dead-letters'),
-      notifications: topic('notifications'),
-    },
+    ...instrumentsTaskOptions({ events, clock }),
     core: new InstrumentsCore(SETTINGS, firstOffset(SETTINGS.filter, '5-0', time(), null), clock.monotonicMs()),
     provider: {
       start: () => assert.fail('there is an offset'),
@@ -68,18 +57,6 @@ async function walk(takes: { readonly stream: number; readonly decoding: number;
         return { kind: 'stream', answer: { decoded: list, next, nextId: next, time: time(), fetchMs: takes.stream } };
       },
     },
-    walkRequests: { newest: () => ({ request: null, superseded: new AbortController().signal }) },
-    census: async () => new Census(),
-    notifications: topic('notifications'),
-    encodeNotification: async () => Buffer.alloc(0),
-    deleteOnEventTypes: [],
-    deadRows: new KnownDeadRows(),
-    instrumentsEndpoint: '/v1/instruments',
-    eventsEndpoint: '/v1/instruments/events',
-    walkIntervalMs: SETTINGS.walkIntervalMs,
-    report: createInstrumentsReport('instruments', events, 86_400_000),
-    clock,
-    random: () => 0,
   });
   let isOver = false;
   const ended = runSource({
