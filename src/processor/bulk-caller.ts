@@ -8,6 +8,7 @@ import { type BulkFailure, bulkFailureOf, callBackOff, isMisfit, mayBeSize, stat
 import { BulkLimits, type RefusedCall } from './bulk-limits.ts';
 import type { BulkPrices, PriceKind, PriceQuestion } from './bulk-prices.ts';
 import { KindCalls } from './kind-calls.ts';
+import { areRequestsDoubted, isAnyAnswered, spreadOver } from './other-items.ts';
 import { SharedCalls } from './shared-calls.ts';
 
 /** A batch that hangs or fails is divided into so many parts at a time: its good items wait for few rounds. */
@@ -16,8 +17,6 @@ const PARTS = 4;
 const SAMPLES = 2;
 /** How long an instrument that was asked for alone, and has no neighbours to compare with, may fail while others do not. */
 const PATIENCE_WITH_ONE_MS = 10_000;
-/** After so many items were refused alone with no answer between them, our requests are at fault and not the items. */
-const REFUSALS_BELIEVED = 20;
 /** After so many items in a row whose answers did not fit, the rest of the batch is not divided any further. */
 const MISFITS_BELIEVED = 20;
 /** The wait after each further refusal: a person has to look at the requests, and thousands more of them do not help. */
@@ -31,8 +30,11 @@ export interface BulkCallerOptions {
   readonly concurrency: number;
   /** How long the small batch of a partition waits for those of others, to share a call; 0: it shares none. */
   readonly togetherMs: number;
-  /** Whether that many refused items in a row are thrown where none was ever answered, and not asked again each minute. */
-  readonly endsWhenRefused?: boolean;
+  /**
+   * Others to ask for, one by one, where many items in a row were refused: when one of them is answered, the requests are
+   * right, and the refused items are to blame. When all are refused, the batch is given up. None: each further refusal waits.
+   */
+  readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;
   readonly random: Random;
   readonly events: Pick<ProcessorEvents, 'batchBisected' | 'batchLimitLearnt' | 'bulkAttemptFailed'>;
@@ -139,11 +141,9 @@ export class BulkCaller {
     for (let failures = 1; ; failures++) {
       const failed = await this.#call(run, part);
       if (failed === null) return true;
-      const { refusedAlone } = run.calls;
-      const { failure } = failed;
       const isDoubted =
-        failure.kind === 'refused' && !isMisfit(failure) && failures === 1 && refusedAlone >= REFUSALS_BELIEVED;
-      if (!isDoubted && (await this.#isToBlame(run, part, failure, { failures, sinceMs }))) {
+        failures === 1 && (await areRequestsDoubted(failed, { ...this.#options, ...run, asking: askingFor(run) }));
+      if (!isDoubted && (await this.#isToBlame(run, part, failed.failure, { failures, sinceMs }))) {
         return this.#divide(run, part, failed);
       }
       await this.#backOff(run, part, failed, { failures, isDoubted });
@@ -200,16 +200,7 @@ export class BulkCaller {
     const isOutside = (_: PriceQuestion, at: number) => at < part.from || at >= part.from + part.questions.length;
     const outside = run.questions.filter(isOutside);
     const others = outside.length > 0 ? outside : part.questions;
-    const first = Math.floor(random() * others.length);
-    const samples = Array.from({ length: Math.min(SAMPLES, others.length) }, async (_, at) => {
-      const sample = others[(first + Math.floor((at * others.length) / SAMPLES)) % others.length];
-      if (sample !== undefined) await run.calls.ask([sample], 'suspected', askingFor(run));
-    });
-    const isAnswered = await Promise.any(samples).then(
-      () => true,
-      () => false,
-    );
-    run.signal.throwIfAborted();
+    const isAnswered = await isAnyAnswered(spreadOver(others, SAMPLES, random), run.calls, askingFor(run));
     if (!isAnswered) run.calls.sawOutage();
     return isAnswered;
   }
@@ -253,16 +244,14 @@ export class BulkCaller {
   }
 
   async #backOff(
-    { kind, calls, signal }: Run,
+    { kind, signal }: Run,
     { questions }: Part,
     { error }: Failed,
     { failures, isDoubted }: { readonly failures: number; readonly isDoubted: boolean },
   ): Promise<void> {
-    const { clock, random, events, endsWhenRefused } = this.#options;
+    const { clock, random, events } = this.#options;
     const backOff = isDoubted ? DOUBTED_BACK_OFF : callBackOff(error);
-    // Where others were answered, the requests are right, and what is refused must not stop those behind it.
-    const isEnd = isDoubted && endsWhenRefused && !calls.hasSucceededSince(Number.NEGATIVE_INFINITY);
-    if (backOff === undefined || isEnd) throw error;
+    if (backOff === undefined) throw error;
     const waitMs = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
     events.bulkAttemptFailed({ kind, items: questions.length, failures, waitMs, err: error });
     await clock.sleep(waitMs, signal);

@@ -24,6 +24,8 @@ export class KindCalls {
   readonly #patience: { readonly usual: CallPatience; readonly suspected: CallPatience };
   #succeededAtMs = Number.NEGATIVE_INFINITY;
   #outageSeenMs = Number.NEGATIVE_INFINITY;
+  /** An item of the call that was answered last; none before. */
+  answeredLast: readonly PriceQuestion[] = [];
   /** Items that were refused alone since the last success. */
   refusedAlone = 0;
 
@@ -74,6 +76,7 @@ export class KindCalls {
       const startedMs = this.#clock.monotonicMs();
       const answers = await this.#prices.ask(this.#kind, questions, signal, patience.ms);
       this.#succeededAtMs = this.#clock.monotonicMs();
+      this.answeredLast = questions.slice(0, 1);
       this.refusedAlone = 0;
       patience.took(this.#succeededAtMs - startedMs);
       return answers;

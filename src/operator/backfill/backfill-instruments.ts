@@ -12,7 +12,9 @@ const BEHIND_ALL = 2n ** 62n;
 export const COMPLETE = 2n ** 63n - 1n;
 
 export interface FollowedInstruments {
-  /** In the order of `progressOf`, in which they are backfilled. */
+  /** All whose prices are followed. */
+  readonly followed: readonly AskedInstrument[];
+  /** Those to backfill. In the order of `progressOf`, in which they are backfilled. */
   readonly instruments: readonly AskedInstrument[];
   /** Those of the wanted isins that no instrument has. */
   readonly absent: readonly string[];
@@ -35,21 +37,21 @@ export async function readInstruments(
   isins: ReadonlySet<string>,
 ): Promise<FollowedInstruments> {
   const instrumentReader = createPricedInstrumentReader((id, asked) => registry.schemaText(id, asked));
-  const found: AskedInstrument[] = [];
+  const followed: AskedInstrument[] = [];
   const unreadable: UnreadableRecord[] = [];
   for (const name of priceInputs(settings).topics) {
     for (const partition of partitionsOf({ ...topics.instruments, name })) {
       const whole = { offset: BEHIND_ALL, until: BEHIND_ALL };
       const read = await readTable({ reader: kafka.logReader, partition, instrumentReader, ...whole, signal });
       for (const [id, isin, terms] of read.instruments) {
-        if (isins.size > 0 && !isins.has(isin)) continue;
-        found.push({ id, isin, terms, row: 0, version: 0, isinChanged: false, plans: [] });
+        followed.push({ id, isin, terms, row: 0, version: 0, isinChanged: false, plans: [] });
       }
       read.unreadable.report(partition, { recordsUnreadable: (one) => void unreadable.push(one) });
     }
   }
+  const found = isins.size === 0 ? followed : followed.filter(({ isin }) => isins.has(isin));
   const present = new Set(found.map(({ isin }) => isin));
-  return { instruments: inOrder(found), absent: [...isins].filter((isin) => !present.has(isin)), unreadable };
+  return { followed, instruments: inOrder(found), absent: [...isins].filter((isin) => !present.has(isin)), unreadable };
 }
 
 function inOrder(instruments: readonly AskedInstrument[]): readonly AskedInstrument[] {

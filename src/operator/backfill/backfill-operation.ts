@@ -6,6 +6,7 @@ import { ConnectorError } from '../../errors.ts';
 import type { HttpClient } from '../../http/client.ts';
 import { RECORD_ALLOWANCE_BYTES } from '../../kafka/topic.ts';
 import { BulkCaller } from '../../processor/bulk-caller.ts';
+import { spreadOver } from '../../processor/other-items.ts';
 import { type EnabledKind, enabledKinds } from '../../processor/prices/enabled-kinds.ts';
 import { createProviderPrices } from '../../processor/prices/provider-prices.ts';
 import { createMarketData } from '../../provider/market-data.ts';
@@ -15,7 +16,7 @@ import { silentLog } from '../../support/log.ts';
 import { systemRandom } from '../../support/system-random.ts';
 import type { Installation } from '../installation.ts';
 import { type FollowedInstruments, readInstruments } from './backfill-instruments.ts';
-import { askForPage } from './backfill-page.ts';
+import { askForPage, questionOf } from './backfill-page.ts';
 import {
   BACKFILL_REQUEST,
   type BackfilledKind,
@@ -26,6 +27,9 @@ import {
   type WindowRange,
 } from './backfill-plan.ts';
 import { backfillSeries, type SeriesProgress } from './backfill-series.ts';
+
+/** So many products of all that are followed are asked for where many in a row were refused. */
+const OTHERS_OF_REFUSED = 20;
 
 export interface BackfillRequest {
   readonly kind: BackfilledKind;
@@ -67,13 +71,13 @@ export async function backfill(at: Installation, request: BackfillRequest): Prom
   const all = seriesOf(at, request.kind);
   for (const { plan } of all) if (plan.windows) checkedRange(request.range, plan.windows.oldestMs, clock.wallMs());
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
-  const { instruments, absent, unreadable } = await readInstruments(at, registry, request.isins);
+  const { followed, instruments, absent, unreadable } = await readInstruments(at, registry, request.isins);
   const limited = { ...marketData, requestsPerSecond };
   const http = await createMarketDataHttp(limited, { clock, random: systemRandom, log: silentLog });
   try {
     const reports: SeriesReport[] = [];
     for (const series of all) {
-      const prepared = await prepare(at, request, { series, registry, http });
+      const prepared = await prepare(at, request, { series, registry, http, followed });
       const progress = await backfillSeries(at, { ...prepared, instruments });
       reports.push({ series: series.kind, topic: prepared.topic.name, ...progress });
       signal.throwIfAborted();
@@ -100,10 +104,14 @@ function seriesOf({ settings }: Installation, kind: BackfilledKind): readonly En
 async function prepare(
   at: Installation,
   { kind: base, range, isins, onProgress, onTrouble }: BackfillRequest,
-  parts: { readonly series: EnabledKind; readonly registry: SchemaRegistry; readonly http: HttpClient },
+  parts: Pick<FollowedInstruments, 'followed'> & {
+    readonly series: EnabledKind;
+    readonly registry: SchemaRegistry;
+    readonly http: HttpClient;
+  },
 ) {
   const { settings, prefix, kafka, topics, clock, signal } = at;
-  const { series, registry, http } = parts;
+  const { series, registry, http, followed } = parts;
   const { kind, plan } = series;
   const { windows } = plan;
   if (windows === null) throw new TypeError('An overview has no past.');
@@ -130,8 +138,8 @@ async function prepare(
   const caller = new BulkCaller({
     ...settings.prices,
     togetherMs: 0,
-    // A range before the provider's history is refused for each instrument.
-    endsWhenRefused: true,
+    // A range before the provider's history is refused for each instrument; a product without prices, for it alone.
+    sampleOthers: () => spreadOver(followed, OTHERS_OF_REFUSED, systemRandom).map(questionOf),
     prices,
     clock,
     random: systemRandom,

@@ -2,7 +2,7 @@ import type { OutgoingRecord } from '../../kafka/record.ts';
 import type { PriceProblem } from '../../observability/processor-events.ts';
 import type { QuestionOutcome } from '../../processor/batch-responses.ts';
 import type { BulkCaller } from '../../processor/bulk-caller.ts';
-import type { PriceKind } from '../../processor/bulk-prices.ts';
+import type { PriceKind, PriceQuestion } from '../../processor/bulk-prices.ts';
 import { NOTHING_ASKED } from '../../processor/core/batch.ts';
 import { type CoreResult, problemOf } from '../../processor/core/core-messages.ts';
 import type { AskedInstrument } from '../../processor/core/instrument.ts';
@@ -46,6 +46,10 @@ export async function askForPage(
   };
 }
 
+export function questionOf({ id, isin, terms: { currency, priceType } }: AskedInstrument): PriceQuestion {
+  return { instrumentId: id, isin, currency, priceType };
+}
+
 async function askAtOnce(
   instruments: readonly AskedInstrument[],
   range: WindowRange,
@@ -53,9 +57,7 @@ async function askAtOnce(
 ): Promise<Page> {
   const { kind, caller, targets, isNews, deadLetterHeaders, wallMs, signal } = options;
   const outcomes: QuestionOutcome[] = [];
-  const questions = instruments.map(({ id, isin, terms: { currency, priceType } }) => {
-    return { instrumentId: id, isin, currency, priceType };
-  });
+  const questions = instruments.map(questionOf);
   await caller.ask(
     { kind, questions, isAlone: false },
     (from, answers) => {

@@ -119,23 +119,59 @@ test('when all is refused, it is rather our requests than the items: few are bla
   assert.ok(calls.length < 400, `${calls.length} calls`);
 });
 
-test('a caller that is to end when all is refused ends after twenty items, and waits for nothing', async () => {
-  const { caller, calls, clock } = calling({ refuse: () => refusal(400), maxItems: 500, endsWhenRefused: true });
+test('where others may be asked for, too, all of which are refused, a batch ends after twenty items without a wait', async () => {
+  const others = questions(1_000).slice(-20);
+  const { caller, calls, clock } = calling({ refuse: () => refusal(400), maxItems: 500, others });
   const startedMs = clock.monotonicMs();
-  await assert.rejects(ask(caller, 'daily', questions(100), forever), { code: 'PROVIDER_REFUSED' });
-  assert.ok(calls.length < 60, `${calls.length} calls`);
+  await assert.rejects(ask(caller, 'daily', questions(100), forever), {
+    code: 'PROVIDER_REFUSED',
+    message: /20 products in a row refused, and 20 others; expected one that is answered: status 400/,
+  });
+  assert.ok(calls.length < 80, `${calls.length} calls`);
   assert.ok(clock.monotonicMs() - startedMs < MINUTE_MS);
 });
 
-test('a caller that is to end when all is refused does not end at many refused neighbours of others that are answered', async () => {
-  const refused = Array.from({ length: 25 }, (_, at) => `isin-${at + 40}`);
+test('where others are answered, any number of refused neighbours are to blame, first in a batch or not, without a wait', async () => {
+  for (const from of [0, 40, 100]) {
+    const refused = Array.from({ length: 100 }, (_, at) => `isin-${at + from}`);
+    const { caller, calls, clock } = calling({
+      refuse: (asked) => (has(asked, ...refused) ? refusal(400) : null),
+      maxItems: 200,
+      others: [...questions(200).slice(50, 60), ...questions(200).slice(-60, -50), { instrumentId: '7', isin: 'good' }],
+    });
+    const startedMs = clock.monotonicMs();
+    const { outcomes } = await ask(caller, 'daily', questions(200), forever);
+    assert.equal(outcomes.filter(({ kind }) => kind === 'prices').length, 100);
+    assert.ok(clock.monotonicMs() - startedMs < MINUTE_MS, `from ${from}`);
+    assert.ok(calls.length < 350, `${calls.length} calls`);
+  }
+});
+
+test('where few are answered, the one that was answered last shows that the requests are right', async () => {
   const { caller } = calling({
-    refuse: (asked) => (has(asked, ...refused) ? refusal(400) : null),
+    refuse: (asked) => (asked.some(({ isin }) => isin !== 'isin-0') ? refusal(400) : null),
     maxItems: 100,
-    endsWhenRefused: true,
+    others: questions(100).slice(-20),
   });
   const { outcomes } = await ask(caller, 'daily', questions(100), forever);
-  assert.equal(outcomes.filter(({ kind }) => kind === 'prices').length, 75);
+  assert.equal(outcomes.filter(({ kind }) => kind === 'prices').length, 1);
+});
+
+test('others that fail, and are not refused, end no batch: the refused items wait until it is known', async () => {
+  let outages = 0;
+  const { caller, clock } = calling({
+    refuse: (asked) => {
+      if (!has(asked, 'other')) return refusal(400);
+      return ++outages <= 3 ? refusal(503) : null;
+    },
+    maxItems: 100,
+    others: [{ instrumentId: '7', isin: 'other' }],
+  });
+  const startedMs = clock.monotonicMs();
+  const { outcomes } = await ask(caller, 'daily', questions(30), forever);
+  assert.ok(outcomes.every(({ kind }) => kind === 'refused'));
+  assert.equal(outages, 4);
+  assert.ok(clock.monotonicMs() - startedMs > MINUTE_MS);
 });
 
 test('when no answer fits, every item has its outcome after few calls and without a pause', async () => {

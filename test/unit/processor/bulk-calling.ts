@@ -41,7 +41,8 @@ export function calling(options: {
   readonly maxItems?: number;
   readonly concurrency?: number;
   readonly togetherMs?: number;
-  readonly endsWhenRefused?: boolean;
+  /** What may be asked for where many in a row are refused. */
+  readonly others?: readonly PriceQuestion[];
   readonly clock?: Clock;
   /** How long a call takes; it is given up when that is longer than it may. */
   readonly takesMs?: (asked: readonly PriceQuestion[], kind: PriceKind) => number;
@@ -77,7 +78,7 @@ export function calling(options: {
     maxItems: options.maxItems ?? 1_000,
     concurrency: options.concurrency ?? 4,
     togetherMs: options.togetherMs ?? 0,
-    endsWhenRefused: options.endsWhenRefused ?? false,
+    ...(options.others && { sampleOthers: () => options.others ?? [] }),
     clock,
     random: () => 0.5,
     events,
