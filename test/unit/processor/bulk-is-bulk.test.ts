@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drivePartitions, REFRESH_MS } from './driven-partitions.ts';
+import { drivePartitions, LINGER_MS, REFRESH_MS } from './driven-partitions.ts';
 
 const INTERVALS = 3;
+const ANSWER_MS = 50;
 
 for (const { instruments, partitions, maxItems = 500, kinds = ['overview'] as const } of [
   { instruments: 5_000, partitions: 6 },
@@ -15,7 +16,7 @@ for (const { instruments, partitions, maxItems = 500, kinds = ['overview'] as co
 ]) {
   const what = `${instruments} instruments, ${partitions} partitions, ${maxItems} in a call, ${kinds.join(' and ')}`;
   test(`refreshes are full calls, and no instrument is asked for twice within an interval: ${what}`, async (t) => {
-    const driven = drivePartitions({ instruments, partitions, maxItems, kinds, takesMs: () => 50 });
+    const driven = drivePartitions({ instruments, partitions, maxItems, kinds, takesMs: () => ANSWER_MS });
     t.after(() => driven.stop());
     // After a start some are asked for in a shorter time.
     await driven.clock.advance(REFRESH_MS);
@@ -61,7 +62,7 @@ for (const { instruments, repaid, calls } of [
   { instruments: 900, repaid: 9_000, calls: 2 },
 ]) {
   test(`what was repaid long ago adds no calls to those for the others: ${repaid} beside ${instruments}`, async (t) => {
-    const driven = drivePartitions({ instruments, repaid, partitions: 6, takesMs: () => 50 });
+    const driven = drivePartitions({ instruments, repaid, partitions: 6, takesMs: () => ANSWER_MS });
     t.after(() => driven.stop());
     await driven.clock.advance(2 * REFRESH_MS);
     driven.calls.length = 0;
@@ -95,13 +96,33 @@ test('what joins and leaves little by little neither adds calls nor makes others
   }
 });
 
-test('a new instrument is priced within the linger, whatever the slots', async (t) => {
-  const driven = drivePartitions({ instruments: 5_000, partitions: 6, kinds: ['overview', 'daily'] });
-  t.after(() => driven.stop());
-  for (let at = 0; at < 30; at++) {
-    driven.read(`9${at}`, `new-${at}`);
-    await driven.clock.advance(600);
-    for (const kind of ['overview', 'daily'] as const) assert.ok(driven.isPriced(kind, `9${at}`));
-    await driven.clock.advance(2_000);
-  }
-});
+for (const { instruments, partitions } of [
+  { instruments: 50, partitions: 1 },
+  { instruments: 5_000, partitions: 6 },
+  { instruments: 100_000, partitions: 6 },
+]) {
+  const what = `${instruments} instruments, ${partitions} partitions`;
+  test(`what is new or has changed is asked for within the linger, whatever the slots: ${what}`, async (t) => {
+    const kinds = ['overview', 'daily'] as const;
+    const driven = drivePartitions({ instruments, partitions, kinds, takesMs: () => ANSWER_MS });
+    t.after(() => driven.stop());
+    await driven.clock.advance(REFRESH_MS);
+    for (let at = 0; at < 20; at++) {
+      // In turn one that was not there, and one that has another isin.
+      const id = at % 2 === 0 ? `9${at}` : String(1_000 + at * 7);
+      const readAtMs = driven.clock.monotonicMs();
+      driven.read(id, `new-${at}`);
+      await driven.clock.advance(600);
+      for (const kind of kinds) {
+        // Where all calls are under way, one of them ends first.
+        const asked = driven.calls.find((call) => call.kind === kind && call.atMs >= readAtMs && call.ids.includes(id));
+        assert.ok(
+          asked && asked.atMs - readAtMs <= LINGER_MS + ANSWER_MS,
+          `${id} is asked for ${kind} at ${asked?.atMs}`,
+        );
+        assert.ok(driven.isPriced(kind, id));
+      }
+      await driven.clock.advance(2_000);
+    }
+  });
+}

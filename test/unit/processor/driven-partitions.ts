@@ -16,7 +16,7 @@ export const OVERDUE_MS = REFRESH_MS * 1.5;
 const HTTP_TIMEOUT_MS = 30_000;
 const ANSWER_MS = 200;
 const COMMIT_MS = 20;
-const LINGER_MS = 250;
+export const LINGER_MS = 250;
 const TOGETHER_MS = 50;
 const GOLDEN_RATIO = 0.618;
 /** As a day of repayment. */
