@@ -38,7 +38,6 @@ export function giveOffsetUp<Offset extends ServedOffset & { readonly gapsHealed
       discarded: 0,
       earlier: [],
       caughtUp: false,
-      mark: null,
       dueMs: nowMs,
       takenMs: nowMs,
       servedMs: startMs,

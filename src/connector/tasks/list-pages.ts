@@ -133,8 +133,8 @@ export class ListPages {
     if (signal.aborted) return;
     const earlier = [this.#taken, ...this.#ahead].filter((asked) => asked !== null);
     const newest = earlier.pop();
-    const isNext = newest?.hasArrived && this.#ahead.length < MOST_AHEAD && earlier.every(({ isDecoded }) => isDecoded);
-    if (isNext) this.#guessBehind(newest, signal);
+    const mayGuess = this.#ahead.length < MOST_AHEAD && earlier.every(({ isDecoded }) => isDecoded);
+    if (newest !== undefined && mayGuess) this.#guessBehind(newest, signal);
     const first = this.#taken === this.#used ? this.#ahead[0] : this.#taken;
     if (first?.hasArrived && first.drain === null && this.#since !== null) this.#drainAhead(first, this.#since, signal);
   }

@@ -30,12 +30,9 @@ export class ListRequests<Answer> {
     this.#options = options;
   }
 
-  /**
-   * When the list may be asked again, on the monotonic clock; it may lie in the past. Infinite while a request is under
-   * way or its answer is not used yet.
-   */
+  /** When the list may be asked again, on the monotonic clock; it may lie in the past. Infinite while a request is under way. */
   get freeMs(): number {
-    return this.#ending === null && this.#outcome === null ? this.#freeMs : Number.POSITIVE_INFINITY;
+    return this.#ending === null ? this.#freeMs : Number.POSITIVE_INFINITY;
   }
 
   /** Aborts when the request that is under way has ended, so that a wait for the stream ends; undefined where none is. */
@@ -44,7 +41,7 @@ export class ListRequests<Answer> {
   }
 
   /**
-   * Sends a request, and returns without waiting for its answer. What has come already is there when it returns, so that a
+   * Sends a request, and returns without waiting for its answer; what came of the one before was taken. What has come already is there when it returns, so that a
    * page that was fetched ahead costs no wait. `isAwaited`: there is no stream yet that could go on, so its end is awaited.
    */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {

@@ -37,6 +37,7 @@ function coreOf(instruments: Start, epochMs = () => EPOCH_MS): PartitionCore {
 
 const repaidOn = (repaymentDay: number | null) => ({ currency: 'CHF', priceType: 'percentage', repaymentDay });
 const noPrice: QuestionOutcome = { kind: 'problem', status: 404, title: null, item: Buffer.alloc(0) };
+const refused: QuestionOutcome = { kind: 'refused', status: 400 };
 const broken: QuestionOutcome = { kind: 'problem', status: 500, title: null, item: Buffer.alloc(0) };
 const priced: QuestionOutcome = { kind: 'prices', records: [], isQuotingPulled: null };
 
@@ -148,6 +149,40 @@ test('a clock that was wrong at the start and is corrected leaves no live instru
   assert.ok(after('overview', '3') <= 1, 'it is long past by the right clock too');
   const { repaid, priced: live, overdue } = freshnessOf(core, 3 * 60 * MINUTE_MS);
   assert.deepEqual([repaid, live, overdue], [1, 2, 0]);
+});
+
+test('a clock that is set back in small steps is followed, too', () => {
+  let aheadMs = 0;
+  // By the clock of the start it is long past since midnight, by the right one only in three hours.
+  const core = coreOf([['1', 'isin-1', repaidOn(TODAY - 7)]], () => EPOCH_MS + aheadMs);
+  assert.ok(run(core, 10 * MINUTE_MS, () => priced)('overview', '1') <= 1);
+  for (let step = 0; step < 12; step++) {
+    aheadMs -= 30 * MINUTE_MS;
+    run(core, (12 + 2 * step) * MINUTE_MS, () => priced, (10 + 2 * step) * MINUTE_MS);
+  }
+  const asked = run(core, 94 * MINUTE_MS, () => priced, 34 * MINUTE_MS)('overview', '1');
+  assert.ok(asked >= 55, `it was asked for ${asked} times in an hour`);
+});
+
+test('a clock that is corrected leaves alone what is asked for alone', () => {
+  let aheadMs = 8 * DAY_MS;
+  const day = repaidOn(TODAY + 1);
+  const core = coreOf(
+    [
+      ['1', 'isin-1', day],
+      ['2', 'isin-2'],
+    ],
+    () => EPOCH_MS + aheadMs,
+  );
+  core.read(0n, '1', { kind: 'live', isin: 'isin-1', terms: day }, 0);
+  const outcomeOf = (id: string) => (id === '1' ? refused : priced);
+  assert.ok(run(core, 10 * MINUTE_MS, outcomeOf)('overview', '1') >= 2, 'its record, and then alone');
+  aheadMs = 0;
+  const shared: number[] = [];
+  const asked = run(core, 3 * 60 * MINUTE_MS, outcomeOf, 10 * MINUTE_MS, (batch, nowMs) => {
+    if (batch.kind === 'overview' && !batch.isAlone && batch.questions.some(({ id }) => id === '1')) shared.push(nowMs);
+  });
+  assert.deepEqual([shared, asked('overview', '1') > 0], [[], true]);
 });
 
 test('a clock that was behind at the start lets what is repaid be asked for often until it is corrected, and no longer', () => {

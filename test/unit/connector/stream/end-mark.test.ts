@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isEndSeen, markAt, markFurther } from '../../../../src/connector/stream/end-mark.ts';
 import { Census } from '../../../../src/connector/walk/census.ts';
 import { drive, event, time } from '../core/driven-core.ts';
 import { CHECKS, EVENTS, offsetAt, Scene } from '../core/follower-scene.ts';
@@ -174,4 +175,13 @@ test('what a list that takes long has shown counts from when it was asked', () =
   assert.equal(driven.core.isCaughtUp, true);
   readUntil(askedMs + 2 * MINUTE_MS + 2_000);
   assert.equal(driven.core.isCaughtUp, false);
+});
+
+test('a fresh start that shows a lag takes back at once what an earlier one has shown', () => {
+  const begun = markFurther(null, '1000-1', 0);
+  const asked = markAt(begun, { since: '1500-1', ours: '1400-1', askedMs: MINUTE_MS });
+  const reached = markFurther(asked, '1500-1', MINUTE_MS + 1_000);
+  assert.equal(isEndSeen(reached, 2 * MINUTE_MS), true);
+  const lagging = markAt(reached, { since: '1300-1', ours: '1900-1', askedMs: 2 * MINUTE_MS });
+  assert.equal(isEndSeen(lagging, 2 * MINUTE_MS), false);
 });

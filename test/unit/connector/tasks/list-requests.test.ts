@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { runSource } from '../../../../src/connector/source-worker.ts';
 import { responseTime } from '../../../../src/connector/stream/response-time.ts';
 import { createInstrumentsTask } from '../../../../src/connector/tasks/instruments-task.ts';
+import { ListRequests } from '../../../../src/connector/tasks/list-requests.ts';
 import { InstrumentsCore } from '../../../../src/connector/walk/instruments-core.ts';
 import { firstOffset } from '../../../../src/connector/walk/instruments-offset.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
@@ -15,6 +16,7 @@ import { instrumentsTaskOptions } from './instruments-task-options.ts';
 const HOUR_MS = 3_600_000;
 /** More than any hold lets through. Without one, the list is asked again before any time passes, and nothing else ends that. */
 const MOST_REQUESTS = 10_000;
+const forever = new AbortController().signal;
 const list = { rows: [], envelope: new Map(), bytes: 0, duplicateKeys: 0 };
 
 /** Runs an instruments source for some hours of its own clock; gives when list and stream were asked, from its start. */
@@ -107,4 +109,52 @@ test('a source without an offset waits for the list that alone says where the st
 test('an error of the list that no repetition mends ends the source', async () => {
   const { reason } = await run(1, () => new ConnectorError('TOO_MANY_DEAD_LETTERS', 'too many'));
   assert.ok(reason instanceof ConnectorError && reason.code === 'TOO_MANY_DEAD_LETTERS');
+});
+
+/** A list that answers as the test says; gives the failures that were reported, and the wait after each. */
+function requests() {
+  const clock = skippingClock();
+  const reported: { readonly failures: number; readonly waitMs: number }[] = [];
+  const list = new ListRequests<string>({
+    source: 's',
+    events: { attemptFailed: ({ failures, waitMs }) => void reported.push({ failures, waitMs }) },
+    clock,
+    random: () => 0,
+  });
+  const ask = async (outcome: string | ConnectorError) => {
+    const request = async () => {
+      if (typeof outcome !== 'string') throw outcome;
+      return outcome;
+    };
+    await list.begin(request, forever, true);
+    return list.take();
+  };
+  return { clock, list, ask, reported };
+}
+
+test('a list that fails is asked ever later, and once it has answered, soon again after its next failure', async () => {
+  const { ask, reported } = requests();
+  for (let failure = 0; failure < 4; failure++) assert.equal(await ask(busy()), null);
+  assert.equal(await ask('page'), 'page');
+  await ask(busy());
+  const waitsMs = reported.map(({ waitMs }) => waitMs);
+  assert.deepEqual(
+    reported.map(({ failures }) => failures),
+    [1, 2, 3, 4, 1],
+  );
+  assert.ok((waitsMs[3] ?? 0) > (waitsMs[0] ?? 0) && waitsMs[4] === waitsMs[0], `${waitsMs} ms`);
+});
+
+test('a list is not asked while it is being asked, nor before the wait after a failure has passed', async () => {
+  const { clock, list, ask, reported } = requests();
+  assert.ok(list.freeMs <= clock.monotonicMs());
+  const answer = Promise.withResolvers<string>();
+  const ended = list.begin(() => answer.promise, forever, true);
+  assert.equal(list.freeMs, Number.POSITIVE_INFINITY);
+  answer.resolve('page');
+  await ended;
+  assert.equal(list.take(), 'page');
+  assert.ok(list.freeMs <= clock.monotonicMs());
+  await ask(busy());
+  assert.equal(list.freeMs, clock.monotonicMs() + (reported[0]?.waitMs ?? 0));
 });
