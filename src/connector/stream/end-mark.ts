@@ -6,8 +6,9 @@ import { hasReached } from './stream-response.ts';
  * all that had happened when it was asked for.
  *
  * That holds only where the list does not lag the stream. A fresh start that our cursor had passed a minute before it was
- * asked for shows such a lag: it is dropped, and what earlier ones showed, too. So a list that lags by more than a minute
- * shows a source as behind, which is the safe side.
+ * asked for shows such a lag: it is dropped, and what earlier ones showed, too. So where a list lags by more than a minute,
+ * a source is shown as behind, which is the safe side. Only one whose backlog is about as long as the lag is shown as caught
+ * up for some minutes: its cursor reaches a fresh start that it had not passed before, and nothing shows that this is old.
  */
 
 /** A run of responses without an end lasts so long before the list is asked, and so long again after each time. */
