@@ -10,6 +10,7 @@ function refusedReplica({ waitsForOperator }: { readonly waitsForOperator: boole
   let [joins, restarts] = [0, 0];
   let change = new AbortController();
   const failed: string[] = [];
+  const prepared: { readonly name: string; readonly signal: AbortSignal }[] = [];
   const stop = new AbortController();
   const refusal = new ConnectorError('WRITER_REFUSED', 'no right on the group');
   const target = () => {
@@ -17,7 +18,11 @@ function refusedReplica({ waitsForOperator }: { readonly waitsForOperator: boole
   };
   const parts = {
     settings: { prefix: 'p', admin: { enabled: waitsForOperator } },
-    sources: ['a', 'b'].map((name) => ({ name, offsetKey: `["${name}",{"endpoint":"events"}]` })),
+    sources: ['a', 'b'].map((name) => ({
+      name,
+      offsetKey: `["${name}",{"endpoint":"events"}]`,
+      prepare: async (signal: AbortSignal) => void prepared.push({ name, signal }),
+    })),
     states: { targets: { of: target } },
     topics: { offsets: { name: 'p.offsets' }, notifications: { name: 'p.notifications', partitions: 1 } },
     kafka: {
@@ -29,8 +34,8 @@ function refusedReplica({ waitsForOperator }: { readonly waitsForOperator: boole
       },
     },
     registry: { schemaId: () => Promise.reject(refusal) },
-    verified: { areVerified: () => true },
-    writtenBy: () => [],
+    verified: { areVerified: (topics: readonly string[]) => !topics.includes('wrong topic of b') },
+    writtenBy: ([name]: readonly string[]) => [name === 'b' ? 'wrong topic of b' : 'right topic'],
     clock: skippingClock(),
     random: () => 0.5,
     events: { sourceFailed: ({ source }: { readonly source: string }) => failed.push(source) },
@@ -40,6 +45,7 @@ function refusedReplica({ waitsForOperator }: { readonly waitsForOperator: boole
     ended: runSourcePartitions(parts as unknown as SourcePartitions),
     joins: () => joins,
     failed,
+    prepared,
     restart() {
       restarts += 1;
       change.abort();
@@ -72,4 +78,30 @@ test('a group that may not be joined is asked once, and fails every source; an o
 test('without an admin server that an operator could ask, sources whose group may not be joined are given up', async () => {
   const replica = refusedReplica({ waitsForOperator: false });
   assert.deepEqual(await replica.ended, ['a', 'b']);
+});
+
+test('sources with the right topics are prepared while they are not run here, once and until the end', async () => {
+  const replica = refusedReplica({ waitsForOperator: true });
+  await eventually(
+    'it waits for an operator',
+    () => replica.failed.length,
+    (count) => count === 2,
+  );
+  replica.restart();
+  await eventually(
+    'it has joined twice',
+    () => replica.joins(),
+    (count) => count === 2,
+  );
+  const signals = replica.prepared.map(({ name, signal }) => [name, signal.aborted]);
+  assert.deepEqual(signals, [['a', false]]);
+  replica.stop();
+  await assert.rejects(replica.ended, /the test stops it/);
+
+  const given = refusedReplica({ waitsForOperator: false });
+  await given.ended;
+  assert.deepEqual(
+    given.prepared.map(({ signal }) => signal.aborted),
+    [true],
+  );
 });
