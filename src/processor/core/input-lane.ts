@@ -99,7 +99,7 @@ export class InputLane {
   answered(batch: Batch, from: number, answers: BatchResponses): void {
     const open = this.#open.find((candidate) => candidate.batch === batch);
     if (open === undefined) {
-      this.#lane.answered(batch, from, answers);
+      this.#lane.refreshes.answered(batch, from, answers);
       return;
     }
     const { outcomes, ...tally } = answers;
@@ -146,12 +146,12 @@ export class InputLane {
 
   /** While batches of records wait for no answer any more, others are not tried as well. */
   get #mayAsk(): boolean {
-    return this.#open.length < BATCHES_IN_FLIGHT && this.#lane.adopted < BATCHES_IN_FLIGHT;
+    return this.#open.length < BATCHES_IN_FLIGHT && this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT;
   }
 
   /** Nothing is gained by waiting for what may not be asked for. */
   get #patienceMs(): number {
-    return this.#lane.adopted < BATCHES_IN_FLIGHT ? this.#answerWithinMs : this.#lingerMs;
+    return this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT ? this.#answerWithinMs : this.#lingerMs;
   }
 
   *#waiting(): Iterable<Input> {
@@ -189,7 +189,7 @@ export class InputLane {
       unanswered += 1;
       this.#lane.putInFlight(one.input.id, null);
     }
-    if (unanswered > 0) this.#lane.adopt(batch, unanswered);
+    if (unanswered > 0) this.#lane.refreshes.add(batch, unanswered);
   }
 
   #mayBeTaken(nowMs: number): boolean {

@@ -1,19 +1,15 @@
 import type { InstrumentFailing, PriceProblem } from '../../observability/processor-events.ts';
 import { backOffMs } from '../../support/back-off.ts';
-import type { BatchResponses } from '../batch-responses.ts';
 import type { PriceKind } from '../bulk-prices.ts';
-import type { Batch, BatchInput, BatchPart } from './batch.ts';
+import type { Batch, BatchInput } from './batch.ts';
 import type { PartitionCoreSettings, Withdrawal } from './core-messages.ts';
 import { DueQueue } from './due-queue.ts';
 import { type AskedInstrument, planOf } from './instrument.ts';
 import type { InstrumentTable } from './instrument-table.ts';
+import { RefreshBatches } from './refresh-batches.ts';
 import type { RefreshPlan } from './refresh-plan.ts';
 import { RefreshSlots } from './refresh-slots.ts';
 
-/** Batches in flight: some are asked for while others are committed, or while one is repeated. */
-const REFRESHES_IN_FLIGHT = 4;
-/** The same for instruments that are asked for alone: one that hangs holds up no other instrument. */
-const ALONE_IN_FLIGHT = 2;
 const FIRST_BACK_OFF_MS = 10_000;
 /** What was repaid long ago is asked for so often: its price hardly changes any more, and most have none. */
 const REPAID_INTERVAL_MS = 86_400_000;
@@ -23,8 +19,6 @@ const CLOCK_CORRECTED_MS = 3_600_000;
 const SUSPICION = 3;
 /** If more instruments spoil their calls, the provider is the likely cause, and asking for each alone would not help. */
 const MOST_SUSPECTS = 50;
-/** Of one transaction, in questions. */
-const MOST_COMMITTED = 2_000;
 
 /** What the answers to an instrument mean: it has prices, or why it has none. */
 export type Verdict =
@@ -43,6 +37,7 @@ export type Verdict =
  */
 export class KindLane {
   readonly kind: PriceKind;
+  readonly refreshes = new RefreshBatches();
   readonly #intervalMs: number;
   readonly #settings: PartitionCoreSettings;
   readonly #table: InstrumentTable;
@@ -52,9 +47,6 @@ export class KindLane {
   readonly #dueAlone = new DueQueue();
   /** Ids in batches, with the input there that a later record may supersede; null where there is none, or no longer. */
   readonly #inFlight = new Map<string, BatchInput | null>();
-  /** Batches of refreshes, with how many of their questions are not committed yet. */
-  readonly #open = new Map<Batch, number>();
-  #answered: { readonly batch: Batch; readonly part: BatchPart }[] = [];
   #suspects = 0;
   #dividedMs = Number.NEGATIVE_INFINITY;
   #dividedSize = 0;
@@ -143,45 +135,10 @@ export class KindLane {
   /** When the next batch may be taken, as far as it is known now. */
   nextMs(): number {
     const firstMs = (queue: DueQueue) =>
-      this.#isFull(queue === this.#dueAlone) ? Number.POSITIVE_INFINITY : queue.firstMs;
+      this.refreshes.isFull(queue === this.#dueAlone) ? Number.POSITIVE_INFINITY : queue.firstMs;
     const ms = Math.min(firstMs(this.#due), firstMs(this.#dueAlone));
     // Where nothing but what is repaid is left, the next slot is far: the clock by which it is may be corrected before.
     return ms === Number.POSITIVE_INFINITY ? ms : Math.min(ms, this.#dividedMs + 2 * this.#intervalMs);
-  }
-
-  /** @param from the position of the first question that is answered. */
-  answered(batch: Batch, from: number, answers: BatchResponses): void {
-    const questions = batch.questions.slice(from, from + answers.outcomes.length);
-    this.#answered.push({ batch, part: { kind: this.kind, questions, inputs: [], answers } });
-  }
-
-  /** Batches of records that wait for no answer any more: what comes of them is like a refresh. */
-  get adopted(): number {
-    return [...this.#open.keys()].filter(({ inputs }) => inputs.length > 0).length;
-  }
-
-  /** @param unanswered how many of its questions are. */
-  adopt(batch: Batch, unanswered: number): void {
-    this.#open.set(batch, unanswered);
-  }
-
-  /** Refreshes that are answered, as many as one transaction takes. */
-  takeAnswered(): BatchPart[] {
-    let taken = 0;
-    let questions = 0;
-    for (const { part } of this.#answered) {
-      if (questions >= MOST_COMMITTED) break;
-      questions += part.questions.length;
-      taken += 1;
-    }
-    const parts = this.#answered.slice(0, taken);
-    this.#answered = this.#answered.slice(taken);
-    for (const { batch, part } of parts) {
-      const left = (this.#open.get(batch) ?? 0) - part.questions.length;
-      if (left > 0) this.#open.set(batch, left);
-      else this.#open.delete(batch);
-    }
-    return parts.map(({ part }) => part);
   }
 
   /** Its answer is committed. */
@@ -253,15 +210,10 @@ export class KindLane {
     plan.suspicion = suspicion;
   }
 
-  #isFull(isAlone: boolean): boolean {
-    const open = [...this.#open.keys()].filter((batch) => batch.isAlone === isAlone).length;
-    return open >= (isAlone ? ALONE_IN_FLIGHT : REFRESHES_IN_FLIGHT);
-  }
-
   /** What is in flight comes again when that is committed, and another instrument of an isin in the next batch. */
   #take(queue: DueQueue, most: number, nowMs: number): Batch | null {
     const isAlone = queue === this.#dueAlone;
-    if (queue.firstMs > nowMs || this.#isFull(isAlone)) return null;
+    if (queue.firstMs > nowMs || this.refreshes.isFull(isAlone)) return null;
     const questions: AskedInstrument[] = [];
     const isins = new Set<string>();
     const twins: number[] = [];
@@ -276,7 +228,7 @@ export class KindLane {
     if (questions.length === 0) return null;
     const batch: Batch = { kind: this.kind, questions, inputs: [], isAlone };
     for (const { id } of questions) this.#inFlight.set(id, null);
-    this.#open.set(batch, questions.length);
+    this.refreshes.add(batch);
     return batch;
   }
 

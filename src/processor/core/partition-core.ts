@@ -130,7 +130,7 @@ export class PartitionCore {
 
   /** Takes answers to the questions of a batch from a position on; there may be more to come. */
   answered(batch: Batch, from: number, answers: BatchResponses): void {
-    const lane = batch.inputs.length > 0 ? this.#inputs : this.#lane(batch);
+    const lane = batch.inputs.length > 0 ? this.#inputs : this.#lane(batch).refreshes;
     lane.answered(batch, from, answers);
   }
 
@@ -218,7 +218,7 @@ export class PartitionCore {
       const lane = this.#lanes[this.#turn];
       this.#turn = (this.#turn + 1) % this.#lanes.length;
       const inputs = lane === this.#first ? this.#inputs.takeAnswered(this.#freeMs(nowMs)) : [];
-      const batches = [...inputs, ...(lane?.takeAnswered() ?? [])];
+      const batches = [...inputs, ...(lane?.refreshes.takeAnswered() ?? [])];
       if (batches.length === 0) continue;
       const offset = inputs.length > 0 ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
       const parts = batches.map((batch) => this.#part(batch));

@@ -101,7 +101,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'records wait for an answer for ever',
     file: 'input-lane.ts',
-    right: 'return this.#lane.adopted < BATCHES_IN_FLIGHT ? this.#answerWithinMs : this.#lingerMs;',
+    right: 'return this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT ? this.#answerWithinMs : this.#lingerMs;',
     wrong: 'return Number.POSITIVE_INFINITY;',
   },
   {
@@ -160,9 +160,10 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'an instrument is asked for again before its answer is committed',
-    file: 'kind-lane.ts',
-    right: '    this.#answered.push({ batch',
-    wrong: '    for (const { id } of questions) this.#inFlight.delete(id);\n    this.#answered.push({ batch',
+    file: 'partition-core.ts',
+    right: '    lane.answered(batch, from, answers);',
+    wrong:
+      '    if (lane !== this.#inputs) for (const { id } of batch.questions) this.#lane(batch).release(id);\n    lane.answered(batch, from, answers);',
   },
   {
     mistake: 'an isin stands twice in a batch',
@@ -210,8 +211,8 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'kinds share a transaction',
     file: 'partition-core.ts',
-    right: 'const batches = [...inputs, ...(lane?.takeAnswered() ?? [])];',
-    wrong: 'const batches = [...inputs, ...this.#lanes.flatMap((each) => each.takeAnswered())];',
+    right: 'const batches = [...inputs, ...(lane?.refreshes.takeAnswered() ?? [])];',
+    wrong: 'const batches = [...inputs, ...this.#lanes.flatMap((each) => each.refreshes.takeAnswered())];',
   },
   {
     mistake: 'a part of the records of a batch is committed before those in front of it',
@@ -221,7 +222,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'what was answered of a refresh waits for the rest of its batch',
-    file: 'kind-lane.ts',
+    file: 'refresh-batches.ts',
     right: 'for (const { part } of this.#answered) {',
     wrong:
       'for (const { batch, part } of this.#answered) {\n      if (part.questions.length < batch.questions.length) break;',
