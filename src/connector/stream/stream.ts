@@ -1,4 +1,5 @@
 import { type EndMark, isEndSeen, markFurther } from './end-mark.ts';
+import { gapInput, namesLower } from './gap-input.ts';
 import { type HeldOffset, heldForMs, holdOffset, proofBeside } from './held-offset.ts';
 import { type LostTime, lostTime } from './lost-time.ts';
 import { offsetAges, type ResponseTime } from './response-time.ts';
@@ -10,7 +11,6 @@ import {
   isForRound,
   isGapSuspected,
   isOffsetInDoubt,
-  isUnmovedForLong,
   NO_PROOF,
   RETENTION_MS,
   weighGap,
@@ -19,7 +19,6 @@ import type { StreamContext } from './stream-context.ts';
 import { compareStreamOffsets } from './stream-offset.ts';
 import {
   hasReached,
-  isNewestLower,
   namesMore,
   readStreamResponse,
   type StreamReading,
@@ -135,7 +134,7 @@ export function followStream(
   const { since } = position;
   const reading = answer.kind === 'refused' ? 'refused' : readStreamResponse(since, answer, at.events, stream.earlier);
   const taken = reading === 'moved' || reading === 'quiet' ? reading : null;
-  const { ages, suspects, gapSuspectedFromMs, isNoReset, sign, proof, holding } = weighAnswer(
+  const { ages, suspects, gapSuspectedFromMs, isNoReset, isLower, sign, proof, holding } = weighAnswer(
     stream,
     position,
     { answer, reading },
@@ -155,7 +154,7 @@ export function followStream(
       servedLatestMs: nowMs - servedLeastAgoMs,
       heldFromMs: held === null ? null : nowMs - held.heldMs,
       proof,
-      noResetMs: isNoReset && replacement === null && namesLower(since, answer, reading) ? stream.noResetMs : null,
+      noResetMs: isNoReset && replacement === null && isLower ? stream.noResetMs : null,
       earlier: reading === 'moved' ? [...stream.earlier, since].slice(-EARLIER_KEPT) : stream.earlier,
     },
     position:
@@ -195,14 +194,16 @@ function weighAnswer(
   const heldMs = heldForMs(position, stream.heldFromMs, { time: answer.time, nowMs });
   const isOver = isSuspected && (isExpired(ages.leastAgeMs) || at.rereadsAll === true);
   const isNoReset = stream.noResetMs !== null && nowMs - stream.noResetMs < NO_RESET_MS;
-  const input = gapInput(reading, position, answer, { isSuspected, isOver, ageMs: ages.ageMs, isNoReset });
+  const response = answer.kind === 'refused' ? null : answer;
+  const isLower = namesLower(reading, position.since, response);
+  const input = gapInput(reading, position, response, { isSuspected, isOver, ageMs: ages.ageMs, isNoReset });
   const weighed = weighGap(stream.proof, input, at);
   const sign = input.kind === 'sign' ? input.sign : null;
   const isNothing = sign === null || (sign === 'overtaken' && !isOffsetInDoubt(weighed));
   const answered = reading === 'moved' ? 'moved' : isNothing ? 'nothing' : 'doubt';
   const holding = holdOffset(position.held, weighed, answered, { ...at, heldMs });
   const proof = proofBeside(weighed, holding, { isSuspected, held: position.held, heldMs, nowMs });
-  return { ages, suspects, gapSuspectedFromMs, isNoReset, sign, proof, holding };
+  return { ages, suspects, gapSuspectedFromMs, isNoReset, isLower, sign, proof, holding };
 }
 
 /** Whether the stream is at its end, and when it is asked again. */
@@ -230,39 +231,6 @@ function readOn(
     run,
     mark,
   };
-}
-
-function gapInput(
-  reading: StreamReading | 'refused',
-  { since, held }: StreamPosition,
-  answer: OffsetResponse,
-  at: {
-    readonly isSuspected: boolean;
-    readonly isOver: boolean;
-    readonly ageMs: number;
-    readonly isNoReset: boolean;
-  },
-): GapInput {
-  const { isSuspected, isOver, ageMs, isNoReset } = at;
-  if (reading === 'moved') return { kind: 'healthy' };
-  // A provider may answer what it no longer knows with an offset that is its lowest, or none at all.
-  const saysNothing = reading === 'quiet' || (reading === 'lower' && isNoReset && isOver);
-  if (!saysNothing) return { kind: 'sign', sign: reading };
-  if (!isNoReset && namesLower(since, answer, reading)) return { kind: 'sign', sign: 'lower' };
-  if (isOver) return { kind: 'sign', sign: 'quiet' };
-  if (held === null) {
-    return isSuspected || isUnmovedForLong(ageMs)
-      ? { kind: 'sign', sign: 'unmoved', isSuspected }
-      : { kind: 'healthy' };
-  }
-  // Where offsets have no order, the one that is held may lie before ours.
-  const isBehindOurs = (compareStreamOffsets(held.since, since) ?? 0) > 0;
-  return isBehindOurs ? { kind: 'sign', sign: 'overtaken', held: held.since, isSuspected } : { kind: 'healthy' };
-}
-
-function namesLower(since: string, answer: OffsetResponse, reading: StreamReading | 'refused'): boolean {
-  if (answer.kind === 'refused' || reading === 'moved') return false;
-  return reading === 'lower' || isNewestLower(since, answer);
 }
 
 /** The stream after a fresh start of it, beside our offset. Only one from after the sign says whether that is a reset. */
