@@ -2,17 +2,18 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startBenchStack } from './bench-stack.ts';
 import { ratios } from './compare.ts';
+import { benchDecoding } from './decoding-bench.ts';
 import { benchPrices, benchRestart, benchSteady } from './prices-bench.ts';
 import { benchBacklog, benchLatency } from './stream-bench.ts';
 import { benchWalk } from './walk-bench.ts';
 
 /*
  * npm run bench [-- --walk 50000,500000 --delay 0,20,100 --events 2000 --backlog 100000 --prices 100000 --steady 5000
- *   --restart 100000 --json FILE --compare FILE]
+ *   --restart 100000 --decoding 1000 --json FILE --compare FILE]
  *
  * The connector against a provider of ready bytes, on a real Kafka and registry. Provider, connector, broker and registry
- * are processes on this machine and share its cores; CPU and memory are those of the connector's process. A list of 0
- * leaves a part out.
+ * are processes on this machine and share its cores; CPU and memory are those of the connector's process. Decoding alone
+ * is measured in this one. A list of 0 leaves a part out.
  */
 const { values } = parseArgs({
   options: {
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     prices: { type: 'string', default: '50000' },
     steady: { type: 'string', default: '5000' },
     restart: { type: 'string', default: '50000' },
+    decoding: { type: 'string', default: '1000' },
     json: { type: 'string' },
     compare: { type: 'string' },
   },
@@ -34,8 +36,14 @@ process.once('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
 const numbers = (text: string) => text.split(',').map(Number);
 const sizes = (text: string) => numbers(text).filter((size) => size > 0);
 
+const DECODING_ROUNDS = 15;
+
+const figures: Record<string, object[]> = {};
+for (const part of ['decoding', 'walk', 'latency', 'backlog', 'prices', 'steady', 'restart']) figures[part] = [];
+for (const instruments of sizes(values.decoding)) {
+  for await (const body of benchDecoding(instruments, DECODING_ROUNDS)) figures.decoding?.push(body);
+}
 const stack = await startBenchStack(stop.signal);
-const figures: Record<string, object[]> = { walk: [], latency: [], backlog: [], prices: [], steady: [], restart: [] };
 try {
   for (const size of sizes(values.walk)) {
     for (const delayMs of numbers(values.delay)) {

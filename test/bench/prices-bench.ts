@@ -33,6 +33,9 @@ export interface PriceFigures {
   readonly refreshedPerSecond: number;
   readonly refreshCpuSecondsPer1000: number;
   readonly itemsPerCall: number;
+  readonly refreshPeakMiB: number;
+  /** While it refreshes. */
+  readonly loopDelayP99Ms: number;
 }
 
 export interface RestartFigures {
@@ -48,6 +51,8 @@ export interface RestartFigures {
   /** The same after a kill -9 of the only process, session time-out of 6 s included; and until every partition is priced. */
   readonly sourcesRecoverySeconds: number;
   readonly processorRecoverySeconds: number;
+  /** Of the processor that recovers, from its start until every partition is priced. */
+  readonly loopDelayP99Ms: number;
 }
 
 export interface SteadyFigures {
@@ -58,6 +63,9 @@ export interface SteadyFigures {
   /** In the second interval, and in the fifth, when it no longer changes. */
   readonly secondCpuSecondsPer1000: number;
   readonly cpuSecondsPer1000: number;
+  readonly peakMemoryMiB: number;
+  /** In an interval of its own, since measuring it takes CPU. */
+  readonly loopDelayP99Ms: number;
 }
 
 /** A topic of instruments, and connectors that price it. */
@@ -66,18 +74,18 @@ async function withInstruments<Figures>(
   instruments: number,
   measure: (parts: {
     provider: ReadyProvider;
-    processor: (refresh: string) => BenchConnector;
+    processor: (refresh: string, delayFromStart?: boolean) => BenchConnector;
     sources: () => BenchConnector;
   }) => Promise<Figures>,
 ): Promise<Figures> {
   const provider = await startProvider(instruments);
   const prefix = freshPrefix();
   const started: BenchConnector[] = [];
-  const start = (roles: string, refresh = '1d') => {
+  const start = (roles: string, refresh = '1d', delayFromStart = false) => {
     const more = `
 marketData: { url: "${provider.url}", requestsPerSecond: 1000 }
 prices: { kinds: { overview: { refreshInterval: ${refresh} } } }`;
-    const connector = startBenchConnector(stack, provider, { prefix, roles, more });
+    const connector = startBenchConnector(stack, provider, { prefix, roles, more, delayFromStart });
     started.push(connector);
     return connector;
   };
@@ -87,7 +95,7 @@ prices: { kinds: { overview: { refreshInterval: ${refresh} } } }`;
     await walk.stop();
     return await measure({
       provider,
-      processor: (refresh) => start('processor', refresh),
+      processor: (refresh, delayFromStart) => start('processor', refresh, delayFromStart),
       sources: () => start('sources'),
     });
   } finally {
@@ -111,13 +119,15 @@ export function benchPrices(stack: LocalStack, instruments: number, delayMs: num
     const second = processor('1s');
     const before = await counts(provider);
     await until(async () => (await counts(provider)).items > before.items + PARTITIONS * 500);
+    await second.loopDelayP99Ms();
     const [from, cpuFrom, fromMs] = [
       await counts(provider),
       processUsage(second.pid).cpuSeconds,
       systemClock.monotonicMs(),
     ];
     await systemClock.sleep(REFRESHING_MS);
-    const [to, cpuTo, toMs] = [await counts(provider), processUsage(second.pid).cpuSeconds, systemClock.monotonicMs()];
+    const [to, used, toMs] = [await counts(provider), processUsage(second.pid), systemClock.monotonicMs()];
+    const loopDelayP99Ms = await second.loopDelayP99Ms();
     await second.stop();
     const items = to.items - from.items;
     return {
@@ -127,8 +137,10 @@ export function benchPrices(stack: LocalStack, instruments: number, delayMs: num
       firstCpuSecondsPer1000: round((usage.cpuSeconds * 1_000) / instruments),
       firstPeakMiB: Math.round(usage.peakMemoryBytes / MIB),
       refreshedPerSecond: Math.round((items * 1_000) / (toMs - fromMs)),
-      refreshCpuSecondsPer1000: round(((cpuTo - cpuFrom) * 1_000) / items),
+      refreshCpuSecondsPer1000: round(((used.cpuSeconds - cpuFrom) * 1_000) / items),
       itemsPerCall: Math.round(items / (to.calls - from.calls)),
+      refreshPeakMiB: Math.round(used.peakMemoryBytes / MIB),
+      loopDelayP99Ms,
     };
   });
 }
@@ -150,9 +162,13 @@ export function benchRestart(stack: LocalStack, instruments: number): Promise<Re
     );
     await systemClock.sleep(SETTLED_MS);
     await restarted.kill();
+    let loopDelayP99Ms = 0;
     const recovery = await secondsUntil(
-      () => processor('1d'),
-      async (recovered) => until(async () => assignedBy(recovered).length >= PARTITIONS),
+      () => processor('1d', true),
+      async (recovered) => {
+        await until(async () => assignedBy(recovered).length >= PARTITIONS);
+        loopDelayP99Ms = await recovered.loopDelayP99Ms();
+      },
     );
     return {
       instruments,
@@ -161,6 +177,7 @@ export function benchRestart(stack: LocalStack, instruments: number): Promise<Re
       processorPeakMiB: Math.round(peakMemoryBytes / MIB),
       processorCpuSeconds: round(cpuSeconds),
       tabled,
+      loopDelayP99Ms,
       ...(await restartOfSources(sources)),
     };
   });
@@ -209,6 +226,10 @@ export function benchSteady(stack: LocalStack, instruments: number, refreshSecon
     const second = await interval();
     for (let intervals = 3; intervals < STEADY_AFTER; intervals++) await interval();
     const { calls, items, cpuSecondsPer1000 } = await interval();
+    const { peakMemoryBytes } = processUsage(running.pid);
+    await running.loopDelayP99Ms();
+    await interval();
+    const loopDelayP99Ms = await running.loopDelayP99Ms();
     await running.stop();
     return {
       instruments,
@@ -217,6 +238,8 @@ export function benchSteady(stack: LocalStack, instruments: number, refreshSecon
       itemsPerCall: Math.round(items / calls),
       secondCpuSecondsPer1000: second.cpuSecondsPer1000,
       cpuSecondsPer1000,
+      peakMemoryMiB: Math.round(peakMemoryBytes / MIB),
+      loopDelayP99Ms,
     };
   });
 }

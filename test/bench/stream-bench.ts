@@ -4,11 +4,12 @@ import type { LocalStack } from '../../src/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
 import { processUsage } from './process-usage.ts';
-import { round } from './rounding.ts';
+import { MIB, round } from './rounding.ts';
 
 const INSTRUMENTS = 20_000;
 const PER_SECOND = 200;
 const PATIENCE_MS = 600_000;
+const DELAY_MEASURED_MS = 5_000;
 const FIRST_ID = 1_000_000_000;
 const ID_STEP = 7;
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -21,19 +22,24 @@ export interface LatencyFigures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly cpuSecondsPer1000: number;
+  readonly peakMemoryMiB: number;
+  /** While as many events come, but after the others were counted. */
+  readonly loopDelayP99Ms: number;
 }
 
 export interface BacklogFigures {
   readonly events: number;
   readonly eventsPerSecond: number;
   readonly cpuSecondsPer1000: number;
+  readonly peakMemoryMiB: number;
+  readonly loopDelayP99Ms: number;
 }
 
 /** Events at a steady rate, each of another instrument. */
 export async function benchLatency(stack: LocalStack, events: number, pollIntervalMs: number): Promise<LatencyFigures> {
   const latenciesMs: number[] = [];
   let sinceMs = 0;
-  const figures = await follow(stack, pollIntervalMs, events, async (provider, onRecord) => {
+  const figures = await follow({ stack, pollIntervalMs, events, isBusy: false }, async (provider, onRecord) => {
     onRecord((key) => {
       const event = (Number(key) - FIRST_ID) / ID_STEP;
       latenciesMs.push(systemClock.wallMs() - (sinceMs + ((event + 1) * 1_000) / PER_SECOND));
@@ -49,27 +55,37 @@ export async function benchLatency(stack: LocalStack, events: number, pollInterv
     p50Ms: quantile(0.5),
     p99Ms: quantile(0.99),
     cpuSecondsPer1000: figures.cpuSecondsPer1000,
+    peakMemoryMiB: figures.peakMemoryMiB,
+    loopDelayP99Ms: figures.loopDelayP99Ms,
   };
 }
 
 /** Events that all wait already. */
 export async function benchBacklog(stack: LocalStack, events: number): Promise<BacklogFigures> {
-  const figures = await follow(stack, 1_000, events, (provider) => provider.order({ backlog: events }));
+  const how = { stack, pollIntervalMs: 1_000, events, isBusy: true };
+  const figures = await follow(how, (provider) => provider.order({ backlog: events }));
   return {
     events,
     eventsPerSecond: Math.round(events / figures.seconds),
     cpuSecondsPer1000: figures.cpuSecondsPer1000,
+    peakMemoryMiB: figures.peakMemoryMiB,
+    loopDelayP99Ms: figures.loopDelayP99Ms,
   };
 }
 
 type Provider = Awaited<ReturnType<typeof startProvider>>;
 
+/** Of a busy connector the event-loop delay is measured at once; of one that mostly waits afterwards, as it takes CPU. */
 async function follow(
-  stack: LocalStack,
-  pollIntervalMs: number,
-  events: number,
+  how: {
+    readonly stack: LocalStack;
+    readonly pollIntervalMs: number;
+    readonly events: number;
+    readonly isBusy: boolean;
+  },
   begin: (provider: Provider, onRecord: (listener: (key: string) => void) => void) => Promise<unknown>,
 ) {
+  const { stack, pollIntervalMs, events, isBusy } = how;
   const provider = await startProvider(INSTRUMENTS);
   const prefix = freshPrefix();
   const source = { pollInterval: `${pollIntervalMs}ms` };
@@ -92,6 +108,7 @@ async function follow(
     });
     following.catch(() => {});
     await systemClock.sleep(2_000);
+    if (isBusy) await connector.loopDelayP99Ms();
     const used = processUsage(connector.pid).cpuSeconds;
     const beganMs = systemClock.monotonicMs();
     await begin(provider, (given) => {
@@ -102,9 +119,19 @@ async function follow(
       await systemClock.sleep(20);
     }
     const seconds = (systemClock.monotonicMs() - beganMs) / 1_000;
-    const cpuSeconds = processUsage(connector.pid).cpuSeconds - used;
+    const { cpuSeconds, peakMemoryBytes } = processUsage(connector.pid);
+    if (!isBusy) {
+      await connector.loopDelayP99Ms();
+      await systemClock.sleep(DELAY_MEASURED_MS);
+    }
+    const loopDelayP99Ms = await connector.loopDelayP99Ms();
     await connector.stop();
-    return { seconds, cpuSecondsPer1000: round((cpuSeconds * 1_000) / events) };
+    return {
+      seconds,
+      cpuSecondsPer1000: round(((cpuSeconds - used) * 1_000) / events),
+      peakMemoryMiB: Math.round(peakMemoryBytes / MIB),
+      loopDelayP99Ms,
+    };
   } finally {
     reading.abort(new Error('the measurement is over'));
     await kafka.close();

@@ -48,7 +48,6 @@ export async function benchWalk(
     const connector = startBenchConnector(stack, provider, {
       prefix,
       kafka: `, compression: ${compression}`,
-      samplesLoopDelay: true,
     });
     await connector.process.line('walk started');
     const idle = processUsage(connector.pid);
