@@ -1,6 +1,7 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AdminSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
+import { http } from '../support/node-http.ts';
 import { boundPort, isEverywhere } from './bound-address.ts';
 
 const MAXIMUM_CONNECTIONS = 100;
@@ -26,7 +27,7 @@ export async function openAdminPort(
   { host, port }: Pick<AdminSettings, 'host' | 'port'>,
   load: (server: Server) => Promise<RequestListener>,
 ): Promise<AdminServer> {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS });
+  const server = http.createServer({ requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS });
   server.maxConnections = MAXIMUM_CONNECTIONS;
   let loading: Promise<RequestListener> | null = null;
   server.on('request', async (request, response) => {

@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
-import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../errors.ts';
 import { isLoopback } from '../support/loopback.ts';
 import type { CurrentFiles, NetworkFiles } from './current-files.ts';
 import { isWithoutProxy } from './proxy-exceptions.ts';
+import { Pool, ProxyAgent } from './undici.ts';
 
 const LONGEST_CONNECT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;

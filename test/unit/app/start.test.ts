@@ -1,22 +1,24 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { settingsText } from '../../support/connectors/connector-process.ts';
 import { MAIN, settingsFile } from '../../support/connectors/settings-file.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
+const execute = promisify(execFile);
 const MARK = 'loaded: ';
 const REPORT = `
   import { registerHooks } from 'node:module';
   registerHooks({ load(url, context, next) { process._rawDebug('${MARK}' + url); return next(url, context); } });
 `;
 /** With all that a running connector loads there were some 1,300. */
-const MOST_FILES = 1_000;
+const MOST_FILES = 930;
 
 async function portOf(t: TestContext, server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
@@ -73,12 +75,19 @@ test('a start loads what the first poll needs: no page, no other command, no ope
   const isTheLoop = (file: string) => file === 'src/connector/source-worker.ts';
   const loaded = await eventually('the loop of a source is loaded', start.loaded, (files) => files.some(isTheLoop));
   const needless =
-    /node_modules\/(fastify|ajv|@kafkajs)\/|src\/(operator|simulator|demo)\/|src\/cli\/commands\/(?!run-)/;
+    /node_modules\/(fastify|ajv|@kafkajs|undici\/lib\/(web|mock))\/|src\/(operator|simulator|demo)\/|src\/cli\/commands\/(?!run-)/;
   assert.deepEqual(
     loaded.filter((file) => needless.test(file)),
     [],
   );
   assert.ok(loaded.length <= MOST_FILES, `${loaded.length} files`);
+});
+
+test("nothing that is imported loads Node.js' own fetch", async () => {
+  const load = "await import('./src/app/connector.ts'); process.stdout.write(process.moduleLoadList.join('\\n'));";
+  const { stdout } = await execute(process.execPath, ['--input-type=module', '--eval', load], { cwd: root });
+  assert.match(stdout, /^NativeModule http$/m);
+  assert.doesNotMatch(stdout, /^NativeModule internal\/deps\/undici\/undici$/m);
 });
 
 test('while Kafka is asked, registry and provider are asked for all that the first poll needs of them', {
