@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAILY } from '../../../src/config/price-kinds/daily.ts';
 import { INTRADAY } from '../../../src/config/price-kinds/intraday.ts';
-import { checkedRange, opensWithin, pagePlan } from '../../../src/operator/backfill/backfill-plan.ts';
+import { checkedRange, checkedRate, opensWithin, pagePlan } from '../../../src/operator/backfill/backfill-plan.ts';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 4, 10, 0, 30);
@@ -18,6 +18,13 @@ test('windows that the processor follows, or followed an hour ago, are refused',
     { fromMs: toMs, toMs: fromMs },
   ]) {
     assert.throws(() => checkedRange(wrong, oldestWindowMs, NOW_MS), { code: 'SETTINGS_INVALID' });
+  }
+});
+
+test('a backfill takes half of the limit, or what it is given within the limit', () => {
+  assert.deepEqual([checkedRate(null, 20), checkedRate(0.1, 20), checkedRate(20, 20)], [10, 0.1, 20]);
+  for (const rate of [0, -1, 20.1, Number.NaN, Number.POSITIVE_INFINITY]) {
+    assert.throws(() => checkedRate(rate, 20), { code: 'SETTINGS_INVALID' }, String(rate));
   }
 });
 
