@@ -155,19 +155,21 @@ kafka:
     'certificates of Kafka that are replaced in their files are used for the next connections',
     async (t) => {
       const { kafka } = at;
-      const own = { cert: `${kafka.files.ca}.cert`, key: `${kafka.files.ca}.key` };
+      const own = { ca: `${kafka.files.ca}.ca`, cert: `${kafka.files.ca}.cert`, key: `${kafka.files.ca}.key` };
       const use = async (client: { readonly cert: string; readonly key: string }) => {
         await writeFile(own.cert, client.cert);
         await writeFile(own.key, client.key);
       };
       const trusted = { cert: await readFile(kafka.files.cert, 'utf8'), key: await readFile(kafka.files.key, 'utf8') };
       await use(trusted);
+      const authority = await readFile(kafka.files.ca, 'utf8');
+      await writeFile(own.ca, authority);
       const settings = await loadSettings({
         text: `
 prefix: ${uniquePrefix('tls')}
 referenceData: { url: https://provider.example, auth: { type: none } }
 schemaRegistry: { url: ${REGISTRY_NOT_USED} }
-kafka: { brokers: "${kafka.at.MUTUAL}", ssl: { ca: "${kafka.files.ca}", cert: "${own.cert}", key: "${own.key}" } }`,
+kafka: { brokers: "${kafka.at.MUTUAL}", ssl: { ca: "${own.ca}", cert: "${own.cert}", key: "${own.key}" } }`,
         env: {},
       });
       const warnings: string[] = [];
@@ -197,6 +199,10 @@ kafka: { brokers: "${kafka.at.MUTUAL}", ssl: { ca: "${kafka.files.ca}", cert: "$
       );
       await use(trusted);
       await eventually('the trusted one is used again', connect, (how) => how === 'accepted', 120_000);
+      await writeFile(own.ca, makeCertificates().ca);
+      await eventually('an authority that is no longer trusted counts', connect, (how) => how !== 'accepted', 120_000);
+      await writeFile(own.ca, authority);
+      await eventually('the broker is trusted again', connect, (how) => how === 'accepted', 120_000);
     },
   );
 });
