@@ -28,10 +28,13 @@ test('the benchmark measures a walk beside its floors, writes JSON, and shows ra
   t.after(() => run.child.kill('SIGKILL'));
   assert.deepEqual(await run.ended, { code: 0, signal: null }, run.lines.join('\n'));
   const [walk] = JSON.parse(await readFile(file, 'utf8')).walk;
-  const { floors, ...figures } = walk as { readonly floors: Readonly<Record<string, number>> };
-  assert.deepEqual(Object.keys(floors), ['fetch', 'parse', 'produce']);
-  for (const [name, figure] of Object.entries({ ...floors, ...figures })) {
-    if (name !== 'compression') assert.ok(Number(figure) > 0, `${name}: ${figure}`);
+  assert.deepEqual(Object.keys(walk.floors), ['fetch', 'parse', 'produce']);
+  // On a slow machine some are rounded to nothing.
+  for (const name of ['instruments', 'instrumentsPerSecond', 'cpuSecondsPer1000', 'timesParse', 'peakMemoryMiB']) {
+    assert.ok(walk[name] > 0, `${name}: ${walk[name]}`);
+  }
+  for (const name of ['ofLatencyPercent', 'ofFetchPercent', 'timesFloors', 'idleMemoryMiB', 'loopDelayP99Ms']) {
+    assert.ok(walk[name] >= 0, `${name}: ${walk[name]}`);
   }
   assert.match(run.lines.join('\n'), /'walk\.0\.instruments' *│ 500 *│ 1000 *│ 2 /);
 });
