@@ -7,6 +7,7 @@ import {
   startBenchConnector,
   startProvider,
 } from './bench-stack.ts';
+import { type Floors, measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';
 import { MIB, round } from './rounding.ts';
 
@@ -36,6 +37,9 @@ export interface PriceFigures {
   readonly refreshPeakMiB: number;
   /** While it refreshes. */
   readonly loopDelayP99Ms: number;
+  /** The CPU of refreshes divided by that of `JSON.parse` of the same responses. */
+  readonly timesParse: number;
+  readonly floors: Floors;
 }
 
 export interface RestartFigures {
@@ -130,6 +134,8 @@ export function benchPrices(stack: LocalStack, instruments: number, delayMs: num
     const loopDelayP99Ms = await second.loopDelayP99Ms();
     await second.stop();
     const items = to.items - from.items;
+    const floors = await measureFloors(stack, provider, 'prices');
+    const refreshCpuSecondsPer1000 = round(((used.cpuSeconds - cpuFrom) * 1_000) / items);
     return {
       instruments,
       delayMs,
@@ -137,10 +143,12 @@ export function benchPrices(stack: LocalStack, instruments: number, delayMs: num
       firstCpuSecondsPer1000: round((usage.cpuSeconds * 1_000) / instruments),
       firstPeakMiB: Math.round(usage.peakMemoryBytes / MIB),
       refreshedPerSecond: Math.round((items * 1_000) / (toMs - fromMs)),
-      refreshCpuSecondsPer1000: round(((used.cpuSeconds - cpuFrom) * 1_000) / items),
+      refreshCpuSecondsPer1000,
       itemsPerCall: Math.round(items / (to.calls - from.calls)),
       refreshPeakMiB: Math.round(used.peakMemoryBytes / MIB),
       loopDelayP99Ms,
+      timesParse: round(refreshCpuSecondsPer1000 / floors.parse),
+      floors,
     };
   });
 }

@@ -3,6 +3,7 @@ import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { LocalStack } from '../../src/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
+import { type Floors, measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';
 import { MIB, round } from './rounding.ts';
 
@@ -25,14 +26,17 @@ export interface LatencyFigures {
   readonly peakMemoryMiB: number;
   /** While as many events come, but after the others were counted. */
   readonly loopDelayP99Ms: number;
+  readonly floors: Floors;
 }
 
 export interface BacklogFigures {
   readonly events: number;
   readonly eventsPerSecond: number;
   readonly cpuSecondsPer1000: number;
+  readonly timesParse: number;
   readonly peakMemoryMiB: number;
   readonly loopDelayP99Ms: number;
+  readonly floors: Floors;
 }
 
 /** Events at a steady rate, each of another instrument. */
@@ -46,6 +50,7 @@ export async function benchLatency(stack: LocalStack, events: number, pollInterv
     });
     ({ sinceMs = 0 } = await provider.order({ perSecond: PER_SECOND }));
   });
+  const { seconds: _, ...own } = figures;
   const sorted = latenciesMs.slice(0, events).toSorted((a, b) => a - b);
   const quantile = (share: number) => Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN);
   return {
@@ -54,22 +59,19 @@ export async function benchLatency(stack: LocalStack, events: number, pollInterv
     pollIntervalMs,
     p50Ms: quantile(0.5),
     p99Ms: quantile(0.99),
-    cpuSecondsPer1000: figures.cpuSecondsPer1000,
-    peakMemoryMiB: figures.peakMemoryMiB,
-    loopDelayP99Ms: figures.loopDelayP99Ms,
+    ...own,
   };
 }
 
 /** Events that all wait already. */
 export async function benchBacklog(stack: LocalStack, events: number): Promise<BacklogFigures> {
   const how = { stack, pollIntervalMs: 1_000, events, isBusy: true };
-  const figures = await follow(how, (provider) => provider.order({ backlog: events }));
+  const { seconds, ...own } = await follow(how, (provider) => provider.order({ backlog: events }));
   return {
     events,
-    eventsPerSecond: Math.round(events / figures.seconds),
-    cpuSecondsPer1000: figures.cpuSecondsPer1000,
-    peakMemoryMiB: figures.peakMemoryMiB,
-    loopDelayP99Ms: figures.loopDelayP99Ms,
+    eventsPerSecond: Math.round(events / seconds),
+    timesParse: round(own.cpuSecondsPer1000 / own.floors.parse),
+    ...own,
   };
 }
 
@@ -131,6 +133,7 @@ async function follow(
       cpuSecondsPer1000: round(((cpuSeconds - used) * 1_000) / events),
       peakMemoryMiB: Math.round(peakMemoryBytes / MIB),
       loopDelayP99Ms,
+      floors: await measureFloors(stack, provider, 'events'),
     };
   } finally {
     reading.abort(new Error('the measurement is over'));

@@ -1,7 +1,7 @@
 import { request } from 'undici';
 import type { LocalStack } from '../../src/local-stack/stack-context.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
-import { measureFloors } from './floor-process.ts';
+import { type Floors, measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';
 import { MIB, round } from './rounding.ts';
 
@@ -22,7 +22,7 @@ export interface WalkFigures {
   readonly peakMemoryMiB: number;
   readonly idleMemoryMiB: number;
   readonly loopDelayP99Ms: number;
-  readonly floors: { readonly fetch: number; readonly parse: number; readonly produce: number };
+  readonly floors: Floors;
 }
 
 interface PageLine {
@@ -60,7 +60,7 @@ export async function benchWalk(
     await connector.stop();
     const pageMs = delayMs === 0 ? null : await fetchMs(`${provider.url}/v1/instruments?limit=${PAGE_ROWS}`);
 
-    const floors = await measureFloors(stack, provider);
+    const floors = await measureFloors(stack, provider, 'walk');
     const cpuSecondsPer1000 = ((busy.cpuSeconds - idle.cpuSeconds) * 1_000) / instruments;
     return {
       instruments,
