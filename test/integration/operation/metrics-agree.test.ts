@@ -63,9 +63,10 @@ test('a scrape counts what is on the topics, what the provider was asked, and wh
 
   const asked = simulator.requests.last;
   const askedOf = (endpoint: string) => asked.filter((request) => request.endpoint === endpoint).length;
-  // The page behind the one that was cut is dropped with it: where its request is still under way, it is not counted.
+  // The page that was asked for ahead is dropped with each of the three that failed: where its request is still under way,
+  // it is not counted.
   const dropped = askedOf('instruments') - sum('http_requests_total', 'endpoint="/v1/instruments"');
-  assert.ok(dropped === 0 || dropped === 1, String(dropped));
+  assert.ok(dropped >= 0 && dropped <= 3, String(dropped));
   // The stop may cut a poll of the stream, which is then not counted as a failure.
   const uncounted = askedOf('events') - sum('http_requests_total', 'endpoint="/v1/instruments/events"');
   assert.ok(uncounted === 0 || uncounted === 1, String(uncounted));
