@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { closingOf } from './closing.ts';
 import { startGround } from './ground.ts';
 import { FAULT_NAMES, FAULTS, type FaultName } from './plan.ts';
-import { tableOf } from './report.ts';
 import { runCampaign } from './run.ts';
 
 /*
@@ -54,14 +54,10 @@ try {
     signal: stop.signal,
     say: (line) => console.log(line),
   });
-  console.log(
-    `\n${tableOf(report.rows)}\n\n${JSON.stringify(report.totals)}\nload ${report.load.map((load) => load.toFixed(1)).join(' to ')}, seed ${report.seed}`,
-  );
+  const { exitCode, lines } = closingOf(report, [], values.logs);
+  console.log(lines.join('\n'));
+  process.exitCode = exitCode;
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
-  if (report.violation !== null) {
-    console.log(`To see it again: ${command}\nThe logs of all replicas: ${values.logs}`);
-    process.exitCode = 1;
-  }
 } finally {
   await ground.stop();
 }

@@ -2,12 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { closingOf } from './closing.ts';
 import { startGround } from './ground.ts';
 import { SOAK_FAULTS } from './plan.ts';
-import { tableOf } from './report.ts';
 import { runCampaign } from './run.ts';
 import { createSampling } from './sampling.ts';
-import { trendTable } from './trends.ts';
 
 /*
  * npm run soak -- [--minutes 30] [--seed 1] [--brokers 1|3] [--connectors 1] [--faults pause,storm]
@@ -54,13 +53,10 @@ try {
     observe: sampling.observe,
   });
   const trends = sampling.trends();
-  const loads = report.load.map((load) => load.toFixed(1)).join(' to ');
-  console.log(`\n${tableOf(report.rows)}\n\n${trendTable(trends)}`);
-  console.log(`\n${JSON.stringify(report.totals)}\nload ${loads}, seed ${report.seed}`);
+  const { exitCode, lines } = closingOf(report, trends, values.logs);
+  console.log(lines.join('\n'));
+  process.exitCode = exitCode;
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ ...report, trends }, null, 2)}\n`);
-  const isGood = report.violation === null && trends.every(({ isLeak }) => !isLeak);
-  if (!isGood) console.log(`To see it again: ${command}\nThe logs of all replicas: ${values.logs}`);
-  process.exitCode = isGood ? 0 : 1;
 } finally {
   await ground.stop();
 }
