@@ -1,3 +1,5 @@
+// What an event of the stream becomes: two records, of the event and of the instrument that it carries, which has the bytes
+// that `page-decoder.ts` gives for the same instrument. The instrument is converted once, and its bytes are in both.
 import { recordDigest } from '../avro/record-digest.ts';
 import { parseSchema } from '../avro/schema.ts';
 import { canonicalSchema } from '../avro/schema-canonical.ts';

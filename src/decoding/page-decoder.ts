@@ -1,3 +1,5 @@
+// What a row of a page becomes: the record of one instrument, with its id as the key. A row that fails keeps its bytes for the
+// dead letter. Of the page, event, check and price decoders this is the simplest: read it first.
 import { parseSchema } from '../avro/schema.ts';
 import { INSTRUMENT_KEY } from '../json/row-key.ts';
 import type { Clock } from '../support/clock.ts';

@@ -1,3 +1,5 @@
+// Recognises, from what is on the topic of a series, the prices that were already written. `price-decoder.ts` gives the same
+// digest for a price that it has just read; equal digests mean that nothing but our two moments differs.
 import { avscType } from '../avro/avsc-type.ts';
 import { recordDigest } from '../avro/record-digest.ts';
 import { readWireValue, WIRE_HEADER_BYTES } from '../avro/wire-format.ts';

@@ -1,3 +1,5 @@
+// The contract between `body-decoder.ts`, which finds the rows of any list, and the page, event, check and price decoders,
+// which know what one row becomes. The former does not import the latter.
 import type { DecodedFailure } from './decoded-list.ts';
 import type { ValuePlan } from './plan.ts';
 import type { RowReader } from './row-reader.ts';

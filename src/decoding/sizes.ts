@@ -1,4 +1,7 @@
-/** Sizes in bytes; tests make them tiny. */
+// How large the pieces and buffers of decoding are. They are one value that is passed in, so that a short body of a test can
+// span many pieces and slabs.
+
+/** In bytes. */
 export interface DecodingSizes {
   /** Input is taken in pieces of this size: other work gets its turn between them. */
   readonly piece: number;
