@@ -1,5 +1,5 @@
-// What a pre-trade check becomes: one record, from the list of all checks or from the response for one id. Unlike its
-// neighbours it keeps no bytes of a row that fails, because a check carries a URL that lets its holder trade.
+// What a pre-trade check becomes: one record, from the list that is polled or from the response for one id. Unlike the decoders
+// of pages and events it keeps no bytes of a row that fails, because a check carries a URL that lets its holder trade.
 import { parseSchema } from '../avro/schema.ts';
 import type { JsonValue } from '../json/exact-json.ts';
 import { malformed, readSingleJson } from '../json/json-body.ts';
