@@ -3,6 +3,7 @@
 //   node test/run.ts                 everything
 //   node test/run.ts unit            the files with "unit" in their path; several such words may be given
 //   node test/run.ts --kafka 3.9.1 integration   against another release of Kafka
+//   node test/run.ts --brokers 3 integration/hazards   against so many brokers, each of which leads some partitions
 //
 // A file that failed is run once more, alone, when at most three did: what passes then is listed before the last line.
 // Without a way to start Kafka, the tests that need it are skipped, or fail when CI is set.
@@ -27,11 +28,17 @@ const NEEDS_STACK = /^test\/(integration|security)\//;
 
 const root = resolve(import.meta.dirname, '..');
 const { values, positionals: filters } = parseArgs({
-  options: { kafka: { type: 'string' } },
+  options: { kafka: { type: 'string' }, brokers: { type: 'string', default: '1' } },
   allowPositionals: true,
 });
 // For the stack of this run, and for those that tests start themselves.
 if (values.kafka !== undefined) process.env[KAFKA_VERSION_VARIABLE] = values.kafka;
+const nodes = Number(values.brokers);
+if (!Number.isInteger(nodes) || nodes < 1)
+  throw new Error(`--brokers ${values.brokers}: expected a whole number from 1.`);
+if (nodes > 1 && process.env.KAFKA_BROKERS) {
+  throw new Error('--brokers starts brokers, and KAFKA_BROKERS names some: leave out one of the two.');
+}
 const files = globSync('test/**/*.test.ts', { cwd: root })
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .sort();
@@ -43,7 +50,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
 const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(RUN_TIMEOUT_MS)]);
 
 const tally = createTally();
-const stack = files.some((file) => NEEDS_STACK.test(file)) ? startStackForRun(tally, signal) : undefined;
+const stack = files.some((file) => NEEDS_STACK.test(file)) ? startStackForRun(tally, signal, nodes) : undefined;
 try {
   // The checks take a while, in which the stack comes up. A part of the tests is run for quick answers, without them.
   if (filters.length === 0) {

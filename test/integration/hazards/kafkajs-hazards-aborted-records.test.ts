@@ -86,6 +86,6 @@ for (const [what, write] of TOPICS) {
 
   testOnBroker(`H7: our reader shows no aborted record: ${what}`, async (t, raw) => {
     const { topic } = await write(raw);
-    assert.deepEqual(await readValues(openOurCluster(t, { broker: raw.broker }), topic), ['committed']);
+    assert.deepEqual(await readValues(openOurCluster(t, { brokers: raw.brokers }), topic), ['committed']);
   });
 }

@@ -32,7 +32,7 @@ testOnBroker(
   'H10: of our writers, only the newest holder of the transactional id commits an offset',
   async (t, raw) => {
     const topic = await raw.createTopic();
-    const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { broker: raw.broker })];
+    const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { brokers: raw.brokers })];
     const transactionalId = uniqueName('shared');
     const offset = { groupId: uniqueName('group'), topic, partition: 0 };
     const position = () => theirs.consumerOffset(offset.groupId, offset, t.signal);

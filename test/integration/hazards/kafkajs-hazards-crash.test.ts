@@ -54,7 +54,7 @@ testOnBroker('H15: our member that was cut off for good ends its run and says so
     },
   });
   running.catch(() => {});
-  const writer = openOurCluster(t, { broker: raw.broker }).transactionalWriter(uniqueName('writer'));
+  const writer = openOurCluster(t, { brokers: raw.brokers }).transactionalWriter(uniqueName('writer'));
   await writer.open(async () => {}, t.signal);
   await writer.commit({ records: [textRecord(topic, 'a')] });
   await eventually(

@@ -104,6 +104,8 @@ testOnBroker(
     t.diagnostic(
       `seed ${SEED}: ${PAGES} pages, ${hits} faults, ${recoveriesMs.length} recoveries (p50 ${middle} ms, max ${longest} ms)`,
     );
+    const written = new Set(raw.proxy.trace.filter(({ api }) => api === 'Produce').map(({ broker }) => broker));
+    assert.ok(written.size >= Math.min(PARTITIONS.length, raw.brokers.length), 'several brokers lead the partitions');
     for (const partition of PARTITIONS) {
       const numbers = await committedNumbers(raw, pages.topic, partition);
       assert.deepEqual(findSequenceFaults(numbers, PAGES * RECORDS_PER_PAGE), NONE_WRONG, `partition ${partition}`);

@@ -51,7 +51,7 @@ testOnBroker("H11: raw kafkajs misses a position behind another producer's open 
 
 testOnBroker('H11: our writer ends what its id left open, then reads the newest position', async (t, raw) => {
   const { topic, openId } = await hidePosition(raw);
-  const ours = openOurCluster(t, { broker: raw.broker });
+  const ours = openOurCluster(t, { brokers: raw.brokers });
   assert.deepEqual(await readValues(ours, topic), ['position 1'], 'read before the fence, the position is hidden');
   const positions = await ours.transactionalWriter(openId).open(() => readValues(ours, topic), t.signal);
   assert.deepEqual(positions, ['position 1', 'position 2']);

@@ -27,7 +27,7 @@ testOnBroker(
   async (t, raw) => {
     const topic = await raw.createTopic();
     const transactionalId = uniqueName('shared');
-    const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { broker: raw.broker })];
+    const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { brokers: raw.brokers })];
     let proven = true;
     let refused = 0;
     const enough = new AbortController();

@@ -28,7 +28,7 @@ async function startReplica(
   const proxy = await startTcpProxy({ broker });
   t.after(() => proxy.close());
   // No replica is taken for dead because the machine is busy.
-  const kafka = openOurCluster(t, { broker, proxy, tuning: { groupSessionTimeoutMs: 60_000 } });
+  const kafka = openOurCluster(t, { brokers: [broker], proxy, tuning: { groupSessionTimeoutMs: 60_000 } });
   const connector = await startConnector(t, { ...common, roles: 'sources', overrides: { kafka } });
   const named = (name: string) => connector.seen.filter((event) => event.name === name);
   const heldNow = () => (named('replicaJoined').at(-1)?.fields as { partitions: readonly number[] })?.partitions;

@@ -77,7 +77,7 @@ testOnBroker('a member of an empty group writes while its join is not answered, 
 
 testOnBroker('a member of a group that another one is in takes nothing before its join is answered', async (t, raw) => {
   const [topic, groupId] = [await raw.createTopic(), uniqueName('group')];
-  const first = openOurCluster(t, { broker: raw.broker });
+  const first = openOurCluster(t, { brokers: raw.brokers });
   const owner = startMember(first, topic, groupId, t.signal);
   await owner.written;
   await eventually(
@@ -134,9 +134,9 @@ testOnBroker('two that both believe to be alone write each number once, whatever
       }
     }
   };
-  await Promise.all([5, 7].map((inTurn) => writeNumbers(openOurCluster(t, { broker: raw.broker }), inTurn)));
+  await Promise.all([5, 7].map((inTurn) => writeNumbers(openOurCluster(t, { brokers: raw.brokers }), inTurn)));
 
-  const values = await readValues(openOurCluster(t, { broker: raw.broker }), topic);
+  const values = await readValues(openOurCluster(t, { brokers: raw.brokers }), topic);
   assert.ok(failures.includes('WRITER_FENCED'), failures.join());
   assert.ok(values.length >= enough);
   assert.deepEqual(values, [...values.keys()].map(String));
@@ -173,7 +173,7 @@ testOnBroker(
     const answered = Promise.withResolvers<void>();
     raw.proxy.addRule({ on: 'JoinGroup', fault: 'delayAnswer', until: answered.promise, times: 1_000 });
     const [topic, groupId] = [await raw.createTopic(), uniqueName('group')];
-    const plain = openOurCluster(t, { broker: raw.broker });
+    const plain = openOurCluster(t, { brokers: raw.brokers });
     const writer = plain.transactionalWriter(uniqueName('writer'));
     await writer.open(noPosition, t.signal);
     await writer.commit({ records: [textRecord(topic, 'before')] });
@@ -204,11 +204,11 @@ testOnBroker(
 testOnBroker('members by turns that start together share what each had taken ahead', async (t, raw) => {
   const [topic, groupId] = [await raw.createTopic(), uniqueName('group')];
   const members = ['one', 'two'].map(() =>
-    startReader(openOurCluster(t, { broker: raw.broker }), topic, groupId, t.signal),
+    startReader(openOurCluster(t, { brokers: raw.brokers }), topic, groupId, t.signal),
   );
   const holding = () => members.map(({ joins }) => joins.at(-1));
   await eventually('one of them has it', holding, (held) => held.toSorted().join() === '0,1');
-  const writer = openOurCluster(t, { broker: raw.broker }).transactionalWriter(uniqueName('writer'));
+  const writer = openOurCluster(t, { brokers: raw.brokers }).transactionalWriter(uniqueName('writer'));
   await writer.open(noPosition, t.signal);
   await writer.commit({ records: [textRecord(topic, 'after')] });
   await eventually(

@@ -83,7 +83,7 @@ for (const { fault, says } of faults) {
       // kafkajs' own time-out is far away: it is ours that notices the silence.
       const tuning = { requestTimeoutMs: 60_000, readStallMs: 1_500, tailBackOff: { initialMs: 20, maximumMs: 100 } };
       const { seen } = follow(openOurCluster(t, { ...raw, tuning }), topic);
-      const writer = openOurCluster(t, { broker: raw.broker }).transactionalWriter(`${topic}-writer`);
+      const writer = openOurCluster(t, { brokers: raw.brokers }).transactionalWriter(`${topic}-writer`);
       await writer.open(noPosition, t.signal);
       await writer.commit({ records: [textRecord(topic, 'before 1'), textRecord(topic, 'before 2')] });
       await eventually(

@@ -9,7 +9,7 @@ const PATIENCE_MS = 300_000;
 
 testOnBroker('a wall clock that is set back by an hour holds up nobody for that hour', async (t, raw) => {
   const topic = await raw.createTopic();
-  const cluster = openOurCluster(t, { broker: raw.broker, tuning: { readStallMs: 4_000 } });
+  const cluster = openOurCluster(t, { brokers: raw.brokers, tuning: { readStallMs: 4_000 } });
   const membership = (signal: AbortSignal) => {
     const held = Promise.withResolvers<Parameters<GroupReaderOptions['assigned']>>();
     const ended = cluster.groupReader.run({

@@ -28,7 +28,7 @@ function assignorOf(topic: string, name: string): Assignor {
 testOnBroker('a member that lost its partition and was not informed yet begins no transaction', async (t, raw) => {
   const [topic, groupId, transactionalId] = [await raw.createTopic(), uniqueName('group'), uniqueName('shared')];
   const slow = openOurCluster(t, { ...raw, tuning: TUNING });
-  const heir = openOurCluster(t, { broker: raw.broker, tuning: TUNING });
+  const heir = openOurCluster(t, { brokers: raw.brokers, tuning: TUNING });
   const join = (cluster: typeof slow, name: string) => {
     const held = Promise.withResolvers<Parameters<GroupReaderOptions['assigned']>>();
     const running = cluster.groupReader.run({

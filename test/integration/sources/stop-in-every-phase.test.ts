@@ -185,7 +185,7 @@ async function stopsIn(t: TestContext, phase: Phase, real: { stack: TestStack; p
 
   if (phase.pages === 'no topics') return;
   proxy.clearRules();
-  if (phase.leavesOpen) await fenceSource(openOurCluster(t, { broker: proxy.address }), prefix);
+  if (phase.leavesOpen) await fenceSource(openOurCluster(t, { brokers: [proxy.address] }), prefix);
   await assertWholePages({ broker, prefix, pages: phase.pages });
 }
 

@@ -150,7 +150,7 @@ async function fetchOnce(address: PartitionAddress, offset: number): Promise<Fet
 }
 
 /** One request on a connection of its own. */
-function exchange(broker: string, request: Buffer): Promise<Buffer> {
+export function exchange(broker: string, request: Buffer): Promise<Buffer> {
   const [host = '', port = ''] = broker.split(':');
   return new Promise((resolve, reject) => {
     const split = createFrameSplitter();

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Admin, ISocketFactory, Kafka, KafkaConfig, Producer, ProducerConfig } from 'kafkajs';
-import { startTcpProxy, type TcpProxy } from '../network/tcp-proxy.ts';
+import { startTcpProxies, type TcpProxies } from '../network/tcp-proxy.ts';
+import { leaderOf } from './kafka-wire-leader.ts';
 import { type PartitionView, viewPartition } from './kafka-wire-log.ts';
 import { loadRawKafkajs } from './raw-kafkajs.ts';
 import { stackOrSkip } from './stack.ts';
@@ -14,20 +15,24 @@ const PRODUCER_SETTINGS = {
 } as const satisfies ProducerConfig;
 
 export interface RawProducerOptions {
-  readonly through?: TcpProxy;
+  readonly through?: TcpProxies;
   readonly settings?: ProducerConfig;
   readonly client?: Partial<KafkaConfig>;
 }
 
-/** Raw kafkajs at work in one test: clients straight to the broker and through a proxy, and topics of its own. */
+/** The tests' topics are led by one broker or another, and the others follow. */
+const MOST_REPLICAS = 3;
+
+/** Raw kafkajs at work in one test: clients straight to the brokers and through proxies, and topics of its own. */
 export interface RawCluster {
-  /** `host:port` of the broker. */
-  readonly broker: string;
-  readonly proxy: TcpProxy;
+  /** `host:port` of each; one, unless the run was asked for more. */
+  readonly brokers: readonly string[];
+  /** One before each broker, with rules in common. */
+  readonly proxy: TcpProxies;
   readonly admin: Admin;
-  /** A client; straight to the broker unless it is given the proxy's socket factory. */
+  /** A client; straight to the brokers unless it is given the proxy's socket factory. */
   client(settings?: Partial<KafkaConfig>): Kafka;
-  /** A connected producer with the project's settings; straight to the broker unless `through` is the proxy. */
+  /** A connected producer with the project's settings; straight to the brokers unless `through` is the proxy. */
   producer(transactionalId: string, options?: RawProducerOptions): Promise<Producer>;
   createTopic(settings?: { partitions?: number; settings?: Record<string, string> }): Promise<string>;
   view(topic: string, partition?: number, from?: number): Promise<PartitionView>;
@@ -35,22 +40,21 @@ export interface RawCluster {
   values(topic: string, partition?: number): Promise<(string | null)[]>;
 }
 
-/** A test on a real broker, with raw kafkajs and a proxy at hand; skipped, with the reason, where there is no broker. */
+/** A test on real brokers, with raw kafkajs and a proxy at hand; skipped, with the reason, where there is no broker. */
 export function testOnBroker(title: string, run: (t: TestContext, raw: RawCluster) => Promise<void>): void {
   test(title, async (t) => {
     const stack = await stackOrSkip(t);
-    const broker = stack?.brokers[0];
-    if (broker !== undefined) await run(t, await openRawCluster(t, broker));
+    if (stack) await run(t, await openRawCluster(t, stack.brokers));
   });
 }
 
 /** All that is opened is closed when the test ends. */
-async function openRawCluster(t: TestContext, broker: string): Promise<RawCluster> {
+async function openRawCluster(t: TestContext, brokers: readonly string[]): Promise<RawCluster> {
   const raw = loadRawKafkajs();
-  const proxy = await startTcpProxy({ broker });
+  const proxy = await startTcpProxies(brokers);
   const client = (settings: Partial<KafkaConfig> = {}) =>
     new raw.Kafka({
-      brokers: [broker],
+      brokers: [...brokers],
       clientId: 'raw',
       logLevel: raw.logLevel.NOTHING,
       connectionTimeout: 10_000,
@@ -71,7 +75,7 @@ async function openRawCluster(t: TestContext, broker: string): Promise<RawCluste
   });
 
   const cluster: RawCluster = {
-    broker,
+    brokers,
     proxy,
     admin,
     client,
@@ -97,19 +101,22 @@ async function openRawCluster(t: TestContext, broker: string): Promise<RawCluste
           {
             topic,
             numPartitions: partitions,
-            replicationFactor: 1,
+            replicationFactor: Math.min(MOST_REPLICAS, brokers.length),
             configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
           },
         ],
       });
       topics.push(topic);
       for (let partition = 0; partition < partitions; partition += 1) {
-        // A look asks until the broker hosts the new partition.
-        await viewPartition({ broker, topic, partition });
+        // Clients ask any broker, so all must know the topic; a look asks until the leader hosts the new partition.
+        await Promise.all(brokers.map((broker) => leaderOf(broker, topic, partition)));
+        await cluster.view(topic, partition);
       }
       return topic;
     },
-    view: (topic, partition = 0, from = 0) => viewPartition({ broker, topic, partition, from }),
+    async view(topic, partition = 0, from = 0) {
+      return viewPartition({ broker: await leaderOf(brokers[0] ?? '', topic, partition), topic, partition, from });
+    },
     async values(topic, partition = 0) {
       return (await cluster.view(topic, partition)).committed.map((record) => record.value);
     },

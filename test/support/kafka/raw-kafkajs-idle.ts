@@ -1,6 +1,6 @@
 /**
  * A program for one test: opens one transactional producer, raw or ours, lets it idle, and prints the processor time and
- * the warnings as JSON. Arguments: `raw` or `ours`, `host:port` of a broker, milliseconds.
+ * the warnings as JSON. Arguments: `raw` or `ours`, the brokers as `host:port,host:port`, milliseconds.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,9 +12,9 @@ import { loadRawKafkajs } from './raw-kafkajs.ts';
 const SETTLE_MS = 300;
 
 /** @returns how to close it. */
-async function openRaw(broker: string): Promise<() => Promise<void>> {
+async function openRaw(brokers: string[]): Promise<() => Promise<void>> {
   const raw = loadRawKafkajs();
-  const kafka = new raw.Kafka({ brokers: [broker], logLevel: raw.logLevel.NOTHING });
+  const kafka = new raw.Kafka({ brokers, logLevel: raw.logLevel.NOTHING });
   const producer = kafka.producer({ transactionalId: `idle-${randomUUID()}`, maxInFlightRequests: 1 });
   await producer.connect();
   const transaction = await producer.transaction();
@@ -23,10 +23,10 @@ async function openRaw(broker: string): Promise<() => Promise<void>> {
 }
 
 /** @returns how to close it. */
-async function openOurs(broker: string): Promise<() => Promise<void>> {
+async function openOurs(brokers: string[]): Promise<() => Promise<void>> {
   const silent = () => undefined;
   const cluster = connectKafka({
-    brokers: [broker],
+    brokers,
     clientId: `idle-${randomUUID()}`,
     clock: systemClock,
     random: () => 0.5,
@@ -36,10 +36,11 @@ async function openOurs(broker: string): Promise<() => Promise<void>> {
   return () => cluster.close();
 }
 
-const [, , client, broker = '', idleMs] = process.argv;
+const [, , client, given = '', idleMs] = process.argv;
+const brokers = given.split(',');
 const warnings: string[] = [];
 process.on('warning', (warning) => warnings.push(warning.name));
-const close = client === 'raw' ? await openRaw(broker) : await openOurs(broker);
+const close = client === 'raw' ? await openRaw(brokers) : await openOurs(brokers);
 await sleep(SETTLE_MS);
 const before = process.cpuUsage();
 await sleep(Number(idleMs));

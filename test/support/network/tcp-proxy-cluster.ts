@@ -7,7 +7,7 @@ import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import type { Log } from '../../../src/support/log.ts';
 import { uniqueName } from '../kafka/raw-kafkajs-cluster.ts';
-import type { TcpProxy } from './tcp-proxy.ts';
+import type { TcpProxies } from './tcp-proxy.ts';
 
 /**
  * The limits of production, but for the waits, so that a fault costs a test less than a second. A request may still take
@@ -27,9 +27,10 @@ const silent = () => undefined;
 const SILENT_LOG: Log = { debug: silent, info: silent, warn: silent, error: silent };
 
 export interface OurClusterOptions {
-  readonly broker: string;
-  /** All connections go through it; straight to the broker without. */
-  readonly proxy?: TcpProxy;
+  /** `host:port` of each. */
+  readonly brokers: readonly string[];
+  /** All connections go through it; straight to the brokers without. */
+  readonly proxy?: TcpProxies;
   readonly tuning?: Partial<KafkaTuning>;
   readonly random?: () => number;
 }
@@ -37,7 +38,7 @@ export interface OurClusterOptions {
 /** Our Kafka as production has it, but for the shorter limits; closed when the test ends. */
 export function openOurCluster(t: TestContext, options: OurClusterOptions): KafkaCluster {
   const cluster = connectKafka({
-    brokers: [options.broker],
+    brokers: [...options.brokers],
     clientId: uniqueName('ours'),
     tuning: { ...SHORT_TUNING, ...options.tuning },
     clock: systemClock,

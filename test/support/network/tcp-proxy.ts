@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { createProxiedConnection, type ProxiedRequest } from './tcp-proxy-connection.ts';
 import { createFaultPlan, type FaultRule, type RuleHandle } from './tcp-proxy-faults.ts';
 
@@ -12,14 +12,20 @@ export interface SocketFactoryOptions {
   readonly onConnect: () => void;
 }
 
-/** A TCP proxy before one broker that loses, cuts and delays what its rules name, and rewrites nothing. */
-export interface TcpProxy {
-  /** `127.0.0.1:<port>` of the proxy. */
-  readonly address: string;
-  /** kafkajs' `socketFactory`: leads every connection here, though the broker advertises its own port. */
+export interface TracedRequest extends ProxiedRequest {
+  /** `host:port` of the broker to which it was sent. */
+  readonly broker: string;
+}
+
+/**
+ * TCP proxies, one before each broker of a cluster, that lose, cut and delay what their common rules name, and rewrite
+ * nothing. A rule counts over all of them: the one request that it hits is the first to any of the brokers.
+ */
+export interface TcpProxies {
+  /** kafkajs' `socketFactory`: leads every connection to the proxy before its broker, though brokers advertise themselves. */
   readonly socketFactory: (options: SocketFactoryOptions) => Socket;
   /** Every request seen so far, in order. */
-  readonly trace: readonly ProxiedRequest[];
+  readonly trace: readonly TracedRequest[];
   /** From now on the rule applies; an earlier rule that matches a request goes first. */
   addRule(rule: FaultRule): RuleHandle;
   /** From now on all passes; connections in a black hole stay there. */
@@ -28,49 +34,77 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
+/** The same before one broker. */
+export interface TcpProxy extends TcpProxies {
+  /** `127.0.0.1:<port>` of the proxy. */
+  readonly address: string;
+}
+
 /** @param options `broker` is `host:port`. */
 export async function startTcpProxy(options: { readonly broker: string }): Promise<TcpProxy> {
-  const [brokerHost = '', brokerPort = ''] = options.broker.split(':');
+  const { ports, ...proxies } = await startTcpProxies([options.broker]);
+  return { ...proxies, address: `127.0.0.1:${ports[0]}` };
+}
+
+/** @param brokers `host:port` of each. The answer's `ports` are those of the proxies, in the same order. */
+export async function startTcpProxies(brokers: readonly string[]): Promise<TcpProxies & { readonly ports: number[] }> {
   const plan = createFaultPlan();
-  const trace: ProxiedRequest[] = [];
+  const trace: TracedRequest[] = [];
   const open = new Set<{ cut(): void }>();
   let connections = 0;
 
-  const server = createServer((client) => {
-    connections += 1;
-    const connection = createProxiedConnection({
-      number: connections,
-      client,
-      broker: connect({ host: brokerHost, port: Number(brokerPort) }),
-      decide: plan.decide,
-      record: (request) => {
-        if (trace.length < MAXIMUM_TRACE_LENGTH) trace.push(request);
-      },
-      closed: () => open.delete(connection),
+  const servers = brokers.map((broker) => {
+    const [host = '', port = ''] = broker.split(':');
+    return createServer((client) => {
+      connections += 1;
+      const connection = createProxiedConnection({
+        number: connections,
+        client,
+        broker: connect({ host, port: Number(port) }),
+        decide: plan.decide,
+        record: (request) => {
+          if (trace.length < MAXIMUM_TRACE_LENGTH) trace.push({ ...request, broker });
+        },
+        closed: () => open.delete(connection),
+      });
+      open.add(connection);
     });
-    open.add(connection);
   });
+  const ports = await Promise.all(servers.map(listen));
+
+  return {
+    ports,
+    trace,
+    addRule: plan.add,
+    clearRules: plan.clear,
+    socketFactory({ host, port: asked, onConnect }) {
+      const exact = brokers.indexOf(`${host}:${asked}`);
+      // A broker may advertise another name of its host than the one by which the tests were given it.
+      const found = exact < 0 ? brokers.findIndex((broker) => Number(broker.split(':')[1]) === asked) : exact;
+      const port = ports.includes(asked) ? asked : ports[found];
+      // A connection led to another broker's proxy would fail in ways that nobody understands.
+      if (port === undefined)
+        throw new Error(`No proxy is before ${host}:${asked}, only before ${brokers.join(', ')}.`);
+      return connect({ host: '127.0.0.1', port, noDelay: true }, onConnect);
+    },
+    async close() {
+      for (const connection of open) connection.cut();
+      await Promise.all(servers.map(close));
+    },
+  };
+}
+
+/** @returns the port. */
+async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The proxy has no port.');
-  const { port } = address;
+  return address.port;
+}
 
-  return {
-    address: `127.0.0.1:${port}`,
-    trace,
-    addRule: plan.add,
-    clearRules: plan.clear,
-    socketFactory({ port: asked, onConnect }) {
-      // A second broker's connection led to the first one's proxy would fail in ways that nobody understands.
-      if (asked !== Number(brokerPort) && asked !== port) throw new Error('This proxy stands before one broker only.');
-      return connect({ host: '127.0.0.1', port, noDelay: true }, onConnect);
-    },
-    close() {
-      for (const connection of open) connection.cut();
-      return new Promise((resolve, reject) => server.close((error) => (error ? reject(error) : resolve())));
-    },
-  };
+function close(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => server.close((error) => (error ? reject(error) : resolve())));
 }
