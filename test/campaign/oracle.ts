@@ -98,7 +98,9 @@ function* repeatedRecords({ instruments, versions, universe }: UniverseLog): Gen
     const contents = records.flatMap(({ content }) => content ?? []);
     const known = versions.get(key) ?? [];
     for (const content of without(contents, known)) {
-      if (known.includes(content)) yield { kind: 'twice', text: `a version of instrument ${key}` };
+      const places = records.filter((record) => record.content === content).flatMap(({ place }) => place ?? []);
+      const text = [`a version of instrument ${key}`, ...places].join('; ');
+      if (known.includes(content)) yield { kind: 'twice', text };
     }
   }
 }

@@ -3,6 +3,8 @@ export interface KeyedContent {
   readonly key: string;
   /** The content, in any form that is equal for equal contents. */
   readonly content: string | null;
+  /** Its place on the topic, its time and its origin, for those who look for the cause of a finding. */
+  readonly place?: string;
 }
 
 /** What the provider did, by its own ledger, and what is on the topics. */

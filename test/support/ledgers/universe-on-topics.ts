@@ -8,7 +8,7 @@ import type { Simulator } from '../../../src/simulator/simulator.ts';
 import { readCommitted } from '../kafka/kafka-real.ts';
 import { SOURCE_KEY, SOURCE_PARTITION } from './at-rest.ts';
 import type { UniverseLog } from './universe-log.ts';
-import { contents, type LedgerEvent, ledgerEvents, ledgerUniverse } from './universe-reading.ts';
+import { contents, type LedgerEvent, ledgerEvents, ledgerUniverse, placedContents } from './universe-reading.ts';
 
 export const PARTITIONS = [0, 1, 2, 3, 4, 5];
 
@@ -32,7 +32,7 @@ export async function universeOnTopics(options: {
     versions,
     universe: await ledgerUniverse(simulator),
     published: published.filter(isDue).map(({ key, event }) => ({ key, content: event })),
-    instruments: contents(await readCommitted(kafka, `${prefix}.instruments`, PARTITIONS)),
+    instruments: placedContents(await readCommitted(kafka, `${prefix}.instruments`, PARTITIONS)),
     events: contents(await readCommitted(kafka, `${prefix}.instrument-events`, PARTITIONS)),
   };
 }

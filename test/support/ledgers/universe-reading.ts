@@ -30,6 +30,15 @@ export function contents(records: readonly CommittedRecord[]): KeyedContent[] {
   return records.map(({ key, value }) => ({ key: String(key), content: value === null ? null : contentOf(value) }));
 }
 
+/** The same, each with its place. */
+export function placedContents(records: readonly CommittedRecord[]): KeyedContent[] {
+  const places = records.map(({ partition, offset, timestampMs, headers }) => {
+    const origin = JSON.stringify(headers);
+    return `${partition}/${offset} at ${new Date(timestampMs).toISOString()} ${origin}`;
+  });
+  return contents(records).map((record, index) => ({ ...record, place: places[index] ?? '' }));
+}
+
 /** The instruments that the provider has now, by its ledger, as records would hold them. */
 export async function ledgerUniverse(simulator: Simulator): Promise<Map<string, string>> {
   const texts = [...simulator.ledger.instruments()].map(({ text }) => text);

@@ -107,6 +107,14 @@ test('nothing is found in a right log', () => {
   assert.deepEqual(findingsOf(right), []);
 });
 
+test('of a version that is doubled, the places of both records are named', () => {
+  const places = ['0/7 at noon', '0/9 at one'] as const;
+  const doubled = places.map((place) => ({ ...at('1', 'issuePrice 100.20'), place }));
+  const log = { ...right, ...withInstruments([...instruments.filter(({ key }) => key !== '1'), ...doubled]) };
+  const texts = findingsOf(log).map(({ text }) => text);
+  assert.ok(texts.includes(`a version of instrument 1; ${places.join('; ')}`), texts.join('\n'));
+});
+
 for (const [what, kind, log] of SPOILED) {
   test(`the oracle finds: ${what}`, () => {
     const found = findingsOf({ ...right, ...log });
