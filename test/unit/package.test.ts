@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 
@@ -78,6 +79,26 @@ test('each command that somebody calls installs what it needs, without running s
   assert.match(install, / --loglevel=error \|\| exit$/m);
   assert.match(install, /^exec node src\/bin\/require-node\.js$/m);
 });
+
+for (const [version, isAskedAgain] of [
+  ['v6.17.1', true],
+  ['v18.20.8', true],
+  ['v22.22.0', true],
+  ['v23.0.0', false],
+  ['v24.21.0', false],
+  ['v30.1.0', false],
+  ['v100.1.0', true],
+] as const) {
+  test(`a script ${isAskedAgain ? 'asks in JavaScript' : 'needs no JavaScript'} whether Node.js ${version} is enough`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'node-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const pretend = `#!/bin/sh\n[ "$1" = --version ] && echo ${version} || echo "runs $1"\n`;
+    writeFileSync(join(folder, 'node'), pretend, { mode: 0o755 });
+    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+    const ran = spawnSync('sh', ['src/bin/install-if-stale.sh'], { cwd: root, env, encoding: 'utf8' });
+    assert.deepEqual([ran.status, ran.stdout], [0, isAskedAgain ? 'runs src/bin/require-node.js\n' : '']);
+  });
+}
 
 for (const [version, isEnough] of [
   ['18.20.8', false],
