@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { wholeNumberOption } from '../../src/cli/numbers.ts';
 import { startBenchStack } from './bench-stack.ts';
 import { ratios } from './compare.ts';
 import { benchDecoding } from './decoding-bench.ts';
@@ -7,59 +8,68 @@ import { benchPrices, benchRestart, benchSteady } from './prices-bench.ts';
 import { benchBacklog, benchLatency } from './stream-bench.ts';
 import { benchWalk } from './walk-bench.ts';
 
-/*
- * npm run bench [-- --walk 50000,500000 --delay 0,20,100 --events 2000 --backlog 100000 --prices 100000 --steady 5000
- *   --restart 100000 --decoding 1000 --json FILE --compare FILE]
- *
- * The connector against a provider of ready bytes, on a real Kafka and registry. Provider, connector, broker and registry
- * are processes on this machine and share its cores; CPU and memory are those of the connector's process. Decoding alone
- * is measured in this one. A list of 0 leaves a part out.
- */
-const { values } = parseArgs({
-  options: {
-    walk: { type: 'string', default: '50000' },
-    delay: { type: 'string', default: '0' },
-    compression: { type: 'string', default: 'zstd' },
-    events: { type: 'string', default: '2000' },
-    polls: { type: 'string', default: '1000,100' },
-    backlog: { type: 'string', default: '20000' },
-    prices: { type: 'string', default: '50000' },
-    steady: { type: 'string', default: '5000' },
-    restart: { type: 'string', default: '50000' },
-    decoding: { type: 'string', default: '1000' },
-    json: { type: 'string' },
-    compare: { type: 'string' },
-  },
-});
+interface Options {
+  readonly walk: readonly number[];
+  readonly delay: readonly number[];
+  readonly compression: string;
+  readonly events: readonly number[];
+  readonly polls: readonly number[];
+  readonly backlog: readonly number[];
+  readonly prices: readonly number[];
+  readonly steady: readonly number[];
+  readonly restart: readonly number[];
+  readonly decoding: readonly number[];
+  readonly json?: string;
+  readonly compare?: string;
+}
+
+const values = new Command('npm run bench --')
+  .description(
+    'The connector against a provider of ready bytes, on a real Kafka and registry. Provider, connector, broker and ' +
+      'registry are processes on this machine and share its cores; CPU and memory are those of the connector. Decoding ' +
+      'alone is measured in this process. Sizes are lists, separated by commas; 0 leaves a part out.',
+  )
+  .option('--walk <sizes>', 'instruments of a walk', sizes, [50_000])
+  .option('--delay <ms>', 'what the provider waits before each page of a walk', sizes, [0])
+  .option('--compression <names>', 'compressions of a walk', 'zstd')
+  .option('--events <counts>', 'events of the latency at a steady rate', sizes, [2_000])
+  .option('--polls <ms>', 'poll intervals of the latency', sizes, [1_000, 100])
+  .option('--backlog <counts>', 'events that wait at the start', sizes, [20_000])
+  .option('--prices <sizes>', 'instruments that are priced as fast as possible', sizes, [50_000])
+  .option('--steady <sizes>', 'instruments that are priced once a minute', sizes, [5_000])
+  .option('--restart <sizes>', 'instruments of a restart', sizes, [50_000])
+  .option('--decoding <sizes>', 'instruments of the page that is decoded', sizes, [1_000])
+  .option('--json <file>', 'write the figures there, and not to the end of the output')
+  .option('--compare <file>', 'show ratios to the figures of an earlier run')
+  .parse()
+  .opts<Options>();
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
-const numbers = (text: string) => text.split(',').map(Number);
-const sizes = (text: string) => numbers(text).filter((size) => size > 0);
 
 const DECODING_ROUNDS = 15;
 
 const figures: Record<string, object[]> = {};
 for (const part of ['decoding', 'walk', 'latency', 'backlog', 'prices', 'steady', 'restart']) figures[part] = [];
-for (const instruments of sizes(values.decoding)) {
+for (const instruments of present(values.decoding)) {
   for await (const body of benchDecoding(instruments, DECODING_ROUNDS)) figures.decoding?.push(body);
 }
 const stack = await startBenchStack(stop.signal);
 try {
-  for (const size of sizes(values.walk)) {
-    for (const delayMs of numbers(values.delay)) {
+  for (const size of present(values.walk)) {
+    for (const delayMs of values.delay) {
       for (const codec of values.compression.split(','))
         figures.walk?.push(await benchWalk(stack, size, delayMs, codec));
     }
   }
-  for (const events of sizes(values.events)) {
-    for (const pollMs of numbers(values.polls)) figures.latency?.push(await benchLatency(stack, events, pollMs));
+  for (const events of present(values.events)) {
+    for (const pollMs of values.polls) figures.latency?.push(await benchLatency(stack, events, pollMs));
   }
-  for (const events of sizes(values.backlog)) figures.backlog?.push(await benchBacklog(stack, events));
-  for (const size of sizes(values.prices)) {
+  for (const events of present(values.backlog)) figures.backlog?.push(await benchBacklog(stack, events));
+  for (const size of present(values.prices)) {
     for (const delayMs of [0, 50]) figures.prices?.push(await benchPrices(stack, size, delayMs));
   }
-  for (const size of sizes(values.steady)) figures.steady?.push(await benchSteady(stack, size, 60));
-  for (const size of sizes(values.restart)) figures.restart?.push(await benchRestart(stack, size));
+  for (const size of present(values.steady)) figures.steady?.push(await benchSteady(stack, size, 60));
+  for (const size of present(values.restart)) figures.restart?.push(await benchRestart(stack, size));
 } finally {
   await stack.stop();
 }
@@ -77,4 +87,12 @@ else writeFileSync(values.json, JSON.stringify(result, null, 2));
 if (values.compare !== undefined) {
   console.log(`Ratios to ${values.compare}`);
   console.table(ratios(result, JSON.parse(readFileSync(values.compare, 'utf8'))));
+}
+
+function sizes(text: string): readonly number[] {
+  return text.split(',').map(wholeNumberOption);
+}
+
+function present(sizes: readonly number[]): readonly number[] {
+  return sizes.filter((size) => size > 0);
 }

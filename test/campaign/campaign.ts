@@ -1,64 +1,76 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { wholeNumberOption } from '../../src/cli/numbers.ts';
 import { closingOf } from './closing.ts';
 import { startGround } from './ground.ts';
-import { FAULT_NAMES, FAULTS, type FaultName } from './plan.ts';
+import { namesOf } from './names-option.ts';
+import { FAULT_NAMES, type FaultName } from './plan.ts';
 import { runCampaign } from './run.ts';
 
-/*
- * npm run campaign -- [--kills 100] [--minutes 20] [--rounds N] [--seed 1] [--brokers 1|3] [--connectors 2] [--replicas 1]
- *   [--faults kill,broker] [--json FILE] [--logs FOLDER]
- *
- * Faults on a real Kafka of its own, round after round, until so many processes were killed or the time is over; ends
- * with 1 at the first violation.
- */
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '100' },
-    minutes: { type: 'string', default: '20' },
-    rounds: { type: 'string', default: 'Infinity' },
-    seed: { type: 'string', default: '1' },
-    brokers: { type: 'string', default: '1' },
-    connectors: { type: 'string', default: '2' },
-    replicas: { type: 'string' },
-    faults: { type: 'string', default: FAULT_NAMES.join(',') },
-    json: { type: 'string' },
-    logs: { type: 'string', default: join(tmpdir(), `campaign-${process.pid}`) },
-  },
-});
-const faults = values.faults.split(',');
-const unknown = faults.filter((name) => !(name in FAULTS));
-if (unknown.length > 0) throw new Error(`${unknown} is no fault; there are ${FAULT_NAMES}.`);
+interface Options {
+  readonly kills: number;
+  readonly minutes: number;
+  readonly rounds?: number;
+  readonly seed: number;
+  readonly brokers: number;
+  readonly connectors: number;
+  readonly replicas?: number;
+  readonly faults?: readonly FaultName[];
+  readonly json?: string;
+  readonly logs: string;
+}
+
+const values = new Command('npm run campaign --')
+  .description(
+    'Faults on a real Kafka of its own, round after round, until so many processes were killed or the time is over. ' +
+      'Ends with 1 at the first violation. test/campaign/README.md describes the faults and what is verified.',
+  )
+  .option('--kills <count>', 'end with the round in which so many processes have been killed', wholeNumberOption, 100)
+  .option('--minutes <count>', 'begin no round after this time', wholeNumberOption, 20)
+  .option('--rounds <count>', 'end after so many rounds', wholeNumberOption)
+  .option('--seed <number>', 'draws faults and moments', wholeNumberOption, 1)
+  .option('--brokers <count>', 'brokers to start, 1 or 3', wholeNumberOption, 1)
+  .option('--connectors <count>', 'connectors side by side, each with a provider of its own', wholeNumberOption, 2)
+  .option('--replicas <count>', 'processes of each connector; by default two and one in turn', wholeNumberOption)
+  .option('--faults <names>', `kinds of faults (default: ${FAULT_NAMES.join(',')})`, namesOf(FAULT_NAMES))
+  .option('--json <file>', 'write the report there')
+  .option('--logs <folder>', 'keep the log of every process there', join(tmpdir(), `campaign-${process.pid}`))
+  .parse()
+  .opts<Options>();
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
 process.once('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 
 const command = `npm run campaign -- ${process.argv.slice(2).join(' ')}`;
-const ground = await startGround(Number(values.brokers), stop.signal);
+const kafkaFolder = join(values.logs, `kafka-${process.pid}`);
+const ground = await startGround(values.brokers, kafkaFolder, stop.signal);
+let isKept = false;
 try {
   const report = await runCampaign({
     ground,
     command,
-    seed: Number(values.seed),
-    faults: faults as FaultName[],
-    connectors: Number(values.connectors),
-    replicas: values.replicas === undefined ? undefined : Number(values.replicas),
-    kills: Number(values.kills),
-    minutes: Number(values.minutes),
-    rounds: Number(values.rounds),
+    seed: values.seed,
+    faults: values.faults ?? FAULT_NAMES,
+    connectors: values.connectors,
+    replicas: values.replicas,
+    kills: values.kills,
+    minutes: values.minutes,
+    rounds: values.rounds ?? Number.POSITIVE_INFINITY,
     roundsPerLife: 12,
     folder: values.logs,
     subject: { instruments: 120, changesPerSecond: 4, priceRefresh: '30s' },
     signal: stop.signal,
     say: (line) => console.log(line),
   });
-  const { exitCode, lines } = closingOf(report, [], values.logs);
+  const { exitCode, lines } = closingOf(report, [], { logs: values.logs, kafkaFolder });
   console.log(lines.join('\n'));
   process.exitCode = exitCode;
+  isKept = report.violation !== null;
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 } finally {
   await ground.stop();
+  if (!isKept) rmSync(kafkaFolder, { recursive: true, force: true });
 }
 process.exit();

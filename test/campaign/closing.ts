@@ -7,8 +7,16 @@ export interface Closing {
   readonly lines: readonly string[];
 }
 
-/** `trends` is empty for a campaign, whose processes do not live long enough for any; `logs` is the folder of the logs. */
-export function closingOf(report: Report, trends: readonly Trend[], logs: string): Closing {
+/** Folders that are left for whoever looks into a violation. */
+export interface Kept {
+  /** The log of every process. */
+  readonly logs: string;
+  /** The brokers' data and logs, kept after a violation alone: record by record, they show what a broker remembered. */
+  readonly kafkaFolder: string;
+}
+
+/** `trends` is empty for a campaign, whose processes do not live long enough for any. */
+export function closingOf(report: Report, trends: readonly Trend[], { logs, kafkaFolder }: Kept): Closing {
   const isGood = report.violation === null && trends.every(({ isLeak }) => !isLeak);
   const loads = report.load.map((load) => load.toFixed(1)).join(' to ');
   const lines = [
@@ -18,5 +26,7 @@ export function closingOf(report: Report, trends: readonly Trend[], logs: string
     `load ${loads}, seed ${report.seed}`,
   ];
   if (isGood) return { exitCode: 0, lines };
-  return { exitCode: 1, lines: [...lines, `To see it again: ${report.command}`, `The logs of all replicas: ${logs}`] };
+  const kafka = report.violation === null ? [] : [`The data and logs of Kafka: ${kafkaFolder}`];
+  const seen = [`To see it again: ${report.command}`, `The logs of all replicas: ${logs}`, ...kafka];
+  return { exitCode: 1, lines: [...lines, ...seen] };
 }

@@ -21,8 +21,8 @@ export interface Ground {
   stop(): Promise<void>;
 }
 
-/** Kafka of its own behind proxies, and a registry behind a port that can refuse. */
-export async function startGround(nodes: number, signal: AbortSignal): Promise<Ground> {
+/** Kafka of its own behind proxies, with its data in `dataFolder` also after its end, and a registry behind a port that can refuse. */
+export async function startGround(nodes: number, dataFolder: string, signal: AbortSignal): Promise<Ground> {
   const onProgress = (line: string) => console.log(line);
   const context: StackContext = { env: process.env, clock: systemClock, onProgress, signal };
   const java = await usableJava(process.env);
@@ -42,7 +42,8 @@ export async function startGround(nodes: number, signal: AbortSignal): Promise<G
       return proxy.address;
     };
     // A campaign that is asked to end still finishes its round: brokers that were killed must come back for that.
-    const kafka = await startKafka({ ...context, signal: new AbortController().signal, java, nodes, advertise });
+    const unending = new AbortController().signal;
+    const kafka = await startKafka({ ...context, signal: unending, java, nodes, advertise, dataFolder });
     ends.push(() => kafka.stop());
     const registry = await startRegistry({ ...context, java, release });
     ends.push(() => registry.stop());

@@ -1,50 +1,58 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { wholeNumberOption } from '../../src/cli/numbers.ts';
 import { closingOf } from './closing.ts';
 import { startGround } from './ground.ts';
-import { SOAK_FAULTS } from './plan.ts';
+import { namesOf } from './names-option.ts';
+import { type FaultName, SOAK_FAULTS } from './plan.ts';
 import { runCampaign } from './run.ts';
 import { createSampling } from './sampling.ts';
 
-/*
- * npm run soak -- [--minutes 30] [--seed 1] [--brokers 3|1] [--connectors 1] [--faults pause,storm]
- *   [--json FILE] [--logs FOLDER]
- *
- * The same processes from beginning to end, while faults come and go that do not kill them; at the end everything is
- * verified, and what a process holds must not have grown. Ends with 1 at the first violation, or at a slope above its bound.
- */
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '30' },
-    seed: { type: 'string', default: '1' },
-    // One that is killed without a replica may forget a commit that it has acknowledged; no client can make that good.
-    brokers: { type: 'string', default: '3' },
-    connectors: { type: 'string', default: '1' },
-    faults: { type: 'string', default: SOAK_FAULTS.join(',') },
-    json: { type: 'string' },
-    logs: { type: 'string', default: join(tmpdir(), `soak-${process.pid}`) },
-  },
-});
-const faults = SOAK_FAULTS.filter((fault) => values.faults.split(',').includes(fault));
+interface Options {
+  readonly minutes: number;
+  readonly seed: number;
+  readonly brokers: number;
+  readonly connectors: number;
+  readonly faults?: readonly FaultName[];
+  readonly json?: string;
+  readonly logs: string;
+}
+
+const values = new Command('npm run soak --')
+  .description(
+    'The same processes from beginning to end, while faults come and go that do not kill them. At the end everything is ' +
+      'verified, and what a process holds must not have grown. Ends with 1 at a violation, or at a slope above its bound.',
+  )
+  .option('--minutes <count>', 'begin no round after this time', wholeNumberOption, 30)
+  .option('--seed <number>', 'draws faults and moments', wholeNumberOption, 1)
+  // One that is killed without a replica may forget a commit that it has acknowledged; no client can make that good.
+  .option('--brokers <count>', 'brokers to start, 1 or 3', wholeNumberOption, 3)
+  .option('--connectors <count>', 'connectors side by side, each with a provider of its own', wholeNumberOption, 1)
+  .option('--faults <names>', `kinds of faults (default: ${SOAK_FAULTS.join(',')})`, namesOf(SOAK_FAULTS))
+  .option('--json <file>', 'write the report and the slopes there')
+  .option('--logs <folder>', 'keep the log of every process there', join(tmpdir(), `soak-${process.pid}`))
+  .parse()
+  .opts<Options>();
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
 process.once('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 
 const command = `npm run soak -- ${process.argv.slice(2).join(' ')}`;
-const minutes = Number(values.minutes);
-const sampling = createSampling(minutes);
-const ground = await startGround(Number(values.brokers), stop.signal);
+const sampling = createSampling(values.minutes);
+const kafkaFolder = join(values.logs, `kafka-${process.pid}`);
+const ground = await startGround(values.brokers, kafkaFolder, stop.signal);
+let isKept = false;
 try {
   const report = await runCampaign({
     ground,
     command,
-    seed: Number(values.seed),
-    faults,
-    connectors: Number(values.connectors),
+    seed: values.seed,
+    faults: values.faults ?? SOAK_FAULTS,
+    connectors: values.connectors,
     kills: Number.POSITIVE_INFINITY,
-    minutes,
+    minutes: values.minutes,
     rounds: Number.POSITIVE_INFINITY,
     roundsPerLife: Number.POSITIVE_INFINITY,
     folder: values.logs,
@@ -54,11 +62,13 @@ try {
     observe: sampling.observe,
   });
   const trends = sampling.trends();
-  const { exitCode, lines } = closingOf(report, trends, values.logs);
+  const { exitCode, lines } = closingOf(report, trends, { logs: values.logs, kafkaFolder });
   console.log(lines.join('\n'));
   process.exitCode = exitCode;
+  isKept = report.violation !== null;
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ ...report, trends }, null, 2)}\n`);
 } finally {
   await ground.stop();
+  if (!isKept) rmSync(kafkaFolder, { recursive: true, force: true });
 }
 process.exit();
