@@ -1,15 +1,8 @@
 #!/usr/bin/env node
 // npx keeps the link that it made for an earlier version, when this file was the command: it stays one.
-import { enableCompileCache } from 'node:module';
-import { fileURLToPath } from 'node:url';
-
 const END_GRACE_MS = 1_000;
 /** Ctrl-C below `npm start` comes twice at once: from the terminal, and from npm, which passes it on. */
 const SAME_SIGNAL_MS = 1_000;
-
-// What is compiled is kept for the next start, which loads all in half the time. Beside the packages, where only
-// users can write who could change the code itself; where none can, as in the image, nothing is kept.
-enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/spconnect', import.meta.url)));
 
 const stop = new AbortController();
 let stoppedAtMs = 0;

@@ -9,7 +9,7 @@ const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta
 test('npm start, the image, the tests and the benchmark run the connector with the same flags', () => {
   const variables = Object.entries(ALLOCATOR).map((pair) => pair.join('='));
   const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: { readonly start: string } };
-  assert.equal(scripts.start, [...variables, 'exec node', ...NODE_FLAGS, 'src/main.ts run'].join(' '));
+  assert.equal(scripts.start, [...variables, 'exec node', ...NODE_FLAGS, 'src/bin/spconnect.js run'].join(' '));
 
   const image = parseDockerfile(read('Dockerfile'));
   assert.ok(image.some(({ name, text }) => name === 'ENV' && text === variables.join(' ')));

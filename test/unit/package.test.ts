@@ -134,6 +134,17 @@ test('a link of npx that was made when src/main.ts was the command still starts 
   }
 });
 
+test('a second start reads no TypeScript: it takes all from the compile cache', () => {
+  const parser = 'NativeModule internal/deps/amaro/dist/index';
+  const report = `process.on('exit', () => process._rawDebug(process.moduleLoadList.includes('${parser}')));`;
+  const preload = ['--import', `data:text/javascript,${encodeURIComponent(report)}`];
+  const start = () =>
+    spawnSync(process.execPath, [...preload, described.bin.spconnect, '--version'], { cwd: root, encoding: 'utf8' });
+  assert.equal(start().status, 0);
+  const { stdout, stderr } = start();
+  assert.deepEqual([stdout.trim().split('.').length, stderr], [3, 'false\n']);
+});
+
 /** Runs a program of the project as if Node.js were of this version. */
 function runAs(version: string, args: readonly string[]) {
   const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;

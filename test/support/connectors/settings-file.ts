@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-export const MAIN = new URL('../../../src/main.ts', import.meta.url).pathname;
+export const MAIN = new URL('../../../src/bin/spconnect.js', import.meta.url).pathname;
 
 /** A settings file with this text in a folder of its own, which goes when the test ends. */
 export async function settingsFile(t: TestContext, text: string): Promise<string> {

@@ -18,7 +18,7 @@ const response = await fetch(url, { method: after('-X') ?? 'GET', ...(args.inclu
 process.stdout.write(await response.text());
 process.exitCode = response.ok ? 0 : 22;
 `;
-const NPX = `#!/bin/sh\nshift\nexec ${process.execPath} ${ROOT}/src/main.ts "$@"\n`;
+const NPX = `#!/bin/sh\nshift\nexec ${process.execPath} ${ROOT}/src/bin/spconnect.js "$@"\n`;
 
 /** Runs an example as it stands in the README, at a provider of its own; gives the lines of its output. */
 async function outputOf(t: TestContext, example: string): Promise<string[]> {
