@@ -7,7 +7,7 @@ export interface Closing {
   readonly lines: readonly string[];
 }
 
-/** Folders that are left for whoever looks into a violation. */
+/** Folders that are left for looking into a violation. */
 export interface Kept {
   /** The log of every process. */
   readonly logs: string;
