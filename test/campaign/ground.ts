@@ -6,6 +6,8 @@ import type { StackContext } from '../../src/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { type SwitchablePort, switchablePort } from '../support/network/switchable-port.ts';
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { innerListeners } from './inner-listener.ts';
+import { skippedMarkers, TRANSACTION_LOG_FLAGS } from './skipped-markers.ts';
 
 /** What the connectors stand on: Kafka and registry, and what a campaign needs to disturb them. */
 export interface Ground {
@@ -14,10 +16,12 @@ export interface Ground {
   readonly registryUrl: string;
   /** Absent where the brokers belong to someone else: they are neither killed nor cut off. */
   readonly kafka?: LocalKafka;
-  /** Before each broker; all its clients connect there. */
+  /** Before each broker; all its clients connect there, and no other broker. */
   readonly proxies: readonly TcpProxy[];
   /** Before the registry. */
   readonly registry?: { readonly port: SwitchablePort; readonly address: string };
+  /** How often a broker has skipped the markers of a transaction; absent where the brokers' logs are not ours. */
+  readonly skippedMarkers?: () => number;
   stop(): Promise<void>;
 }
 
@@ -43,7 +47,16 @@ export async function startGround(nodes: number, dataFolder: string, signal: Abo
     };
     // A campaign that is asked to end still finishes its round: brokers that were killed must come back for that.
     const unending = new AbortController().signal;
-    const kafka = await startKafka({ ...context, signal: unending, java, nodes, advertise, dataFolder });
+    const kafka = await startKafka({
+      ...context,
+      signal: unending,
+      java,
+      nodes,
+      advertise,
+      dataFolder,
+      settings: await innerListeners(nodes),
+      javaFlags: TRANSACTION_LOG_FLAGS,
+    });
     ends.push(() => kafka.stop());
     const registry = await startRegistry({ ...context, java, release });
     ends.push(() => registry.stop());
@@ -55,6 +68,7 @@ export async function startGround(nodes: number, dataFolder: string, signal: Abo
       kafka,
       proxies,
       registry: { port, address: host },
+      skippedMarkers: () => skippedMarkers(dataFolder, nodes),
       stop,
     };
   } catch (error) {

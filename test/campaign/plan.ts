@@ -18,6 +18,7 @@ export const FAULTS = {
   stop: { weight: 2, says: 'clean stop' },
   pause: { weight: 1, says: 'SIGSTOP beyond the session time-out' },
   storm: { weight: 2, says: 'members join and leave' },
+  commit: { weight: 1, says: 'kill -9 of a broker just after a commit' },
   broker: { weight: 3, says: 'kill -9 of a broker' },
   network: { weight: 2, says: 'network cuts, delays and drops' },
   provider: { weight: 2, says: 'slow and refusing provider' },
@@ -27,7 +28,7 @@ export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 
 /** What kills no process that is to live on: the faults of a soak. */
-export const SOAK_FAULTS: readonly FaultName[] = ['pause', 'storm', 'network', 'provider', 'broker'];
+export const SOAK_FAULTS: readonly FaultName[] = ['pause', 'storm', 'network', 'provider', 'broker', 'commit'];
 
 /** What is drawn for one connector; a round uses what its fault needs. */
 export interface Draw {
@@ -49,6 +50,9 @@ export interface Round {
   /** Which broker, from 1, and how long it stays away. */
   readonly broker: number;
   readonly awayMs: number;
+  /** How long after an acknowledged commit a broker is killed, and whether it is the coordinator of transactions. */
+  readonly afterCommitMs: number;
+  readonly ofCoordinator: boolean;
   readonly network: keyof typeof NETWORK;
   readonly provider: keyof typeof PROVIDER;
   readonly registry: (typeof REGISTRY)[number];
@@ -104,6 +108,12 @@ export const PROVIDER = {
   ],
 } as const satisfies Readonly<Record<string, readonly FaultRule[]>>;
 
+/**
+ * A coordinator acknowledges a commit before it has written it to the partitions, which takes it a few milliseconds; so
+ * half of the kills come within 6 of them.
+ */
+const AFTER_COMMIT_MS = 50;
+
 const REGISTRY = ['cut', 'hang', 'fail'] as const;
 
 export interface PlanOptions {
@@ -135,6 +145,8 @@ export function* drawRounds({ seed, faults, connectors, brokers }: PlanOptions):
       draws: Array.from({ length: connectors }, draw),
       broker: 1 + below(brokers),
       awayMs: below(3_000),
+      afterCommitMs: Math.floor(AFTER_COMMIT_MS * random() ** 3),
+      ofCoordinator: random() < 0.5,
       network: pick(names(NETWORK)),
       provider: pick(names(PROVIDER)),
       registry: pick(REGISTRY),

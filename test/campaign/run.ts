@@ -93,7 +93,8 @@ export async function runCampaign(options: CampaignOptions): Promise<Report> {
   }
   const totals = {
     kills: countOf(KILLING),
-    brokerKills: countOf([FAULTS.broker.says]),
+    brokerKills: countOf([FAULTS.broker.says, FAULTS.commit.says]),
+    skippedMarkers: ground.skippedMarkers?.() ?? 0,
     rebalances: countOf([FAULTS.storm.says]),
     requestsHit: struck.reduce((sum, { hits = 0 }) => sum + hits, 0),
     rounds: round?.number ?? 0,

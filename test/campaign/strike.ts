@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultRule } from '../../src/simulator/faults/fault.ts';
+import { leaderOf } from '../support/kafka/kafka-wire-leader.ts';
 import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';
 import type { Ground } from './ground.ts';
@@ -38,7 +39,8 @@ export async function strike(round: Round, ground: Ground, subjects: readonly Su
       (await Promise.all(subjects.map((subject, index) => stop(row, subject, round.draws[index] as Draw)))).flat(),
     pause: () => each((subject, draw) => pause(row, subject, draw)),
     storm: () => each((subject, draw) => storm(row, subject, draw)),
-    broker: () => killBroker(row, round, ground, subjects),
+    broker: () => killBroker(row, round, ground, subjects, async () => round.broker),
+    commit: () => killBroker(row, round, ground, subjects, () => afterCommit(round, ground, subjects)),
     network: () => disturb(row, ground.proxies.length > 0, subjects, () => cutOff(ground, round)),
     provider: () => disturb(row, true, subjects, () => refuse(subjects, PROVIDER[round.provider])),
     registry: () => withoutRegistry(ground, round, () => each((subject, draw) => killOnce(row, subject, draw))),
@@ -150,17 +152,41 @@ async function storm(row: string, subject: Subject, draw: Draw): Promise<Struck>
   return { row, count: 2 * extras.length, recoveryMs: subject.longestPause(fromMs, committedMs) };
 }
 
-async function killBroker(row: string, round: Round, ground: Ground, subjects: readonly Subject[]): Promise<Struck[]> {
+/** @param moment resolves when a broker is to be killed, with its number. */
+async function killBroker(
+  row: string,
+  round: Round,
+  ground: Ground,
+  subjects: readonly Subject[],
+  moment: () => Promise<number>,
+): Promise<Struck[]> {
   if (ground.kafka === undefined) return [];
   await Promise.all(subjects.map((subject) => subject.owner()));
+  const broker = await moment();
   const fromMs = Date.now();
-  await ground.kafka.kill(round.broker);
+  await ground.kafka.kill(broker);
   await sleep(round.awayMs);
-  await ground.kafka.restart(round.broker);
+  await ground.kafka.restart(broker);
   const backMs = Date.now();
   const pauses = subjects.map(async (subject) => subject.longestPause(fromMs, await subject.nextCommit(backMs)));
   // One kill, however many connectors felt it.
   return (await Promise.all(pauses)).map((recoveryMs, index) => ({ row, count: index === 0 ? 1 : 0, recoveryMs }));
+}
+
+/** The coordinator may not have written the commit to its partitions yet. */
+async function afterCommit(round: Round, ground: Ground, subjects: readonly Subject[]): Promise<number> {
+  const broker = round.ofCoordinator ? await coordinatorOf(ground) : round.broker;
+  await sleep(round.draws[0]?.waitMs);
+  const fromMs = Date.now();
+  await Promise.race(subjects.map((subject) => subject.nextCommit(fromMs)));
+  if (round.afterCommitMs > 0) await sleep(round.afterCommitMs);
+  return broker;
+}
+
+/** The brokers of a campaign keep all transactions in one partition. */
+async function coordinatorOf({ brokers, proxies }: Ground): Promise<number> {
+  const leader = await leaderOf(brokers[0] ?? '', '__transaction_state', 0);
+  return 1 + proxies.findIndex(({ address }) => address === leader);
 }
 
 /** Something that lasts a while; recovery is measured from its end. */

@@ -68,11 +68,14 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const members = new Set<Replica>();
   const loaded = new Map<Replica, number>();
   const failures: string[] = [];
+  let reported = Promise.withResolvers<void>();
   const onReport = (replica: Replica, { event, atMs, text }: Reported) => {
     if (COMMITS.has(event)) commits.push({ atMs, replica });
     if (event === 'loaded') loaded.set(replica, atMs);
     if (event === 'replicaJoined') members.add(replica);
     if (event === 'sourceFailed' || event === 'processorFailed') failures.push(`${event} in ${replica.name}: ${text}`);
+    reported.resolve();
+    reported = Promise.withResolvers<void>();
   };
   const stopChanging = keepChanging(simulator, options.changesPerSecond, createSeededRandom(seed));
 
@@ -93,7 +96,8 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
       if (found !== undefined) return found;
       assertWell();
       if (performance.now() > deadlineMs) throw violation('stuck', [`${what}: not within ${STUCK_MS / 1_000} s`]);
-      await sleep(LOOK_EVERY_MS);
+      // A fault that must strike within milliseconds of a commit cannot wait for the next look.
+      await Promise.race([sleep(LOOK_EVERY_MS), reported.promise]);
     }
   }
   const commitAfter = (afterMs: number, what: string, except?: Replica) =>
