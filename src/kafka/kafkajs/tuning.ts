@@ -25,6 +25,8 @@ export interface KafkaTuning {
   readonly sessionTimeoutMs: number;
   /** Of a member of a group: a killed one loses its partitions after this. */
   readonly groupSessionTimeoutMs: number;
+  /** How long members may take to join again when the group changes; at least a session. */
+  readonly groupJoinMs: number;
   /** How long a member waits for the state of its group, before it joins without a head start. */
   readonly headStartMs: number;
   /** Between two heartbeats and two fetches of a member with others: it must know soon when one has left. */
@@ -74,6 +76,7 @@ export const DEFAULT_TUNING: KafkaTuning = {
   readStallMs: 30_000,
   sessionTimeoutMs: 30_000,
   groupSessionTimeoutMs: 6_000,
+  groupJoinMs: 20_000,
   headStartMs: 1_000,
   confirmIntervalMs: 300,
   confirmRestingMs: 100,
@@ -89,6 +92,22 @@ export const DEFAULT_TUNING: KafkaTuning = {
 /** How old a proof of ownership may be. */
 export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning): number {
   return Math.min(proofMs, groupSessionTimeoutMs / 2);
+}
+
+/** A join without a response takes this much longer than a broker lets members of the group take to join. */
+const JOIN_GRACE_MS = 10_000;
+
+/**
+ * How long a broker lets the members of a group take to join again: those that it still expects then are no members any
+ * more. A member asks for this time, and a join in which nothing comes has failed somewhat later. The other order would
+ * leave a member behind for which the next join waits, in vain: kafkajs' 60 s once more.
+ */
+export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: KafkaTuning): {
+  readonly rebalanceMs: number;
+  readonly stallMs: number;
+} {
+  const rebalanceMs = Math.max(groupJoinMs, groupSessionTimeoutMs);
+  return { rebalanceMs, stallMs: Math.max(readStallMs, rebalanceMs + JOIN_GRACE_MS) };
 }
 
 /** kafkajs' own names for its retries. */

@@ -12,7 +12,7 @@ import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import { committedRecord } from '../kafkajs-record.ts';
 import { type FetchWaits, retryWithWaits } from '../patches/fetch-waits.ts';
-import { type KafkaTuning, kafkajsRetry } from '../tuning.ts';
+import { joinLimits, type KafkaTuning, kafkajsRetry } from '../tuning.ts';
 import { memberRefused } from '../writer-refusal.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { kafkajsAssignor } from './kafkajs-assignor.ts';
@@ -45,7 +45,7 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
     async run(request) {
       const signal = AbortSignal.any([request.signal, closing.signal]);
       signal.throwIfAborted();
-      const stalled = new StallWatch(options.tuning.readStallMs, options.clock);
+      const stalled = new StallWatch(joinLimits(options.tuning).stallMs, options.clock);
       const over = new AbortController();
       const untilOver = { ...request, signal: AbortSignal.any([signal, over.signal]) };
       const member = openMember(options, untilOver, () => stalled.moved());
@@ -162,6 +162,7 @@ function consumerOf(
   return kafka.consumer({
     groupId,
     sessionTimeout: tuning.groupSessionTimeoutMs,
+    rebalanceTimeout: joinLimits(tuning).rebalanceMs,
     heartbeatInterval: shortestHeartbeatMs(tuning),
     maxWaitTimeInMs: waits.togetherMs,
     ...(assignor && { partitionAssigners: [kafkajsAssignor(kafkajs, assignor, wasForgotten)] }),

@@ -6,7 +6,7 @@ import { AssignerProtocol, type Kafka, type PartitionAssigner } from 'kafkajs';
 import { createKafkajsGroupReader } from '../../../../../src/kafka/kafkajs/group/kafkajs-group-reader.ts';
 import { loadKafkajs } from '../../../../../src/kafka/kafkajs/kafkajs-patches.ts';
 import type { FetchWaits } from '../../../../../src/kafka/kafkajs/patches/fetch-waits.ts';
-import { DEFAULT_TUNING } from '../../../../../src/kafka/kafkajs/tuning.ts';
+import { DEFAULT_TUNING, type KafkaTuning } from '../../../../../src/kafka/kafkajs/tuning.ts';
 import type { OwnershipProof } from '../../../../../src/kafka/ownership-proof.ts';
 import { SteppedClock, settle } from '../../stepped-clock.ts';
 
@@ -15,12 +15,13 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 interface Faults {
   readonly stopped?: AbortController;
   readonly subscribe?: () => Promise<void>;
+  readonly tuning?: KafkaTuning;
   /** Of the state of the group; without it the group cannot be asked. */
   readonly group?: () => { readonly state: string; readonly members: readonly unknown[] };
 }
 
 /** A member over a fake kafkajs consumer; `emit` raises one of its events. */
-function member({ stopped = new AbortController(), subscribe, group }: Faults = {}) {
+function member({ stopped = new AbortController(), subscribe, group, tuning = DEFAULT_TUNING }: Faults = {}) {
   const clock = new SteppedClock();
   const calls: string[] = [];
   const configs: object[] = [];
@@ -63,7 +64,7 @@ function member({ stopped = new AbortController(), subscribe, group }: Faults = 
   const reader = createKafkajsGroupReader({
     kafkajs: loadKafkajs(),
     kafka,
-    tuning: DEFAULT_TUNING,
+    tuning,
     clock,
     log: silent,
   });
@@ -120,6 +121,26 @@ test('a dead member is found out within seconds, and a crashed consumer is never
   assert.equal(await config?.retry.restartOnFailure(), false);
   await reader.close();
 });
+
+for (const [groupSessionTimeoutMs, rebalanceMs, stallMs] of [
+  [6_000, 20_000, 30_000],
+  [45_000, 45_000, 55_000],
+] as const) {
+  test(`a join with a session time-out of ${groupSessionTimeoutMs} ms ends at the broker before the member gives it up`, async () => {
+    const { clock, configs, ended } = member({ tuning: { ...DEFAULT_TUNING, groupSessionTimeoutMs } });
+    const [config] = configs as { rebalanceTimeout: number }[];
+    assert.equal(config?.rebalanceTimeout, rebalanceMs);
+    let isOver = false;
+    ended.catch(() => {
+      isOver = true;
+    });
+    await settle();
+    await clock.advance(stallMs - 1);
+    assert.equal(isOver, false);
+    await clock.advance(1);
+    await assert.rejects(ended, { code: 'KAFKA_UNREACHABLE' });
+  });
+}
 
 /** What the member would report of itself, were it to join now. */
 function description(config: object | undefined): string {
