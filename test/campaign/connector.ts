@@ -29,9 +29,10 @@ process.on('message', (message: ToReplica) => {
 const settings = await loadSettings({ text: process.env.SETTINGS, env: process.env });
 const log = await createLog({ level: settings.log.level, format: 'json' });
 const reporting = new Proxy({} as ConnectorEvents & ProcessorEvents, {
-  get: (_, name) => (fields: { readonly err?: Error }) => {
+  get: (_, name) => (fields: { readonly err?: Error; readonly since?: string | null }) => {
     const event = REPORTED.find((reported) => reported === name);
-    if (event !== undefined) send({ event, atMs: Date.now(), text: String(fields?.err ?? '') });
+    const { err = '', since = null } = fields ?? {};
+    if (event !== undefined) send({ event, atMs: Date.now(), text: String(err), since });
   },
 });
 const processorLog = logProcessorEvents(log);

@@ -20,6 +20,8 @@ export interface Ground {
   readonly proxies: readonly TcpProxy[];
   /** Before the registry. */
   readonly registry?: { readonly port: SwitchablePort; readonly address: string };
+  /** Before what each broker offers the other brokers, and itself. */
+  readonly innerProxies?: readonly TcpProxy[];
   /** How often a broker has skipped the markers of a transaction; absent where the brokers' logs are not ours. */
   readonly skippedMarkers?: () => number;
   stop(): Promise<void>;
@@ -40,6 +42,8 @@ export async function startGround(nodes: number, dataFolder: string, signal: Abo
   try {
     const proxies: TcpProxy[] = [];
     ends.push(() => Promise.all(proxies.map((proxy) => proxy.close())));
+    const inner = await innerListeners(nodes);
+    ends.push(() => Promise.all(inner.proxies.map((proxy) => proxy.close())));
     const advertise = async (listener: string, nodeId: number) => {
       const proxy = await startTcpProxy({ broker: listener });
       proxies[nodeId - 1] = proxy;
@@ -54,7 +58,7 @@ export async function startGround(nodes: number, dataFolder: string, signal: Abo
       nodes,
       advertise,
       dataFolder,
-      settings: await innerListeners(nodes),
+      settings: inner.settings,
       javaFlags: TRANSACTION_LOG_FLAGS,
     });
     ends.push(() => kafka.stop());
@@ -67,6 +71,7 @@ export async function startGround(nodes: number, dataFolder: string, signal: Abo
       registryUrl: `http://${port.address}${pathname}`,
       kafka,
       proxies,
+      innerProxies: inner.proxies,
       registry: { port, address: host },
       skippedMarkers: () => skippedMarkers(dataFolder, nodes),
       stop,

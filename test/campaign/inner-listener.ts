@@ -1,19 +1,26 @@
 import type { BrokerSettings, NodeAddress } from '../../src/local-stack/broker-settings.ts';
 import { freePorts } from '../../src/local-stack/free-ports.ts';
+import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+
+/** How brokers speak to each other, and to themselves, past the proxies before which their clients stand. */
+export interface InnerListeners {
+  readonly settings: (node: NodeAddress) => BrokerSettings;
+  /** Before each of these listeners, for what happens between brokers alone; all passes until a rule is added. */
+  readonly proxies: readonly TcpProxy[];
+}
 
 /**
- * Settings of brokers that stand behind proxies, but speak to each other, and to themselves, past them: for replication,
- * and for the markers that end a transaction. In production these do not take the clients' way either.
+ * A listener more for each broker: for replication, and for the markers that end a transaction. In production these do not
+ * take the clients' way either.
  */
-export async function innerListeners(nodes: number): Promise<(node: NodeAddress) => BrokerSettings> {
+export async function innerListeners(nodes: number): Promise<InnerListeners> {
   const ports = await freePorts(nodes);
-  return ({ id, listener, advertised, controller }) => {
-    const inner = `INNER://127.0.0.1:${ports[id - 1]}`;
-    return {
-      listeners: `PLAINTEXT://${listener},${inner},CONTROLLER://${controller}`,
-      'advertised.listeners': `PLAINTEXT://${advertised},${inner}`,
-      'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,INNER:PLAINTEXT,CONTROLLER:PLAINTEXT',
-      'inter.broker.listener.name': 'INNER',
-    };
-  };
+  const proxies = await Promise.all(ports.map((port) => startTcpProxy({ broker: `127.0.0.1:${port}` })));
+  const settings = ({ id, listener, advertised, controller }: NodeAddress) => ({
+    listeners: `PLAINTEXT://${listener},INNER://127.0.0.1:${ports[id - 1]},CONTROLLER://${controller}`,
+    'advertised.listeners': `PLAINTEXT://${advertised},INNER://${proxies[id - 1]?.address}`,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,INNER:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'inter.broker.listener.name': 'INNER',
+  });
+  return { settings, proxies };
 }

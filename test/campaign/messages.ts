@@ -5,6 +5,7 @@ import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 export const REPORTED = [
   'loaded',
   'replicaJoined',
+  'sourceStarted',
   'writerOpened',
   'pageCommitted',
   'eventsCommitted',
@@ -15,7 +16,13 @@ export const REPORTED = [
 ] as const;
 
 export type FromReplica =
-  | { readonly event: (typeof REPORTED)[number]; readonly atMs: number; readonly text: string }
+  | {
+      readonly event: (typeof REPORTED)[number];
+      readonly atMs: number;
+      readonly text: string;
+      /** The source's offset in the stream: committed, or found at its start. */
+      readonly since?: string | null;
+    }
   | { readonly usage: Usage };
 
 /** `usage` asks for one, `arm` has the replica kill itself at the moment. */

@@ -53,6 +53,8 @@ export interface Round {
   /** How long after an acknowledged commit a broker is killed, and whether it is the coordinator of transactions. */
   readonly afterCommitMs: number;
   readonly ofCoordinator: boolean;
+  /** Whether no transaction gets its markers from then on: the broker is killed before it can have written any. */
+  readonly withoutMarkers: boolean;
   readonly network: keyof typeof NETWORK;
   readonly provider: keyof typeof PROVIDER;
   readonly registry: (typeof REGISTRY)[number];
@@ -147,6 +149,7 @@ export function* drawRounds({ seed, faults, connectors, brokers }: PlanOptions):
       awayMs: below(3_000),
       afterCommitMs: Math.floor(AFTER_COMMIT_MS * random() ** 3),
       ofCoordinator: random() < 0.5,
+      withoutMarkers: random() < 0.5,
       network: pick(names(NETWORK)),
       provider: pick(names(PROVIDER)),
       registry: pick(REGISTRY),

@@ -18,6 +18,8 @@ export interface Row {
 export interface Totals {
   readonly kills: number;
   readonly brokerKills: number;
+  /** How often a source began before an offset whose commit had been acknowledged. */
+  readonly forgottenCommits: number;
   /** How often a broker has taken partitions without a leader for deleted, and skipped the markers of a transaction. */
   readonly skippedMarkers: number;
   readonly rebalances: number;

@@ -47,6 +47,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Report> {
   let round: Round | undefined;
   const load = [loadavg()[0] ?? 0];
   const struck: Struck[] = [];
+  const forgotten = new Map<Subject, number>();
   const found = new Map<string, readonly Finding[]>();
   const verified = { connectors: 0, events: 0, instruments: 0, prices: 0 };
   const minutes = () => (Date.now() - startedMs) / 60_000;
@@ -74,6 +75,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Report> {
           round = rounds.next().value;
           const results = await strike(round, ground, subjects);
           struck.push(...results);
+          for (const subject of subjects) forgotten.set(subject, subject.forgottenCommits());
           const times = results.map(({ recoveryMs }) => (recoveryMs / 1_000).toFixed(1)).join(' ');
           const at = `${minutes().toFixed(1)} min, ${countOf(KILLING)} kills`;
           const hits = results.reduce((sum, result) => sum + (result.hits ?? 0), 0);
@@ -94,6 +96,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Report> {
   const totals = {
     kills: countOf(KILLING),
     brokerKills: countOf([FAULTS.broker.says, FAULTS.commit.says]),
+    forgottenCommits: [...forgotten.values()].reduce((sum, count) => sum + count, 0),
     skippedMarkers: ground.skippedMarkers?.() ?? 0,
     rebalances: countOf([FAULTS.storm.says]),
     requestsHit: struck.reduce((sum, { hits = 0 }) => sum + hits, 0),

@@ -22,6 +22,8 @@ export interface Struck {
 
 /** How long a fault lasts that only disturbs. */
 const DISTURBED_MS = 5_000;
+/** How long the markers of transactions are held at most; each connector commits once in that time. */
+const HELD_MS = 2_000;
 /** A process that is armed and does not come to its moment is killed where it is. */
 const ARMED_LIMIT_MS = 10_000;
 
@@ -39,7 +41,7 @@ export async function strike(round: Round, ground: Ground, subjects: readonly Su
       (await Promise.all(subjects.map((subject, index) => stop(row, subject, round.draws[index] as Draw)))).flat(),
     pause: () => each((subject, draw) => pause(row, subject, draw)),
     storm: () => each((subject, draw) => storm(row, subject, draw)),
-    broker: () => killBroker(row, round, ground, subjects, async () => round.broker),
+    broker: () => killBroker(row, round, ground, subjects, async () => ({ broker: round.broker })),
     commit: () => killBroker(row, round, ground, subjects, () => afterCommit(round, ground, subjects)),
     network: () => disturb(row, ground.proxies.length > 0, subjects, () => cutOff(ground, round)),
     provider: () => disturb(row, true, subjects, () => refuse(subjects, PROVIDER[round.provider])),
@@ -152,19 +154,25 @@ async function storm(row: string, subject: Subject, draw: Draw): Promise<Struck>
   return { row, count: 2 * extras.length, recoveryMs: subject.longestPause(fromMs, committedMs) };
 }
 
-/** @param moment resolves when a broker is to be killed, with its number. */
+/** Which broker is to be killed now, and what follows when it is. */
+interface Moment {
+  readonly broker: number;
+  readonly killed?: () => void;
+}
+
 async function killBroker(
   row: string,
   round: Round,
   ground: Ground,
   subjects: readonly Subject[],
-  moment: () => Promise<number>,
+  moment: () => Promise<Moment>,
 ): Promise<Struck[]> {
   if (ground.kafka === undefined) return [];
   await Promise.all(subjects.map((subject) => subject.owner()));
-  const broker = await moment();
+  const { broker, killed } = await moment();
   const fromMs = Date.now();
   await ground.kafka.kill(broker);
+  killed?.();
   await sleep(round.awayMs);
   await ground.kafka.restart(broker);
   const backMs = Date.now();
@@ -174,13 +182,27 @@ async function killBroker(
 }
 
 /** The coordinator may not have written the commit to its partitions yet. */
-async function afterCommit(round: Round, ground: Ground, subjects: readonly Subject[]): Promise<number> {
+async function afterCommit(round: Round, ground: Ground, subjects: readonly Subject[]): Promise<Moment> {
   const broker = round.ofCoordinator ? await coordinatorOf(ground) : round.broker;
   await sleep(round.draws[0]?.waitMs);
+  const killed = round.withoutMarkers ? holdMarkers(ground) : undefined;
   const fromMs = Date.now();
-  await Promise.race(subjects.map((subject) => subject.nextCommit(fromMs)));
+  const commits = subjects.map((subject) => subject.nextCommit(fromMs));
+  // One whose markers are held already does not commit again.
+  if (round.withoutMarkers) await Promise.race([Promise.all(commits), sleep(HELD_MS)]);
+  else await Promise.race(commits);
   if (round.afterCommitMs > 0) await sleep(round.afterCommitMs);
-  return broker;
+  return killed === undefined ? { broker } : { broker, killed };
+}
+
+function holdMarkers({ innerProxies = [] }: Ground): () => void {
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  const times = Number.POSITIVE_INFINITY;
+  for (const proxy of innerProxies) proxy.addRule({ on: 'WriteTxnMarkers', fault: 'delayRequest', until, times });
+  return () => {
+    for (const proxy of innerProxies) proxy.clearRules();
+    release();
+  };
 }
 
 /** The brokers of a campaign keep all transactions in one partition. */

@@ -4,6 +4,7 @@ import { createSimulator, type Simulator } from '../../src/simulator/simulator.t
 import { connectorEnvironment, settingsText } from '../support/connectors/connector-process.ts';
 import { ledgerUniverse } from '../support/ledgers/universe-reading.ts';
 import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';
+import { acknowledgedOffsets } from './acknowledged-offsets.ts';
 import { keepChanging } from './changes.ts';
 import type { Ground } from './ground.ts';
 import { type Replica, type Reported, startReplica } from './replica.ts';
@@ -49,6 +50,8 @@ export interface Subject {
   longestPause(fromMs: number, untilMs: number): number;
   /** Throws when something ended by itself. */
   assertWell(): void;
+  /** How often a source began before an offset whose commit had been acknowledged. */
+  forgottenCommits(): number;
   stopChanging(): void;
   close(): Promise<void>;
 }
@@ -69,7 +72,9 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const loaded = new Map<Replica, number>();
   const failures: string[] = [];
   let reported = Promise.withResolvers<void>();
-  const onReport = (replica: Replica, { event, atMs, text }: Reported) => {
+  const offsets = acknowledgedOffsets();
+  const onReport = (replica: Replica, { event, atMs, text, since }: Reported) => {
+    offsets.report(event, since ?? null);
     if (COMMITS.has(event)) commits.push({ atMs, replica });
     if (event === 'loaded') loaded.set(replica, atMs);
     if (event === 'replicaJoined') members.add(replica);
@@ -121,6 +126,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     replicas,
     start,
     assertWell,
+    forgottenCommits: offsets.forgotten,
     stopChanging,
     restore() {
       while (replicas().length < options.replicas) start();

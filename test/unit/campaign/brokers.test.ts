@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brokerSettings } from '../../../src/local-stack/broker-settings.ts';
+import { acknowledgedOffsets } from '../../campaign/acknowledged-offsets.ts';
 import { innerListeners } from '../../campaign/inner-listener.ts';
 import { countSkipped } from '../../campaign/skipped-markers.ts';
 
-test('brokers behind proxies speak to each other past them', async () => {
+test('brokers behind proxies speak to each other past them', async (t) => {
   const nodes = [1, 2, 3].map((id) => ({
     id,
     listener: `127.0.0.1:${id}1`,
@@ -12,7 +13,8 @@ test('brokers behind proxies speak to each other past them', async () => {
     controller: `127.0.0.1:${id}2`,
   }));
   const inner = await innerListeners(nodes.length);
-  const all = nodes.map((node) => brokerSettings(node, nodes, inner(node)));
+  t.after(() => Promise.all(inner.proxies.map((proxy) => proxy.close())));
+  const all = nodes.map((node) => brokerSettings(node, nodes, inner.settings(node)));
   const listeners = all.map((settings) => settings.listeners?.split(',') ?? []);
   const advertised = all.map((settings) => settings['advertised.listeners']?.split(',') ?? []);
   const own = listeners.map((list) => list.find((listener) => listener.startsWith('INNER://')));
@@ -20,7 +22,7 @@ test('brokers behind proxies speak to each other past them', async () => {
   for (const [index, settings] of all.entries()) {
     assert.equal(settings['inter.broker.listener.name'], 'INNER');
     assert.equal(listeners[index]?.[0], `PLAINTEXT://127.0.0.1:${index + 1}1`);
-    assert.deepEqual(advertised[index], [`PLAINTEXT://proxy:${index + 1}`, own[index]]);
+    assert.deepEqual(advertised[index], [`PLAINTEXT://proxy:${index + 1}`, `INNER://${inner.proxies[index]?.address}`]);
   }
 });
 
@@ -29,4 +31,25 @@ test('skipped markers are counted in the log of a broker', () => {
     "12:00 [TxnMarkerSenderThread-1] INFO x - [Manager 1]: Couldn't find leader endpoint for partitions Set(t-1) while trying";
   assert.equal(countSkipped(`${skipped}\n12:01 else\n${skipped}\n`), 2);
   assert.equal(countSkipped('12:01 else\n'), 0);
+});
+
+test('a commit is forgotten when a source begins before what was acknowledged', () => {
+  const offsets = acknowledgedOffsets();
+  const reports = [
+    ['sourceStarted', null, 0],
+    ['eventsCommitted', '9-0', 0],
+    ['pageCommitted', null, 0],
+    ['eventsCommitted', '10-1', 0],
+    ['sourceStarted', '10-1', 0],
+    ['sourceStarted', '10-0', 1],
+    ['sourceStarted', '10-0', 1],
+    ['eventsCommitted', '10-2', 1],
+    ['sourceStarted', '11-0', 1],
+    ['eventsCommitted', '10-9', 1],
+    ['sourceStarted', '9-9', 2],
+  ] as const;
+  for (const [event, since, forgotten] of reports) {
+    offsets.report(event, since);
+    assert.equal(offsets.forgotten(), forgotten, `${event} ${since}`);
+  }
 });

@@ -18,6 +18,7 @@ const good: Report = {
   totals: {
     kills: 3,
     brokerKills: 0,
+    forgottenCommits: 0,
     skippedMarkers: 0,
     rebalances: 0,
     requestsHit: 0,
