@@ -74,7 +74,7 @@ export interface WriterOptions {
   readonly excused?: () => number;
   /**
    * Every partition that will be written to until the next opening, that of the position first; asked at each attempt
-   * to open. With it, opening also ends transactions that a killed coordinator has forgotten (kafkajs-hanging.ts).
+   * to open. With it, opening also ends what a killed broker has left open of the last transaction (kafkajs-hanging.ts).
    */
   readonly abortHanging?: () => readonly TopicPartition[];
   /** The consumer offset that the writer commits, where that is the position. */

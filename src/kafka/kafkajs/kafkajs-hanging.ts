@@ -1,15 +1,32 @@
 import type { Transaction } from 'kafkajs';
+import type { Log } from '../../support/log.ts';
 import type { TopicPartition } from '../topic.ts';
-import type { ConsumerOffset } from '../transactional-writer.ts';
+import type { ConsumerOffset, WriterOptions } from '../transactional-writer.ts';
 import { topicsOf } from './kafkajs-errors.ts';
 import { sendRound } from './send-round.ts';
+import type { LastTransaction } from './transactions/last-transaction.ts';
+import type { WriterProducer } from './transactions/writer-producer.ts';
 
 /*
- * A broker without replicas that is killed hard can lose the end of its transaction log although it had acknowledged it.
- * It then does not know a transaction whose records are in the partitions, and no fence ends it: the records hang, hidden
- * from the reading of the position, until the next transaction of the same id ends. If that one is committed, they are
- * committed too, and a page that was written again exists twice. So before any position is read, a transaction writes to
- * the partitions and is aborted, which aborts the hanging records as well.
+ * Records hang when they are in a partition and nothing ends their transaction there. They are hidden from the reading of
+ * the position, and end as the next transaction of the same id does. A broker without replicas that is killed leaves such
+ * records. Kafka 4.1 and later drop markers when it starts again: a partition without a leader counts as deleted, and the
+ * transaction as complete (KAFKA-20734). And a machine that loses power can lose the end of the transaction log, so that
+ * the coordinator does not know the transaction.
+ *
+ * So before any position is read, one transaction ends what hangs in every partition, and for the group of the offset.
+ * The coordinator is asked how the last transaction ended. If it was committed, the new one adds all partitions, without
+ * a record, and is committed: its marker ends what hangs, and changes nothing elsewhere. Otherwise it writes to all
+ * partitions, which also shows whether they take records, and is aborted.
+ *
+ * Only records of the last transaction hang. A transaction begins only when the coordinator has ended the one before. An
+ * opening ends what hangs in all partitions; a producer that failed or aborted is never used again. Where the coordinator
+ * has lost the end of its log, it names the transaction before. A writer that has cut off a transaction itself knows that,
+ * and aborts. For any other process, to commit is right when the position hangs too, since it is sent last: then the
+ * page is whole. When it does not, a part of the page comes twice; to abort could lose a part of an acknowledged page.
+ *
+ * What remains is a second fault: when the process ends between the first request of this transaction and its commit,
+ * the next opening finds it open, or finds nothing, and what hangs is aborted.
  */
 
 const NOT_COMPRESSED = 0;
@@ -31,12 +48,38 @@ export class AbortHangingFailed extends Error {
  */
 export type TouchingWay = 'together' | 'oneByOne';
 
+/** The producer's first transaction: fences every earlier holder of the id, and ends what hangs of the last transaction. */
+export async function fenceAndEnd(
+  producer: WriterProducer,
+  last: LastTransaction,
+  { abortHanging, abortHangingOffset, transactionalId, log }: Fencing,
+  way: TouchingWay,
+): Promise<void> {
+  await producer.connect();
+  const partitions = abortHanging?.() ?? [];
+  // Before the fence, which ends the transaction.
+  const wasCommitted = partitions.length > 0 && (await last.wasCommitted(producer));
+  const transaction = await producer.transaction();
+  if (!wasCommitted) {
+    await touchAll(transaction, partitions, abortHangingOffset, way);
+    return transaction.abort();
+  }
+  log.debug({ transactionalId }, 'the last transaction was committed: what hangs of it is committed');
+  await addAll(transaction, partitions, abortHangingOffset);
+  await transaction.commit();
+}
+
+interface Fencing extends Pick<WriterOptions, 'abortHanging' | 'abortHangingOffset'> {
+  readonly transactionalId: string;
+  readonly log: Log;
+}
+
 /**
  * Writes a record to every partition, and commits the consumer offset, which writes to the broker's partition of offsets.
  * All of them, because no request shows whether records hang there, and that depends on where the transaction was cut.
  * The caller aborts the transaction with all records; so the value of the offset does not matter.
  */
-export async function touchAll(
+async function touchAll(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
   consumerOffset: Omit<ConsumerOffset, 'offset'> | undefined,
@@ -54,6 +97,28 @@ export async function touchAll(
   const { groupId, topic, partition } = consumerOffset;
   const topics = [{ topic, partitions: [{ partition, offset: '0' }] }];
   await transaction.sendOffsets({ consumerGroupId: groupId, topics });
+}
+
+/**
+ * Adds every partition to the transaction without a record, and the group without an offset, for a commit of what hangs.
+ * All by one request: the broker adds all of them or none, and the error names the topic.
+ */
+async function addAll(
+  transaction: Transaction,
+  partitions: readonly TopicPartition[],
+  consumerOffset: Omit<ConsumerOffset, 'offset'> | undefined,
+): Promise<void> {
+  if (partitions.length > 0) {
+    const round = partitions.map(({ topic, partition }) => {
+      return { topic, partition, records: [{ topic, partition, key: null, value: null, headers: {}, addsOnly: true }] };
+    });
+    await sendRound(transaction, round, NOT_COMPRESSED).catch((cause: unknown) => {
+      const topic = topicsOf(cause)?.[0];
+      throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);
+    });
+  }
+  if (consumerOffset === undefined) return;
+  await transaction.sendOffsets({ consumerGroupId: consumerOffset.groupId, topics: [] });
 }
 
 async function touch(transaction: Transaction, partitions: readonly TopicPartition[]): Promise<void> {

@@ -8,7 +8,7 @@ export interface PartitionResponse {
   readonly errorCode: number;
 }
 
-interface ProduceResponse {
+export interface ProduceResponse {
   readonly topics: readonly {
     readonly topicName: string;
     readonly partitions: readonly Omit<PartitionResponse, 'topicName'>[];
@@ -23,7 +23,7 @@ export interface Broker {
         readonly decode: (data: unknown) => Promise<unknown>;
         readonly parse: (decoded: unknown) => Promise<unknown>;
       };
-    }): Promise<ProduceResponse>;
+    }): Promise<unknown>;
   };
   disconnect(): Promise<void>;
 }
@@ -57,6 +57,10 @@ export type SendMessages = (of: {
   readonly compression?: number;
   readonly topicMessages: readonly {
     readonly topic: string;
-    readonly messages: readonly (BatchRecord & { readonly partition: number })[];
+    readonly messages: readonly (BatchRecord & {
+      readonly partition: number;
+      /** Only adds the partition to the transaction; there is no record. */
+      readonly addsOnly?: boolean;
+    })[];
   }[];
 }) => Promise<readonly PartitionResponse[]>;

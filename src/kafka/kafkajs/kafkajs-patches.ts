@@ -9,6 +9,7 @@ import { PATCHED_FUNCTIONS, verifySource } from './patches/patched-functions.ts'
 import { type RequestQueue, watchedWhileSent } from './patches/request-timeouts.ts';
 import { type CreateRequest, framedInPlace } from './produce/request-frame.ts';
 import { type SendingParts, sendOnce } from './produce/send-messages.ts';
+import { askingForLast, type CreateProducer } from './transactions/writer-producer.ts';
 
 /*
  * kafkajs 2.2.4 is the last release of an unmaintained client. Some of its functions lose data, repeat it, waste CPU or
@@ -144,6 +145,7 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
  * Patch I: connections are looked at for late responses only while they wait for one; see patches/request-timeouts.ts.
  * Patch J: short sessions of a login; see login/reauthentication.ts.
  * Patch K: a member's fetches wait as long as its group asks for; see patches/fetch-waits.ts.
+ * Patch L: a producer can ask for its last transaction; see transactions/writer-producer.ts.
  */
 
 /**
@@ -165,6 +167,7 @@ export function loadKafkajs(): Kafkajs {
     send: join(root, PATCHED_FUNCTIONS.createSendMessages.module),
     request: join(root, PATCHED_FUNCTIONS.createRequest.module),
     connection: join(root, PATCHED_FUNCTIONS.shouldReauthenticate.module),
+    producer: join(root, PATCHED_FUNCTIONS.createProducer.module),
   };
   const loaded: unknown = require.cache[paths.filter]?.exports;
   if (loaded !== withoutAborted) {
@@ -207,7 +210,10 @@ export function loadKafkajs(): Kafkajs {
     replaceExports(require, paths.request, framedInPlace(request));
     // After the others: it holds on to the functions that it finds when it is loaded.
     patchReauthentication(require(paths.connection));
-    // After those that it takes.
+    // After those that they take.
+    const producer: CreateProducer = require(paths.producer);
+    verifySource('createProducer', producer);
+    replaceExports(require, paths.producer, askingForLast(producer, { clock: systemClock, errorFromCode }));
     const group: ConsumerGroupClass = require(paths.group);
     verifySource('consumerGroup', group);
     replaceExports(require, paths.group, withFetchWaits(group));

@@ -10,12 +10,13 @@ import type { TopicLimits } from '../topic-limits.ts';
 import type { WriterOptions, WriterTransaction } from '../transactional-writer.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
-import { AbortHangingFailed, type TouchingWay, touchAll } from './kafkajs-hanging.ts';
+import { AbortHangingFailed, fenceAndEnd, type TouchingWay } from './kafkajs-hanging.ts';
 import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
 import { AbandonedProducers } from './produce/abandoned-producers.ts';
 import { planRounds } from './send-plan.ts';
 import { sendRound } from './send-round.ts';
 import { giveUpAborting, type TopicFacts, topicRefused } from './topic-refusal.ts';
+import { LastTransaction } from './transactions/last-transaction.ts';
 import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
 import { writerRefused } from './writer-refusal.ts';
 
@@ -61,6 +62,7 @@ export class KafkajsWriter implements ConnectedWriter {
   #commitUnderWay: Promise<void> | undefined;
   #failedAtMs = Number.NEGATIVE_INFINITY;
   readonly #abandoned: AbandonedProducers;
+  readonly #last = new LastTransaction();
 
   constructor(options: KafkajsWriterOptions) {
     this.#options = options;
@@ -163,7 +165,7 @@ export class KafkajsWriter implements ConnectedWriter {
     await untilAborted(this.#proveOwnership(this.#failedAtMs, signal), signal);
     signal.throwIfAborted();
     const producer = this.#newProducer();
-    const fenced = this.#fence(producer, way);
+    const fenced = fenceAndEnd(producer, this.#last, this.#options, way);
     try {
       await untilAborted(this.#unlessUnanswered(producer, fenced), signal);
       const position = await untilAborted(readPosition(signal), signal);
@@ -173,6 +175,7 @@ export class KafkajsWriter implements ConnectedWriter {
       this.#fencings.excuse(this.#options.excused?.() ?? 0);
       this.#fencings.refuseWhenShared(this.#options.clock.monotonicMs());
       this.#live = producer;
+      this.#last.ended();
       return position;
     } catch (error) {
       this.#leaveBehind(producer, fenced);
@@ -218,14 +221,6 @@ export class KafkajsWriter implements ConnectedWriter {
     }
   }
 
-  async #fence(producer: Producer, way: TouchingWay): Promise<void> {
-    await producer.connect();
-    const transaction = await producer.transaction();
-    const { abortHanging, abortHangingOffset } = this.#options;
-    await touchAll(transaction, abortHanging?.() ?? [], abortHangingOffset, way);
-    await transaction.abort();
-  }
-
   async #runTransaction(producer: Producer, { consumerOffset, ...written }: WriterTransaction): Promise<void> {
     const { compression, limits, tuning } = this.#options;
     await this.#proveOwnership(Number.NEGATIVE_INFINITY, this.#stopped);
@@ -234,6 +229,7 @@ export class KafkajsWriter implements ConnectedWriter {
     for (const round of planRounds(written, { ...tuning, maxBatchBytes: (topic) => limits.of(topic) })) {
       this.#mustBeLive(producer);
       const appendedMs = await sendRound(transaction, round, compression);
+      this.#last.wasWritten();
       if (appendedMs !== null) this.#options.clockSeen?.(appendedMs - this.#options.clock.wallMs());
     }
     if (consumerOffset) {
@@ -241,6 +237,7 @@ export class KafkajsWriter implements ConnectedWriter {
     }
     await this.#proveOwnership(Number.NEGATIVE_INFINITY, this.#stopped);
     this.#mustBeLive(producer);
+    this.#last.ended();
     await transaction.commit();
   }
 
@@ -259,6 +256,7 @@ export class KafkajsWriter implements ConnectedWriter {
     const { clock, transactionalId, tuning } = this.#options;
     const fenced = isFenced(cause) && ageMs < tuning.transactionTimeoutMs;
     if (fenced) this.#fencings.record(clock.monotonicMs());
+    if (isFenced(cause)) this.#last.ended();
     return new ConnectorError(
       fenced ? 'WRITER_FENCED' : 'TRANSACTION_FAILED',
       `The transaction of ${transactionalId} failed after ${Math.round(ageMs)} ms (${kafkaReason(cause)}). ` +

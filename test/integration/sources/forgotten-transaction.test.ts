@@ -14,16 +14,20 @@ import { eventually } from '../../support/runner/eventually.ts';
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 /** The tests' broker keeps all transactions in one partition, and all consumer offsets in another. */
 const TRANSACTIONS_TOPIC = '__transaction_state';
-const TRANSACTIONS = ['broker-1', 'data', `${TRANSACTIONS_TOPIC}-0`];
+const TRANSACTIONS = { topic: TRANSACTIONS_TOPIC, partition: 0 };
 /** In what the coordinator writes about a transaction: behind version, producer id, epoch and time-out. */
 const STATE_AT = 2 + 8 + 2 + 4;
 const COMPLETE_COMMIT = 4;
 const CONSUMER_OFFSETS = { topic: '__consumer_offsets', partition: 0 };
-const PAGES = ['page 1', 'page 2'] as const;
+const PAGES = ['page 1', 'page 2', 'page 3', 'page 4'] as const;
 
 type Settled = ReturnType<Required<WriterOptions>['abortHanging']>;
 
-test('a page of a transaction that a killed coordinator has forgotten is written once, whole', async (t) => {
+/**
+ * First the coordinator forgets page 2: it knows page 1 as committed. Then the partitions lose what ended page 3, which the
+ * coordinator knows as committed.
+ */
+test('pages whose end a killed coordinator or their partitions have lost are written once, whole', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'forgotten-'));
   t.after(() => rm(dataFolder, { recursive: true, force: true }));
   const kafka = await ownKafkaOrSkip(t, { dataFolder });
@@ -37,7 +41,8 @@ test('a page of a transaction that a killed coordinator has forgotten is written
   const heir = connect();
   const values = ({ topic, partition }: Settled[number]) =>
     readCommitted(heir, topic, [partition]).then((records) => records.map(({ value }) => String(value)));
-  const isVisible = async (abortHanging: Settled, pages: readonly string[]) => {
+  const isVisible = async (abortHanging: Settled, page: number) => {
+    const pages = PAGES.slice(0, page);
     for (const at of abortHanging) {
       const seen = await eventually(
         `${pages.at(-1)} is there`,
@@ -83,9 +88,10 @@ test('a page of a transaction that a killed coordinator has forgotten is written
       position,
     };
   };
-  // The last one is cut off before it has sent the record of its position: nothing hangs in that partition.
-  const writers = [await source('source'), await processor(), await source('cut off')];
-  const cutOff = writers.at(-1)?.written.at(-1)?.topic;
+  // The third one is cut off before it has sent the record of its position: nothing hangs in that partition.
+  const writers = [await source('source'), await processor(), await source('cut off'), await source('third')];
+  const CUT_OFF = 2;
+  const cutOff = writers[CUT_OFF]?.written.at(-1)?.topic;
   const commit = (writer: ReturnType<typeof heir.transactionalWriter>, index: number, page: number) => {
     const { written = [], isSource = false, offset = () => undefined } = writers[index] ?? {};
     const value = Buffer.from(PAGES[page - 1] ?? '');
@@ -105,19 +111,39 @@ test('a page of a transaction that a killed coordinator has forgotten is written
   };
   const isComplete = (state: unknown) => state === COMPLETE_COMMIT;
   const isNone = (count: number) => count === 0;
-
-  const sent = Promise.withResolvers<void>();
-  const killed = Promise.withResolvers<never>();
-  let page = 1;
-  let arrived = 0;
-  const stand = () => {
-    arrived += 1;
-    if (arrived === writers.length) sent.resolve();
-    return killed.promise;
+  // The coordinator writes down that a transaction has ended, after all its partitions know.
+  const areDone = (states: readonly unknown[]) => states.length === writers.length && states.every(isComplete);
+  const [data, copies] = [join(dataFolder, 'broker-1', 'data'), join(dataFolder, 'copies')];
+  const folder = ({ topic, partition }: Settled[number]) => `${topic}-${partition}`;
+  const copy = (at: Settled[number]) => cp(join(data, folder(at)), join(copies, folder(at)), { recursive: true });
+  /** Kills the broker, and starts it with these partitions as they were copied. */
+  const restartWith = async (partitions: Settled, stopped: () => Promise<unknown>) => {
+    await kafka.kill();
+    await stopped();
+    for (const at of partitions) {
+      await rm(join(data, folder(at)), { recursive: true });
+      await cp(join(copies, folder(at)), join(data, folder(at)), { recursive: true });
+    }
+    await kafka.restart();
   };
+
+  const killed = Promise.withResolvers<never>();
+  killed.promise.catch(() => {});
+  const copied = Promise.withResolvers<void>();
+  let arrivals = { page: 1, count: 0, all: Promise.withResolvers<void>() };
+  const stand = (until: Promise<void>) => {
+    arrivals.count += 1;
+    if (arrivals.count === writers.length) arrivals.all.resolve();
+    return until;
+  };
+  const isCutOff = (topics: readonly string[]) => arrivals.page === 2 && topics.some((topic) => topic === cutOff);
   const wrap = hookTransactions({
-    send: (really, _call, topics) => (page === 2 && topics.some((topic) => topic === cutOff) ? stand() : really()),
-    commit: (really) => (page === 2 ? stand() : really()),
+    send: (really, _call, topics) => (isCutOff(topics) ? stand(killed.promise).then(really) : really()),
+    async commit(really) {
+      if (arrivals.page === 2) await stand(killed.promise);
+      if (arrivals.page === 3) await stand(copied.promise);
+      await really();
+    },
   });
   const dying = connect({ wrap, tuning: { maxRoundBytes: 1 } });
   const opened = writers.map(({ id, options }) => dying.transactionalWriter(id, options));
@@ -125,32 +151,53 @@ test('a page of a transaction that a killed coordinator has forgotten is written
     await writer.open(async () => {}, t.signal);
     await commit(writer, index, 1);
   }
-  for (const { written } of writers) await isVisible(written, ['page 1']);
+  for (const { written } of writers) await isVisible(written, 1);
   await eventually('nothing is open', hanging, isNone);
-  // The coordinator writes down that a transaction has ended, after all its partitions know.
-  const isDone = (states: readonly unknown[]) => states.length === writers.length && states.every(isComplete);
-  await eventually('the coordinator is done', transactionStates, isDone);
+  await eventually('the coordinator is done', transactionStates, areDone);
   // All that it has written by now is what it will know after the kill.
-  const [transactions, copy] = [join(dataFolder, ...TRANSACTIONS), join(dataFolder, 'copy')];
-  await cp(transactions, copy, { recursive: true });
-  page = 2;
+  await copy(TRANSACTIONS);
+  arrivals = { page: 2, count: 0, all: Promise.withResolvers() };
   const lost = opened.map((writer, index) => assert.rejects(commit(writer, index, 2), { code: 'TRANSACTION_FAILED' }));
-  await sent.promise;
-  await kafka.kill();
-  killed.reject(new Error('the broker was killed'));
-  await Promise.all(lost);
-  await rm(transactions, { recursive: true });
-  await cp(copy, transactions, { recursive: true });
-  await kafka.restart();
-  assert.equal(await hanging(), 8, 'page 2 hangs wherever it was sent, and its consumer offset too');
+  await arrivals.all.promise;
+  await restartWith([TRANSACTIONS], () => {
+    killed.reject(new Error('the broker was killed'));
+    return Promise.all(lost);
+  });
+  assert.equal(await hanging(), 11, 'page 2 hangs wherever it was sent, and its consumer offset too');
+
+  arrivals = { page: 1, count: 0, all: Promise.withResolvers() };
+  for (const [index, writer] of opened.entries()) {
+    // Where all of a page is there, its position too, it may be committed as well as written again.
+    const position = await writer.open(writers[index]?.position ?? (async () => 0), t.signal);
+    assert.equal(position, index === CUT_OFF ? 1 : 2);
+  }
+  await eventually('nothing hangs any more', hanging, isNone);
+  await commit(opened[CUT_OFF] as (typeof opened)[number], CUT_OFF, 2);
+  for (const { written } of writers) await isVisible(written, 2);
+
+  arrivals = { page: 3, count: 0, all: Promise.withResolvers() };
+  const committed = opened.map((writer, index) => commit(writer, index, 3));
+  await arrivals.all.promise;
+  // The first loses the end of its rows alone, the second all of it, the third all of it, the last that of its position alone.
+  const losing = writers.flatMap(({ written, isSource }, index) => {
+    if (!isSource) return [...written, CONSUMER_OFFSETS];
+    return written.filter((_at, of) => index === CUT_OFF || (of === written.length - 1) === (index !== 0));
+  });
+  for (const at of losing) await copy(at);
+  copied.resolve();
+  await Promise.all(committed);
+  for (const { written } of writers) await isVisible(written, 3);
+  await eventually('the coordinator is done', transactionStates, areDone);
+  await restartWith(losing, async () => {});
+  assert.equal(await hanging(), 9, 'what has lost its end hangs');
 
   const again = writers.map(({ id, options }) => heir.transactionalWriter(id, options));
   for (const [index, writer] of again.entries()) {
-    assert.equal(await writer.open(writers[index]?.position ?? (async () => 0), t.signal), 1);
+    assert.equal(await writer.open(writers[index]?.position ?? (async () => 0), t.signal), 3);
   }
   await eventually('nothing hangs any more', hanging, isNone);
-  for (const [index, writer] of again.entries()) await commit(writer, index, 2);
-  for (const { written } of writers) await isVisible(written, PAGES);
+  for (const [index, writer] of again.entries()) await commit(writer, index, 4);
+  for (const { written } of writers) await isVisible(written, 4);
   for (const { position } of writers)
-    await eventually('the position is that of page 2', position, (page) => page === 2);
+    await eventually('the position is that of page 4', position, (page) => page === 4);
 });

@@ -6,11 +6,13 @@ export interface ProducerScript {
   readonly send?: (call: number) => Promise<void>;
   readonly commit?: () => Promise<void>;
   readonly disconnect?: () => Promise<void>;
+  /** The state of the last transaction, as the coordinator says it before the first one of this producer. */
+  readonly last?: string;
 }
 
 interface SentMessages {
   readonly topic: string;
-  readonly messages: readonly { readonly partition: number; readonly value: unknown }[];
+  readonly messages: readonly { readonly partition: number; readonly value: unknown; readonly addsOnly?: boolean }[];
 }
 
 /** A stand-in for kafkajs that writes down everything that is asked of it, one script per producer in turn. */
@@ -39,6 +41,10 @@ export function fakeKafka(scripts: readonly ProducerScript[]) {
         step('disconnect');
         await script.disconnect?.();
       },
+      async lastTransaction() {
+        if (script.last !== undefined) step(`last ${script.last}`);
+        return script.last;
+      },
       async transaction() {
         step('transaction');
         return {
@@ -51,7 +57,8 @@ export function fakeKafka(scripts: readonly ProducerScript[]) {
           async sendBatch({ topicMessages }: { topicMessages: SentMessages[] }) {
             sends += 1;
             const texts = topicMessages.map(
-              ({ topic, messages }) => `${topic} ${messages.map(({ value }) => String(value)).join(',')}`,
+              ({ topic, messages }) =>
+                `${topic} ${messages.map(({ value, addsOnly }) => (addsOnly ? 'added' : String(value))).join(',')}`,
             );
             step(`send ${texts.join(' | ')}`);
             await script.send?.(sends);
@@ -62,6 +69,9 @@ export function fakeKafka(scripts: readonly ProducerScript[]) {
           async commit() {
             step('commit');
             await script.commit?.();
+          },
+          async sendOffsets({ consumerGroupId, topics }: { consumerGroupId: string; topics: readonly unknown[] }) {
+            step(`offsets of ${consumerGroupId}: ${topics.length}`);
           },
           async abort() {
             step('abort');

@@ -38,6 +38,10 @@ export const PATCHED_FUNCTIONS = {
     module: 'src/producer/sendMessages.js',
     sourceSha256: '3ee877abaa2b09ea8cb91be9a3673501c918985228257820669935ea74741f4d',
   },
+  createProducer: {
+    module: 'src/producer/index.js',
+    sourceSha256: '519a9bac04d9340e4f126c83c1045819c8ff89f93f002b25206b5f66bdb38891',
+  },
   createRequest: {
     module: 'src/protocol/request.js',
     sourceSha256: '989e20fd47854b087d0a699b8312176511e37cc8440b7146b34fa3d494d5a9b4',

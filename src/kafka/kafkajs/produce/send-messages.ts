@@ -1,7 +1,15 @@
 import { backOffMs } from '../../../support/back-off.ts';
 import type { Clock } from '../../../support/clock.ts';
 import { retry } from '../../../support/retry.ts';
-import type { Broker, Cluster, EosManager, PartitionResponse, Retrier, SendMessages } from '../kafkajs-internals.ts';
+import type {
+  Broker,
+  Cluster,
+  EosManager,
+  PartitionResponse,
+  ProduceResponse,
+  Retrier,
+  SendMessages,
+} from '../kafkajs-internals.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { encodeProduceRequest, type PartitionRecords, type TopicRecords } from './produce-request.ts';
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
@@ -34,6 +42,7 @@ const LEADER_WAIT = { initialMs: 50, maximumMs: 2_000 };
 
 interface Message extends BatchRecord {
   readonly partition: number;
+  readonly addsOnly?: boolean;
 }
 
 /** The batch for one partition. It keeps its sequence number when it is sent again. */
@@ -59,7 +68,8 @@ type CreateSendMessages = (of: {
 /**
  * kafkajs' `sendMessages`, for transactional producers.
  *
- * @returns per partition: topicName, partition, errorCode 0. A partition that the cluster does not know is missing there.
+ * @returns per partition: topicName, partition, errorCode 0. A partition that the cluster does not know is missing there; when
+ *   it was to be added only, nothing is added.
  */
 export function sendOnce(parts: SendingParts): CreateSendMessages {
   const pool = new BufferPool();
@@ -93,9 +103,18 @@ export function sendOnce(parts: SendingParts): CreateSendMessages {
         pool.giveBack(encoded.buffer);
         return answers;
       };
-      return sendToLeaders(withSequences(added, eosManager), { cluster, send, parts });
+      const filled = added.filter((batch) => !isEmpty(batch));
+      const sent = await sendToLeaders(withSequences(filled, eosManager), { cluster, send, parts });
+      return [
+        ...sent,
+        ...added.filter(isEmpty).map(({ topic, partition }) => ({ topicName: topic, partition, errorCode: 0 })),
+      ];
     };
   };
+}
+
+function isEmpty({ records }: PartitionBatch): boolean {
+  return records.length === 0;
 }
 
 /** The records by partition, in their order. */
@@ -107,8 +126,9 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
       if (!Number.isInteger(partition)) throw new Error(`A record for topic ${topic} names no partition`);
       const key = `${topic}/${partition}`;
       const batch = batches.get(key);
-      if (batch) batch.records.push(message);
-      else batches.set(key, { topic, partition, firstSequence: 0, records: [message] });
+      const records = message.addsOnly === true ? [] : [message];
+      if (batch) batch.records.push(...records);
+      else batches.set(key, { topic, partition, firstSequence: 0, records });
     }
   }
   return [...batches.values()];
@@ -129,6 +149,9 @@ async function prepare(
   await cluster.addMultipleTargetTopics([...new Set(batches.map(({ topic }) => topic))]);
   await cluster.refreshMetadataIfNecessary();
   const known = [...byLeader(batches, cluster).values()].flat();
+  const lacking = batches.find((batch) => isEmpty(batch) && !known.includes(batch));
+  if (lacking)
+    throw Object.assign(new Error(`no broker knows partition ${lacking.partition}`), { topic: lacking.topic });
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
   const mayRetry = (error: unknown) =>
@@ -210,7 +233,7 @@ async function produce(broker: Broker, encoded: unknown, parts: SendingParts): P
   // The sender checks the error code of each partition.
   const response = { decode: parts.decodeResponse, parse: async (decoded: unknown) => decoded };
   try {
-    const { topics } = await broker.connectionPool.send({ request, response });
+    const { topics } = (await broker.connectionPool.send({ request, response })) as ProduceResponse;
     return topics.flatMap(({ topicName, partitions }) => partitions.map((of) => ({ ...of, topicName })));
   } catch (error) {
     if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();

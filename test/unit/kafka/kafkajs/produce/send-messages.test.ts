@@ -93,6 +93,11 @@ function sender(script: Script = {}) {
     becomeKnown(partition: number) {
       late = partition;
     },
+    /** Adds partitions without records. */
+    add: (...partitions: number[]) =>
+      send({
+        topicMessages: [{ topic: 't', messages: messages(...partitions).map((of) => ({ ...of, addsOnly: true })) }],
+      }),
     send: (...partitions: number[]) => send({ topicMessages: [{ topic: 't', messages: messages(...partitions) }] }),
   };
 }
@@ -111,6 +116,20 @@ test('a partition that comes to be known after the others were added is not sent
   const answers = await send(0, 9);
   assert.deepEqual(steps, ['add 0', 'produce to 1']);
   assert.ok(answers.every(({ partition }) => partition !== 9));
+});
+
+test('partitions are added without a record: nothing is sent, and no sequence number taken', async () => {
+  const { add, steps, sequences } = sender();
+  const added = [0, 2, 1].map((partition) => ({ topicName: 't', partition, errorCode: 0 }));
+  assert.deepEqual(await add(0, 1, 2), added);
+  assert.deepEqual(steps, ['add 0,2,1']);
+  assert.deepEqual(sequences, {});
+});
+
+test('where a partition that is to be added without a record is not known, none is added', async () => {
+  const { add, steps } = sender();
+  await assert.rejects(add(0, 9), { topic: 't' });
+  assert.deepEqual(steps, []);
 });
 
 test('a record without a partition is refused', async () => {

@@ -1,0 +1,86 @@
+import type { Producer } from 'kafkajs';
+import type { Clock } from '../../../support/clock.ts';
+import { retry } from '../../../support/retry.ts';
+import type { Broker } from '../kafkajs-internals.ts';
+import {
+  DESCRIBE_TRANSACTIONS,
+  type DescribedTransaction,
+  decodeDescribeTransactions,
+  encodeDescribeTransactions,
+} from './describe-transactions.ts';
+
+/** A producer of kafkajs (patch L) that can ask about the last transaction of its transactional id. */
+export interface WriterProducer extends Producer {
+  /**
+   * The state of the last transaction, to be asked before this producer begins its first one; undefined when the coordinator
+   * does not know the transactional id, or gives no information: brokers before 3.0 do not.
+   *
+   * @throws Error when no coordinator answers.
+   */
+  lastTransaction?(): Promise<string | undefined>;
+}
+
+interface Coordinators {
+  findGroupCoordinator: (of: { readonly groupId: string; readonly coordinatorType: number }) => Promise<Coordinator>;
+}
+
+interface Coordinator extends Broker {
+  readonly versions: Readonly<Record<number, object>> | null;
+}
+
+/** What kafkajs creates a producer of. */
+interface ProducerParts {
+  readonly cluster: Coordinators;
+  readonly transactionalId?: string | undefined;
+}
+
+export type CreateProducer = (of: ProducerParts) => Producer;
+
+const TRANSACTION = 1;
+const REQUEST = { apiKey: DESCRIBE_TRANSACTIONS, apiVersion: 0, apiName: 'DescribeTransactions' };
+/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
+const PASSING: readonly number[] = [14, 15, 16];
+const RETRY = { backOff: { initialMs: 50, maximumMs: 2_000 }, attempts: 6 };
+
+class CoordinatorMoves extends Error {}
+
+/** Patch L. The coordinator that it finds is used for the request behind it too, which saves that one a round trip. */
+export function askingForLast(
+  original: CreateProducer,
+  { clock, errorFromCode }: { readonly clock: Clock; readonly errorFromCode: (code: number) => Error },
+): CreateProducer {
+  return (of) => {
+    const { cluster, transactionalId } = of;
+    if (transactionalId === undefined) return original(of);
+    const find = cluster.findGroupCoordinator.bind(cluster);
+    let found: Coordinator | undefined;
+    // The cluster is this producer's own.
+    cluster.findGroupCoordinator = async (asked) => {
+      const coordinator = asked.coordinatorType === TRANSACTION ? found : undefined;
+      found = undefined;
+      return coordinator ?? find(asked);
+    };
+    const ask = async () => {
+      const coordinator = await find({ groupId: transactionalId, coordinatorType: TRANSACTION });
+      if (coordinator.versions?.[DESCRIBE_TRANSACTIONS] === undefined) return undefined;
+      const { errorCode, state } = await describe(coordinator, transactionalId);
+      if (PASSING.includes(errorCode)) throw new CoordinatorMoves('', { cause: errorFromCode(errorCode) });
+      found = coordinator;
+      return errorCode === 0 ? state : undefined;
+    };
+    const mayRetry = (error: unknown) => error instanceof CoordinatorMoves;
+    const own: Required<Pick<WriterProducer, 'lastTransaction'>> = {
+      lastTransaction: () => retry(ask, { ...RETRY, mayRetry, clock, random: () => 1 }),
+    };
+    return Object.assign(original(of), own);
+  };
+}
+
+async function describe({ connectionPool }: Coordinator, transactionalId: string): Promise<DescribedTransaction> {
+  const request = { ...REQUEST, encode: async () => encodeDescribeTransactions(transactionalId) };
+  const response = {
+    decode: async (payload: unknown) => decodeDescribeTransactions(payload as Buffer),
+    parse: async (decoded: unknown) => decoded,
+  };
+  return (await connectionPool.send({ request, response })) as DescribedTransaction;
+}

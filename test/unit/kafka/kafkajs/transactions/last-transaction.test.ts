@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEFAULT_TUNING } from '../../../../../src/kafka/kafkajs/tuning.ts';
+import { fail, record, writerOver } from '../../writer-over.ts';
+
+const { signal } = new AbortController();
+const abortHanging = () => [
+  { topic: 'offsets', partition: 3 },
+  { topic: 'rows', partition: 0 },
+];
+const abortHangingOffset = { groupId: 'g', topic: 'in', partition: 0 };
+const COMMITTED = ['send offsets added | rows added', 'commit'];
+const ABORTED = ['send offsets null | rows null', 'abort'];
+/** The steps of the producer's first transaction. */
+const firstOf = (steps: readonly string[], producer: number) => {
+  const own = steps.filter((step) => step.startsWith(`${producer} `)).map((step) => step.slice(2));
+  const begin = own.indexOf('transaction');
+  return own.slice(begin + 1, begin + 3);
+};
+const twoRounds = () => ({ records: [record('rows', 'a')], sourceOffset: record('offsets', 'b', 3) });
+
+for (const [state, expected] of [
+  ['CompleteCommit', COMMITTED],
+  ['PrepareCommit', COMMITTED],
+  ['Ongoing', ABORTED],
+  ['PrepareAbort', ABORTED],
+  ['CompleteAbort', ABORTED],
+  ['Empty', ABORTED],
+  ['Dead', ABORTED],
+  ['PrepareEpochFence', ABORTED],
+  ['of a later broker', ABORTED],
+] as const) {
+  test(`what hangs of a transaction in ${state} is ${expected === COMMITTED ? 'committed' : 'aborted'}`, async () => {
+    const { writer, steps } = writerOver([{ last: state }], { abortHanging });
+    await writer.open(async () => {}, signal);
+    assert.deepEqual(steps, ['1 connect', `1 last ${state}`, '1 transaction', ...expected.map((step) => `1 ${step}`)]);
+  });
+}
+
+test('the group is added without an offset where what hangs is committed', async () => {
+  const { writer, steps } = writerOver([{ last: 'CompleteCommit' }], { abortHanging, abortHangingOffset });
+  await writer.open(async () => {}, signal);
+  assert.deepEqual(steps.slice(3), ['1 send offsets added | rows added', '1 offsets of g: 0', '1 commit']);
+});
+
+test('a committed transaction stays one when the fence has succeeded and what hangs of it could not be committed', async () => {
+  for (const script of [{ send: fail('Closed connection') }, { commit: fail('Closed connection') }]) {
+    const scripts = [{ last: 'CompleteCommit', ...script }, { last: 'Empty' }, { last: 'Empty' }];
+    const { writer, clock, steps } = writerOver(scripts, { abortHanging });
+    const opening = writer.open(async () => {}, signal);
+    await clock.advance(1_000);
+    await opening;
+    assert.deepEqual(firstOf(steps, 2), COMMITTED);
+    // It is over now.
+    await writer.open(async () => {}, signal);
+    assert.deepEqual(firstOf(steps, 3), ABORTED);
+  }
+});
+
+test('what this writer has cut off is aborted, whatever the coordinator knows', async () => {
+  const tuning = { maxRoundBytes: 1 };
+  const cut = { send: (call: number) => (call === 3 ? fail('Closed connection')() : Promise.resolve()) };
+  const { writer, steps } = writerOver([cut, { last: 'CompleteCommit' }, { last: 'CompleteCommit' }], {
+    abortHanging,
+    tuning: { ...DEFAULT_TUNING, ...tuning },
+  });
+  await writer.open(async () => {}, signal);
+  await assert.rejects(writer.commit(twoRounds()), { code: 'TRANSACTION_FAILED' });
+  await writer.open(async () => {}, signal);
+  assert.deepEqual(firstOf(steps, 2), ABORTED);
+  await writer.open(async () => {}, signal);
+  assert.deepEqual(firstOf(steps, 3), COMMITTED);
+});
+
+for (const [what, script] of [
+  ['no record was acknowledged', { send: (call: number) => (call === 2 ? fail('no')() : Promise.resolve()) }],
+  ['its commit was requested', { commit: fail('Closed connection') }],
+  ['another process fenced it', { send: (call: number) => (call === 3 ? fail('fenced', 47)() : Promise.resolve()) }],
+] as const) {
+  test(`the coordinator alone knows how a transaction ended when ${what}`, async () => {
+    const tuning = { ...DEFAULT_TUNING, maxRoundBytes: 1 };
+    const { writer, steps } = writerOver([script, { last: 'CompleteCommit' }], { abortHanging, tuning });
+    await writer.open(async () => {}, signal);
+    await assert.rejects(writer.commit(twoRounds()));
+    await writer.open(async () => {}, signal);
+    assert.deepEqual(firstOf(steps, 2), COMMITTED);
+  });
+}
+
+test('a topic that cannot be added is named', async () => {
+  const refusing = Object.assign(new Error('no leader'), { topic: 'rows' });
+  const { writer } = writerOver([{ last: 'CompleteCommit', send: () => Promise.reject(refusing) }], { abortHanging });
+  await assert.rejects(
+    writer.open(async () => {}, signal),
+    { code: 'KAFKA_UNREACHABLE', fields: { transactionalId: 'id', topics: ['rows'] } },
+  );
+});

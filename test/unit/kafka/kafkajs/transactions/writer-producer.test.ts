@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Producer } from 'kafkajs';
+import { askingForLast, type WriterProducer } from '../../../../../src/kafka/kafkajs/transactions/writer-producer.ts';
+import { skippingClock } from '../../../../support/runner/manual-clock.ts';
+
+const TRANSACTION = 1;
+const asked = { groupId: 'id', coordinatorType: TRANSACTION };
+
+/** The coordinator answers one after the other; its broker knows DescribeTransactions unless said otherwise. */
+function producerOver(answers: readonly { errorCode: number; state: string }[], versions: object | null = { 65: {} }) {
+  let finds = 0;
+  let sends = 0;
+  const send = async () => answers[sends++] ?? assert.fail('asked too often');
+  const cluster = {
+    findGroupCoordinator: async () => {
+      finds += 1;
+      return { number: finds, versions, connectionPool: { send }, async disconnect() {} };
+    },
+  };
+  const clock = skippingClock();
+  const errorFromCode = (code: number) => Object.assign(new Error(`code ${code}`), { type: 'MOVED' });
+  const create = askingForLast(() => ({}) as Producer, { clock, errorFromCode });
+  const producer: WriterProducer = create({ cluster: cluster as never, transactionalId: 'id' });
+  const find = (of: object) => (cluster.findGroupCoordinator as (of: object) => Promise<{ number: number }>)(of);
+  return { producer, find, clock, finds: () => finds };
+}
+
+test('the coordinator is found once for the question and the request behind it, and then again', async () => {
+  const { producer, find, finds } = producerOver([{ errorCode: 0, state: 'CompleteCommit' }]);
+  assert.equal(await producer.lastTransaction?.(), 'CompleteCommit');
+  assert.equal((await find(asked)).number, 1);
+  assert.equal((await find(asked)).number, 2);
+  assert.equal(finds(), 2);
+});
+
+test('the coordinator of a group is not that of transactions', async () => {
+  const { producer, find } = producerOver([{ errorCode: 0, state: 'Ongoing' }]);
+  await producer.lastTransaction?.();
+  assert.equal((await find({ groupId: 'id', coordinatorType: 0 })).number, 2);
+});
+
+test('a coordinator that moves or loads is asked again, for a while', async () => {
+  const moving = [14, 15, 16].map((errorCode) => ({ errorCode, state: '' }));
+  const soon = producerOver([...moving, { errorCode: 0, state: 'Empty' }]);
+  assert.equal(await soon.producer.lastTransaction?.(), 'Empty');
+  assert.equal(soon.finds(), 4);
+  const never = producerOver(Array(10).fill(moving[0]));
+  await assert.rejects(
+    async () => never.producer.lastTransaction?.(),
+    (error: Error) => (error.cause as Error).message === 'code 14',
+  );
+  assert.equal(never.clock.sleepsMs.length, 5);
+});
+
+test('nothing is known from an id without transactions, a refusal, or a broker that cannot be asked', async () => {
+  const [unknownId, unauthorized] = [105, 53].map((errorCode) => producerOver([{ errorCode, state: '' }]));
+  const old = producerOver([], { 22: {} });
+  for (const each of [unknownId, unauthorized, old, producerOver([], null)]) {
+    assert.equal(await each?.producer.lastTransaction?.(), undefined);
+  }
+});
