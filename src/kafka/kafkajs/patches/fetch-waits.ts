@@ -15,6 +15,11 @@ export interface FetchWaits {
   readonly longWaits: Set<AbortController>;
 }
 
+/** What was fetched of one partition: all that the broker sent, with what no reader is given. */
+interface FetchedBatch {
+  readonly rawMessages: readonly unknown[];
+}
+
 /** The parts of kafkajs' group that are used here. */
 interface ConsumerGroup {
   maxWaitTime: number;
@@ -23,7 +28,7 @@ interface ConsumerGroup {
   isLeader(): unknown;
   assigned(): readonly { readonly partitions: readonly number[] }[];
   paused(): readonly { readonly partitions: readonly number[] }[];
-  fetch(nodeId: number): Promise<readonly unknown[]>;
+  fetch(nodeId: number): Promise<readonly FetchedBatch[]>;
   resume(partitions: unknown): void;
   joinAndSync(): Promise<void>;
 }
@@ -72,6 +77,10 @@ export function retryWithWaits(retry: RetryOptions, fetchWaits: FetchWaits): Ret
  *
  * The broker goes on with a fetch that was interrupted, and takes up the next one of this connection behind it. So a
  * record that arrives ends the first, whose response is dropped, and is in the second's.
+ *
+ * A partition without records is left out of what was fetched. The original does nothing for it but to wake each of its
+ * workers, of which there are as many as a member may have partitions, and to ask for a heartbeat; without any batch it
+ * sends that heartbeat too.
  */
 export function withFetchWaits(Original: ConsumerGroupClass): ConsumerGroupClass {
   return class ConsumerGroup extends Original {
@@ -84,7 +93,7 @@ export function withFetchWaits(Original: ConsumerGroupClass): ConsumerGroupClass
       this.#waits = options.retry?.fetchWaits;
     }
 
-    override async fetch(nodeId: number): Promise<readonly unknown[]> {
+    override async fetch(nodeId: number): Promise<readonly FetchedBatch[]> {
       const waits = this.#waits;
       if (waits === undefined) return super.fetch(nodeId);
       if (waits.leaving.aborted) return [];
@@ -100,7 +109,8 @@ export function withFetchWaits(Original: ConsumerGroupClass): ConsumerGroupClass
       if (isResting) this.#resting.add(interrupted);
       const ended = AbortSignal.any([waits.leaving, interrupted.signal]);
       try {
-        return await untilAborted(super.fetch(nodeId), ended);
+        const batches = await untilAborted(super.fetch(nodeId), ended);
+        return batches.filter(({ rawMessages }) => rawMessages.length > 0);
       } catch (error) {
         if (!ended.aborted) throw error;
         if (waits.leaving.aborted) dropFetches(this.cluster);

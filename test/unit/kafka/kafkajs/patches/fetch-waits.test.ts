@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { retryWithWaits, withFetchWaits } from '../../../../../src/kafka/kafkajs/patches/fetch-waits.ts';
+
+/** The batches of kafkajs itself, of which the patch reads a field. */
+const Batch = createRequire(import.meta.url)('kafkajs/src/consumer/batch') as new (
+  topic: string,
+  fetchedOffset: string,
+  partition: object,
+) => { readonly rawMessages: readonly string[] };
 
 interface State {
   readonly members?: readonly string[];
@@ -11,7 +19,7 @@ interface State {
 function groupIn({ members = ['me'], paused = [] }: State = {}) {
   const [waited, joins, dropped]: [number[], string[], string[]] = [[], [], []];
   const leaving = new AbortController();
-  const fetched = Promise.withResolvers<readonly unknown[]>();
+  const fetched = Promise.withResolvers<readonly { readonly rawMessages: readonly string[] }[]>();
   class Original {
     maxWaitTime = 777;
     readonly members = members;
@@ -58,8 +66,9 @@ function groupIn({ members = ['me'], paused = [] }: State = {}) {
 
 async function waitOf(state: State): Promise<number | undefined> {
   const { group, waited, fetched } = groupIn(state);
-  fetched.resolve(['batch']);
-  assert.deepEqual(await group.fetch(1), ['batch']);
+  const batch = { rawMessages: ['record'] };
+  fetched.resolve([batch]);
+  assert.deepEqual(await group.fetch(1), [batch]);
   return waited[0];
 }
 
@@ -87,8 +96,20 @@ test('a partition that is resumed ends a wait that only passes the time, and non
   const reading = groupIn();
   const read = reading.group.fetch(1);
   reading.group.resume([]);
-  reading.fetched.resolve(['batch']);
-  assert.deepEqual(await read, ['batch']);
+  const batch = { rawMessages: ['record'] };
+  reading.fetched.resolve([batch]);
+  assert.deepEqual(await read, [batch]);
+});
+
+test('partitions without records are left out; one with only markers moves its position, and stays', async () => {
+  const { group, fetched } = groupIn();
+  const batchOf = (partition: number, messages: readonly object[]) =>
+    new Batch('instruments', '7', { partition, highWatermark: '9', abortedTransactions: [], messages });
+  const marker = { offset: '7', isControlRecord: true };
+  const record = { offset: '8', isControlRecord: false };
+  const filled = [batchOf(1, [marker]), batchOf(2, [record]), batchOf(3, [marker, record])];
+  fetched.resolve([batchOf(0, []), ...filled, batchOf(4, [])]);
+  assert.deepEqual(await group.fetch(1), filled);
 });
 
 test('a long wait is ended when a heartbeat is wanted, with its connection kept; a short one goes on', async () => {
