@@ -21,6 +21,8 @@ import { type EnabledKind, enabledKinds } from '../processor/prices/enabled-kind
 import { createProviderPrices } from '../processor/prices/provider-prices.ts';
 import { createReportedFailuresReader } from '../processor/read-reported-failures.ts';
 import { createSeriesReader } from '../processor/read-series.ts';
+import { readTable } from '../processor/read-table.ts';
+import { TablesAhead } from '../processor/tables-ahead.ts';
 import { createMarketData } from '../provider/market-data.ts';
 import { priceInputs } from '../setup/price-inputs.ts';
 import type { VerifiedTopics } from '../setup/verified-topics.ts';
@@ -77,12 +79,24 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     ...partitionsOf(topics['dead-letters']),
   ];
 
+  const partitions = read.flatMap(partitionsOf);
+  const ahead = new TablesAhead({
+    partitions,
+    committedOffset: (partition, asked) => kafka.consumerOffset(groupId, partition, asked),
+    read: (partition, offset, reading) =>
+      readTable({ reader, partition, instrumentReader, offset, until: offset, signal: reading }),
+    clock,
+    signal,
+  });
+  ahead.begin();
+
   return runPriceMember({
     groupReader: kafka.groupReader,
     groupId,
     members: (count) => marketHttp.share(count),
     topics: inputs,
-    partitions: read.flatMap(partitionsOf),
+    partitions,
+    joined: () => ahead.joined(),
     kinds,
     async verifyStart(starting) {
       await verified.verify([...read, ...new Set(kinds.map(({ kind }) => topicOf(kind)))], starting);
@@ -101,6 +115,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
           abortHangingOffset: { groupId, ...partition },
         }),
         committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
+        tableAhead: (offset) => ahead.take(partition, offset),
         readWindows: async (opening) => {
           await readFailures(opening);
           return readSeries(partition.partition, opening);

@@ -71,6 +71,8 @@ export interface PartitionAssigned extends InputPartition {
   readonly offset: string;
   /** Instruments in the table, those without isin left out. */
   readonly instruments: number;
+  /** Whether the table was read while the join waited, and not between fence and first batch. */
+  readonly isReadAhead: boolean;
   readonly durationMs: number;
 }
 

@@ -22,7 +22,7 @@ import type { CoreTransaction, PartitionCoreSettings } from './core/core-message
 import { PartitionCore } from './core/partition-core.ts';
 import { readInstrument } from './instrument-news.ts';
 import { type PriceTargets, priceRecords } from './price-records.ts';
-import { readTable } from './read-table.ts';
+import { type PartitionTable, readTable } from './read-table.ts';
 import { UnreadableRecords } from './unreadable-records.ts';
 import type { WindowDigests } from './window-digests.ts';
 
@@ -42,6 +42,8 @@ export interface PartitionTaskOptions {
   readonly committedOffset: (signal: AbortSignal) => Promise<bigint | null>;
   readonly reader: LogReader;
   readonly instrumentReader: PricedInstrumentReader;
+  /** Takes the table up to this offset, if it was read before the partition was assigned; at the first session only. */
+  readonly tableAhead?: (offset: bigint) => Promise<PartitionTable | null>;
   /** What the topics of series hold for this partition, of the kinds that are series. */
   readonly readWindows: (signal: AbortSignal) => Promise<ReadonlyMap<PriceKind, WindowDigests>>;
   readonly caller: BulkCaller;
@@ -154,14 +156,9 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     const { reader, partition, instrumentReader, clock, transactionalId, signal } = this.#options;
     const offset = position ?? 0n;
     const until = this.#position !== null && this.#position > offset ? this.#position : offset;
-    const { instruments, again, unreadable } = await readTable({
-      reader,
-      partition,
-      instrumentReader,
-      offset,
-      until,
-      signal,
-    });
+    const ahead = await untilAborted(this.#options.tableAhead?.(offset) ?? Promise.resolve(null), signal);
+    const { instruments, again, unreadable } =
+      ahead ?? (await readTable({ reader, partition, instrumentReader, offset, until, signal }));
     this.#unreadable = unreadable;
     const windows = await this.#options.readWindows(signal);
     const nowMs = clock.monotonicMs();
@@ -184,6 +181,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       transactionalId,
       offset: String(offset),
       instruments: core.instruments.size,
+      isReadAhead: ahead !== null,
       durationMs: nowMs - startedMs,
     });
     return session;

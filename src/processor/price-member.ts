@@ -13,6 +13,8 @@ export interface PriceMemberOptions {
   readonly groupId: string;
   /** Called with the number of members that share the request limit, this one included, whenever that has changed. */
   readonly members?: (count: number) => void;
+  /** Called whenever partitions are assigned, perhaps none. */
+  readonly joined?: () => void;
   /** The topics of instruments whose prices are followed. */
   readonly topics: readonly string[];
   /** All their partitions. */
@@ -46,7 +48,10 @@ export async function runPriceMember(options: PriceMemberOptions): Promise<never
     topics,
     alone: options.partitions,
     verifyStart,
-    joined: (partitions) => events.processorJoined({ partitions: partitions.length }),
+    joined(partitions) {
+      options.joined?.();
+      events.processorJoined({ partitions: partitions.length });
+    },
     createTask(owned) {
       const task = createTask(owned);
       return {

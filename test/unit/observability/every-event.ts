@@ -123,8 +123,16 @@ const PROCESSOR: { readonly [Name in keyof ProcessorEvents]: (emit: ProcessorEve
   partitionWriterLost: (emit) => emit({ ...partition, err }),
   partitionAssigned(emit) {
     const { transactionalId } = UNBOUNDED;
-    emit({ ...partition, transactionalId, offset: '77', instruments: 9, durationMs: 20 });
-    emit({ ...partition, partition: 4, transactionalId, offset: '0', instruments: 9, durationMs: 20 });
+    emit({ ...partition, transactionalId, offset: '77', instruments: 9, isReadAhead: false, durationMs: 20 });
+    emit({
+      ...partition,
+      partition: 4,
+      transactionalId,
+      offset: '0',
+      instruments: 9,
+      isReadAhead: false,
+      durationMs: 20,
+    });
   },
   partitionLost: (emit) => emit({ ...partition, partition: 4, why: 'rebalance' }),
   recordsUnreadable: (emit) => emit({ ...partition, reason: 'schema', records: 2, firstOffset: UNBOUNDED.cursor }),

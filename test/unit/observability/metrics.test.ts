@@ -191,7 +191,14 @@ test('the price processor runs once it has joined, and has the partitions whose 
   const { processorEvents: events, series } = metricsAt();
   const value = async (name: string) => (await series()).get(`spconnect_prices_${name}`);
   const partition = { topic: 'a.instruments', partition: 3 };
-  const assigned = { ...partition, transactionalId: 't', offset: '7', instruments: 5, durationMs: 12 };
+  const assigned = {
+    ...partition,
+    transactionalId: 't',
+    offset: '7',
+    instruments: 5,
+    isReadAhead: false,
+    durationMs: 12,
+  };
   events.processorStarted({ groupId: 'g', topics: ['a.instruments'], kinds: ['overview'], freshness: () => FRESHNESS });
   assert.equal(await value('status{status="running"}'), 0);
   events.processorJoined({ partitions: 1 });

@@ -42,7 +42,14 @@ test('each event of the price processor is one line with a fixed message, its fi
     kinds: ['overview'],
     freshness: () => assert.fail('a log line asks for nothing'),
   });
-  events.partitionAssigned({ ...partition, transactionalId: 't', offset: '7', instruments: 5, durationMs: 12 });
+  events.partitionAssigned({
+    ...partition,
+    transactionalId: 't',
+    offset: '7',
+    instruments: 5,
+    isReadAhead: false,
+    durationMs: 12,
+  });
   events.partitionLost({ ...partition, why: 'another member reads it' });
   events.partitionWriterLost({ ...partition, err });
   events.recordsUnreadable({ ...partition, reason: 'schema', records: 2, firstOffset: '5' });

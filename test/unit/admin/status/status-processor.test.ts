@@ -37,7 +37,7 @@ test('a price processor is ready while it is a member of its group that holds it
   };
   const failure = { failures: 1, waitMs: 100, err: new ConnectorError('KAFKA_UNREACHABLE', 'The group is away.') };
 
-  const assigned = { transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 };
+  const assigned = { transactionalId: 'x', offset: '0', instruments: 1, isReadAhead: false, durationMs: 1 };
   assert.equal(prices()?.ok, false);
   events.processorJoined({ partitions: 2 });
   assert.deepEqual([prices()?.ok, prices()?.why], [false, '0 of its 2 assigned partitions are fenced and read']);
