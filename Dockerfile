@@ -43,7 +43,7 @@ LABEL org.opencontainers.image.title="structured-products-connect" \
       org.opencontainers.image.base.name="docker.io/library/node:24.21.0-slim"
 ENV NODE_ENV=production
 # Buffers are given back to the system when they are freed: glibc would keep them for later. As in `npm start`.
-ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536
+ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=36864 MALLOC_TOP_PAD_=32768
 WORKDIR /app
 COPY --from=dependencies /build/node_modules node_modules
 COPY --from=dependencies /build/sbom.cdx.json ./
