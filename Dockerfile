@@ -53,6 +53,6 @@ USER 65532:65532
 EXPOSE 8083
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["node", "dist/cli/health-probe.js"]
-# No shell stands between: the signal reaches the process itself. The flag is that of `npm start`.
-ENTRYPOINT ["node", "--max-semi-space-size=6", "dist/main.js"]
+# No shell stands between: the signal reaches the process itself. The flags are those of `npm start`.
+ENTRYPOINT ["node", "--min-semi-space-size=6", "--max-semi-space-size=6", "dist/main.js"]
 CMD ["run"]
