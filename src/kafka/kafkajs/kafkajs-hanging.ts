@@ -20,13 +20,15 @@ import type { WriterProducer } from './transactions/writer-producer.ts';
  * partitions, which also shows whether they take records, and is aborted.
  *
  * Only records of the last transaction hang. A transaction begins only when the coordinator has ended the one before. An
- * opening ends what hangs in all partitions; a producer that failed or aborted is never used again. Where the coordinator
- * has lost the end of its log, it names the transaction before. A writer that has cut off a transaction itself knows that,
- * and aborts. For any other process, to commit is right when the position hangs too, since it is sent last: then the
- * page is whole. When it does not, a part of the page comes twice; to abort could lose a part of an acknowledged page.
+ * opening ends what hangs in all partitions; a producer that failed or aborted is never used again; and one that has lost a
+ * connection after a transaction ends that transaction again, before it begins the next. Where the coordinator has lost
+ * the end of its log, it names the transaction before. A writer that has cut off a transaction itself knows that, and
+ * aborts. For any other process, to commit is right when the position hangs too, since it is sent last: then the page is
+ * whole. When it does not, a part of the page comes twice; to abort could lose a part of an acknowledged page.
  *
- * What remains is a second fault: when the process ends between the first request of this transaction and its commit,
- * the next opening finds it open, or finds nothing, and what hangs is aborted.
+ * What remains is a second fault: when the process ends, or a request fails, between the first request of this transaction
+ * and its commit, the next opening finds it open, and what hangs is aborted. The same holds for a process that ends
+ * between its fence and this transaction: another one does not learn any more what was there before.
  */
 
 const NOT_COMPRESSED = 0;
@@ -67,6 +69,24 @@ export async function fenceAndEnd(
   log.debug({ transactionalId }, 'the last transaction was committed: what hangs of it is committed');
   await addAll(transaction, partitions, abortHangingOffset);
   await transaction.commit();
+}
+
+/**
+ * Ends again what this session has ended, where a connection was lost since: the broker may have been killed, and its
+ * markers dropped. While nobody else has taken the id, no other transaction was begun; so no position is read again.
+ * Where the connection was idle for too long, this changes nothing.
+ */
+export async function endAgain(
+  producer: WriterProducer,
+  { abortHanging, abortHangingOffset, transactionalId, log }: Fencing,
+): Promise<void> {
+  const ending = producer.cutOffAfter?.();
+  const partitions = abortHanging?.() ?? [];
+  if (ending === undefined || partitions.length === 0) return;
+  log.debug({ transactionalId, ending }, 'a connection has ended since the last transaction: it is ended again');
+  const transaction = await producer.transaction();
+  await addAll(transaction, partitions, abortHangingOffset);
+  await transaction[ending]();
 }
 
 interface Fencing extends Pick<WriterOptions, 'abortHanging' | 'abortHangingOffset'> {

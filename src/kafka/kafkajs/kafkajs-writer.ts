@@ -10,7 +10,7 @@ import type { TopicLimits } from '../topic-limits.ts';
 import type { WriterOptions, WriterTransaction } from '../transactional-writer.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
-import { AbortHangingFailed, fenceAndEnd, type TouchingWay } from './kafkajs-hanging.ts';
+import { AbortHangingFailed, endAgain, fenceAndEnd, type TouchingWay } from './kafkajs-hanging.ts';
 import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
 import { AbandonedProducers } from './produce/abandoned-producers.ts';
 import { planRounds } from './send-plan.ts';
@@ -224,6 +224,8 @@ export class KafkajsWriter implements ConnectedWriter {
   async #runTransaction(producer: Producer, { consumerOffset, ...written }: WriterTransaction): Promise<void> {
     const { compression, limits, tuning } = this.#options;
     await this.#proveOwnership(Number.NEGATIVE_INFINITY, this.#stopped);
+    this.#mustBeLive(producer);
+    await endAgain(producer, this.#options);
     this.#mustBeLive(producer);
     const transaction = await producer.transaction();
     for (const round of planRounds(written, { ...tuning, maxBatchBytes: (topic) => limits.of(topic) })) {

@@ -8,6 +8,8 @@ export interface ProducerScript {
   readonly disconnect?: () => Promise<void>;
   /** The state of the last transaction, as the coordinator says it before the first one of this producer. */
   readonly last?: string;
+  /** How it ended its last transaction, when a connection was lost since. */
+  readonly cutOffAfter?: () => 'commit' | 'abort' | undefined;
 }
 
 interface SentMessages {
@@ -41,6 +43,7 @@ export function fakeKafka(scripts: readonly ProducerScript[]) {
         step('disconnect');
         await script.disconnect?.();
       },
+      cutOffAfter: () => script.cutOffAfter?.(),
       async lastTransaction() {
         if (script.last !== undefined) step(`last ${script.last}`);
         return script.last;

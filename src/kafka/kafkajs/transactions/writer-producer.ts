@@ -8,8 +8,9 @@ import {
   decodeDescribeTransactions,
   encodeDescribeTransactions,
 } from './describe-transactions.ts';
+import { UsedConnections, type UsedSocket } from './used-connections.ts';
 
-/** A producer of kafkajs (patch L) that can ask about the last transaction of its transactional id. */
+/** A producer of kafkajs (patch L) that knows more about its last transaction. */
 export interface WriterProducer extends Producer {
   /**
    * The state of the last transaction, to be asked before this producer begins its first one; undefined when the coordinator
@@ -18,10 +19,20 @@ export interface WriterProducer extends Producer {
    * @throws Error when no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
+  /** How this producer ended its last transaction, when a connection that it used for it has ended since. */
+  cutOffAfter?(): Ending | undefined;
 }
 
-interface Coordinators {
+export type Ending = 'commit' | 'abort';
+
+interface OwnCluster {
   findGroupCoordinator: (of: { readonly groupId: string; readonly coordinatorType: number }) => Promise<Coordinator>;
+  readonly brokerPool: { readonly brokers: Readonly<Record<string, PooledBroker>>; readonly seedBroker?: PooledBroker };
+}
+
+/** A connection keeps its last socket. */
+interface PooledBroker {
+  readonly connectionPool: { readonly pool: readonly { readonly socket?: UsedSocket }[] };
 }
 
 interface Coordinator extends Broker {
@@ -30,7 +41,7 @@ interface Coordinator extends Broker {
 
 /** What kafkajs creates a producer of. */
 interface ProducerParts {
-  readonly cluster: Coordinators;
+  readonly cluster: OwnCluster;
   readonly transactionalId?: string | undefined;
 }
 
@@ -69,10 +80,31 @@ export function askingForLast(
       return errorCode === 0 ? state : undefined;
     };
     const mayRetry = (error: unknown) => error instanceof CoordinatorMoves;
-    const own: Required<Pick<WriterProducer, 'lastTransaction'>> = {
-      lastTransaction: () => retry(ask, { ...RETRY, mayRetry, clock, random: () => 1 }),
-    };
-    return Object.assign(original(of), own);
+    const lastTransaction = () => retry(ask, { ...RETRY, mayRetry, clock, random: () => 1 });
+    return Object.assign(watched(original(of), cluster), { lastTransaction });
+  };
+}
+
+function watched(producer: Producer, { brokerPool }: OwnCluster): WriterProducer {
+  const connections = new UsedConnections(() => {
+    const brokers = new Set([...Object.values(brokerPool.brokers), brokerPool.seedBroker]);
+    const pooled = [...brokers].flatMap((broker) => broker?.connectionPool.pool ?? []);
+    return pooled.flatMap(({ socket }) => socket ?? []);
+  });
+  let last: Ending | undefined;
+  return {
+    ...producer,
+    async transaction() {
+      connections.begins();
+      const transaction = await producer.transaction();
+      const ending = (how: Ending) => async () => {
+        await transaction[how]();
+        last = how;
+        connections.ended();
+      };
+      return { ...transaction, commit: ending('commit'), abort: ending('abort') };
+    },
+    cutOffAfter: () => (connections.isOneLost() ? last : undefined),
   };
 }
 

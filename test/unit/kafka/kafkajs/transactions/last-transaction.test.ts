@@ -95,3 +95,38 @@ test('a topic that cannot be added is named', async () => {
     { code: 'KAFKA_UNREACHABLE', fields: { transactionalId: 'id', topics: ['rows'] } },
   );
 });
+
+for (const ending of ['commit', 'abort'] as const) {
+  test(`after a lost connection the next commit first ends again what a ${ending} has ended`, async () => {
+    let lost: typeof ending | undefined;
+    const { writer, steps } = writerOver([{ cutOffAfter: () => lost }], { abortHanging, abortHangingOffset });
+    await writer.open(async () => {}, signal);
+    steps.length = 0;
+    await writer.commit({ records: [record('rows', 'a')] });
+    assert.deepEqual(steps, ['1 transaction', '1 send rows a', '1 commit']);
+    steps.length = 0;
+    lost = ending;
+    await writer.commit({ records: [record('rows', 'a')] });
+    assert.deepEqual(steps, [
+      '1 transaction',
+      '1 send offsets added | rows added',
+      '1 offsets of g: 0',
+      `1 ${ending}`,
+      '1 transaction',
+      '1 send rows a',
+      '1 commit',
+    ]);
+  });
+}
+
+test('what cannot be ended again costs the session, as any failure', async () => {
+  const refused = (call: number) => (call === 2 ? fail('fenced', 47)() : Promise.resolve());
+  const scripts = [{ cutOffAfter: () => 'commit' as const, send: refused }];
+  const { writer, steps } = writerOver(scripts, { abortHanging });
+  await writer.open(async () => {}, signal);
+  await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_FENCED' });
+  await assert.rejects(writer.commit({ records: [], sourceOffset: record('offsets', 'b', 3) }), {
+    code: 'WRITER_CLOSED',
+  });
+  assert.ok(!steps.includes('1 send rows a'));
+});

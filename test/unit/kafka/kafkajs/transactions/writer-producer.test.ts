@@ -9,21 +9,27 @@ const asked = { groupId: 'id', coordinatorType: TRANSACTION };
 
 /** The coordinator answers one after the other; its broker knows DescribeTransactions unless said otherwise. */
 function producerOver(answers: readonly { errorCode: number; state: string }[], versions: object | null = { 65: {} }) {
+  const socket = { bytesWritten: 0, destroyed: false, readableEnded: false };
+  const write = async () => {
+    socket.bytesWritten += 1;
+  };
   let finds = 0;
   let sends = 0;
   const send = async () => answers[sends++] ?? assert.fail('asked too often');
   const cluster = {
+    brokerPool: { brokers: { 1: { connectionPool: { pool: [{ socket }, {}] } } } },
     findGroupCoordinator: async () => {
       finds += 1;
       return { number: finds, versions, connectionPool: { send }, async disconnect() {} };
     },
   };
+  const original = { transaction: async () => ({ commit: write, abort: write }) };
   const clock = skippingClock();
   const errorFromCode = (code: number) => Object.assign(new Error(`code ${code}`), { type: 'MOVED' });
-  const create = askingForLast(() => ({}) as Producer, { clock, errorFromCode });
+  const create = askingForLast(() => original as unknown as Producer, { clock, errorFromCode });
   const producer: WriterProducer = create({ cluster: cluster as never, transactionalId: 'id' });
   const find = (of: object) => (cluster.findGroupCoordinator as (of: object) => Promise<{ number: number }>)(of);
-  return { producer, find, clock, finds: () => finds };
+  return { producer, find, clock, socket, finds: () => finds };
 }
 
 test('the coordinator is found once for the question and the request behind it, and then again', async () => {
@@ -58,5 +64,17 @@ test('nothing is known from an id without transactions, a refusal, or a broker t
   const old = producerOver([], { 22: {} });
   for (const each of [unknownId, unauthorized, old, producerOver([], null)]) {
     assert.equal(await each?.producer.lastTransaction?.(), undefined);
+  }
+});
+
+test('a producer knows how it ended its last transaction, when a connection of it was lost since', async () => {
+  const { producer, socket } = producerOver([]);
+  const end = async (how: 'commit' | 'abort') => (await producer.transaction())[how]();
+  for (const how of ['abort', 'commit'] as const) {
+    await end(how);
+    assert.equal(producer.cutOffAfter?.(), undefined);
+    socket.readableEnded = true;
+    assert.equal(producer.cutOffAfter?.(), how);
+    socket.readableEnded = false;
   }
 });
