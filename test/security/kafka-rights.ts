@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { offsetKey, offsetPartition } from '../../src/kafka/offset-store.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
+import { systemClock } from '../../src/support/clock.ts';
 import { namesOnOnePartition } from '../support/connectors/neighbours.ts';
 import { createMemoryRegistry } from '../support/connectors/overridden-connector.ts';
 import { startConnector } from '../support/connectors/running-connector.ts';
@@ -47,6 +49,32 @@ export async function checkRights(t: TestContext, { kafka, simulator }: SecuredS
       },
     };
   };
+
+  await t.test('with the rights of the README a writer learns how its last transaction ended', async (t) => {
+    const prefix = uniquePrefix('tls');
+    await allow(kafka, PRINCIPAL, prefix);
+    const lines: string[] = [];
+    const log = { debug: (_fields: object, line: string) => void lines.push(line), info() {}, warn() {}, error() {} };
+    const cluster = connectKafka({
+      brokers: [kafka.at.CLEAR],
+      clientId: 'test',
+      sasl: { mechanism: 'scram-sha-512', username: USER, password: PASSWORD },
+      clock: systemClock,
+      random: Math.random,
+      log,
+    });
+    t.after(() => cluster.close());
+    const topic = { name: `${prefix}.rows`, partitions: 1, replicationFactor: 1, settings: {} };
+    await cluster.ensureTopics([topic], { create: true });
+    const at = { topic: topic.name, partition: 0 };
+    const writer = cluster.transactionalWriter(`${prefix}-rows`, { abortHanging: () => [at] });
+    const learned = () => lines.filter((line) => line.includes('the last transaction was committed')).length;
+    await writer.open(async () => {}, t.signal);
+    await writer.commit({ records: [{ ...at, key: Buffer.from('k'), value: Buffer.from('v'), headers: {} }] });
+    assert.equal(learned(), 0);
+    await writer.open(async () => {}, t.signal);
+    assert.equal(learned(), 1);
+  });
 
   await t.test('a right that is taken away on one topic stops its source alone, and says which right', async (t) => {
     const prefix = uniquePrefix('tls');

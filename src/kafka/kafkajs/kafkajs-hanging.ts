@@ -72,7 +72,7 @@ export async function fenceAndEnd(
 }
 
 /**
- * Ends again what this session has ended, where a connection was lost since: the broker may have been killed, and its
+ * Ends the last transaction of the producer again, where a connection was lost since: the broker may have been killed, and its
  * markers dropped. While nobody else has taken the id, no other transaction was begun; so no position is read again.
  * Where the connection was idle for too long, this changes nothing.
  */
