@@ -67,7 +67,7 @@ export async function fenceAndEnd(
     return transaction.abort();
   }
   log.debug({ transactionalId }, 'the last transaction was committed: what hangs of it is committed');
-  await addAll(transaction, partitions, abortHangingOffset);
+  await addAll(transaction, partitions, abortHangingOffset, way);
   await transaction.commit();
 }
 
@@ -85,7 +85,7 @@ export async function endAgain(
   if (ending === undefined || partitions.length === 0) return;
   log.debug({ transactionalId, ending }, 'a connection has ended since the last transaction: it is ended again');
   const transaction = await producer.transaction();
-  await addAll(transaction, partitions, abortHangingOffset);
+  await addAll(transaction, partitions, abortHangingOffset, 'together');
   await transaction[ending]();
 }
 
@@ -105,45 +105,38 @@ async function touchAll(
   consumerOffset: Omit<ConsumerOffset, 'offset'> | undefined,
   way: TouchingWay,
 ): Promise<void> {
-  const rounds = way === 'together' ? [partitions] : partitions.map((each) => [each]);
-  for (const round of rounds) {
-    if (round.length === 0) continue;
-    await touch(transaction, round).catch((cause: unknown) => {
-      const topic = topicsOf(cause)?.[0] ?? (way === 'oneByOne' ? round[0]?.topic : undefined);
-      throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);
-    });
-  }
+  await sendTo(transaction, partitions, { key: KEY }, way);
   if (consumerOffset === undefined) return;
   const { groupId, topic, partition } = consumerOffset;
   const topics = [{ topic, partitions: [{ partition, offset: '0' }] }];
   await transaction.sendOffsets({ consumerGroupId: groupId, topics });
 }
 
-/**
- * Adds every partition to the transaction without a record, and the group without an offset, for a commit of what hangs.
- * All by one request: the broker adds all of them or none, and the error names the topic.
- */
+/** Adds every partition to the transaction without a record, and the group without an offset. */
 async function addAll(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
   consumerOffset: Omit<ConsumerOffset, 'offset'> | undefined,
+  way: TouchingWay,
 ): Promise<void> {
-  if (partitions.length > 0) {
-    const round = partitions.map(({ topic, partition }) => {
-      return { topic, partition, records: [{ topic, partition, key: null, value: null, headers: {}, addsOnly: true }] };
-    });
-    await sendRound(transaction, round, NOT_COMPRESSED).catch((cause: unknown) => {
-      const topic = topicsOf(cause)?.[0];
-      throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);
-    });
-  }
+  await sendTo(transaction, partitions, { key: null, addsOnly: true }, way);
   if (consumerOffset === undefined) return;
   await transaction.sendOffsets({ consumerGroupId: consumerOffset.groupId, topics: [] });
 }
 
-async function touch(transaction: Transaction, partitions: readonly TopicPartition[]): Promise<void> {
-  const round = partitions.map(({ topic, partition }) => {
-    return { topic, partition, records: [{ topic, partition, key: KEY, value: null, headers: {} }] };
-  });
-  await sendRound(transaction, round, NOT_COMPRESSED);
+async function sendTo(
+  transaction: Transaction,
+  partitions: readonly TopicPartition[],
+  content: { readonly key: Buffer | null; readonly addsOnly?: boolean },
+  way: TouchingWay,
+): Promise<void> {
+  const rounds = way === 'together' ? [partitions] : partitions.map((each) => [each]);
+  for (const round of rounds) {
+    if (round.length === 0) continue;
+    const sends = round.map((at) => ({ ...at, records: [{ ...at, value: null, headers: {}, ...content }] }));
+    await sendRound(transaction, sends, NOT_COMPRESSED).catch((cause: unknown) => {
+      const topic = topicsOf(cause)?.[0] ?? (way === 'oneByOne' ? round[0]?.topic : undefined);
+      throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);
+    });
+  }
 }

@@ -50,7 +50,12 @@ test('a committed transaction stays one when the fence has succeeded and what ha
     const opening = writer.open(async () => {}, signal);
     await clock.advance(1_000);
     await opening;
-    assert.deepEqual(firstOf(steps, 2), COMMITTED);
+    // One after the other: after a failure without a name, this one names the topic.
+    assert.deepEqual(steps.slice(steps.indexOf('2 transaction') + 1, steps.indexOf('2 commit') + 1), [
+      '2 send offsets added',
+      '2 send rows added',
+      '2 commit',
+    ]);
     // It is over now.
     await writer.open(async () => {}, signal);
     assert.deepEqual(firstOf(steps, 3), ABORTED);
@@ -87,7 +92,22 @@ for (const [what, script] of [
   });
 }
 
-test('a topic that cannot be added is named', async () => {
+test('a topic that cannot be added is named, also when the error does not name it', async () => {
+  const second = (call: number) => (call === 2 ? fail('Closed connection')() : Promise.resolve());
+  const scripts = [
+    { last: 'CompleteCommit', send: fail('Closed connection') },
+    { last: 'Empty', send: second },
+  ];
+  const unnamed = writerOver(scripts, { abortHanging });
+  const opening = assert.rejects(
+    unnamed.writer.open(async () => {}, signal),
+    { code: 'KAFKA_UNREACHABLE', fields: { transactionalId: 'id', topics: ['rows'] } },
+  );
+  await unnamed.clock.advance(1_000);
+  await opening;
+});
+
+test('a topic whose error names it is named', async () => {
   const refusing = Object.assign(new Error('no leader'), { topic: 'rows' });
   const { writer } = writerOver([{ last: 'CompleteCommit', send: () => Promise.reject(refusing) }], { abortHanging });
   await assert.rejects(
