@@ -44,7 +44,8 @@ const values = new Command('npm run bench --')
   .parse()
   .opts<Options>();
 const stop = new AbortController();
-process.once('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
+// Ctrl-C below npm comes twice, from the terminal and from npm.
+process.on('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
 
 const DECODING_ROUNDS = 15;
 

@@ -40,8 +40,9 @@ const values = new Command('npm run campaign --')
   .parse()
   .opts<Options>();
 const stop = new AbortController();
-process.once('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
-process.once('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
+// Ctrl-C below npm comes twice, from the terminal and from npm.
+process.on('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
+process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 
 const command = `npm run campaign -- ${process.argv.slice(2).join(' ')}`;
 const kafkaFolder = join(values.logs, `kafka-${process.pid}`);

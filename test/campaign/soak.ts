@@ -36,8 +36,9 @@ const values = new Command('npm run soak --')
   .parse()
   .opts<Options>();
 const stop = new AbortController();
-process.once('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
-process.once('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
+// Ctrl-C below npm comes twice, from the terminal and from npm.
+process.on('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
+process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 
 const command = `npm run soak -- ${process.argv.slice(2).join(' ')}`;
 const sampling = createSampling(values.minutes);
