@@ -88,7 +88,6 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     clock,
     signal,
   });
-  ahead.begin();
 
   return runPriceMember({
     groupReader: kafka.groupReader,
@@ -101,6 +100,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     async verifyStart(starting) {
       await verified.verify([...read, ...new Set(kinds.map(({ kind }) => topicOf(kind)))], starting);
       for (const { kind } of kinds) await schemaId(kind, starting);
+      ahead.joins();
     },
     createTask(owned) {
       const { partition, ownershipProof } = owned;

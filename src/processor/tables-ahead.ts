@@ -37,13 +37,16 @@ export class TablesAhead {
   readonly #options: TablesAheadOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #joined = new AbortController();
+  #isBegun = false;
 
   constructor(options: TablesAheadOptions) {
     this.#options = options;
   }
 
-  /** Begins when the join has waited for long enough. What fails is read again by its owner, which reports it. */
-  begin(): void {
+  /** The first join begins; later calls change nothing. What cannot be read is read again by its owner, which reports it. */
+  joins(): void {
+    if (this.#isBegun) return;
+    this.#isBegun = true;
     const { partitions, clock, signal } = this.#options;
     const waiting = partitions.values();
     const readNext = async () => {

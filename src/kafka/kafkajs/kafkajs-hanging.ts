@@ -72,9 +72,9 @@ export async function fenceAndEnd(
 }
 
 /**
- * Ends the last transaction of the producer again, where a connection was lost since: the broker may have been killed, and its
- * markers dropped. While nobody else has taken the id, no other transaction was begun; so no position is read again.
- * Where the connection was idle for too long, this changes nothing.
+ * Ends the last transaction of the producer again, where a connection was lost since: the broker may have been killed, and
+ * its markers dropped. A producer is fenced once another one has taken the id. So no other transaction was begun, and no
+ * position is read again. Where the connection was idle for too long, this changes nothing.
  */
 export async function endAgain(
   producer: WriterProducer,

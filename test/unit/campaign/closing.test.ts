@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -62,11 +63,11 @@ const GROUND = `
   }
 `;
 /** In place of Kafka and of the rounds: a report that the program is to end with, under the command that it was given. */
-const doubles = (report: Report) => `
+const doubles = (report: Report, first = '') => `
   import { registerHooks } from 'node:module';
   const sources = {
     'ground.ts': ${JSON.stringify(GROUND)},
-    'run.ts': ${JSON.stringify(`export const runCampaign = async ({ command }) => ({ ...${JSON.stringify(report)}, command });`)},
+    'run.ts': ${JSON.stringify(`export async function runCampaign({ command, signal }) { ${first} return { ...${JSON.stringify(report)}, command }; }`)},
   };
   registerHooks({ load(url, context, next) {
     const source = sources[url.split('/test/campaign/')[1]];
@@ -92,6 +93,33 @@ for (const program of ['campaign', 'soak']) {
     });
   }
 }
+
+test('Ctrl-C, which comes twice below npm, ends a campaign in good order', async (t) => {
+  const logs = mkdtempSync(join(tmpdir(), 'closing-'));
+  t.after(() => rmSync(logs, { recursive: true }));
+  const untilAborted = `
+    console.log('runs');
+    await new Promise((resolve) => {
+      const alive = setInterval(() => {}, 1_000);
+      // The second signal comes while the first one is still worked on.
+      signal.addEventListener('abort', () => setTimeout(() => resolve(clearInterval(alive)), 500));
+    });`;
+  const preload = ['--import', `data:text/javascript,${encodeURIComponent(doubles(good, untilAborted))}`];
+  const args = [...preload, 'test/campaign/campaign.ts', '--logs', logs];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  let output = '';
+  for await (const chunk of child.stdout) {
+    if (output === '') {
+      child.kill('SIGINT');
+      setTimeout(() => child.kill('SIGINT'), 100);
+    }
+    output += chunk;
+  }
+  if (child.exitCode === null) await once(child, 'exit');
+  assert.deepEqual([child.exitCode, child.signalCode], [0, null]);
+  assert.ok(output.endsWith('Kafka was stopped\n'), output);
+});
 
 for (const program of ['campaign/campaign', 'campaign/soak', 'bench/bench']) {
   test(`${program}.ts shows its options, and says what is wrong with one in a line`, () => {
