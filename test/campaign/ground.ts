@@ -4,9 +4,9 @@ import { type LocalKafka, startKafka } from '../../src/local-stack/kafka-cluster
 import { startRegistry } from '../../src/local-stack/registry.ts';
 import type { StackContext } from '../../src/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { innerListeners } from '../support/network/inner-listener.ts';
 import { type SwitchablePort, switchablePort } from '../support/network/switchable-port.ts';
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
-import { innerListeners } from './inner-listener.ts';
 import { skippedMarkers, TRANSACTION_LOG_FLAGS } from './skipped-markers.ts';
 
 /** What the connectors stand on: Kafka and registry, and what a campaign needs to disturb them. */

@@ -69,6 +69,8 @@ export async function fenceAndEnd(
   log.debug({ transactionalId }, 'the last transaction was committed: what hangs of it is committed');
   await addAll(transaction, partitions, abortHangingOffset, way);
   await transaction.commit();
+  // What was hidden is part of the position once its partition has the marker.
+  await producer.markersWritten?.();
 }
 
 /**

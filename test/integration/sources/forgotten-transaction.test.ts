@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/support/clock.ts';
 import { createTopic, hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
+import { innerListeners } from '../../support/network/inner-listener.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -30,7 +31,9 @@ type Settled = ReturnType<Required<WriterOptions>['abortHanging']>;
 test('pages whose end a killed coordinator or their partitions have lost are written once, whole', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'forgotten-'));
   t.after(() => rm(dataFolder, { recursive: true, force: true }));
-  const kafka = await ownKafkaOrSkip(t, { dataFolder });
+  const inner = await innerListeners(1);
+  t.after(() => Promise.all(inner.proxies.map((proxy) => proxy.close())));
+  const kafka = await ownKafkaOrSkip(t, { dataFolder, settings: inner.settings });
   if (!kafka) return;
   const connect = (more: Partial<KafkajsOptions> = {}) => {
     const own = { brokers: kafka.brokers, clientId: 'test', clock: systemClock, random: Math.random, log: silent };
@@ -196,6 +199,9 @@ test('pages whose end a killed coordinator or their partitions have lost are wri
   await restartWith(losing, async () => {});
   assert.equal(await hanging(), 9, 'what has lost its end hangs');
 
+  // Until the partitions know the end of a transaction, its records are hidden.
+  const late = { fault: 'delayRequest', delayMs: 300, times: Number.POSITIVE_INFINITY } as const;
+  for (const proxy of inner.proxies) proxy.addRule({ on: 'WriteTxnMarkers', ...late });
   // The first two had nothing to write while the broker was killed, and then no record for where it hangs; the others are
   // opened by another process.
   const again = writers.map(({ id, options }, index) =>

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brokerSettings } from '../../../src/local-stack/broker-settings.ts';
 import { acknowledgedOffsets } from '../../campaign/acknowledged-offsets.ts';
-import { innerListeners } from '../../campaign/inner-listener.ts';
 import { countSkipped } from '../../campaign/skipped-markers.ts';
+import { innerListeners } from '../../support/network/inner-listener.ts';
 
 test('brokers behind proxies speak to each other past them', async (t) => {
   const nodes = [1, 2, 3].map((id) => ({

@@ -19,6 +19,13 @@ export interface WriterProducer extends Producer {
    * @throws Error when no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
+  /**
+   * Waits until the partitions have the markers of a transaction whose commit was acknowledged: the coordinator
+   * acknowledges it before it sends them.
+   *
+   * @throws Error when they do not have them within some 15 s, or no coordinator answers.
+   */
+  markersWritten?(): Promise<void>;
   /** How this producer ended its last transaction, when a connection that it used for it has ended since. */
   cutOffAfter?(): Ending | undefined;
 }
@@ -52,8 +59,12 @@ const REQUEST = { apiKey: DESCRIBE_TRANSACTIONS, apiVersion: 0, apiName: 'Descri
 /** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
 const PASSING: readonly number[] = [14, 15, 16];
 const RETRY = { backOff: { initialMs: 50, maximumMs: 2_000 }, attempts: 6 };
+/** Markers take some 20 ms. */
+const WAIT = { backOff: { initialMs: 5, maximumMs: 200 }, attempts: 80 };
+const MARKERS_MISSING = 'PrepareCommit';
 
 class CoordinatorMoves extends Error {}
+class MarkersMissing extends Error {}
 
 /** Patch L. The coordinator that it finds is used for the request behind it too, which saves that one a round trip. */
 export function askingForLast(
@@ -76,12 +87,22 @@ export function askingForLast(
       if (coordinator.versions?.[DESCRIBE_TRANSACTIONS] === undefined) return undefined;
       const { errorCode, state } = await describe(coordinator, transactionalId);
       if (PASSING.includes(errorCode)) throw new CoordinatorMoves('', { cause: errorFromCode(errorCode) });
-      found = coordinator;
-      return errorCode === 0 ? state : undefined;
+      return { coordinator, state: errorCode === 0 ? state : undefined };
     };
-    const mayRetry = (error: unknown) => error instanceof CoordinatorMoves;
-    const lastTransaction = () => retry(ask, { ...RETRY, mayRetry, clock, random: () => 1 });
-    return Object.assign(watched(original(of), cluster), { lastTransaction });
+    const askFirst = async () => {
+      const answered = await ask();
+      found = answered?.coordinator;
+      return answered?.state;
+    };
+    const askForMarkers = async () => {
+      const answered = await ask();
+      if (answered?.state === MARKERS_MISSING) throw new MarkersMissing('a committed transaction has not ended yet');
+    };
+    const mayRetry = (error: unknown) => error instanceof CoordinatorMoves || error instanceof MarkersMissing;
+    const again = { mayRetry, clock, random: () => 1 };
+    const lastTransaction = () => retry(askFirst, { ...RETRY, ...again });
+    const markersWritten = () => retry(askForMarkers, { ...WAIT, ...again });
+    return Object.assign(watched(original(of), cluster), { lastTransaction, markersWritten });
   };
 }
 

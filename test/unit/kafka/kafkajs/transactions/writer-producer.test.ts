@@ -59,6 +59,25 @@ test('a coordinator that moves or loads is asked again, for a while', async () =
   assert.equal(never.clock.sleepsMs.length, 5);
 });
 
+test('markers are waited for until the transaction is complete, and its coordinator is found again then', async () => {
+  const states = ['PrepareCommit', 'PrepareCommit', 'CompleteCommit'];
+  const answers = states.map((state) => ({ errorCode: 0, state }));
+  const soon = producerOver([...answers.slice(0, 1), { errorCode: 15, state: '' }, ...answers.slice(1)]);
+  await soon.producer.markersWritten?.();
+  assert.deepEqual(soon.clock.sleepsMs, [5, 10, 20]);
+  assert.equal((await soon.find(asked)).number, 5);
+  const never = producerOver(Array(100).fill(answers[0]));
+  await assert.rejects(async () => never.producer.markersWritten?.(), /has not ended yet/);
+  assert.equal(never.clock.sleepsMs.length, 79);
+  // Where nothing is known, or another producer has begun, there is nothing to wait for.
+  for (const answer of [
+    { errorCode: 105, state: '' },
+    { errorCode: 0, state: 'Ongoing' },
+  ]) {
+    await producerOver([answer]).producer.markersWritten?.();
+  }
+});
+
 test('nothing is known from an id without transactions, a refusal, or a broker that cannot be asked', async () => {
   const [unknownId, unauthorized] = [105, 53].map((errorCode) => producerOver([{ errorCode, state: '' }]));
   const old = producerOver([], { 22: {} });

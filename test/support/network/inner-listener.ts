@@ -1,6 +1,6 @@
-import type { BrokerSettings, NodeAddress } from '../../src/local-stack/broker-settings.ts';
-import { freePorts } from '../../src/local-stack/free-ports.ts';
-import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import type { BrokerSettings, NodeAddress } from '../../../src/local-stack/broker-settings.ts';
+import { freePorts } from '../../../src/local-stack/free-ports.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 /** How brokers speak to each other, and to themselves, past the proxies before which their clients stand. */
 export interface InnerListeners {
