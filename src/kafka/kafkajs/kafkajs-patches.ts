@@ -4,6 +4,7 @@ import { systemClock } from '../../support/clock.ts';
 import { decodeFetchedRecord } from './kafkajs-record.ts';
 import { SHOULD_REAUTHENTICATE, shouldReauthenticate } from './login/reauthentication.ts';
 import { ERRORS_OF, namingTopics, type Protocol } from './named-topics.ts';
+import { type CreateFetchManager, stoppedForGood } from './patches/ended-fetches.ts';
 import { type ConsumerGroupClass, withFetchWaits } from './patches/fetch-waits.ts';
 import { PATCHED_FUNCTIONS, verifySource } from './patches/patched-functions.ts';
 import { type RequestQueue, watchedWhileSent } from './patches/request-timeouts.ts';
@@ -146,6 +147,7 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
  * Patch J: short sessions of a login; see login/reauthentication.ts.
  * Patch K: a member's fetches wait as long as its group asks for; see patches/fetch-waits.ts.
  * Patch L: a producer can ask for its last transaction; see transactions/writer-producer.ts.
+ * Patch M: a member that has left fetches no more; see patches/ended-fetches.ts.
  */
 
 /**
@@ -168,6 +170,7 @@ export function loadKafkajs(): Kafkajs {
     request: join(root, PATCHED_FUNCTIONS.createRequest.module),
     connection: join(root, PATCHED_FUNCTIONS.shouldReauthenticate.module),
     producer: join(root, PATCHED_FUNCTIONS.createProducer.module),
+    fetchManager: join(root, PATCHED_FUNCTIONS.createFetchManager.module),
   };
   const loaded: unknown = require.cache[paths.filter]?.exports;
   if (loaded !== withoutAborted) {
@@ -217,6 +220,9 @@ export function loadKafkajs(): Kafkajs {
     const group: ConsumerGroupClass = require(paths.group);
     verifySource('consumerGroup', group);
     replaceExports(require, paths.group, withFetchWaits(group));
+    const fetchManager: CreateFetchManager = require(paths.fetchManager);
+    verifySource('createFetchManager', fetchManager);
+    replaceExports(require, paths.fetchManager, stoppedForGood(fetchManager));
   }
   return require('kafkajs');
 }

@@ -30,6 +30,10 @@ export const PATCHED_FUNCTIONS = {
     module: 'src/consumer/consumerGroup.js',
     sourceSha256: '5a90070d31e7e13b73623fabc1ba431a7c2a12ed86c3aabf119d3ad6c1cf4ff8',
   },
+  createFetchManager: {
+    module: 'src/consumer/fetchManager.js',
+    sourceSha256: '64fc4b5aa6688744ba8d695d563c6a3c6043ea6036ed4188a0da3c21e9844f98',
+  },
   metadataProtocol: {
     module: 'src/protocol/requests/metadata/index.js',
     sourceSha256: '32529e32a3c135dfba608a4e37fd60a27a7b5d38621b1986ae571a1beb64cddc',

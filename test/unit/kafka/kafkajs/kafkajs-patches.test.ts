@@ -25,6 +25,7 @@ const original = {
   metadataProtocol: inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol,
   createSendMessages: inKafkajs(PATCHED_FUNCTIONS.createSendMessages.module),
   createProducer: inKafkajs(PATCHED_FUNCTIONS.createProducer.module),
+  createFetchManager: inKafkajs(PATCHED_FUNCTIONS.createFetchManager.module),
   createRequest: inKafkajs(PATCHED_FUNCTIONS.createRequest.module),
   parseMetadata: inKafkajs(PATCHED_FUNCTIONS.parseMetadata.module).parse,
   parseAddPartitionsToTxn: inKafkajs(PATCHED_FUNCTIONS.parseAddPartitionsToTxn.module).parse,
@@ -75,9 +76,13 @@ test('a kafkajs that was loaded before is loaded again with all patches, and onl
   assert.notEqual(String(inKafkajs(decodeRecordBatch.module)), String(original.decodeRecordBatch));
   assert.equal(inKafkajs(filterAbortedMessages.module), withoutAborted);
   assert.notEqual(inKafkajs(PATCHED_FUNCTIONS.metadataProtocol.module).protocol, original.metadataProtocol);
-  for (const name of ['createSendMessages', 'createRequest', 'consumerGroup'] as const) {
+  for (const name of ['createSendMessages', 'createRequest', 'consumerGroup', 'createFetchManager'] as const) {
     assert.notEqual(String(inKafkajs(PATCHED_FUNCTIONS[name].module)), String(original[name]));
   }
+  // What takes it when it is loaded takes the patched one.
+  const Runner = inKafkajs('src/consumer/runner.js');
+  const logger = { namespace: () => logger };
+  assert.match(String(new Runner({ logger }).fetchManager.stop), /isStopped/);
 });
 
 test('an idle request queue schedules nothing, a waiting one does', () => {

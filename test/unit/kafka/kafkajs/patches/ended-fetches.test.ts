@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { type CreateFetchManager, stoppedForGood } from '../../../../../src/kafka/kafkajs/patches/ended-fetches.ts';
+
+/** That of kafkajs itself. */
+const original = createRequire(import.meta.url)('kafkajs/src/consumer/fetchManager') as CreateFetchManager;
+const logger = { namespace: () => logger, debug() {}, info() {} };
+/** The original goes on for ever. */
+const MOST_FETCHES = 1_000;
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Fetches from two brokers, each of which ends when the test lets it; from others, each takes a turn. */
+function managerOfTwo() {
+  const fetches = [1, 2].map((nodeId) => ({ nodeId, ...Promise.withResolvers<readonly unknown[]>() }));
+  const fetched: number[] = [];
+  let nodeIds = [1, 2];
+  const parts = {
+    logger,
+    getNodeIds: () => nodeIds,
+    handler: async () => {},
+    async fetch(nodeId: number) {
+      fetched.push(nodeId);
+      if (fetched.length > MOST_FETCHES) process.exit(1);
+      if (nodeIds.includes(3)) await turn();
+      return fetches.find((one) => one.nodeId === nodeId)?.promise ?? [];
+    },
+  };
+  const ledBy = (nodes: number[]) => {
+    nodeIds = nodes;
+  };
+  return { manager: stoppedForGood(original)(parts), fetched, fetches, ledBy };
+}
+
+test('a member that leaves while other brokers begin to lead fetches no more', async () => {
+  const { manager, fetched, fetches, ledBy } = managerOfTwo();
+  const running = manager.start();
+  await turn();
+  ledBy([2, 3]);
+  fetches[0]?.resolve([]);
+  await turn();
+  // The loop of the first broker has ended, that of the second one is waited for.
+  const stopped = manager.stop();
+  fetches[1]?.resolve([]);
+  await Promise.all([running, stopped]);
+  assert.deepEqual(fetched, [1, 2]);
+});
+
+test('one that stays fetches from the new brokers, until it is stopped, and again when it is started again', async () => {
+  const { manager, fetched, fetches, ledBy } = managerOfTwo();
+  const running = manager.start();
+  await turn();
+  ledBy([2, 3]);
+  fetches[0]?.resolve([]);
+  fetches[1]?.resolve([]);
+  for (let turns = 0; turns < 100 && !fetched.includes(3); turns++) await turn();
+  assert.ok(fetched.includes(3));
+  await Promise.all([running, manager.stop()]);
+  const before = fetched.length;
+  const again = manager.start();
+  await turn();
+  await Promise.all([again, manager.stop()]);
+  assert.ok(fetched.length > before);
+});
