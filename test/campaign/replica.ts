@@ -8,7 +8,8 @@ import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 import type { FromReplica, ToReplica, Usage } from './messages.ts';
 
 const SCRIPT = new URL('./connector.ts', import.meta.url).pathname;
-const USAGE_LIMIT_MS = 30_000;
+/** Also on a busy machine no turn of the event loop takes as long, nor a pause of the whole process, which is over by then. */
+const USAGE_LIMIT_MS = 60_000;
 /** A start reads the compiled program, as that of a built image does; TypeScript alone takes a second of CPU each time. */
 const COMPILED = join(tmpdir(), 'campaign-compiled');
 
@@ -24,6 +25,8 @@ export interface Replica {
   signal(name: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'): void;
   /** It kills itself when its transactions come to this moment. */
   arm(moment: KillMoment): void;
+  /** @throws Error when it does not answer: it stands still, or does something else without end. */
+  /** @throws Error when it does not answer: it stands still, or does something else without end. */
   usage(): Promise<Usage>;
   /** Resolves when it has ended, with the time. */
   readonly ended: Promise<{ readonly atMs: number; readonly code: number | null }>;

@@ -10,6 +10,7 @@ import { settle } from './settle.ts';
 import { type Struck, strike } from './strike.ts';
 import { openSubject, type Subject, type SubjectOptions } from './subject.ts';
 import { type Finding, Violation } from './violation.ts';
+import { askAll } from './well-replicas.ts';
 
 export interface CampaignOptions {
   readonly ground: Ground;
@@ -160,7 +161,7 @@ async function live(
 async function inspect(subjects: readonly Subject[], watches: readonly Watch[]): Promise<void> {
   for (const [index, subject] of subjects.entries()) {
     subject.assertWell();
-    const findings = (await watches[index]?.findings()) ?? [];
+    const findings = [...((await watches[index]?.findings()) ?? []), ...(await askAll(subject.replicas()))];
     if (findings.length > 0) throw new Violation(subject.name, findings);
   }
 }

@@ -3,6 +3,7 @@ import type { Eyes, Watch } from './eyes.ts';
 import { type ConnectorLog, findingsOf } from './oracle.ts';
 import { STUCK_MS, type Subject } from './subject.ts';
 import { type Finding, Violation } from './violation.ts';
+import { stopAll } from './well-replicas.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
@@ -26,12 +27,7 @@ export async function settle(subject: Subject, eyes: Eyes, watch: Watch): Promis
     if (waiting > 0) return [{ kind: 'stuck', text: `${waiting} records of instruments wait for their price` }];
     return findingsOf(log);
   });
-  const replicas = subject.replicas();
-  for (const replica of replicas) replica.signal('SIGTERM');
-  const ends = await Promise.all(replicas.map(({ ended }) => ended));
-  const ill = ends.flatMap(({ code }, index): Finding[] =>
-    code === 0 ? [] : [{ kind: 'stuck', text: `${replicas[index]?.name} was asked to stop, and ended with ${code}` }],
-  );
+  const ill = await stopAll(subject.replicas(), STUCK_MS);
   if (ill.length > 0) throw new Violation(subject.name, ill);
   let log: ConnectorLog | undefined;
   await until(subject, async () => {
