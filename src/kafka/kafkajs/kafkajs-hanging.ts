@@ -5,13 +5,13 @@ import type { ConsumerOffset, WriterOptions } from '../transactional-writer.ts';
 import { topicsOf } from './kafkajs-errors.ts';
 import { sendRound } from './send-round.ts';
 import type { LastTransaction } from './transactions/last-transaction.ts';
-import type { WriterProducer } from './transactions/writer-producer.ts';
+import type { Ending, WriterProducer } from './transactions/writer-producer.ts';
 
 /*
  * Records hang when they are in a partition and nothing ends their transaction there. They are hidden from the reading of
  * the position, and end as the next transaction of the same id does. A broker without replicas that is killed leaves such
- * records. Kafka 4.1 and later drop markers when it starts again: a partition without a leader counts as deleted, and the
- * transaction as complete (KAFKA-20734). And a machine that loses power can lose the end of the transaction log, so that
+ * records. Kafka 4.1 and later drop markers while it is away and when it starts again: a partition without a leader counts
+ * as deleted, and the transaction as complete (KAFKA-20734). And a machine that loses power can lose the end of the transaction log, so that
  * the coordinator does not know the transaction.
  *
  * So before any position is read, one transaction ends what hangs in every partition, and for the group of the offset.
@@ -26,9 +26,12 @@ import type { WriterProducer } from './transactions/writer-producer.ts';
  * aborts. For any other process, to commit is right when the position hangs too, since it is sent last: then the page is
  * whole. When it does not, a part of the page comes twice; to abort could lose a part of an acknowledged page.
  *
- * What remains is a second fault: when the process ends, or a request fails, between the first request of this transaction
- * and its commit, the next opening finds it open, and what hangs is aborted. The same holds for a process that ends
- * between its fence and this transaction: another one does not learn any more what was there before.
+ * Where not all partitions can be added, as while a broker is away, the transaction is committed with the others: so the
+ * coordinator still names a committed one when the next opening asks, also that of another process.
+ *
+ * What remains is a second fault: when the process ends, or its connection to the coordinator is lost, between the first
+ * request of this transaction and its commit, the next opening finds it open, and what hangs is aborted. The same holds for a
+ * process that ends between its fence and this transaction: another one does not learn any more what was there before.
  */
 
 const NOT_COMPRESSED = 0;
@@ -67,8 +70,7 @@ export async function fenceAndEnd(
     return transaction.abort();
   }
   log.debug({ transactionalId }, 'the last transaction was committed: what hangs of it is committed');
-  await addAll(transaction, partitions, abortHangingOffset, way);
-  await transaction.commit();
+  await endAll(transaction, 'commit', () => addAfterFence(transaction, partitions, abortHangingOffset, way));
   // What was hidden is part of the position once its partition has the marker.
   await producer.markersWritten?.();
 }
@@ -87,7 +89,24 @@ export async function endAgain(
   if (ending === undefined || partitions.length === 0) return;
   log.debug({ transactionalId, ending }, 'a connection has ended since the last transaction: it is ended again');
   const transaction = await producer.transaction();
-  await addAll(transaction, partitions, abortHangingOffset, 'together');
+  await endAll(transaction, ending, async () => {
+    // Unlike the group, partitions wait until the transaction before has ended.
+    await sendTo(transaction, partitions, ADDED, 'together');
+    if (abortHangingOffset !== undefined) await addGroup(transaction, abortHangingOffset);
+  });
+}
+
+/**
+ * Ends the transaction in the given way, also when not all could be added, as when a broker is lost: the next opening would
+ * find it open, and abort what hangs of a committed one. kafkajs sends nothing where nothing was added.
+ */
+async function endAll(transaction: Transaction, ending: Ending, add: () => Promise<void>): Promise<void> {
+  try {
+    await add();
+  } catch (error) {
+    await transaction[ending]().catch(() => {});
+    throw error;
+  }
   await transaction[ending]();
 }
 
@@ -114,16 +133,27 @@ async function touchAll(
   await transaction.sendOffsets({ consumerGroupId: groupId, topics });
 }
 
-/** Adds every partition to the transaction without a record, and the group without an offset. */
-async function addAll(
+/** Without a record, so that only what hangs there changes. */
+const ADDED = { key: null, addsOnly: true };
+
+/**
+ * Adds the group to the transaction, or else the partition of the position, before all others: a transaction that is
+ * committed keeps the coordinator's knowledge of the last one, also for another process, when no other partition can be added.
+ */
+async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
   consumerOffset: Omit<ConsumerOffset, 'offset'> | undefined,
   way: TouchingWay,
 ): Promise<void> {
-  await sendTo(transaction, partitions, { key: null, addsOnly: true }, way);
-  if (consumerOffset === undefined) return;
-  await transaction.sendOffsets({ consumerGroupId: consumerOffset.groupId, topics: [] });
+  if (consumerOffset === undefined) await sendTo(transaction, partitions.slice(0, 1), ADDED, way);
+  else await addGroup(transaction, consumerOffset);
+  await sendTo(transaction, consumerOffset === undefined ? partitions.slice(1) : partitions, ADDED, way);
+}
+
+/** Without an offset. */
+function addGroup(transaction: Transaction, { groupId }: Pick<ConsumerOffset, 'groupId'>): Promise<void> {
+  return transaction.sendOffsets({ consumerGroupId: groupId, topics: [] });
 }
 
 async function sendTo(

@@ -9,7 +9,7 @@ const abortHanging = () => [
   { topic: 'rows', partition: 0 },
 ];
 const abortHangingOffset = { groupId: 'g', topic: 'in', partition: 0 };
-const COMMITTED = ['send offsets added | rows added', 'commit', 'markers'];
+const COMMITTED = ['send offsets added', 'send rows added', 'commit', 'markers'];
 const ABORTED = ['send offsets null | rows null', 'abort'];
 /** The steps of the producer's first transaction. */
 const firstOf = (steps: readonly string[], producer: number) => {
@@ -41,7 +41,7 @@ for (const [state, expected] of [
 test('the group is added without an offset where what hangs is committed', async () => {
   const { writer, steps } = writerOver([{ last: 'CompleteCommit' }], { abortHanging, abortHangingOffset });
   await writer.open(async () => {}, signal);
-  assert.deepEqual(steps.slice(3), ['1 send offsets added | rows added', '1 offsets of g: 0', '1 commit', '1 markers']);
+  assert.deepEqual(steps.slice(3), ['1 offsets of g: 0', '1 send offsets added | rows added', '1 commit', '1 markers']);
 });
 
 test('the position is read once the partitions have the markers, and the writer opens again where they do not get them', async () => {
@@ -107,6 +107,34 @@ for (const [what, script] of [
     assert.deepEqual(firstOf(steps, 2), COMMITTED);
   });
 }
+
+for (const [what, more, added] of [
+  ['the partition of the position', { abortHanging }, 'send offsets added'],
+  ['the group', { abortHanging, abortHangingOffset }, 'offsets of g: 0'],
+] as const) {
+  test(`${what} is committed also when no partition behind it can be added`, async () => {
+    const rows = (call: number) =>
+      call === ('abortHangingOffset' in more ? 1 : 2) ? fail('no leader')() : Promise.resolve();
+    const { writer, clock, steps } = writerOver([{ last: 'CompleteCommit', send: rows }], more);
+    const opening = writer.open(async () => {}, signal);
+    await clock.advance(1_000);
+    await opening;
+    const first = firstOf(steps, 1);
+    assert.equal(first[0], added);
+    // So another process, too, finds a committed transaction.
+    assert.deepEqual(first.slice(2), ['commit', 'disconnect']);
+  });
+}
+
+test('what is ended again is ended also when not all could be added', async () => {
+  for (const ending of ['commit', 'abort'] as const) {
+    const refused = (call: number) => (call === 2 ? fail('no leader')() : Promise.resolve());
+    const { writer, steps } = writerOver([{ cutOffAfter: () => ending, send: refused }], { abortHanging });
+    await writer.open(async () => {}, signal);
+    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
+    assert.deepEqual(steps.slice(-2), ['1 send offsets added | rows added', `1 ${ending}`]);
+  }
+});
 
 test('a topic that cannot be added is named, also when the error does not name it', async () => {
   const second = (call: number) => (call === 2 ? fail('Closed connection')() : Promise.resolve());
