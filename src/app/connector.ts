@@ -18,10 +18,7 @@ import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { askAhead } from './ask-ahead.ts';
 import { type Context, type ContextOverrides, createContext } from './context.ts';
-import { runPriceProcessor } from './price-processor.ts';
 import { createRequestedStates, type RequestedStates } from './requested-states.ts';
-import { runSourcePartitions } from './source-partitions.ts';
-import { runProcessorAsWanted } from './wanted-processor.ts';
 
 /** How long a stop may take. An orchestrator kills after 10 s as a rule, and the process itself needs a moment too. */
 const STOP_DEADLINE_MS = 7_000;
@@ -86,12 +83,12 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     }
     const verifying = ensureTopicsInTime(plan, options, context);
     askAhead(settings, rolesOf(given), context, signal);
-    const verified = await verifying;
+    const [verified, loaded] = await Promise.all([verifying, loadParts(rolesOf(given))]);
     // No part waits for the name of the cluster.
     untilAborted(kafka.clusterId(), signal)
       .catch(() => null)
       .then((clusterId) => board.topicsProven(clusterId, [...verified.refused.keys()]));
-    const parts = partsOf(options, context, { plan, verified, states });
+    const parts = partsOf(loaded, options, context, { plan, verified, states });
     return (await untilAborted(runTogether(parts, states, signal), deadline.signal)).flat();
   } catch (error) {
     reason = textOf(signal.aborted ? signal.reason : error);
@@ -126,11 +123,13 @@ function assertAnyWork(options: ConnectorOptions): void {
   throw new ConnectorError('SETTINGS_INVALID', text);
 }
 
-/** What a process with these settings and roles does. */
-function rolesOf({ settings, roles = 'both' }: ConnectorOptions): {
+interface Does {
   readonly sources: boolean;
   readonly prices: boolean;
-} {
+}
+
+/** What a process with these settings and roles does. */
+function rolesOf({ settings, roles = 'both' }: ConnectorOptions): Does {
   return { sources: roles !== 'processor', prices: settings.prices.enabled && roles !== 'sources' };
 }
 
@@ -149,31 +148,47 @@ function createBoard(options: ConnectorOptions, { targets }: RequestedStates, cl
   });
 }
 
+/** Half of all that a connector loads, and nothing of it is needed before Kafka has answered: loaded meanwhile. */
+async function loadParts({ sources, prices }: Does) {
+  return {
+    forSources: sources
+      ? { ...(await import('../setup/create-sources.ts')), ...(await import('./source-partitions.ts')) }
+      : null,
+    forPrices: prices
+      ? { ...(await import('./price-processor.ts')), ...(await import('./wanted-processor.ts')) }
+      : null,
+  };
+}
+
 function partsOf(
+  { forSources, forPrices }: Awaited<ReturnType<typeof loadParts>>,
   options: ConnectorOptions,
   context: Context,
-  {
-    plan,
-    verified,
-    states,
-  }: { readonly plan: PlannedSources; readonly verified: VerifiedTopics; readonly states: RequestedStates },
+  { plan, verified, states }: { plan: PlannedSources; verified: VerifiedTopics; states: RequestedStates },
 ): Part[] {
   const { settings, events, processorEvents } = options;
   const { kafka } = context;
   const waitsForOperator = settings.admin.enabled;
-  const runSources: Part = (signal) => {
-    const own = { settings, logReader: kafka.logReader, walkRequests: states.walks, events };
-    const sources = plan.create({ ...context, ...own }, verified);
-    const { shared: topics, writtenBy } = plan;
-    return runSourcePartitions({ ...context, settings, sources, states, topics, verified, writtenBy, events, signal });
-  };
-  const runPrices: Part = (signal) => {
-    const parts = { ...context, settings, topics: plan.shared, verified, events: processorEvents };
-    const run = (running: AbortSignal) => runPriceProcessor({ ...parts, signal: running });
-    return runProcessorAsWanted({ ...context, run, states, waitsForOperator, events: processorEvents, signal });
-  };
-  const runs = rolesOf(options);
-  return [...(runs.sources ? [runSources] : []), ...(runs.prices ? [runPrices] : [])];
+  const parts: Part[] = [];
+  if (forSources !== null) {
+    const { createSources, runSourcePartitions } = forSources;
+    parts.push((signal) => {
+      const own = { settings, logReader: kafka.logReader, walkRequests: states.walks, events };
+      const sources = createSources(plan, verified, { ...context, ...own });
+      const { shared: topics, writtenBy } = plan;
+      return runSourcePartitions({ ...context, ...own, sources, states, topics, verified, writtenBy, signal });
+    });
+  }
+  if (forPrices !== null) {
+    const { runPriceProcessor, runProcessorAsWanted } = forPrices;
+    const events = processorEvents;
+    parts.push((signal) => {
+      const own = { ...context, settings, topics: plan.shared, verified, events };
+      const run = (running: AbortSignal) => runPriceProcessor({ ...own, signal: running });
+      return runProcessorAsWanted({ ...context, run, states, waitsForOperator, events, signal });
+    });
+  }
+  return parts;
 }
 
 /** What one part cannot survive ends the others, in an orderly way. */
