@@ -90,6 +90,13 @@ test("nothing that is imported loads Node.js' own fetch", async () => {
   assert.doesNotMatch(stdout, /^NativeModule internal\/deps\/undici\/undici$/m);
 });
 
+test('neither sources nor processor are loaded before Kafka is asked', async () => {
+  const load = `${REPORT} await import('./src/app/connector.ts');`;
+  const { stderr } = await execute(process.execPath, ['--input-type=module', '--eval', load], { cwd: root });
+  assert.match(stderr, /src\/kafka\/kafkajs\/kafkajs-cluster\.ts$/m);
+  assert.doesNotMatch(stderr, /src\/(connector\/source-worker|processor\/partition-task|decoding\/[\w-]+)\.ts$/m);
+});
+
 test('while Kafka is asked, registry and provider are asked for all that the first poll needs of them', {
   timeout: 600_000,
 }, async (t) => {
