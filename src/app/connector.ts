@@ -148,8 +148,11 @@ function createBoard(options: ConnectorOptions, { targets }: RequestedStates, cl
   });
 }
 
-/** Half of all that a connector loads, and nothing of it is needed before Kafka has answered: loaded meanwhile. */
-async function loadParts({ sources, prices }: Does) {
+/**
+ * Half of all that a connector loads, and nothing of it is needed before Kafka has answered: loaded meanwhile.
+ * Exported for tests.
+ */
+export async function loadParts({ sources, prices }: Does) {
   return {
     forSources: sources
       ? { ...(await import('../setup/create-sources.ts')), ...(await import('./source-partitions.ts')) }

@@ -1,4 +1,4 @@
-import { runConnector } from '../../src/app/connector.ts';
+import { loadParts, runConnector } from '../../src/app/connector.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { toAll } from '../../src/observability/all-events.ts';
 import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
@@ -12,7 +12,10 @@ import { type FromReplica, REPORTED, type ToReplica, usageNow } from './messages
  * One replica of a connector, as a process of its own: `run`, with the settings in the environment. It reports to the
  * campaign what it commits, kills itself at a moment for which it is armed, and ends with the campaign, however that ends.
  */
-if (process.env.COMPILE_ONLY !== undefined) process.exit();
+if (process.env.COMPILE_ONLY !== undefined) {
+  await loadParts({ sources: true, prices: true });
+  process.exit();
+}
 const END_GRACE_MS = 1_000;
 const send = (message: FromReplica) => void (process.connected && process.send?.(message));
 send({ event: 'loaded', atMs: Date.now(), text: '' });
