@@ -26,6 +26,10 @@ import type { Ending, WriterProducer } from './transactions/writer-producer.ts';
  * aborts. For any other process, to commit is right when the position hangs too, since it is sent last: then the page is
  * whole. When it does not, a part of the page comes twice; to abort could lose a part of an acknowledged page.
  *
+ * An opening may leave out partitions of earlier ones, as those of a source whose topics take no records. What hangs there is
+ * ended once they are back, as it would have been then, whatever was written elsewhere meanwhile. Another process does not
+ * know that.
+ *
  * Where not all partitions can be added, as while a broker is away, the transaction is committed with the others: so the
  * coordinator still names a committed one when the next opening asks, also that of another process.
  *
@@ -64,15 +68,28 @@ export async function fenceAndEnd(
   const partitions = abortHanging?.() ?? [];
   // Before the fence, which ends the transaction.
   const wasCommitted = partitions.length > 0 && (await last.wasCommitted(producer));
+  const [ending, otherwise] = wasCommitted ? (['commit', 'abort'] as const) : (['abort', 'commit'] as const);
+  const others = last.left.endingOtherwise(partitions, ending);
+  const own = partitions.filter((at) => !others.includes(at));
   const transaction = await producer.transaction();
-  if (!wasCommitted) {
-    await touchAll(transaction, partitions, abortHangingOffset, way);
-    return transaction.abort();
+  if (wasCommitted) {
+    log.debug({ transactionalId }, 'the last transaction was committed: what hangs of it is committed');
+    await endAll(transaction, ending, () => addAfterFence(transaction, own, abortHangingOffset, way));
+  } else {
+    await touchAll(transaction, own, abortHangingOffset, way);
+    await transaction.abort();
   }
-  log.debug({ transactionalId }, 'the last transaction was committed: what hangs of it is committed');
-  await endAll(transaction, 'commit', () => addAfterFence(transaction, partitions, abortHangingOffset, way));
+  if (others.length > 0) {
+    log.debug(
+      { transactionalId, otherwise },
+      'what hangs where the writer has not written since is ended as it was then',
+    );
+    const earlier = await producer.transaction();
+    await endAll(earlier, otherwise, () => sendTo(earlier, others, ADDED, way));
+  }
+  last.left.opened(partitions, ending);
   // What was hidden is part of the position once its partition has the marker.
-  await producer.markersWritten?.();
+  if (wasCommitted || others.length > 0) await producer.markersWritten?.();
 }
 
 /**

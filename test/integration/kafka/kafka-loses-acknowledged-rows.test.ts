@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectKafka } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
+import type { Transaction } from 'kafkajs';
+import { connectKafka, type KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 import { innerListeners } from '../../support/network/inner-listener.ts';
@@ -14,8 +15,11 @@ const [NODES, LOST] = [3, 3];
 const TOPICS = [
   { topic: 'positions', replicas: [1, 2] },
   { topic: 'rows', replicas: [LOST] },
+  { topic: 'shared-positions', replicas: [1, 2] },
+  { topic: 'cut-rows', replicas: [LOST] },
+  { topic: 'other-rows', replicas: [2, 1] },
 ];
-const ABORT_HANGING = TOPICS.map(({ topic }) => ({ topic, partition: 0 }));
+const partitions = (...topics: string[]) => topics.map((topic) => ({ topic, partition: 0 }));
 const PAGES = ['page 1', 'page 2', 'page 3'] as const;
 
 /**
@@ -38,12 +42,12 @@ test('a page that was acknowledged just before the broker of its rows was lost i
   const metadata = () => outcomeOf(admin.fetchTopicMetadata());
   await eventually('every partition has its leader', metadata, (outcome) => 'value' in outcome);
 
-  const connect = () => {
+  const connect = (more: Partial<KafkajsOptions> = {}) => {
     const silent = { debug() {}, info() {}, warn() {}, error() {} };
     const own = { brokers: kafka.brokers, clientId: 'ours', clock: systemClock, random: Math.random, log: silent };
-    const cluster = connectKafka({ ...own, tuning: { requestTimeoutMs: 5_000 } });
+    const cluster = connectKafka({ ...own, tuning: { requestTimeoutMs: 5_000, maxRoundBytes: 1 }, ...more });
     t.after(() => cluster.close());
-    const writer = cluster.transactionalWriter('source', { abortHanging: () => ABORT_HANGING });
+    const writer = cluster.transactionalWriter('source', { abortHanging: () => partitions('positions', 'rows') });
     const read = async (topic: string) => (await readCommitted(cluster, topic)).map(({ value }) => String(value));
     const commit = (page: string) =>
       writer.commit({ records: [textRecord('rows', page)], sourceOffset: textRecord('positions', page) });
@@ -57,6 +61,24 @@ test('a page that was acknowledged just before the broker of its rows was lost i
     () => first.read('rows'),
     ({ length }) => length === 1,
   );
+
+  // Two sources share a writer; the page of one is cut off behind its rows.
+  let isCut = false;
+  const send = (really: () => ReturnType<Transaction['send']>, _call: number, topics: readonly string[]) =>
+    isCut && topics.includes('shared-positions') ? Promise.reject(new Error('cut off')) : really();
+  const shared = connect({ wrap: hookTransactions({ send }) });
+  let running = ['cut-rows', 'other-rows'];
+  const abortHanging = () => partitions('shared-positions', ...running);
+  const sharedWriter = shared.cluster.transactionalWriter('shared', { abortHanging });
+  const openShared = () => outcomeOf(sharedWriter.open(() => shared.read('shared-positions'), t.signal));
+  const page = (rows: string) => ({
+    records: [textRecord(rows, 'its page')],
+    sourceOffset: textRecord('shared-positions', rows),
+  });
+  await openShared();
+  isCut = true;
+  await assert.rejects(sharedWriter.commit(page('cut-rows')), { code: 'TRANSACTION_FAILED' });
+  isCut = false;
 
   const lost = Promise.withResolvers<void>();
   t.after(() => lost.resolve());
@@ -73,12 +95,15 @@ test('a page that was acknowledged just before the broker of its rows was lost i
   lost.resolve();
   const hasNoLeader = (outcome: object) => 'error' in outcome && /no leader/.test(String(outcome.error));
   await eventually('the rows have no leader', metadata, hasNoLeader);
-  const refused = { code: 'KAFKA_UNREACHABLE', fields: { transactionalId: 'source', topics: ['rows'] } };
   await assert.rejects(
     first.writer.open(async () => {}, t.signal),
-    refused,
+    { code: 'KAFKA_UNREACHABLE' },
   );
   await first.cluster.close();
+  assert.ok('error' in (await openShared()));
+  running = ['other-rows'];
+  // Kafka 3.9 and 4.0 keep the transaction open until the broker is back.
+  if ('value' in (await openShared())) await sharedWriter.commit(page('other-rows'));
 
   await kafka.restart(LOST);
   const next = connect();
@@ -92,4 +117,14 @@ test('a page that was acknowledged just before the broker of its rows was lost i
     (seen) => seen.includes(PAGES[2]),
   );
   assert.deepEqual(rows, PAGES);
+
+  running = ['cut-rows', 'other-rows'];
+  await eventually('the shared writer opens for both sources', openShared, (outcome) => 'value' in outcome);
+  await sharedWriter.commit(page('cut-rows'));
+  const cutRows = await eventually(
+    'the page that was cut off is seen',
+    () => shared.read('cut-rows'),
+    ({ length }) => length > 0,
+  );
+  assert.deepEqual(cutRows, ['its page']);
 });

@@ -1,3 +1,4 @@
+import { LeftPartitions } from './left-partitions.ts';
 import type { WriterProducer } from './writer-producer.ts';
 
 /** The coordinator has decided to commit; the fence returns only once it has sent the markers. */
@@ -7,6 +8,7 @@ const EMPTY = 'Empty';
 
 /** Whether the last transaction of a transactional id was committed, as its coordinator says and its writer knows. */
 export class LastTransaction {
+  readonly left = new LeftPartitions();
   /** Records of this writer were acknowledged, and their commit was never requested. */
   #isCutOff = false;
   /** What an earlier attempt to open has learned: its fence may have replaced that state by Empty. */

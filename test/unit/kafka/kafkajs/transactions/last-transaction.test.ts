@@ -126,6 +126,25 @@ for (const [what, more, added] of [
   });
 }
 
+for (const [state, since, first, ending] of [
+  ['CompleteAbort', 'CompleteCommit', ['send offsets added', 'send others added', 'commit'], 'abort'],
+  ['CompleteCommit', 'CompleteAbort', ['send offsets null | others null', 'abort'], 'commit'],
+] as const) {
+  test(`what hangs of a transaction in ${state} ends so, also where the writer has left it out since`, async () => {
+    const [position, rows] = abortHanging();
+    const others = { topic: 'others', partition: 0 };
+    const openings = [[rows, others], [others], [others], [rows, others]];
+    const scripts = ['Empty', state, since, since, since].map((last) => ({ last }));
+    let opening = 0;
+    const running = () => [position, ...(openings[opening++] ?? [rows, others])].filter((at) => at !== undefined);
+    const { writer, steps } = writerOver(scripts, { abortHanging: running });
+    for (const _ of openings) await writer.open(async () => {}, signal);
+    assert.deepEqual(firstOf(steps, 4), [...first, 'transaction', 'send rows added', ending, 'markers']);
+    await writer.open(async () => {}, signal);
+    assert.ok(!firstOf(steps, 5).includes('transaction'), 'then it has ended');
+  });
+}
+
 test('what is ended again is ended also when not all could be added', async () => {
   for (const ending of ['commit', 'abort'] as const) {
     const refused = (call: number) => (call === 2 ? fail('no leader')() : Promise.resolve());
