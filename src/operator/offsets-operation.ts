@@ -100,7 +100,7 @@ export async function changeOffset(
   let before: StoredOffset | undefined;
   let fencings = 0;
   const changing = commitInTurn(at, `${settings.prefix}-sources-${partition}`, {
-    // Of the hanging transactions only those of this partition matter here: the connector's own opening aborts the rest.
+    // Of the hanging transactions only those of this partition matter here: the connector's own opening ends the rest.
     abortHanging: () => [{ topic, partition }],
     read,
     writes(found) {

@@ -8,6 +8,7 @@ import {
   stateRecord,
 } from '../connector/source-state.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
 import type { TargetState } from '../worker/target.ts';
 import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
@@ -68,6 +69,11 @@ export function operatorId(prefix: string): string {
   return `${prefix}-admin`;
 }
 
+/** Where all that operators write begins, and may hang; see `WriterOptions.abortHanging`. */
+export function statesPartitions({ states }: StatesPlace['topics']): readonly TopicPartition[] {
+  return [{ topic: states.name, partition: STATES_PARTITION }];
+}
+
 /** Replaces one part of what is wanted and keeps the others, also those that are asked for in the same moment. */
 async function changeState(
   { prefix, kafka, topics, clock, signal }: StatesPlace,
@@ -75,6 +81,7 @@ async function changeState(
   change: (wanted: SourceState) => SourceState,
 ): Promise<void> {
   await commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
+    abortHanging: () => statesPartitions(topics),
     read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
     writes: (wanted) => ({ records: [stateRecord(topics.states.name, source, change(wanted))] }),
   });
@@ -112,6 +119,7 @@ export async function readWanted(
  */
 export function readSettledWanted({ prefix, kafka, topics, clock, signal }: StatesPlace, source: string) {
   return commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
+    abortHanging: () => statesPartitions(topics),
     read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
     writes: () => ({ records: [] }),
   });

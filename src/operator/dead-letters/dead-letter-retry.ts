@@ -2,13 +2,14 @@ import type { SchemaRegistry } from '../../avro/registry.ts';
 import { type ReferenceDataSettings, topicOf } from '../../config/settings.ts';
 import type { HttpClient } from '../../http/client.ts';
 import type { CommittedRecord, OutgoingRecord } from '../../kafka/record.ts';
+import type { TopicPartition } from '../../kafka/topic.ts';
 import { createReferenceDataHttp } from '../../setup/provider-client.ts';
 import { createRegistry } from '../../setup/registry-client.ts';
 import { silentLog } from '../../support/log.ts';
 import { systemRandom } from '../../support/system-random.ts';
 import { commitInTurn } from '../commit-in-turn.ts';
 import type { Installation } from '../installation.ts';
-import { operatorId, readWanted, restartRecord } from '../state-operation.ts';
+import { operatorId, readWanted, restartRecord, statesPartitions } from '../state-operation.ts';
 import { type Held, HeldStates, planRetry, type Reread, type RetriedLetter } from './dead-letter-plan.ts';
 import { rereadLetter } from './dead-letter-records.ts';
 import { deadLetters } from './dead-letters-operation.ts';
@@ -54,6 +55,7 @@ export async function retryDeadLetters(
     return outcomes.map((one) => (one.outcome === 'written' ? { ...one, outcome: 'toWrite' } : one));
   }
   const done = await commitInTurn(at, operatorId(settings.prefix), {
+    abortHanging: () => [...statesPartitions(at.topics), ...partitionsWritten(all)],
     async read(readSignal) {
       const plan = await planned(readSignal);
       return { ...plan, restarts: await restartsFor({ ...at, signal: readSignal }, plan.records) };
@@ -97,6 +99,11 @@ async function restartsFor(at: Installation, records: readonly OutgoingRecord[])
     restarts.push(restartRecord(at, source.name, await readWanted(at, source.name)));
   }
   return restarts;
+}
+
+function partitionsWritten(records: readonly OutgoingRecord[]): TopicPartition[] {
+  const written = new Map(records.map(({ topic, partition }) => [`${topic}/${partition}`, { topic, partition }]));
+  return [...written.values()];
 }
 
 async function heldOf({ kafka, signal }: Installation, records: readonly OutgoingRecord[]): Promise<Held> {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectKafka, type KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { WriterOptions } from '../../../src/kafka/transactional-writer.ts';
+import { readWanted, requestState, requestWalk } from '../../../src/operator/state-operation.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { createTopic, hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
@@ -120,7 +121,7 @@ test('pages whose end a killed coordinator or their partitions have lost are wri
   const isComplete = (state: unknown) => state === COMPLETE_COMMIT;
   const isNone = (count: number) => count === 0;
   // The coordinator writes down that a transaction has ended, after all its partitions know.
-  const areDone = (states: readonly unknown[]) => states.length === writers.length && states.every(isComplete);
+  const areDone = (states: readonly unknown[]) => states.length >= writers.length && states.every(isComplete);
   const [data, copies] = [join(dataFolder, 'broker-1', 'data'), join(dataFolder, 'copies')];
   const folder = ({ topic, partition }: Settled[number]) => `${topic}-${partition}`;
   const copy = (at: Settled[number]) => cp(join(data, folder(at)), join(copies, folder(at)), { recursive: true });
@@ -186,18 +187,40 @@ test('pages whose end a killed coordinator or their partitions have lost are wri
   arrivals = { page: 3, count: 0, all: Promise.withResolvers() };
   const committed = opened.map((writer, index) => commit(writer, index, 3));
   await arrivals.all.promise;
+  // An operator stops a source at that moment.
+  const wantedStates = await createTopic(heir);
+  const operator = (by: typeof heir) => {
+    const topics = { states: wantedStates };
+    return { prefix: 'operated', kafka: by, topics, clock: systemClock, signal: t.signal };
+  };
+  const stopping = Promise.withResolvers<void>();
+  const stops = hookTransactions({
+    async commit(really) {
+      stopping.resolve();
+      await copied.promise;
+      await really();
+    },
+  });
+  const stopped = requestState(operator(connect({ wrap: stops })), 'source', 'stopped');
+  await stopping.promise;
   // The first loses the end of its rows alone, the second all of it, the third all of it, the last that of its position alone.
   const losing = writers.flatMap(({ written, isSource }, index) => {
     if (!isSource) return [...written, CONSUMER_OFFSETS];
     return written.filter((_at, of) => index === CUT_OFF || (of === written.length - 1) === (index !== 0));
   });
+  losing.push({ topic: wantedStates.name, partition: 0 });
   for (const at of losing) await copy(at);
   copied.resolve();
-  await Promise.all(committed);
+  await Promise.all([...committed, stopped]);
   for (const { written } of writers) await isVisible(written, 3);
   await eventually('the coordinator is done', transactionStates, areDone);
   await restartWith(losing, async () => {});
   assert.equal(await hanging(), 9, 'what has lost its end hangs');
+
+  await requestWalk(operator(heir), { source: 'source', allowShrink: null });
+  const wanted = () => readWanted(operator(heir), 'source');
+  const { state } = await eventually('the walk is wanted', wanted, ({ walk }) => walk !== null);
+  assert.equal(state, 'stopped', 'what was wanted before the kill is kept');
 
   // Until the partitions know the end of a transaction, its records are hidden.
   const late = { fault: 'delayRequest', delayMs: 300, times: Number.POSITIVE_INFINITY } as const;
