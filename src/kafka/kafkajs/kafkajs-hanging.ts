@@ -21,8 +21,9 @@ import type { Ending, WriterProducer } from './transactions/writer-producer.ts';
  *
  * Only records of the last transaction hang. A transaction begins only when the coordinator has ended the one before. An
  * opening ends what hangs in all partitions; a producer that failed or aborted is never used again; and one that has lost a
- * connection after a transaction ends that transaction again, before it begins the next. Where the coordinator has lost
- * the end of its log, it names the transaction before. A writer that has cut off a transaction itself knows that, and
+ * connection after a transaction ends that transaction again, before it begins the next, and adds none for records when that
+ * happens while it waits for the end of the one before (produce/send-messages.ts). Where the coordinator has lost the end of
+ * its log, it names the transaction before. A writer that has cut off a transaction itself knows that, and
  * aborts. For any other process, to commit is right when the position hangs too, since it is sent last: then the page is
  * whole. When it does not, a part of the page comes twice; to abort could lose a part of an acknowledged page.
  *

@@ -35,6 +35,8 @@ export interface Cluster {
   /** By the leader's node id: the partitions that it leads. Partitions that the metadata lacks are left out. */
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
   findBroker(of: { nodeId: string }): Promise<Broker>;
+  /** Of a transactional producer: whether a connection that its last transaction used has ended since (patch L). */
+  hasLostConnection?: () => boolean;
 }
 
 export interface EosManager {

@@ -18,6 +18,8 @@ const TOPICS = [
   { topic: 'shared-positions', replicas: [1, 2] },
   { topic: 'cut-rows', replicas: [LOST] },
   { topic: 'other-rows', replicas: [2, 1] },
+  { topic: 'busy-positions', replicas: [1, 2] },
+  { topic: 'busy-rows', replicas: [LOST] },
 ];
 const partitions = (...topics: string[]) => topics.map((topic) => ({ topic, partition: 0 }));
 const PAGES = ['page 1', 'page 2', 'page 3'] as const;
@@ -80,6 +82,15 @@ test('a page that was acknowledged just before the broker of its rows was lost i
   await assert.rejects(sharedWriter.commit(page('cut-rows')), { code: 'TRANSACTION_FAILED' });
   isCut = false;
 
+  // A source that has the next page ready when the last one is acknowledged.
+  const busyWriter = shared.cluster.transactionalWriter('busy', {
+    abortHanging: () => partitions('busy-positions', 'busy-rows'),
+  });
+  const openBusy = () => outcomeOf(busyWriter.open(() => shared.read('busy-positions'), t.signal));
+  const commitBusy = (text: string) =>
+    busyWriter.commit({ records: [textRecord('busy-rows', text)], sourceOffset: textRecord('busy-positions', text) });
+  await openBusy();
+
   const lost = Promise.withResolvers<void>();
   t.after(() => lost.resolve());
   const markers = { on: 'WriteTxnMarkers', fault: 'delayRequest', times: Number.POSITIVE_INFINITY } as const;
@@ -90,6 +101,14 @@ test('a page that was acknowledged just before the broker of its rows was lost i
     () => first.read('positions'),
     ({ length }) => length === 2,
   );
+  await commitBusy(PAGES[0]);
+  await eventually(
+    'the position of the busy source is seen',
+    () => shared.read('busy-positions'),
+    ({ length }) => length === 1,
+  );
+  // Its next transaction waits for the markers of this one.
+  const refused = assert.rejects(commitBusy(PAGES[1]), { code: 'TRANSACTION_FAILED' });
   await kafka.kill(LOST);
   inner.proxies[LOST - 1]?.clearRules();
   lost.resolve();
@@ -100,6 +119,7 @@ test('a page that was acknowledged just before the broker of its rows was lost i
     { code: 'KAFKA_UNREACHABLE' },
   );
   await first.cluster.close();
+  await refused;
   assert.ok('error' in (await openShared()));
   running = ['other-rows'];
   // Kafka 3.9 and 4.0 keep the transaction open until the broker is back.
@@ -127,4 +147,14 @@ test('a page that was acknowledged just before the broker of its rows was lost i
     ({ length }) => length > 0,
   );
   assert.deepEqual(cutRows, ['its page']);
+
+  const busy = await eventually('the busy source goes on', openBusy, (outcome) => 'value' in outcome);
+  assert.deepEqual(busy, { value: [PAGES[0]] });
+  await commitBusy(PAGES[1]);
+  const busyRows = await eventually(
+    'its next page is seen',
+    () => shared.read('busy-rows'),
+    (seen) => seen.includes(PAGES[1]),
+  );
+  assert.deepEqual(busyRows, PAGES.slice(0, 2));
 });

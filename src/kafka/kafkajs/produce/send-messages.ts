@@ -30,6 +30,8 @@ const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** The broker still ends the transaction before, which takes milliseconds; kafkajs waits 50 ms and more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
+/** Records do not wait until a broker that was lost without a word counts as lost, which takes 9 s by default. */
+const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const NOT_LEADER = 6;
@@ -154,9 +156,14 @@ async function prepare(
     throw Object.assign(new Error(`no broker knows partition ${lacking.partition}`), { topic: lacking.topic });
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
+  // A broker that is lost now may never get the markers of the transaction before, although that ends: its records would end
+  // as these do. Nothing is added yet, so the next opening still learns how it ended.
+  const hasRecords = !batches.every(isEmpty);
+  const limitMs = hasRecords ? RECORDS_LIMIT_MS : CONCURRENT_WAIT.limitMs;
   const mayRetry = (error: unknown) =>
     (error as { type?: string }).type === 'CONCURRENT_TRANSACTIONS' &&
-    clock.monotonicMs() - beganAtMs <= CONCURRENT_WAIT.limitMs;
+    clock.monotonicMs() - beganAtMs <= limitMs &&
+    !(hasRecords && cluster.hasLostConnection?.());
   const add = () => eosManager.addPartitionsToTransaction(byTopic(known));
   await retry(add, { backOff: CONCURRENT_WAIT, mayRetry, clock, random: () => 1 });
   return known;

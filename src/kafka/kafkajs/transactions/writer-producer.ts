@@ -1,7 +1,7 @@
 import type { Producer } from 'kafkajs';
 import type { Clock } from '../../../support/clock.ts';
 import { retry } from '../../../support/retry.ts';
-import type { Broker } from '../kafkajs-internals.ts';
+import type { Broker, Cluster } from '../kafkajs-internals.ts';
 import {
   DESCRIBE_TRANSACTIONS,
   type DescribedTransaction,
@@ -32,7 +32,7 @@ export interface WriterProducer extends Producer {
 
 export type Ending = 'commit' | 'abort';
 
-interface OwnCluster {
+interface OwnCluster extends Pick<Cluster, 'hasLostConnection'> {
   findGroupCoordinator: (of: { readonly groupId: string; readonly coordinatorType: number }) => Promise<Coordinator>;
   readonly brokerPool: { readonly brokers: Readonly<Record<string, PooledBroker>>; readonly seedBroker?: PooledBroker };
 }
@@ -106,12 +106,14 @@ export function askingForLast(
   };
 }
 
-function watched(producer: Producer, { brokerPool }: OwnCluster): WriterProducer {
+function watched(producer: Producer, cluster: OwnCluster): WriterProducer {
+  const { brokerPool } = cluster;
   const connections = new UsedConnections(() => {
     const brokers = new Set([...Object.values(brokerPool.brokers), brokerPool.seedBroker]);
     const pooled = [...brokers].flatMap((broker) => broker?.connectionPool.pool ?? []);
     return pooled.flatMap(({ socket }) => socket ?? []);
   });
+  cluster.hasLostConnection = () => connections.isOneLost();
   let last: Ending | undefined;
   return {
     ...producer,

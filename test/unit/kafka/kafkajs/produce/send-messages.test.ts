@@ -24,6 +24,8 @@ interface Script {
   readonly transactional?: boolean;
   /** By call, what adding partitions throws. */
   readonly add?: readonly (object | undefined)[];
+  /** Whether a connection of the last transaction was lost. */
+  readonly isLost?: boolean;
   /** By node id. */
   /** By node id and call: the error codes of partitions. */
   readonly codes?: Readonly<Record<string, Record<number, number>[]>>;
@@ -64,6 +66,7 @@ function sender(script: Script = {}) {
       return Object.fromEntries(found.filter(([, of]) => of?.length));
     },
     findBroker: async ({ nodeId }: { nodeId: string }) => broker(nodeId),
+    hasLostConnection: () => script.isLost === true,
   };
   const eosManager = {
     isTransactional: () => script.transactional !== false,
@@ -201,8 +204,18 @@ test('adding that is refused for ever ends with the refusal', async () => {
   const { send, clock, steps } = sender({ add: Array(10_000).fill(concurrent) });
   await assert.rejects(send(0), concurrent);
   assert.equal(Math.max(...clock.sleepsMs), 20);
-  assert.ok(steps.length < 2_000);
+  const waitedMs = clock.sleepsMs.reduce((sum, ms) => sum + ms, 0);
+  assert.ok(waitedMs < 9_000, 'a broker that was lost without a word does not count as lost yet');
   assert.ok(!steps.includes('produce to 1'));
+});
+
+test('once a connection is lost, records do not wait for the end of the transaction before', async () => {
+  const concurrent = Object.assign(new Error('still'), { type: 'CONCURRENT_TRANSACTIONS', retriable: false });
+  const { send, add, steps } = sender({ add: [concurrent, concurrent], isLost: true });
+  await assert.rejects(send(0), concurrent);
+  assert.deepEqual(steps, ['add 0']);
+  // Without records, nothing can end but what hangs, and in the same way.
+  await add(0);
 });
 
 test('what was refused before any record was sent is tried again with new metadata, if it may be', async () => {

@@ -16,7 +16,7 @@ function producerOver(answers: readonly { errorCode: number; state: string }[], 
   let finds = 0;
   let sends = 0;
   const send = async () => answers[sends++] ?? assert.fail('asked too often');
-  const cluster = {
+  const cluster: { hasLostConnection?: () => boolean } & Record<string, unknown> = {
     brokerPool: { brokers: { 1: { connectionPool: { pool: [{ socket }, {}] } } } },
     findGroupCoordinator: async () => {
       finds += 1;
@@ -29,7 +29,7 @@ function producerOver(answers: readonly { errorCode: number; state: string }[], 
   const create = askingForLast(() => original as unknown as Producer, { clock, errorFromCode });
   const producer: WriterProducer = create({ cluster: cluster as never, transactionalId: 'id' });
   const find = (of: object) => (cluster.findGroupCoordinator as (of: object) => Promise<{ number: number }>)(of);
-  return { producer, find, clock, socket, finds: () => finds };
+  return { producer, find, clock, socket, finds: () => finds, isLost: () => cluster.hasLostConnection?.() };
 }
 
 test('the coordinator is found once for the question and the request behind it, and then again', async () => {
@@ -87,13 +87,17 @@ test('nothing is known from an id without transactions, a refusal, or a broker t
 });
 
 test('a producer knows how it ended its last transaction, when a connection of it was lost since', async () => {
-  const { producer, socket } = producerOver([]);
+  const { producer, socket, isLost } = producerOver([]);
   const end = async (how: 'commit' | 'abort') => (await producer.transaction())[how]();
   for (const how of ['abort', 'commit'] as const) {
     await end(how);
     assert.equal(producer.cutOffAfter?.(), undefined);
+    assert.equal(isLost(), false);
     socket.readableEnded = true;
     assert.equal(producer.cutOffAfter?.(), how);
+    // What sends the records of the next transaction learns it from the cluster.
+    await producer.transaction();
+    assert.equal(isLost(), true);
     socket.readableEnded = false;
   }
 });
