@@ -36,12 +36,29 @@ export function reportMemberCount(options: MemberCountOptions): void {
   let joins = 0;
   let countedAtJoin = 0;
   let isAsking = false;
+  let isWatching = false;
 
   function report(): void {
     const among = share.among(clock.monotonicMs());
-    if (among === reported || !isCounted || signal.aborted) return;
-    reported = among;
-    members(among);
+    if (!isCounted || signal.aborted) return;
+    if (among !== reported) {
+      reported = among;
+      members(among);
+    }
+    if (reported < share.all && !isWatching) watch().catch(() => {});
+  }
+
+  /** A larger share than that of all must end in time without any event. A member that is alone has no larger one. */
+  async function watch(): Promise<void> {
+    isWatching = true;
+    try {
+      while (reported < share.all) {
+        await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
+        report();
+      }
+    } finally {
+      isWatching = false;
+    }
   }
 
   async function count(): Promise<void> {
@@ -84,13 +101,6 @@ export function reportMemberCount(options: MemberCountOptions): void {
   signal.addEventListener('abort', () => {
     if (isCounted) members(share.all);
   });
-  const watch = async () => {
-    for (;;) {
-      await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
-      report();
-    }
-  };
-  watch().catch(() => {});
 }
 
 /** The members that were given a partition. */
