@@ -33,8 +33,10 @@ export interface KafkaTuning {
   readonly confirmIntervalMs: number;
   /** The same for a member with others that reads nothing, as each of the sources: so soon it can take over. */
   readonly confirmRestingMs: number;
-  /** The same for a member that is alone in its group. */
+  /** Between two heartbeats of a member that is alone in its group. */
   readonly confirmAloneMs: number;
+  /** Its fetches wait for so long; a record ends the wait at once. At most half the time-out of requests. */
+  readonly readAloneMs: number;
   /**
    * A writer begins and commits with a proof of ownership no older than this, or than half a session.
    *
@@ -81,6 +83,7 @@ export const DEFAULT_TUNING: KafkaTuning = {
   confirmIntervalMs: 300,
   confirmRestingMs: 100,
   confirmAloneMs: 1_000,
+  readAloneMs: 5_000,
   proofMs: 2_000,
   readWaitMs: 50,
   tailWaitMs: 5_000,

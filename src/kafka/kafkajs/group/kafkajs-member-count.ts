@@ -51,14 +51,8 @@ export function reportMemberCount(options: MemberCountOptions): void {
   /** A larger share than that of all must end in time without any event. A member that is alone has no larger one. */
   async function watch(): Promise<void> {
     isWatching = true;
-    try {
-      while (reported < share.all) {
-        await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
-        report();
-      }
-    } finally {
-      isWatching = false;
-    }
+    for (; reported < share.all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
+    isWatching = false;
   }
 
   async function count(): Promise<void> {

@@ -5,17 +5,27 @@ import type { KafkaTuning } from '../tuning.ts';
 /** kafkajs' own clock may differ by so much; a heartbeat that is wanted too early is not sent. */
 const SLACK_MS = 20;
 
-type Limits = Pick<KafkaTuning, 'groupSessionTimeoutMs' | 'confirmIntervalMs' | 'confirmRestingMs' | 'confirmAloneMs'>;
+type Limits = Pick<
+  KafkaTuning,
+  | 'groupSessionTimeoutMs'
+  | 'requestTimeoutMs'
+  | 'confirmIntervalMs'
+  | 'confirmRestingMs'
+  | 'confirmAloneMs'
+  | 'readAloneMs'
+>;
 
 /** kafkajs sends no heartbeat sooner after the last one. A session survives two lost ones, however short it was set. */
-export function shortestHeartbeatMs({ groupSessionTimeoutMs, confirmRestingMs }: Limits): number {
+export function shortestHeartbeatMs({
+  groupSessionTimeoutMs,
+  confirmRestingMs,
+}: Pick<Limits, 'groupSessionTimeoutMs' | 'confirmRestingMs'>): number {
   return Math.min(confirmRestingMs - SLACK_MS, Math.floor(groupSessionTimeoutMs / 3));
 }
 
 /**
- * The heartbeats of a member: each follows a fetch, which waits for long while the member is alone and nothing arrives.
- * Where the proof of ownership is awaited, as after a failure of a writer, that wait is ended, so that the heartbeat comes
- * as early as in a group of several.
+ * The heartbeats of a member, which come seldom while it is alone. Where the proof of ownership is awaited, as after a
+ * failure of a writer, the wait for the next one is ended, so that it comes as early as in a group of several.
  */
 export class WantedHeartbeats {
   readonly waits: FetchWaits;
@@ -28,8 +38,19 @@ export class WantedHeartbeats {
     const togetherMs = limits.confirmIntervalMs;
     const aloneMs = Math.max(Math.min(limits.confirmAloneMs, limits.groupSessionTimeoutMs / 4), togetherMs);
     const restingMs = Math.min(limits.confirmRestingMs, togetherMs);
-    this.waits = { aloneMs, togetherMs, restingMs, leaving, longWaits: new Set() };
+    // A request that waits takes no longer than others to be late.
+    const readMs = Math.max(Math.min(limits.readAloneMs, limits.requestTimeoutMs / 2), aloneMs);
     this.#shortestMs = shortestHeartbeatMs(limits);
+    this.waits = {
+      aloneMs,
+      readMs,
+      togetherMs,
+      restingMs,
+      shortestMs: this.#shortestMs,
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+      leaving,
+      longWaits: new Set(),
+    };
     this.#clock = clock;
   }
 

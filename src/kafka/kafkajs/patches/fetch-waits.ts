@@ -1,14 +1,19 @@
 import type { RetryOptions } from 'kafkajs';
 import { untilAborted } from '../../../support/until-aborted.ts';
 
-/** How long the fetches of a member of a group wait for records; a heartbeat follows each. */
+/** How long the fetches of a member of a group wait for records, and how often it shows the group that it lives meanwhile. */
 export interface FetchWaits {
-  /** Without another member, nothing is to be learnt from a heartbeat but that a member has come, which can wait. */
+  /** Between two heartbeats without another member: nothing is to be learnt but that a member has come, which can wait. */
   readonly aloneMs: number;
+  /** A fetch without another member. Heartbeats come while it waits. */
+  readonly readMs: number;
   /** With others: their partitions are taken over, and ours given away, with the first heartbeat after a member left. */
   readonly togetherMs: number;
   /** The same where every partition is paused, or there is none: a heartbeat is all that such a member asks for. */
   readonly restingMs: number;
+  /** No heartbeat comes sooner after the last one. */
+  readonly shortestMs: number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Aborts when the member leaves, which ends the wait. */
   readonly leaving: AbortSignal;
   /** The long waits under way, each to be aborted when a heartbeat is wanted. Filled here. */
@@ -25,10 +30,12 @@ interface ConsumerGroup {
   maxWaitTime: number;
   readonly members: readonly unknown[] | null;
   readonly cluster: FetchingCluster;
+  heartbeat(options: { readonly interval: number }): Promise<void>;
   isLeader(): unknown;
   assigned(): readonly { readonly partitions: readonly number[] }[];
   paused(): readonly { readonly partitions: readonly number[] }[];
   fetch(nodeId: number): Promise<readonly FetchedBatch[]>;
+  recoverFromFetch(error: unknown): Promise<void>;
   resume(partitions: unknown): void;
   joinAndSync(): Promise<void>;
 }
@@ -53,6 +60,9 @@ interface FetchingConnection {
 /** Of a broker's two connections, the one for fetches alone. */
 const FETCHES = 1;
 
+/** A fetch that takes so much longer than a member with others asks for waits behind one that it has given up. */
+const LATE_FETCHES = 2;
+
 /**
  * Gives up the fetches under way, with their connections: kafkajs closes a connection only when all its requests have
  * their responses, so each reader would wait at its end for as long as its fetch does.
@@ -75,8 +85,12 @@ export function retryWithWaits(retry: RetryOptions, fetchWaits: FetchWaits): Ret
  * a heartbeat. In the original, one fixed wait sets how often the group is asked, how long a member takes to leave, and,
  * where every partition is paused, when one that is resumed is read again.
  *
- * The broker goes on with a fetch that was interrupted, and takes up the next one of this connection behind it. So a
- * record that arrives ends the first, whose response is dropped, and is in the second's.
+ * Each fetch takes ten times the CPU of a heartbeat, so that of a member that is alone waits for long, and its heartbeats
+ * come meanwhile. One that fails ends the wait, as one after a fetch does.
+ *
+ * The broker goes on with a fetch that was given up, and takes up the next one of this connection behind it. So a
+ * record that arrives ends the first, whose response is dropped, and is in the second's. Heartbeats come while a fetch
+ * waits behind another one too. They end where a fetch is overdue, which is no sign of life.
  *
  * A partition without records is left out of what was fetched. The original does nothing for it but to wake each of its
  * workers, of which there are as many as a member may have partitions, and to ask for a heartbeat; without any batch it
@@ -87,6 +101,10 @@ export function withFetchWaits(Original: ConsumerGroupClass): ConsumerGroupClass
     readonly #waits: FetchWaits | undefined;
     /** One for each fetch that only passes the time, since every partition is paused. */
     readonly #resting = new Set<AbortController>();
+    /** One for each fetch of records. */
+    readonly #reading = new Set<AbortController>();
+    /** Fetches that failed and may join again for it. */
+    #recovering = 0;
 
     constructor(options: { readonly retry?: { readonly fetchWaits?: FetchWaits } }) {
       super(options);
@@ -99,25 +117,40 @@ export function withFetchWaits(Original: ConsumerGroupClass): ConsumerGroupClass
       if (waits.leaving.aborted) return [];
       const paused = countOf(this.paused());
       const isResting = paused === countOf(this.assigned());
-      const isAlone = Boolean(this.isLeader()) && this.members?.length === 1;
       // A partition that is resumed is read with the next fetch: one that waits for the others must not be long.
-      const isLong = isAlone && (paused === 0 || isResting);
-      const shortMs = isResting ? waits.restingMs : waits.togetherMs;
-      this.maxWaitTime = isLong ? waits.aloneMs : shortMs;
+      const isLong = Boolean(this.isLeader()) && this.members?.length === 1 && (paused === 0 || isResting);
+      this.maxWaitTime = waitMs(waits, isResting, isLong);
       const interrupted = new AbortController();
-      if (isLong) waits.longWaits.add(interrupted);
-      if (isResting) this.#resting.add(interrupted);
+      const interrupting = [
+        isResting ? this.#resting : this.#reading,
+        ...(isResting && isLong ? [waits.longWaits] : []),
+      ];
+      for (const waiting of interrupting) waiting.add(interrupted);
       const ended = AbortSignal.any([waits.leaving, interrupted.signal]);
+      const heartbeat = async () => {
+        if (this.#recovering === 0) await this.heartbeat({ interval: waits.shortestMs });
+      };
       try {
-        const batches = await untilAborted(super.fetch(nodeId), ended);
+        const fetched = super.fetch(nodeId);
+        const whole = isResting ? fetched : fetchedWithHeartbeats(fetched, heartbeat, ended, waits, isLong);
+        const batches = await unlessEnded(whole, ended, waits, this.cluster);
         return batches.filter(({ rawMessages }) => rawMessages.length > 0);
-      } catch (error) {
-        if (!ended.aborted) throw error;
-        if (waits.leaving.aborted) dropFetches(this.cluster);
-        return [];
       } finally {
-        waits.longWaits.delete(interrupted);
-        this.#resting.delete(interrupted);
+        for (const waiting of interrupting) waiting.delete(interrupted);
+      }
+    }
+
+    /**
+     * A heartbeat that comes while the member joins again is that of a generation that is over, which ends the member.
+     * Afterwards other brokers may lead the partitions, so the fetches of all brokers begin again.
+     */
+    override async recoverFromFetch(error: unknown): Promise<void> {
+      this.#recovering += 1;
+      try {
+        await super.recoverFromFetch(error);
+        for (const interrupted of this.#reading) interrupted.abort();
+      } finally {
+        this.#recovering -= 1;
       }
     }
 
@@ -132,6 +165,64 @@ export function withFetchWaits(Original: ConsumerGroupClass): ConsumerGroupClass
       return super.joinAndSync();
     }
   };
+}
+
+function waitMs({ aloneMs, readMs, togetherMs, restingMs }: FetchWaits, isResting: boolean, isLong: boolean): number {
+  if (isResting) return isLong ? aloneMs : restingMs;
+  return isLong ? readMs : togetherMs;
+}
+
+/** What was fetched; nothing as soon as the wait is ended. */
+async function unlessEnded(
+  fetching: Promise<readonly FetchedBatch[]>,
+  ended: AbortSignal,
+  { leaving }: FetchWaits,
+  cluster: FetchingCluster,
+): Promise<readonly FetchedBatch[]> {
+  try {
+    return await untilAborted(fetching, ended);
+  } catch (error) {
+    if (!ended.aborted) throw error;
+    if (leaving.aborted) dropFetches(cluster);
+    return [];
+  }
+}
+
+/** What was fetched, with heartbeats until then; rejects as soon as one of these fails. */
+async function fetchedWithHeartbeats(
+  fetching: Promise<readonly FetchedBatch[]>,
+  heartbeat: () => Promise<void>,
+  ended: AbortSignal,
+  { aloneMs, readMs, togetherMs, sleep, longWaits }: FetchWaits,
+  isLong: boolean,
+): Promise<readonly FetchedBatch[]> {
+  const everyMs = isLong ? aloneMs : togetherMs * LATE_FETCHES;
+  let wait = new AbortController();
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+    wait.abort();
+  };
+  const fetched = fetching.then(end, end);
+  ended.addEventListener('abort', end);
+  try {
+    for (let waitedMs = 0; waitedMs <= readMs; ) {
+      if (isLong) longWaits.add(wait);
+      const isWanted = await sleep(everyMs, wait.signal).then(
+        () => false,
+        () => true,
+      );
+      longWaits.delete(wait);
+      if (isOver) break;
+      if (!isWanted) waitedMs += everyMs;
+      wait = new AbortController();
+      await Promise.race([heartbeat(), fetched]);
+      if (isOver) break;
+    }
+  } finally {
+    ended.removeEventListener('abort', end);
+  }
+  return fetching;
 }
 
 function countOf(topics: readonly { readonly partitions: readonly number[] }[]): number {

@@ -194,8 +194,8 @@ test('a wall clock that is set back while the group is asked makes no proof for 
 test('a proof that is awaited ends the long wait of a lone member, and leaving ends every wait', async () => {
   const { clock, configs, reader, emit, proofs, ended, calls } = member();
   const { retry } = configs[0] as { retry: { fetchWaits: FetchWaits } };
-  const { leaving, longWaits, aloneMs, togetherMs, restingMs } = retry.fetchWaits;
-  assert.deepEqual([aloneMs, togetherMs, restingMs], [1_000, 300, 100]);
+  const { leaving, longWaits, aloneMs, readMs, togetherMs, restingMs } = retry.fetchWaits;
+  assert.deepEqual([aloneMs, readMs, togetherMs, restingMs], [1_000, 5_000, 300, 100]);
   emit('join', { memberAssignment: { t: [0] }, duration: 5 });
   emit('request', { apiName: 'Heartbeat', duration: 1 });
   emit('heartbeat', {});
