@@ -114,6 +114,8 @@ test('a page that was acknowledged just before the broker of its rows was lost i
   lost.resolve();
   const hasNoLeader = (outcome: object) => 'error' in outcome && /no leader/.test(String(outcome.error));
   await eventually('the rows have no leader', metadata, hasNoLeader);
+  // It was quiet meanwhile, and has the next page now.
+  await assert.rejects(first.commit(PAGES[2]), { code: 'TRANSACTION_FAILED' });
   await assert.rejects(
     first.writer.open(async () => {}, t.signal),
     { code: 'KAFKA_UNREACHABLE' },

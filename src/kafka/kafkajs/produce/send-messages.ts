@@ -166,6 +166,8 @@ async function prepare(
     !(hasRecords && cluster.hasLostConnection?.());
   const add = () => eosManager.addPartitionsToTransaction(byTopic(known));
   await retry(add, { backOff: CONCURRENT_WAIT, mayRetry, clock, random: () => 1 });
+  // A partition that has no leader any more, by now, does not get the markers of this transaction either.
+  if (!hasRecords && cluster.hasLostConnection?.()) await cluster.refreshMetadata();
   return known;
 }
 

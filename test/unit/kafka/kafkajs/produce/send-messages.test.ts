@@ -214,8 +214,9 @@ test('once a connection is lost, records do not wait for the end of the transact
   const { send, add, steps } = sender({ add: [concurrent, concurrent], isLost: true });
   await assert.rejects(send(0), concurrent);
   assert.deepEqual(steps, ['add 0']);
-  // Without records, nothing can end but what hangs, and in the same way.
+  // Without records, nothing can end but what hangs, and in the same way; where there is a leader for it.
   await add(0);
+  assert.deepEqual(steps, ['add 0', 'add 0', 'add 0', 'metadata']);
 });
 
 test('what was refused before any record was sent is tried again with new metadata, if it may be', async () => {
