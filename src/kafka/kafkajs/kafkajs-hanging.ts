@@ -114,6 +114,11 @@ export async function endAgain(
   });
 }
 
+/** Whether a connection was lost since the producer's last transaction. */
+export function isCutOff(producer: WriterProducer): boolean {
+  return producer.cutOffAfter?.() !== undefined;
+}
+
 /**
  * Ends the transaction in the given way, also when not all could be added, as when a broker is lost: the next opening would
  * find it open, and abort what hangs of a committed one. kafkajs sends nothing where nothing was added.

@@ -10,7 +10,7 @@ import type { TopicLimits } from '../topic-limits.ts';
 import type { WriterOptions, WriterTransaction } from '../transactional-writer.ts';
 import { FencingWatch } from './fencing-watch.ts';
 import { isFenced, kafkaReason } from './kafkajs-errors.ts';
-import { AbortHangingFailed, endAgain, fenceAndEnd, type TouchingWay } from './kafkajs-hanging.ts';
+import { AbortHangingFailed, endAgain, fenceAndEnd, isCutOff, type TouchingWay } from './kafkajs-hanging.ts';
 import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
 import { AbandonedProducers } from './produce/abandoned-producers.ts';
 import { planRounds } from './send-plan.ts';
@@ -235,7 +235,12 @@ export class KafkajsWriter implements ConnectedWriter {
       if (appendedMs !== null) this.#options.clockSeen?.(appendedMs - this.#options.clock.wallMs());
     }
     if (consumerOffset) {
-      await sendConsumerOffset(this.#options, transaction, consumerOffset, () => this.#mustBeLive(producer));
+      const isAlone = written.records.length === 0 && written.sourceOffset === undefined;
+      await sendConsumerOffset(this.#options, transaction, consumerOffset, () => {
+        this.#mustBeLive(producer);
+        // It would begin once the transaction before has ended, perhaps without its markers at a lost broker.
+        if (isAlone && isCutOff(producer)) throw new Error('a connection was lost before the offset was added');
+      });
     }
     await this.#proveOwnership(Number.NEGATIVE_INFINITY, this.#stopped);
     this.#mustBeLive(producer);

@@ -202,6 +202,19 @@ for (const ending of ['commit', 'abort'] as const) {
   });
 }
 
+test('an offset alone is not added when a connection is lost while it waits', async () => {
+  let asked = 0;
+  const cutOffAfter = () => (asked++ === 0 ? undefined : ('commit' as const));
+  const { writer, steps } = writerOver([{ cutOffAfter }, {}], { abortHanging, abortHangingOffset });
+  await writer.open(async () => {}, signal);
+  steps.length = 0;
+  const consumerOffset = { ...abortHangingOffset, offset: 7n };
+  await assert.rejects(writer.commit({ records: [], consumerOffset }), { code: 'TRANSACTION_FAILED' });
+  assert.deepEqual(steps, ['1 transaction']);
+  await writer.open(async () => {}, signal);
+  await writer.commit({ records: [record('rows', 'a')], consumerOffset });
+});
+
 test('what cannot be ended again costs the session, as any failure', async () => {
   const refused = (call: number) => (call === 2 ? fail('fenced', 47)() : Promise.resolve());
   const scripts = [{ cutOffAfter: () => 'commit' as const, send: refused }];
