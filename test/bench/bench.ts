@@ -5,6 +5,7 @@ import { startBenchStack } from './bench-stack.ts';
 import { ratios } from './compare.ts';
 import { benchDecoding } from './decoding-bench.ts';
 import { benchPrices, benchRestart, benchSteady } from './prices-bench.ts';
+import { benchStarts } from './start-bench.ts';
 import { benchBacklog, benchLatency } from './stream-bench.ts';
 import { benchWalk } from './walk-bench.ts';
 
@@ -19,6 +20,7 @@ interface Options {
   readonly steady: readonly number[];
   readonly restart: readonly number[];
   readonly decoding: readonly number[];
+  readonly start: readonly number[];
   readonly json?: string;
   readonly compare?: string;
 }
@@ -39,6 +41,7 @@ const values = new Command('npm run bench --')
   .option('--steady <sizes>', 'instruments that are priced once a minute', sizes, [5_000])
   .option('--restart <sizes>', 'instruments of a restart', sizes, [50_000])
   .option('--decoding <sizes>', 'instruments of the page that is decoded', sizes, [1_000])
+  .option('--start <counts>', 'starts until the first poll, by npm and without it', sizes, [5])
   .option('--json <file>', 'write the figures there, and not to the end of the output')
   .option('--compare <file>', 'show ratios to the figures of an earlier run')
   .parse()
@@ -50,7 +53,8 @@ process.on('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
 const DECODING_ROUNDS = 15;
 
 const figures: Record<string, object[]> = {};
-for (const part of ['decoding', 'walk', 'latency', 'backlog', 'prices', 'steady', 'restart']) figures[part] = [];
+for (const part of ['decoding', 'walk', 'latency', 'backlog', 'prices', 'steady', 'restart', 'start'])
+  figures[part] = [];
 for (const instruments of present(values.decoding)) {
   for await (const body of benchDecoding(instruments, DECODING_ROUNDS)) figures.decoding?.push(body);
 }
@@ -71,6 +75,9 @@ try {
   }
   for (const size of present(values.steady)) figures.steady?.push(await benchSteady(stack, size, 60));
   for (const size of present(values.restart)) figures.restart?.push(await benchRestart(stack, size));
+  for (const starts of present(values.start)) {
+    for await (const way of benchStarts(stack, starts)) figures.start?.push(way);
+  }
 } finally {
   await stack.stop();
 }

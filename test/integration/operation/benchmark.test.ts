@@ -7,7 +7,10 @@ import { startProcess } from '../../support/connectors/connector-process.ts';
 import { stackOrSkip } from '../../support/kafka/stack.ts';
 
 const BENCH = resolve(import.meta.dirname, '../../bench/bench.ts');
-const LEFT_OUT = ['events', 'backlog', 'prices', 'steady', 'restart', 'decoding'].flatMap((part) => [`--${part}`, '0']);
+const LEFT_OUT = ['events', 'backlog', 'prices', 'steady', 'restart', 'decoding', 'start'].flatMap((part) => [
+  `--${part}`,
+  '0',
+]);
 
 test('the benchmark measures a walk beside its floors, writes JSON, and shows ratios to an earlier run', {
   timeout: 1_200_000,
