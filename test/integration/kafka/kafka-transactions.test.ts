@@ -184,7 +184,9 @@ kafkaTest(
     await assert.rejects(
       cluster.transactionalWriter('nobody').open(async () => {}, signal()),
       (error: Error) => {
-        assert.match(error.message, /could not be opened within 1000 ms .*ECONNREFUSED.*kafka\.brokers/);
+        // On a busy machine the first attempt takes all of the time.
+        const reason = '.*(ECONNREFUSED|no response within).*';
+        assert.match(error.message, new RegExp(`could not be opened within 1000 ms ${reason}kafka\\.brokers`));
         return true;
       },
     );
