@@ -27,9 +27,12 @@ export async function* benchStarts(stack: LocalStack, starts: number): AsyncGene
   try {
     // Creates topics and schemas, and what Node.js keeps of compiled code.
     await startOnce(WAYS['the process alone'], env);
-    for (const [way, of] of Object.entries(WAYS)) {
-      const measured: Start[] = [];
-      while (measured.length < starts) measured.push(await startOnce(of, env));
+    const ways = Object.entries(WAYS).map(([way, of]) => ({ way, of, measured: [] as Start[] }));
+    // In turn: the broker answers faster from start to start.
+    for (let done = 0; done < starts; done++) {
+      for (const { of, measured } of ways) measured.push(await startOnce(of, env));
+    }
+    for (const { way, measured } of ways) {
       const seconds = measured.map((start) => start.seconds).sort((a, b) => a - b);
       const all = { starts, medianSeconds: middleOf(seconds), fastest: seconds[0], slowest: seconds.at(-1) };
       const cpuSeconds = middleOf(measured.map((start) => start.cpuSeconds).sort((a, b) => a - b));
