@@ -6,6 +6,7 @@ import { SHOULD_REAUTHENTICATE, shouldReauthenticate } from './login/reauthentic
 import { ERRORS_OF, namingTopics, type Protocol } from './named-topics.ts';
 import { type CreateFetchManager, stoppedForGood } from './patches/ended-fetches.ts';
 import { type ConsumerGroupClass, withFetchWaits } from './patches/fetch-waits.ts';
+import { type FindCoordinator, knowingBrokers } from './patches/first-coordinator.ts';
 import { PATCHED_FUNCTIONS, verifySource } from './patches/patched-functions.ts';
 import { type RequestQueue, watchedWhileSent } from './patches/request-timeouts.ts';
 import { type CreateRequest, framedInPlace } from './produce/request-frame.ts';
@@ -148,6 +149,7 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
  * Patch K: a member's fetches wait as long as its group asks for; see patches/fetch-waits.ts.
  * Patch L: a producer can ask for its last transaction; see transactions/writer-producer.ts.
  * Patch M: a member that has left fetches no more; see patches/ended-fetches.ts.
+ * Patch N: the first question for a coordinator does not wait; see patches/first-coordinator.ts.
  */
 
 /**
@@ -163,14 +165,12 @@ export function loadKafkajs(): Kafkajs {
     queue: join(root, PATCHED_FUNCTIONS.scheduleCheckPendingRequests.module),
     decoder: join(root, PATCHED_FUNCTIONS.decodeRecordBatch.module),
     record: join(root, PATCHED_FUNCTIONS.decodeRecord.module),
-    group: join(root, PATCHED_FUNCTIONS.consumerGroup.module),
     filter: join(root, PATCHED_FUNCTIONS.filterAbortedMessages.module),
     metadata: join(root, PATCHED_FUNCTIONS.metadataProtocol.module),
     send: join(root, PATCHED_FUNCTIONS.createSendMessages.module),
     request: join(root, PATCHED_FUNCTIONS.createRequest.module),
     connection: join(root, PATCHED_FUNCTIONS.shouldReauthenticate.module),
     producer: join(root, PATCHED_FUNCTIONS.createProducer.module),
-    fetchManager: join(root, PATCHED_FUNCTIONS.createFetchManager.module),
   };
   const loaded: unknown = require.cache[paths.filter]?.exports;
   if (loaded !== withoutAborted) {
@@ -217,14 +217,24 @@ export function loadKafkajs(): Kafkajs {
     const producer: CreateProducer = require(paths.producer);
     verifySource('createProducer', producer);
     replaceExports(require, paths.producer, askingForLast(producer, { clock: systemClock, errorFromCode }));
-    const group: ConsumerGroupClass = require(paths.group);
-    verifySource('consumerGroup', group);
-    replaceExports(require, paths.group, withFetchWaits(group));
-    const fetchManager: CreateFetchManager = require(paths.fetchManager);
-    verifySource('createFetchManager', fetchManager);
-    replaceExports(require, paths.fetchManager, stoppedForGood(fetchManager));
+    patchMembers(require, (name) => join(root, PATCHED_FUNCTIONS[name].module));
   }
   return require('kafkajs');
+}
+
+/** What members of groups do, and how they and producers find their coordinator. */
+function patchMembers(require: NodeJS.Require, pathOf: (name: keyof typeof PATCHED_FUNCTIONS) => string): void {
+  const group: ConsumerGroupClass = require(pathOf('consumerGroup'));
+  verifySource('consumerGroup', group);
+  replaceExports(require, pathOf('consumerGroup'), withFetchWaits(group));
+  const fetchManager: CreateFetchManager = require(pathOf('createFetchManager'));
+  verifySource('createFetchManager', fetchManager);
+  replaceExports(require, pathOf('createFetchManager'), stoppedForGood(fetchManager));
+  const { prototype: cluster }: { prototype: { findGroupCoordinator: FindCoordinator } } = require(
+    pathOf('findGroupCoordinator'),
+  );
+  verifySource('findGroupCoordinator', cluster.findGroupCoordinator);
+  cluster.findGroupCoordinator = knowingBrokers(cluster.findGroupCoordinator);
 }
 
 function patchReauthentication({ prototype }: { readonly prototype: object }): void {

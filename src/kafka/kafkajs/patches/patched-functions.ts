@@ -34,6 +34,10 @@ export const PATCHED_FUNCTIONS = {
     module: 'src/consumer/fetchManager.js',
     sourceSha256: '64fc4b5aa6688744ba8d695d563c6a3c6043ea6036ed4188a0da3c21e9844f98',
   },
+  findGroupCoordinator: {
+    module: 'src/cluster/index.js',
+    sourceSha256: '47e51b904f8f1f2ff1be9acb53ca9272d5f14581561d3acb815f6d9696d2cb26',
+  },
   metadataProtocol: {
     module: 'src/protocol/requests/metadata/index.js',
     sourceSha256: '32529e32a3c135dfba608a4e37fd60a27a7b5d38621b1986ae571a1beb64cddc',

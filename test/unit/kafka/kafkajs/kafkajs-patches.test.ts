@@ -26,6 +26,7 @@ const original = {
   createSendMessages: inKafkajs(PATCHED_FUNCTIONS.createSendMessages.module),
   createProducer: inKafkajs(PATCHED_FUNCTIONS.createProducer.module),
   createFetchManager: inKafkajs(PATCHED_FUNCTIONS.createFetchManager.module),
+  findGroupCoordinator: inKafkajs(PATCHED_FUNCTIONS.findGroupCoordinator.module).prototype.findGroupCoordinator,
   createRequest: inKafkajs(PATCHED_FUNCTIONS.createRequest.module),
   parseMetadata: inKafkajs(PATCHED_FUNCTIONS.parseMetadata.module).parse,
   parseAddPartitionsToTxn: inKafkajs(PATCHED_FUNCTIONS.parseAddPartitionsToTxn.module).parse,
@@ -44,6 +45,8 @@ for (const name of [
   'metadataProtocol',
   'createSendMessages',
   'createProducer',
+  'createFetchManager',
+  'findGroupCoordinator',
   'createRequest',
   'parseMetadata',
   'parseAddPartitionsToTxn',
@@ -79,6 +82,10 @@ test('a kafkajs that was loaded before is loaded again with all patches, and onl
   for (const name of ['createSendMessages', 'createRequest', 'consumerGroup', 'createFetchManager'] as const) {
     assert.notEqual(String(inKafkajs(PATCHED_FUNCTIONS[name].module)), String(original[name]));
   }
+  assert.notEqual(
+    String(inKafkajs(PATCHED_FUNCTIONS.findGroupCoordinator.module).prototype.findGroupCoordinator),
+    String(original.findGroupCoordinator),
+  );
   // What takes it when it is loaded takes the patched one.
   const Runner = inKafkajs('src/consumer/runner.js');
   const logger = { namespace: () => logger };
