@@ -19,6 +19,7 @@ import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { askAhead } from './ask-ahead.ts';
 import { type Context, type ContextOverrides, createContext } from './context.ts';
 import { createRequestedStates, type RequestedStates } from './requested-states.ts';
+import { type SourcesFirst, sourcesFirst } from './sources-first.ts';
 
 /** How long a stop may take. An orchestrator kills after 10 s as a rule, and the process itself needs a moment too. */
 const STOP_DEADLINE_MS = 7_000;
@@ -65,7 +66,8 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     events: toAll([metrics.events, given.events]),
   });
   const board = createBoard(given, states, clock);
-  const events = toAll([board.events, metrics.events, given.events]);
+  const first = sourcesFirst(toAll([board.events, metrics.events, given.events]), clock);
+  const { events } = first;
   const processorEvents = toAll([board.processorEvents, metrics.processorEvents, given.processorEvents]);
   const options = { ...given, events, processorEvents };
   const late = () => new Error(`the stop took longer than ${STOP_DEADLINE_MS} ms`);
@@ -83,12 +85,13 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     }
     const verifying = ensureTopicsInTime(plan, options, context);
     askAhead(settings, rolesOf(given), context, signal);
-    const [verified, loaded] = await Promise.all([verifying, loadParts(rolesOf(given))]);
+    // Half of all that a connector loads, and nothing of it is needed before Kafka has answered.
+    const [verified] = await Promise.all([verifying, rolesOf(given).sources ? loadSources() : loadPrices()]);
     // No part waits for the name of the cluster.
     untilAborted(kafka.clusterId(), signal)
       .catch(() => null)
       .then((clusterId) => board.topicsProven(clusterId, [...verified.refused.keys()]));
-    const parts = partsOf(loaded, options, context, { plan, verified, states });
+    const parts = partsOf(options, context, { plan, verified, states, first });
     return (await untilAborted(runTogether(parts, states, signal), deadline.signal)).flat();
   } catch (error) {
     reason = textOf(signal.aborted ? signal.reason : error);
@@ -148,47 +151,55 @@ function createBoard(options: ConnectorOptions, { targets }: RequestedStates, cl
   });
 }
 
-/**
- * Half of all that a connector loads, and nothing of it is needed before Kafka has answered: loaded meanwhile.
- * Exported for tests.
- */
-export async function loadParts({ sources, prices }: Does) {
-  return {
-    forSources: sources
-      ? { ...(await import('../setup/create-sources.ts')), ...(await import('./source-partitions.ts')) }
-      : null,
-    forPrices: prices
-      ? { ...(await import('./price-processor.ts')), ...(await import('./wanted-processor.ts')) }
-      : null,
-  };
+/** Exported for tests. */
+export async function loadSources() {
+  return { ...(await import('../setup/create-sources.ts')), ...(await import('./source-partitions.ts')) };
 }
 
-function partsOf(
-  { forSources, forPrices }: Awaited<ReturnType<typeof loadParts>>,
-  options: ConnectorOptions,
-  context: Context,
-  { plan, verified, states }: { plan: PlannedSources; verified: VerifiedTopics; states: RequestedStates },
-): Part[] {
+/** Exported for tests. */
+export async function loadPrices() {
+  return { ...(await import('./price-processor.ts')), ...(await import('./wanted-processor.ts')) };
+}
+
+interface Shared {
+  readonly plan: PlannedSources;
+  readonly verified: VerifiedTopics;
+  readonly states: RequestedStates;
+  readonly first: SourcesFirst;
+}
+
+function partsOf(options: ConnectorOptions, context: Context, { plan, verified, states, first }: Shared): Part[] {
   const { settings, events, processorEvents } = options;
   const { kafka } = context;
+  const { sources, prices } = rolesOf(options);
   const waitsForOperator = settings.admin.enabled;
   const parts: Part[] = [];
-  if (forSources !== null) {
-    const { createSources, runSourcePartitions } = forSources;
-    parts.push((signal) => {
+  if (sources) {
+    parts.push(async (signal) => {
+      const { createSources, runSourcePartitions } = await loadSources();
       const own = { settings, logReader: kafka.logReader, walkRequests: states.walks, events };
-      const sources = createSources(plan, verified, { ...context, ...own });
+      const created = createSources(plan, verified, { ...context, ...own });
       const { shared: topics, writtenBy } = plan;
-      return runSourcePartitions({ ...context, ...own, sources, states, topics, verified, writtenBy, signal });
+      return await runSourcePartitions({
+        ...context,
+        ...own,
+        sources: created,
+        states,
+        topics,
+        verified,
+        writtenBy,
+        signal,
+      });
     });
   }
-  if (forPrices !== null) {
-    const { runPriceProcessor, runProcessorAsWanted } = forPrices;
+  if (prices) {
     const events = processorEvents;
-    parts.push((signal) => {
+    parts.push(async (signal) => {
+      if (sources) await first.underWay(signal);
+      const { runPriceProcessor, runProcessorAsWanted } = await loadPrices();
       const own = { ...context, settings, topics: plan.shared, verified, events };
       const run = (running: AbortSignal) => runPriceProcessor({ ...own, signal: running });
-      return runProcessorAsWanted({ ...context, run, states, waitsForOperator, events, signal });
+      return await runProcessorAsWanted({ ...context, run, states, waitsForOperator, events, signal });
     });
   }
   return parts;

@@ -1,4 +1,4 @@
-import { loadParts, runConnector } from '../../src/app/connector.ts';
+import { loadPrices, loadSources, runConnector } from '../../src/app/connector.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { toAll } from '../../src/observability/all-events.ts';
 import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
@@ -13,7 +13,7 @@ import { type FromReplica, REPORTED, type ToReplica, usageNow } from './messages
  * campaign what it commits, kills itself at a moment for which it is armed, and ends with the campaign, however that ends.
  */
 if (process.env.COMPILE_ONLY !== undefined) {
-  await loadParts({ sources: true, prices: true });
+  await Promise.all([loadSources(), loadPrices()]);
   process.exit();
 }
 const END_GRACE_MS = 1_000;

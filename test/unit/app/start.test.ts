@@ -67,7 +67,7 @@ async function startWithSilentKafka(t: TestContext) {
   return { asked, loaded };
 }
 
-test('a start loads what the first poll needs: no page, no other command, no operator', {
+test('a start loads what the first poll needs: no page, no other command, no operator, no price processor', {
   timeout: 600_000,
 }, async (t) => {
   const start = await startWithSilentKafka(t);
@@ -75,7 +75,7 @@ test('a start loads what the first poll needs: no page, no other command, no ope
   const isTheLoop = (file: string) => file === 'src/connector/source-worker.ts';
   const loaded = await eventually('the loop of a source is loaded', start.loaded, (files) => files.some(isTheLoop));
   const needless =
-    /node_modules\/(fastify|ajv|@kafkajs|undici\/lib\/(web|mock))\/|src\/(operator|simulator|demo)\/|src\/cli\/commands\/(?!run-)/;
+    /node_modules\/(fastify|ajv|@kafkajs|undici\/lib\/(web|mock))\/|src\/(operator|simulator|demo)\/|src\/app\/price-processor|src\/cli\/commands\/(?!run-)/;
   assert.deepEqual(
     loaded.filter((file) => needless.test(file)),
     [],
