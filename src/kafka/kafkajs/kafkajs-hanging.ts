@@ -11,32 +11,32 @@ import type { Ending, WriterProducer } from './transactions/writer-producer.ts';
  * Records hang when they are in a partition and nothing ends their transaction there. They are hidden from the reading of
  * the position, and end as the next transaction of the same id does. A broker without replicas that is killed leaves such
  * records. Kafka 4.1 and later drop markers while it is away and when it starts again: a partition without a leader counts
- * as deleted, and the transaction as complete (KAFKA-20734). And a machine that loses power can lose the end of the transaction log, so that
- * the coordinator does not know the transaction.
+ * as deleted, and the transaction as complete (KAFKA-20734). And a machine that loses power can lose the end of the
+ * transaction log, so that the coordinator does not know the transaction.
  *
- * So before any position is read, one transaction ends what hangs in every partition, and for the group of the offset.
- * The coordinator is asked how the last transaction ended. If it was committed, the new one adds all partitions, without
- * a record, and is committed: its marker ends what hangs, and changes nothing elsewhere. Otherwise it writes to all
+ * So before any position is read, one transaction ends what hangs in every partition, and for the group of the offset. The
+ * coordinator is asked how the last transaction ended. If it was committed, the new one adds all partitions, without a
+ * record, and is committed: its marker ends what hangs, and changes nothing elsewhere. Otherwise it writes to all
  * partitions, which also shows whether they take records, and is aborted.
  *
  * Only records of the last transaction hang. A transaction begins only when the coordinator has ended the one before. An
  * opening ends what hangs in all partitions; a producer that failed or aborted is never used again; and one that has lost a
- * connection after a transaction ends that transaction again, before it begins the next, and adds none for records when that
- * happens while it waits for the end of the one before (produce/send-messages.ts). Where the coordinator has lost the end of
- * its log, it names the transaction before. A writer that has cut off a transaction itself knows that, and
- * aborts. For any other process, to commit is right when the position hangs too, since it is sent last: then the page is
- * whole. When it does not, a part of the page comes twice; to abort could lose a part of an acknowledged page.
+ * connection after a transaction ends that transaction again, before it begins the next, and adds none for records when
+ * that happens while it waits for the end of the one before (produce/send-messages.ts). Where the coordinator has lost the
+ * end of its log, it names the transaction before. A writer that has cut off a transaction itself knows that, and aborts.
+ * For any other process, to commit is right when the position hangs too, since it is sent last: then the page is whole.
+ * When it does not, a part of the page comes twice; to abort could lose a part of an acknowledged page.
  *
- * An opening may leave out partitions of earlier ones, as those of a source whose topics take no records. What hangs there is
- * ended once they are back, as it would have been then, whatever was written elsewhere meanwhile. Another process does not
- * know that.
+ * An opening may leave out partitions of earlier ones, as those of a source whose topics take no records. What hangs there
+ * is ended once they are back, as it would have been then, whatever was written elsewhere meanwhile. Another process does
+ * not know that.
  *
  * Where not all partitions can be added, as while a broker is away, the transaction is committed with the others: so the
  * coordinator still names a committed one when the next opening asks, also that of another process.
  *
  * What remains is a second fault: when the process ends, or its connection to the coordinator is lost, between the first
- * request of this transaction and its commit, the next opening finds it open, and what hangs is aborted. The same holds for a
- * process that ends between its fence and this transaction: another one does not learn any more what was there before.
+ * request of this transaction and its commit, the next opening finds it open, and what hangs is aborted. The same holds for
+ * a process that ends between its fence and this transaction: another one does not learn any more what was there before.
  */
 
 const NOT_COMPRESSED = 0;

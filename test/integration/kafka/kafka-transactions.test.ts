@@ -179,14 +179,13 @@ kafkaTest(
 kafkaTest(
   'opening while no broker answers fails with the brokers named as the thing to check, at its deadline',
   async (_t, kafka) => {
-    const tuning = { transactionTimeoutMs: 500, openGraceMs: 500, retries: 1 };
+    // On a busy machine a single attempt has taken a second.
+    const tuning = { transactionTimeoutMs: 3_000, openGraceMs: 3_000, retries: 1 };
     const cluster = kafka.connect({ brokers: ['127.0.0.1:1'], tuning });
     await assert.rejects(
       cluster.transactionalWriter('nobody').open(async () => {}, signal()),
       (error: Error) => {
-        // On a busy machine the first attempt takes all of the time.
-        const reason = '.*(ECONNREFUSED|no response within).*';
-        assert.match(error.message, new RegExp(`could not be opened within 1000 ms ${reason}kafka\\.brokers`));
+        assert.match(error.message, /could not be opened within 6000 ms .*ECONNREFUSED.*kafka\.brokers/);
         return true;
       },
     );

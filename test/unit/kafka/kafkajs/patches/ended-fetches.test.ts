@@ -11,8 +11,11 @@ const MOST_FETCHES = 1_000;
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Fetches from two brokers, each of which ends when the test lets it; from others, each takes a turn. */
-function managerOfTwo() {
+/**
+ * A manager that fetches from two brokers, each until the test lets it end, and from others, each a turn long. Broker 3
+ * leads in place of broker 1 since, and the fetch from that one has ended.
+ */
+async function startedManager() {
   const fetches = [1, 2].map((nodeId) => ({ nodeId, ...Promise.withResolvers<readonly unknown[]>() }));
   const fetched: number[] = [];
   let nodeIds = [1, 2];
@@ -27,18 +30,16 @@ function managerOfTwo() {
       return fetches.find((one) => one.nodeId === nodeId)?.promise ?? [];
     },
   };
-  const ledBy = (nodes: number[]) => {
-    nodeIds = nodes;
-  };
-  return { manager: stoppedForGood(original)(parts), fetched, fetches, ledBy };
+  const manager = stoppedForGood(original)(parts);
+  const running = manager.start();
+  await turn();
+  nodeIds = [2, 3];
+  fetches[0]?.resolve([]);
+  return { manager, running, fetched, fetches };
 }
 
 test('a member that leaves while other brokers begin to lead fetches no more', async () => {
-  const { manager, fetched, fetches, ledBy } = managerOfTwo();
-  const running = manager.start();
-  await turn();
-  ledBy([2, 3]);
-  fetches[0]?.resolve([]);
+  const { manager, running, fetched, fetches } = await startedManager();
   await turn();
   // The loop of the first broker has ended, that of the second one is waited for.
   const stopped = manager.stop();
@@ -48,11 +49,7 @@ test('a member that leaves while other brokers begin to lead fetches no more', a
 });
 
 test('one that stays fetches from the new brokers, until it is stopped, and again when it is started again', async () => {
-  const { manager, fetched, fetches, ledBy } = managerOfTwo();
-  const running = manager.start();
-  await turn();
-  ledBy([2, 3]);
-  fetches[0]?.resolve([]);
+  const { manager, running, fetched, fetches } = await startedManager();
   fetches[1]?.resolve([]);
   for (let turns = 0; turns < 100 && !fetched.includes(3); turns++) await turn();
   assert.ok(fetched.includes(3));
