@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandScene } from '../../support/connectors/command-scene.ts';
+import { type CommandScene, commandScene } from '../../support/connectors/command-scene.ts';
 import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
@@ -89,14 +90,34 @@ test('dead letters are listed, shown and written once they map, each only once, 
   assert.equal(retried[0]?.headers['spc-source'], 'instruments');
   const newest = written.filter(({ key }) => String(key) === first).at(-1);
   assert.equal(newest?.headers['spc-dead-letter'], ids[2]);
+  const ends = await endsOf(scene, 'instruments');
   const again = await scene.spconnect(`${all} --execute --output json`, KEEP);
   assert.deepEqual(outcomes(again.stdout), ['superseded', 'superseded', 'superseded']);
+  const after = await endsOf(scene, 'instruments');
+  const touched = PARTITIONS.filter((partition) => after[partition] !== ends[partition]);
+  const own = new Set(
+    written.filter(({ key }) => [first, second].includes(String(key))).map(({ partition }) => partition),
+  );
+  assert.deepEqual(new Set(touched), own, 'what an earlier command left open there would have been ended');
   assert.equal((await instruments()).length, written.length);
   const events = await readCommitted(kafka, `${prefix}.instrument-events`, PARTITIONS);
   assert.equal(events.filter(({ headers }) => headers['spc-dead-letter'] === ids[2]).length, 1);
   const states = await readCommitted(kafka, `${prefix}.states`);
   assert.match(String(states.at(-1)?.value), /"restart":\{"id"/, 'its source learns what was written beside it');
 });
+
+/** The end of each partition, aborted records and markers included. */
+async function endsOf({ stack, prefix }: CommandScene, topic: string): Promise<readonly string[]> {
+  const { Kafka, logLevel } = loadRawKafkajs();
+  const admin = new Kafka({ brokers: [...stack.brokers], clientId: 'test', logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    const partitions = await admin.fetchTopicOffsets(`${prefix}.${topic}`);
+    return partitions.toSorted((a, b) => a.partition - b.partition).map(({ high }) => high);
+  } finally {
+    await admin.disconnect();
+  }
+}
 
 test('those of pre-trade checks have no input, and are retried by asking the provider for the check', {
   timeout: 1_200_000,
