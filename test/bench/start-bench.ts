@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { LocalStack } from '../../src/local-stack/stack-context.ts';
@@ -64,6 +65,8 @@ async function startOnce(of: { readonly command: string; readonly args: readonly
 function environmentOf(stack: LocalStack, { url }: ReadyProvider): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
+    // npm needs a place for its log.
+    HOME: process.env.HOME ?? tmpdir(),
     ...ALLOCATOR,
     TOPIC_PREFIX: freshPrefix(),
     KAFKA_BROKERS: stack.brokers.join(','),

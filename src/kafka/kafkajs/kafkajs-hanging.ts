@@ -2,7 +2,7 @@ import type { Transaction } from 'kafkajs';
 import type { Log } from '../../support/log.ts';
 import type { TopicPartition } from '../topic.ts';
 import type { ConsumerOffset, WriterOptions } from '../transactional-writer.ts';
-import { topicsOf } from './kafkajs-errors.ts';
+import { isFenced, topicsOf } from './kafkajs-errors.ts';
 import { sendRound } from './send-round.ts';
 import type { LastTransaction } from './transactions/last-transaction.ts';
 import type { Ending, WriterProducer } from './transactions/writer-producer.ts';
@@ -190,6 +190,8 @@ async function sendTo(
     if (round.length === 0) continue;
     const sends = round.map((at) => ({ ...at, records: [{ ...at, value: null, headers: {}, ...content }] }));
     await sendRound(transaction, sends, NOT_COMPRESSED).catch((cause: unknown) => {
+      // Another writer has taken the id meanwhile: that says nothing of the topic.
+      if (isFenced(cause)) throw cause;
       const topic = topicsOf(cause)?.[0] ?? (way === 'oneByOne' ? round[0]?.topic : undefined);
       throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);
     });

@@ -266,3 +266,13 @@ test('a topic that takes no records when a writer opens is named at once, by the
   await unnamed.clock.advance(1_000);
   await opening;
 });
+
+test('a writer that is fenced while it opens opens again: that says nothing of the topic that it was writing to', async () => {
+  const abortHanging = () => ['offsets', 'rows'].map((topic) => ({ topic, partition: 0 }));
+  const fenced = Object.assign(new Error('INVALID_PRODUCER_EPOCH'), { code: 47, topic: 'rows' });
+  const { writer, clock, steps } = writerOver([{ send: () => Promise.reject(fenced) }], { abortHanging });
+  const opening = writer.open(async () => 'position', signal);
+  await clock.advance(1_000);
+  assert.equal(await opening, 'position');
+  assert.ok(steps.includes('2 abort'));
+});
