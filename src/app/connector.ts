@@ -85,7 +85,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     }
     const verifying = ensureTopicsInTime(plan, options, context);
     askAhead(settings, rolesOf(given), context, signal);
-    // Half of all that a connector loads, and nothing of it is needed before Kafka has answered.
+    // Not needed before Kafka has answered; where there are sources, the price processor is loaded after them.
     const [verified] = await Promise.all([verifying, rolesOf(given).sources ? loadSources() : loadPrices()]);
     // No part waits for the name of the cluster.
     untilAborted(kafka.clusterId(), signal)
