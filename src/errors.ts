@@ -82,7 +82,8 @@ export const ERROR_CODES = {
   },
   TOO_MANY_DEAD_LETTERS: {
     action: 'stopSource',
-    remedy: 'The provider changed a type: compare with the schema, or raise mapping.maxDeadLetters.',
+    remedy:
+      'The provider changed a type: `spconnect preview <source>` shows what does not map. Report it, or raise mapping.maxDeadLetters.',
   },
   FILTER_CHANGED: {
     action: 'stopSource',
@@ -134,6 +135,10 @@ export const ERROR_CODES = {
     action: 'exit',
     remedy: 'See `spconnect dead-letters list` for the ids; dead letters are kept for 30 days.',
   },
+  TOPIC_REPLACED: {
+    action: 'retry',
+    remedy: 'None: a topic was deleted and created again. A walk fills one of instruments; prices follow.',
+  },
   KAFKA_UNREACHABLE: {
     action: 'retry',
     remedy: 'Start the brokers, or correct kafka.brokers, kafka.ssl, kafka.sasl or the network between.',
@@ -156,6 +161,10 @@ export const ERROR_CODES = {
   TRANSACTION_FAILED: {
     action: 'reopenWriter',
     remedy: 'None: the writer opens again and re-reads the committed position.',
+  },
+  TRANSACTION_HANGS: {
+    action: 'retrySlowly',
+    remedy: 'Find the transaction with `kafka-transactions.sh` as the message says, and abort it.',
   },
   WRITER_FENCED: {
     action: 'reopenWriter',

@@ -31,7 +31,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => {});
 
 // Loaded only now: loading takes a while, and a signal during it must end the process in good order too.
-const { runCommandLine } = await import('./cli/program.ts');
+const { runCommandLine } = await import('./commands/shell/program.ts');
 process.exitCode = await runCommandLine({
   arguments: process.argv.slice(2),
   env: process.env,

@@ -244,7 +244,10 @@ const PROVIDER: readonly Panel[] = [
     title: 'Tokens',
     description: 'Renewed shortly before they expire.',
     unit: 'short',
-    queries: [[increase('spconnect_token_requests_total', 'client, outcome', J), '{{client}} {{outcome}}']],
+    queries: [
+      [increase('spconnect_token_requests_total', 'client, outcome', J), '{{client}} {{outcome}}'],
+      [`max by (client) (spconnect_token_failing{${J}})`, '{{client}}: the last one failed'],
+    ],
   },
 ];
 
@@ -358,6 +361,12 @@ const PRICES: readonly Panel[] = [
 ];
 
 const PROCESS: readonly Panel[] = [
+  {
+    title: 'Kafka silent',
+    description: 'Since a broker has answered anything; below ten seconds when all is well.',
+    unit: 's',
+    queries: [[`spconnect_kafka_silent_seconds{${J}}`, '{{instance}}']],
+  },
   {
     title: 'CPU',
     description: 'Of all cores; JavaScript itself has one.',

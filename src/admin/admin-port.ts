@@ -1,12 +1,13 @@
 import type { RequestListener, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { AdminSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { http } from '../support/node-http.ts';
-import { boundPort, isEverywhere } from './bound-address.ts';
 
-const MAXIMUM_CONNECTIONS = 100;
+/** Exported for tests. */
+export const MOST_CONNECTIONS = 100;
 const REQUEST_TIMEOUT_MS = 10_000;
-const KEEP_ALIVE_MS = 72_000;
+const KEEP_ALIVE_MS = 5_000;
 
 export interface AdminServer {
   /** The base of its addresses, without a slash at the end. */
@@ -28,7 +29,7 @@ export async function openAdminPort(
   load: (server: Server) => Promise<RequestListener>,
 ): Promise<AdminServer> {
   const server = http.createServer({ requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS });
-  server.maxConnections = MAXIMUM_CONNECTIONS;
+  makeRoom(server);
   let loading: Promise<RequestListener> | null = null;
   server.on('request', async (request, response) => {
     loading ??= load(server).catch((error) => {
@@ -51,6 +52,29 @@ export async function openAdminPort(
   };
 }
 
+/** Where too many connections are open, a new one takes the place of the one that has been idle longest. */
+function makeRoom(server: Server): void {
+  let open = 0;
+  /** Connections without a whole request, the oldest first. */
+  const idle = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open += 1;
+    idle.add(socket);
+    socket.once('close', () => {
+      open -= 1;
+      idle.delete(socket);
+    });
+    const [oldest] = idle;
+    if (open > MOST_CONNECTIONS) oldest?.destroy();
+  });
+  server.on('request', ({ socket }, response) => {
+    idle.delete(socket);
+    response.once('close', () => {
+      if (!socket.destroyed) idle.add(socket);
+    });
+  });
+}
+
 function listening(server: Server, host: string, port: number): Promise<void> {
   // `localhost` may be the address of the other family alone, which not every client tries.
   const address = host === 'localhost' ? '127.0.0.1' : host;
@@ -58,8 +82,20 @@ function listening(server: Server, host: string, port: number): Promise<void> {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const reason = cause.code ?? 'unknown reason';
       const text = `The admin server cannot listen on ${host}:${port} (${reason}).`;
-      reject(new ConnectorError('ADMIN_PORT_TAKEN', text, { cause }));
+      // The cause knows no more than its code.
+      reject(new ConnectorError('ADMIN_PORT_TAKEN', text));
     });
     server.listen({ host: address, port }, resolve);
   });
+}
+
+/** Whether a server at this address listens on every address of the machine. */
+export function isEverywhere(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+/** The port that a server was given where 0 is configured. */
+export function boundPort(server: Pick<Server, 'address'>, configured: number): number {
+  const address = server.address();
+  return address !== null && typeof address === 'object' ? address.port : configured;
 }

@@ -1,18 +1,31 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
+import { isIP } from 'node:net';
 import { hostname } from 'node:os';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fastify from 'fastify';
 import type { AdminSettings } from '../config/settings.ts';
-import { createAccess } from './access.ts';
-import { boundPort, isEverywhere } from './bound-address.ts';
+import type { SourceOffset } from '../kafka/offset-store.ts';
+import { boundPort, isEverywhere } from './admin-port.ts';
 import { addConnectChanges } from './connect-changes.ts';
-import { addConnectOffsets } from './connect-offsets.ts';
-import { addConnectReads, type ConnectReads } from './connect-reads.ts';
+import { addConnectReads, type ConnectReads, findConnector } from './connect-reads.ts';
 import { addConnectWorker, type ConnectWorker } from './connect-worker.ts';
-import type { ConnectorOperations } from './connector-operations.ts';
-import { addHealthRoutes, type HealthRoutes } from './health-routes.ts';
-import { refuseOtherMethods } from './other-methods.ts';
-import { sendError, sendNotFound } from './rest-error.ts';
+import type { ConnectorOffset, ConnectorOperations } from './connector-operations.ts';
+import { RestError, sendError, sendNotFound } from './rest-error.ts';
+import type { Status } from './status/status.ts';
 import { addStatusRoutes } from './status/status-routes.ts';
+
+const READING = ['GET', 'HEAD', 'OPTIONS'];
+
+const CHANGES_ARE_OFF =
+  'Changes are off, because admin.token (ADMIN_TOKEN) is not set. Reading needs no token. From a shell with access to ' +
+  'Kafka, spconnect pause, resume, stop and restart do the same.';
+
+const UNKNOWN_NAME =
+  'The Host of this request is not a name of this server. Use its address, localhost, or a name in ' +
+  'admin.allowedHosts (ADMIN_ALLOWED_HOSTS).';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 const MAXIMUM_BODY_BYTES = 64 * 1024;
 
@@ -81,4 +94,224 @@ export async function createAdminListener(server: Server, options: AdminServerOp
   await app.ready();
   if (listener === undefined) throw new TypeError('fastify made no listener.');
   return listener;
+}
+
+/**
+ * Remembers which methods the routes have that are added from here on. What it returns, called once all are there, lets
+ * their paths refuse all other methods, as Kafka Connect does: 405 says that the path is right, and 404 that it is not.
+ */
+function refuseOtherMethods(app: FastifyInstance): () => void {
+  const routed = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    routed.set(url, new Set([...(routed.get(url) ?? []), ...[method].flat()]));
+  });
+  return () => {
+    for (const [url, methods] of [...routed]) {
+      const allowed = [...methods].sort().join(', ');
+      app.route({
+        url,
+        method: METHODS.filter((method) => !methods.has(method)),
+        handler(_request, reply) {
+          reply.header('allow', allowed);
+          throw new RestError(405, 'HTTP 405 Method Not Allowed');
+        },
+      });
+    }
+  };
+}
+
+interface HealthRoutes {
+  readonly status: () => Status;
+  /** What Prometheus scrapes. */
+  readonly metrics: { text(): Promise<string>; readonly contentType: string };
+}
+
+/**
+ * Whether the process lives (it does when it answers; a failed source does not change that), whether it does all that is
+ * wanted of it, and its figures.
+ */
+function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes): void {
+  app.get('/livez', (_request, reply) => reply.type('text/plain; charset=utf-8').send('ok\n'));
+  app.get<{ Querystring: { verbose?: string } }>('/readyz', ({ query }, reply) => {
+    const { ready, checks } = status();
+    const lines = checks.map(({ name, ok, why }) => `[${ok ? '+' : '-'}] ${name}: ${oneLine(why)}`);
+    // A process that is not ready always says why.
+    const shown = query.verbose !== undefined || !ready ? lines : [];
+    const text = [...shown, ready ? 'ready' : 'not ready'].join('\n');
+    return reply
+      .code(ready ? 200 : 503)
+      .type('text/plain; charset=utf-8')
+      .send(`${text}\n`);
+  });
+  // As Kafka Connect has it since 4.0.
+  app.get('/health', (_request, reply) => {
+    const { ready, checks } = status();
+    const message = ready ? 'Worker has completed startup and is ready to handle requests.' : whyNot(checks);
+    return reply.code(ready ? 200 : 503).send({ status: ready ? 'healthy' : 'unhealthy', message });
+  });
+  app.get('/metrics', async (_request, reply) => {
+    const text = await metrics.text();
+    return reply.type(metrics.contentType).send(text);
+  });
+}
+
+function whyNot(checks: Status['checks']): string {
+  return checks.flatMap(({ name, ok, why }) => (ok ? [] : [`${name}: ${oneLine(why)}`])).join('; ');
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ');
+}
+
+interface Named {
+  readonly Params: { readonly name: string };
+}
+
+interface Altered extends Named {
+  readonly Body: unknown;
+}
+
+/** Committed offsets in Kafka Connect's form: shown always, altered and reset only while the connector is stopped. */
+function addConnectOffsets(app: FastifyInstance, reads: ConnectReads, operations: ConnectorOperations): void {
+  const find = (name: string) => findConnector(reads.connectors, name);
+  const stoppedSource = (name: string) => {
+    const { type } = find(name);
+    if (type !== 'source')
+      throw new RestError(400, 'The offsets of a consumer group are changed with the tools of Kafka.');
+    if (reads.status().sources.some((source) => source.name === name && source.wanted === 'stopped')) return name;
+    throw new RestError(
+      400,
+      `Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the ` +
+        `specified connector by issuing a 'PUT' request to the '/connectors/${name}/stop' endpoint`,
+    );
+  };
+
+  app.get<Named>('/connectors/:name/offsets', async ({ params }) => {
+    const offsets = await operations.offsets(find(params.name).name);
+    return { offsets: offsets.filter(({ offset }) => offset !== null) };
+  });
+  app.delete<Named>('/connectors/:name/offsets', async ({ params }) => {
+    await operations.alterOffset(stoppedSource(params.name), null);
+    return { message: 'The offsets for this connector have been reset successfully' };
+  });
+  app.patch<Altered>('/connectors/:name/offsets', async ({ params, body }) => {
+    const offsets = offsetsIn(body);
+    const name = stoppedSource(params.name);
+    const [current] = await operations.offsets(name);
+    await operations.alterOffset(name, theOffset(offsets, current?.partition ?? {}));
+    return { message: 'The offsets for this connector have been altered successfully' };
+  });
+}
+
+/** What is listed in `{"offsets":[{"partition":{…},"offset":{…}}]}`. */
+function offsetsIn(body: unknown): readonly unknown[] {
+  const offsets = isObject(body) ? body.offsets : undefined;
+  if (Array.isArray(offsets) && offsets.length > 0) return offsets;
+  throw new RestError(400, 'Partitions / offsets need to be provided for an alter offsets request');
+}
+
+/** The one offset that a source has. */
+function theOffset([only, ...more]: readonly unknown[], wanted: ConnectorOffset['partition']): SourceOffset | null {
+  const partition = JSON.stringify(wanted);
+  if (!isObject(only) || more.length > 0 || JSON.stringify(only.partition) !== partition) {
+    throw new RestError(400, `Expected exactly one offset, with the partition ${partition}`);
+  }
+  const { offset } = only;
+  if (offset === null) return null;
+  if (!isObject(offset) || Object.keys(offset).length === 0 || !Object.values(offset).every(isPrimitive)) {
+    throw new RestError(
+      400,
+      'The offset must be a flat map of texts, numbers, booleans and nulls, or null to reset it',
+    );
+  }
+  return offset as SourceOffset;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isPrimitive(value: unknown): boolean {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+interface AccessOptions {
+  /** Where the server listens. */
+  readonly host: string;
+  /** Further names by which it may be asked. */
+  readonly allowedHosts: readonly string[];
+  /** What a change must come with; null: nothing can be changed. */
+  readonly token: (() => Promise<string>) | null;
+}
+
+/**
+ * Who may do what. Every client that reaches the port may read. A change needs the token, as a bearer token or as the
+ * password of basic authentication with any user: that is what Kafka Connect's tools can send. No page of another site
+ * may use the browser of a user to reach this server: not by a name of its own that leads here, nor with a remembered
+ * password.
+ */
+function createAccess({ host, allowedHosts, token }: AccessOptions) {
+  return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (!isOwnName(request.headers.host, { host, allowedHosts })) throw new RestError(403, UNKNOWN_NAME);
+    if (READING.includes(request.method)) return;
+    if (isFromAnotherSite(request)) throw new RestError(403, 'Changes from pages of other sites are refused.');
+    if (token === null) throw new RestError(403, CHANGES_ARE_OFF);
+    const given = credentialOf(request.headers.authorization);
+    if (given !== null && isSame(given, await token())) return;
+    reply.header('www-authenticate', 'Basic realm="structured-products-connect", charset="UTF-8"');
+    throw new RestError(
+      401,
+      'Changes need admin.token: as a bearer token, or as the password of basic authentication.',
+    );
+  };
+}
+
+function isFromAnotherSite({ headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  const { origin } = headers;
+  if (origin === undefined) return false;
+  return !URL.canParse(origin) || new URL(origin).host !== headers.host;
+}
+
+function credentialOf(header: string | undefined): string | null {
+  const [, scheme = '', value = ''] = /^(bearer|basic) +([^\s]{1,4096})$/i.exec(header ?? '') ?? [];
+  if (scheme.toLowerCase() === 'bearer') return value;
+  if (scheme === '') return null;
+  const login = Buffer.from(value, 'base64').toString('utf8');
+  return login.includes(':') ? login.slice(login.indexOf(':') + 1) : null;
+}
+
+/** Takes the same time whatever differs, and whatever the lengths are. */
+function isSame(given: string, wanted: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+}
+
+/**
+ * Whether a request's `Host` is a name that this server goes by: an address, `localhost`, the name that it listens on,
+ * or one of `admin.allowedHosts`, where `.example` means every name below it and `*` every name.
+ *
+ * A browser sends the name that it was given. A page of another site can let its own name lead to this server and then
+ * read its responses, as that is the same site to the browser; it cannot do so with an address. Without `Host` the
+ * client is no browser.
+ */
+function isOwnName(
+  given: string | undefined,
+  { host, allowedHosts }: { readonly host: string; readonly allowedHosts: readonly string[] },
+): boolean {
+  if (given === undefined || given === '') return true;
+  if (!URL.canParse(`http://${given}`)) return false;
+  const name = withoutEnds(new URL(`http://${given}`).hostname);
+  if (isIP(name) !== 0 || name === 'localhost' || name === withoutEnds(host)) return true;
+  return allowedHosts.some((allowed) => {
+    if (allowed === '*') return true;
+    const known = withoutEnds(allowed).replace(/^\*(?=\.)/, '');
+    return known.startsWith('.') ? name.endsWith(known) : name === known;
+  });
+}
+
+/** The brackets of an IPv6 address, and the dot that ends a whole name. */
+function withoutEnds(name: string): string {
+  return name.toLowerCase().replace(/^\[|\]$|\.$/g, '');
 }

@@ -9,3 +9,10 @@ export function durationMs(text: string): number | undefined {
   const unitMs = unit === undefined ? undefined : UNITS_MS[unit];
   return unitMs === undefined ? undefined : Number(amount) * unitMs;
 }
+
+/** A number of milliseconds as the settings write it, in the largest unit that divides it. */
+export function durationText(ms: number): string {
+  const units = Object.entries(UNITS_MS).reverse();
+  const [name, unitMs] = units.find(([, unit]) => ms % unit === 0) ?? ['ms', 1];
+  return `${ms / unitMs}${name}`;
+}

@@ -16,8 +16,8 @@ const noSecrets: SecretReader = {
 };
 
 /**
- * The JSON schema of the settings file, for editors: names, types, defaults and each setting's line.
- * Exported for tests.
+ * The JSON schema of the settings file, for editors: names, types, defaults and each setting's line. Exported for
+ * tests. Exported for tests.
  */
 export function settingsJsonSchema(): JsonSchema {
   const schema = z.toJSONSchema(createSettingsSchema(noSecrets), {

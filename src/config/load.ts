@@ -2,65 +2,71 @@ import { readFile as readFileFromDisk } from 'node:fs/promises';
 import type { z } from 'zod';
 import { ConnectorError } from '../errors.ts';
 import { type Position, type Problem, printPath, type SettingPath } from './problem.ts';
-import { createSecretReader } from './secret.ts';
+import { createSecretReader, whyUnreadable } from './secret.ts';
 import type { Settings } from './settings.ts';
-import type { Environment } from './substitute.ts';
-import { whyUnreadable } from './unreadable.ts';
-import type { SettingsTree } from './yaml-tree.ts';
+import type { Environment, SettingsTree } from './yaml-tree.ts';
 
 export const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
+/** The settings file of a shell, a container or a pod, for every command. */
+export const SETTINGS_FILE_VARIABLE = 'SPCONNECT_CONFIG';
 
 export interface LoadSettingsOptions {
-  /** The settings file, DEFAULT_SETTINGS_FILE when absent; relative to the working directory. */
+  /** The settings file, relative to the working directory. Without one, or for the default: that of SPCONNECT_CONFIG, if it is set. */
   readonly file?: string | undefined;
   /** The text of the file, when it is at hand; `file` is then only its name in messages. */
   readonly text?: string | undefined;
   readonly env: Environment;
   /** Reads a text file: the settings, secrets and certificates. */
   readonly readFile?: (path: string) => Promise<string>;
-  /** Called with the value of every secret before it is used, also with a changed one. */
-  readonly onSecret?: (value: string) => void;
+  /** Called with the value of every secret before it is used, also with a changed one; `file`: where it was read. */
+  readonly onSecret?: (value: string, file?: string) => void;
 }
 
 const MAXIMUM_PROBLEMS = 100;
-
 type PlacedProblem = Problem & { readonly position?: Position | undefined };
 
 /**
  * Reads the settings from one YAML file and the environment, and checks all of them.
- *
  * @throws ConnectorError SETTINGS_INVALID with every problem, a line each: `file:line:column setting: what is wrong`.
  */
 export async function loadSettings(options: LoadSettingsOptions): Promise<Settings> {
   return (await loadSettingsTree(options)).settings;
 }
 
-/** The settings, and what they were made from. */
 export interface LoadedSettings {
   readonly settings: Settings;
   readonly tree: SettingsTree;
   readonly schema: z.ZodType;
+  readonly warnings: readonly string[];
 }
 
 /** The same, for those who show where each value comes from. Throws as `loadSettings` does. */
 export async function loadSettingsTree(options: LoadSettingsOptions): Promise<LoadedSettings> {
-  const { file = DEFAULT_SETTINGS_FILE, env, readFile = readText, onSecret = () => {} } = options;
+  const { env, readFile = readText, onSecret = () => {} } = options;
+  const file = settingsFile(options.file, env);
   const text = options.text ?? (await readSettingsFile(file, readFile));
   // Loaded only now: every command imports this function, and loading them takes most of the time of a usage error.
-  const [{ readSettingsTree }, { createSettingsSchema }, { problemsOf }] = await Promise.all([
+  const [{ readSettingsTree }, { withoutRetired }, { createSettingsSchema }, { problemsOf }] = await Promise.all([
     import('./yaml-tree.ts'),
+    import('./warnings.ts'),
     import('./settings.ts'),
     import('./issue-problems.ts'),
   ]);
   const tree = readSettingsTree(text, env);
   const schema = createSettingsSchema(createSecretReader({ readFile, onSecret }));
   const isParsed = tree.value !== undefined;
-  const checked = isParsed ? await schema.safeParseAsync(tree.value ?? {}) : undefined;
-  const context = { schema, given: tree.value, variablesOf: tree.variablesOf };
+  const { value: given, warnings } = withoutRetired(tree.value);
+  const checked = isParsed ? await schema.safeParseAsync(given ?? {}) : undefined;
+  const context = { schema, given, variablesOf: tree.variablesOf };
   const found = checked?.error ? problemsOf(checked.error.issues, context) : [];
   const problems = [...environmentProblems(env), ...inFileOrder(tree, found)];
   if (problems.length > 0 || !checked?.success) throw settingsInvalid(file, problems);
-  return { settings: checked.data, tree, schema };
+  return { settings: checked.data, tree, schema, warnings };
+}
+
+function settingsFile(given: string | undefined, env: Environment): string {
+  const isUsual = given === undefined || given === DEFAULT_SETTINGS_FILE;
+  return (isUsual && env[SETTINGS_FILE_VARIABLE]) || (given ?? DEFAULT_SETTINGS_FILE);
 }
 
 async function readText(path: string): Promise<string> {

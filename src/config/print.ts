@@ -1,12 +1,11 @@
 import { Document, isCollection, isNode, isScalar } from 'yaml';
 import { z } from 'zod';
+import { alternativeFor, layersOf } from './issue-problems.ts';
 import type { LoadedSettings } from './load.ts';
 import type { SettingPath } from './problem.ts';
-import { alternativeFor, layersOf } from './schema-walk.ts';
 import { FileReference } from './secret.ts';
-import type { Environment } from './substitute.ts';
+import type { Environment } from './yaml-tree.ts';
 
-/** One setting as the file would hold it, and where its value comes from. */
 interface PrintedSetting {
   readonly path: SettingPath;
   readonly origin: string;
@@ -20,8 +19,8 @@ interface Printed {
 type Group = Readonly<Record<string, unknown>>;
 
 /**
- * Every setting in the form of the settings file, defaults and environment put in, so that it can be read back. A secret is
- * the name of its variable or file; one that stands in the settings file itself is left out.
+ * Every setting in the form of the settings file, defaults and environment put in, so that it can be read back. A
+ * secret is the name of its variable or file; one that stands in the settings file itself is left out.
  */
 export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environment): Printed {
   const settings: PrintedSetting[] = [];
@@ -71,7 +70,6 @@ export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environ
   return { value, settings };
 }
 
-/** The same as YAML, each value with where it comes from. */
 export function settingsYaml({ value, settings }: Printed): string {
   const document = new Document(value);
   for (const { path, origin } of settings) {

@@ -1,4 +1,3 @@
-/** The path of a setting from the root: keys and list positions. */
 export type SettingPath = readonly (string | number)[];
 
 /** One problem of the settings: a sentence without the name of the setting, and never with a secret. */

@@ -1,5 +1,4 @@
 import { inspect } from 'node:util';
-import { whyUnreadable } from './unreadable.ts';
 
 /**
  * A secret, or the content of a file: call it to get the text. A file is read again at each call, so that a rotated
@@ -29,10 +28,10 @@ export interface SecretReader {
   fromFile(path: string, content: 'secret' | 'pem'): Promise<Secret>;
 }
 
-export interface SecretReaderOptions {
+interface SecretReaderOptions {
   readonly readFile: (path: string) => Promise<string>;
-  /** Called with every value of a secret before it is used: so the logger's redaction knows it. */
-  readonly onSecret: (value: string) => void;
+  /** Called with every value of a secret before it is used, and its file: so the logger's redaction knows it. */
+  readonly onSecret: (value: string, file?: string) => void;
 }
 
 const MAXIMUM_CHARACTERS = 1_048_576;
@@ -42,7 +41,7 @@ const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 export function createSecretReader({ readFile, onSecret }: SecretReaderOptions): SecretReader {
   async function read(path: string, content: 'secret' | 'pem'): Promise<string> {
     const value = checked(await readFile(path), content);
-    if (content === 'secret') onSecret(value);
+    if (content === 'secret') onSecret(value, path);
     return value;
   }
 
@@ -92,4 +91,12 @@ function reasonOf(error: unknown): string {
 function redacted(read: () => Promise<string>, readNow: () => Promise<string>, shown: string): Secret {
   const show = () => shown;
   return Object.freeze(Object.assign(read, { readNow, toString: show, toJSON: show, [inspect.custom]: show }));
+}
+
+/** Why the system refuses to read a file, in brackets, and which user lacks which right; empty when it gives no reason. */
+export function whyUnreadable(error: unknown): string {
+  if (!(error instanceof Error) || !('code' in error)) return '';
+  if (error.code !== 'EACCES') return ` (${String(error.code)})`;
+  const user = process.getuid?.();
+  return ` (EACCES): user ${user ?? 'of this process'} lacks the right to read it, or to enter a folder on the way to it`;
 }

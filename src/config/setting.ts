@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { DURATION_PATTERN, durationMs } from './duration.ts';
+import type { SettingPath } from './problem.ts';
 import { FileReference, type Secret, type SecretReader } from './secret.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
-    /** What is expected, with an example: the second half of the message about a wrong value. */
+    /** The expected value, with an example: the second half of the message about a wrong one. */
     readonly wanted?: string;
     /** A secret: its value is never shown, and `<key>File` may replace it. */
     readonly secret?: boolean;
@@ -13,7 +14,6 @@ declare module 'zod' {
 
 const MAXIMUM_TEXT = 2_000;
 
-/** One setting: what it accepts, its line of documentation and, unless it is required, its default as in the file. */
 export function setting<Schema extends z.ZodType>(schema: Schema, description: string): Schema;
 export function setting<Schema extends z.ZodType>(
   schema: Schema,
@@ -59,10 +59,14 @@ export function flag() {
 }
 
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
-  return z.enum(names).meta({ wanted: `one of ${names.join(', ')}` });
+  return z
+    .preprocess(
+      (value) => names.find((name) => name.toLowerCase() === String(value).toLowerCase()) ?? value,
+      z.enum(names),
+    )
+    .meta({ wanted: `one of ${names.join(', ')}` });
 }
 
-/** A duration such as `30s`; it becomes a number of milliseconds, so the setting's name gets the unit `Ms` behind it. */
 export function duration(minimum: string, maximum: string) {
   const [minimumMs = 0, maximumMs = 0] = [durationMs(minimum), durationMs(maximum)];
   return z
@@ -127,4 +131,32 @@ async function readOr(context: z.core.$RefinementCtx, read: () => Promise<Secret
 /** A value of the environment is text; a setting of another type converts it. */
 function fromText<Schema extends z.ZodType>(convert: (value: string) => unknown, schema: Schema) {
   return z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? convert(value) : value), schema);
+}
+
+/** Reports a conflict between settings; the path is relative to the group that is checked. */
+export type Report = (path: SettingPath, message: string) => void;
+
+/** Values of a group; any may be wrong, missing or of another type, which is reported elsewhere. */
+export type Unchecked<Value> = { readonly [Key in keyof Value]?: Value[Key] | undefined };
+
+/**
+ * Adds a check between the settings of a group. It also runs when some of them are wrong, so that all problems are
+ * reported at once. So the check must expect values of any type, and test each before it uses it.
+ * @param decidedBy settings, like `sasl.mechanism`, without which the check says nothing true: while one of them is
+ * wrong, it does not run
+ */
+export function crossCheck<Schema extends z.ZodType>(
+  schema: Schema,
+  check: (value: Unchecked<z.output<Schema>>, report: Report) => void,
+  decidedBy: readonly string[] = [],
+): Schema {
+  return schema.superRefine(
+    (value, context) => {
+      if (value === null || typeof value !== 'object') return;
+      check(value as Unchecked<z.output<Schema>>, (path, message) =>
+        context.addIssue({ code: 'custom', message, path: [...path] }),
+      );
+    },
+    { when: ({ issues }) => !issues.some(({ path = [] }) => decidedBy.includes(path.join('.'))) },
+  );
 }

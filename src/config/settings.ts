@@ -1,20 +1,91 @@
-import type { z } from 'zod';
-import { crossCheck } from './cross-check.ts';
+import { z } from 'zod';
 import { adminSettings } from './groups/admin.ts';
 import { kafkaSettings } from './groups/kafka.ts';
-import { logSettings } from './groups/log.ts';
-import { mappingSettings } from './groups/mapping.ts';
-import { marketDataSettings } from './groups/market-data.ts';
-import { pricesSettings } from './groups/prices.ts';
-import { referenceDataSettings } from './groups/reference-data.ts';
+import { marketDataSettings, referenceDataSettings } from './groups/provider-interface.ts';
 import { schemaRegistrySettings } from './groups/schema-registry.ts';
 import { DEFAULT_SOURCES, sourcesSettings } from './groups/sources.ts';
 import { SHARED_TOPICS, type TopicRole, topicsSettings } from './groups/topics.ts';
-import { checkPricedSources } from './priced-sources.ts';
+import { PRICE_KINDS } from './price-kinds/all.ts';
 import type { SecretReader } from './secret.ts';
-import { group, section, setting, text } from './setting.ts';
+import {
+  crossCheck,
+  decimal,
+  duration,
+  flag,
+  group,
+  oneOf,
+  type Report,
+  section,
+  setting,
+  text,
+  wholeNumber,
+} from './setting.ts';
 
-/** The topics that a source of each type writes; each topic has one source. */
+const pricesSettings = group({
+  enabled: setting(flag(), 'Whether prices are followed, once marketData.url is set.', true),
+  from: setting(
+    z.array(text('the name of a source')).max(100),
+    'Sources whose instruments are priced, by name; none: the only instruments source. Several: each with its own legalCountry.',
+    [],
+  ),
+  kinds: section(
+    group({
+      overview: section(PRICE_KINDS.overview.settings, 'The latest price of each instrument.'),
+      daily: section(PRICE_KINDS.daily.settings, 'Prices by day.'),
+      intraday: section(PRICE_KINDS.intraday.settings, 'Prices by windows within a day.'),
+    }),
+    'What is requested.',
+  ),
+  maxItems: setting(wholeNumber(1, 10_000), 'Instruments in one bulk request; fewer once the provider refuses.', 500),
+  linger: setting(
+    duration('0s', '1m'),
+    'How long a new or changed instrument waits for others in its request.',
+    '250ms',
+  ),
+  concurrency: setting(wholeNumber(1, 8), 'Bulk requests in flight at a time, for each kind.', 4),
+  maxBackoff: setting(
+    duration('1s', '7d'),
+    'The longest pause before an instrument that fails is requested again.',
+    '1h',
+  ),
+  repaidAfter: setting(
+    duration('0s', '366d'),
+    'How long after its repaymentDate an instrument is requested once a day only.',
+    '7d',
+  ),
+}).transform(({ linger, maxBackoff, repaidAfter, ...rest }) => ({
+  ...rest,
+  lingerMs: linger,
+  maxBackoffMs: maxBackoff,
+  repaidAfterMs: repaidAfter,
+}));
+
+const mappingSettings = group({
+  onMismatch: setting(
+    oneOf(['deadLetter', 'keepInExtras']),
+    'What happens to a record with a known field of the wrong type: deadLetter, or keepInExtras (null and the text).',
+    'deadLetter',
+  ),
+  maxDeadLetters: setting(
+    decimal(0, 1),
+    'The share of one response, or of the last 1,000 rows, that may be dead letters (20 always may) before the source stops.',
+    0.05,
+  ),
+});
+
+const logSettings = group({
+  level: setting(
+    oneOf(['debug', 'info', 'warn', 'error']),
+    'debug (which also shows stacks), info, warn or error.',
+    'info',
+  ),
+  format: setting(
+    oneOf(['auto', 'text', 'json']),
+    'text for people, json for programs; auto: text on a terminal, json elsewhere.',
+    'auto',
+  ),
+});
+
 const SOURCE_TOPICS = {
   instruments: ['instruments', 'instrument-events'],
   events: ['instrument-events'],
@@ -22,8 +93,8 @@ const SOURCE_TOPICS = {
 } as const satisfies Readonly<Record<z.output<typeof sourcesSettings>[number]['type'], readonly TopicRole[]>>;
 
 /**
- * All settings, before and after the check. Each group has a file of its own under groups/, where every
- * setting has its line of documentation and its default.
+ * All settings, before and after the check. Each group has a file of its own under groups/, where every setting has its
+ * line of documentation and its default.
  */
 export function createSettingsSchema(secrets: SecretReader) {
   const settings = group({
@@ -59,23 +130,24 @@ export function createSettingsSchema(secrets: SecretReader) {
         } else owners.set(topic, `sources[${position}]`);
       }
     }
-  }).transform((value) => ({
-    ...value,
-    marketData: withAddress(value.marketData, value.referenceData.auth),
-    prices: pricesThatRun(value),
-    sources: value.sources.map((source) => withTopics(source, value.topics.names)),
-  }));
+  }).transform((given) => {
+    const value = { ...given, sources: given.sources.filter(({ enabled }) => enabled) };
+    return {
+      ...value,
+      marketData: withAddress(value.marketData, value.referenceData.auth),
+      prices: pricesThatRun(value),
+      sources: value.sources.map((source) => withTopics(source, value.topics.names)),
+    };
+  });
 }
 
 type GivenMarketData = z.output<ReturnType<typeof marketDataSettings>>;
 type Authentication = NonNullable<GivenMarketData['auth']>;
 
-/** Null without an address: then prices cannot be requested. */
 function withAddress({ url, auth, ...rest }: GivenMarketData, usual: Authentication) {
   return url === null ? null : { ...rest, url, auth: auth ?? usual };
 }
 
-/** Whether prices are followed, and of which sources. */
 function pricesThatRun(value: {
   readonly marketData: GivenMarketData;
   readonly prices: z.output<typeof pricesSettings>;
@@ -83,7 +155,7 @@ function pricesThatRun(value: {
 }) {
   const { marketData, prices, sources } = value;
   const all = sources.filter(({ type }) => type === 'instruments').map(({ name }) => name);
-  const from = prices.from.length > 0 ? prices.from : all;
+  const from = prices.from.length > 0 ? prices.from.filter((name) => all.includes(name)) : all;
   const isAsked = Object.values(prices.kinds).some(({ enabled }) => enabled);
   return { ...prices, from, enabled: prices.enabled && marketData.url !== null && from.length > 0 && isAsked };
 }
@@ -98,42 +170,89 @@ function memberOf(value: unknown, key: string): unknown {
 
 type TopicNames = z.output<typeof topicsSettings>['names'];
 
-/** The source with the names of all topics that it writes: its own, or those for all. */
-function withTopics(source: z.output<typeof sourcesSettings>[number], names: TopicNames) {
-  switch (source.type) {
-    case 'instruments': {
-      const instruments = source.topics.instruments ?? names.instruments;
-      return { ...source, topics: { instruments, ...eventsTopic(source.topics, names) } };
-    }
-    case 'events':
-      return { ...source, topics: eventsTopic(source.topics, names) };
-    case 'pre-trade-checks': {
-      const checks = source.topics['pre-trade-checks'] ?? names['pre-trade-checks'];
-      return { ...source, topics: { 'pre-trade-checks': checks } };
-    }
-    default:
-      return source satisfies never;
-  }
-}
+type WithTopics<Source> = Source extends { readonly topics: infer Topics }
+  ? Omit<Source, 'topics'> & { readonly topics: { readonly [Role in keyof Topics]: string } }
+  : never;
 
-function eventsTopic(own: { readonly 'instrument-events': string | null }, names: TopicNames) {
-  return { 'instrument-events': own['instrument-events'] ?? names['instrument-events'] };
+/** The source with the names of all topics that it writes: its own, or those for all. */
+function withTopics(source: z.output<typeof sourcesSettings>[number], names: TopicNames): WithTopics<typeof source> {
+  const topics = Object.entries(source.topics).map(([role, own]) => [role, own ?? names[role as TopicRole]]);
+  return { ...source, topics: Object.fromEntries(topics) };
 }
 
 /** The settings of one process, checked; durations in milliseconds, secrets as functions that print redacted. */
 export type Settings = z.output<ReturnType<typeof createSettingsSchema>>;
 export type ReferenceDataSettings = Settings['referenceData'];
-/** Null when the interface has no address. */
+
 export type MarketDataSettings = Settings['marketData'];
 export type PricesSettings = Settings['prices'];
 export type KafkaSettings = Settings['kafka'];
 export type SchemaRegistrySettings = Settings['schemaRegistry'];
 export type AdminSettings = Settings['admin'];
 export type SourceSettings = Settings['sources'][number];
-/** The settings of a source of one type. */
+
 export type SourceSettingsOf<Type extends SourceSettings['type']> = Extract<SourceSettings, { readonly type: Type }>;
 
 /** The whole name of a topic; `name` is what the settings call it. */
 export function topicOf(settings: Pick<Settings, 'prefix'>, name: string): string {
   return `${settings.prefix}.${name}`;
+}
+
+interface Given {
+  readonly marketData?: unknown;
+  readonly prices?: unknown;
+  readonly sources?: unknown;
+}
+
+interface PricedSource {
+  readonly name: unknown;
+  readonly country: string | null;
+}
+
+const ADVICE = 'give each a legalCountry of its own, or name one source';
+
+// Every topic of prices has one record per instrument. Two sources that may both hold an instrument would delete each
+// other's prices: one drops the instrument, and its price goes while the other still has it.
+function checkPricedSources({ marketData, prices, sources }: Given, report: Report): void {
+  const given = memberOf(prices, 'from');
+  const from: readonly unknown[] = Array.isArray(given) ? given : [];
+  if (!Array.isArray(sources)) return;
+  const all = sources.filter((source) => memberOf(source, 'type') === 'instruments').map(pricedSource);
+  for (const [position, name] of from.entries()) {
+    if (all.some((source) => source.name === name)) continue;
+    report(['prices', 'from', position], `names ${JSON.stringify(name)}, which is not a source of type instruments`);
+  }
+  if (!isPriced(marketData, prices)) return;
+  if (from.length === 0 && all.length > 1) {
+    const names = all.map(({ name }) => JSON.stringify(name)).join(', ');
+    report(['prices', 'from'], `is empty, and there are ${all.length} instruments sources: name those of ${names}`);
+  }
+  const positions = [...new Set(from)].map((name) => ({ name, position: from.indexOf(name) }));
+  const named = positions.flatMap(({ name, position }) =>
+    all.filter((source) => source.name === name).map((source) => ({ ...source, position })),
+  );
+  for (const [at, source] of named.entries()) {
+    const other = named.slice(0, at).find((earlier) => mayOverlap(earlier, source));
+    if (other === undefined) continue;
+    const what = `names ${JSON.stringify(source.name)}, which may hold instruments of ${JSON.stringify(other.name)}`;
+    report(['prices', 'from', source.position], `${what}: ${ADVICE}`);
+  }
+}
+
+/** Codes of two and of three letters can name one country; an instrument has one legal country. */
+function mayOverlap(one: PricedSource, other: PricedSource): boolean {
+  if (one.country === null || other.country === null) return true;
+  return one.country === other.country || one.country.length !== other.country.length;
+}
+
+function isPriced(marketData: unknown, prices: unknown): boolean {
+  const url = memberOf(marketData, 'url');
+  const kinds = Object.values((memberOf(prices, 'kinds') ?? {}) as Readonly<Record<string, unknown>>);
+  const isAsked = kinds.some((kind) => memberOf(kind, 'enabled') === true);
+  return typeof url === 'string' && memberOf(prices, 'enabled') === true && isAsked;
+}
+
+function pricedSource(source: unknown): PricedSource {
+  const country = memberOf(source, 'legalCountry');
+  return { name: memberOf(source, 'name'), country: typeof country === 'string' ? country.toUpperCase() : null };
 }

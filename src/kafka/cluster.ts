@@ -1,8 +1,18 @@
+import { ConnectorError } from '../errors.ts';
+import type { Clock } from '../support/clock.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import type { GroupReader } from './group-reader.ts';
-import type { LogReader } from './log-reader.ts';
-import type { LogTail } from './log-tail.ts';
+import type { LogReader, LogTail } from './log-reader.ts';
 import type { EnsureOptions, TopicPartition, TopicReport, TopicSpecification } from './topic.ts';
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
+
+/** What a group has committed for a partition. */
+export interface CommittedOffset {
+  /** The next one to read. */
+  readonly offset: bigint;
+  /** Of the same transaction; empty for none. */
+  readonly metadata: string;
+}
 
 /** All that the rest of the code sees of Kafka. Another client, or memory, can implement it. */
 export interface KafkaCluster {
@@ -12,12 +22,15 @@ export interface KafkaCluster {
   readonly logTail: LogTail;
   readonly groupReader: GroupReader;
   /**
-   * The offset that a group has committed for a partition: the next one to read; null when none is committed. To be
-   * called from the `readPosition` of the writer that commits it: before its fence, a commit may still be under way.
+   * The offset that a group has committed for a partition; null when none is committed. Waits until a
+   * transaction that commits another one has ended. To be called from the `readPosition` of the writer that commits it: before
+   * its fence, a commit may still be under way. One that was committed for an earlier topic of the same name is none (see
+   * `topicIds`).
    *
-   * @throws ConnectorError KAFKA_UNREACHABLE, also when the partition does not exist; or the signal's reason.
+   * @throws ConnectorError KAFKA_UNREACHABLE, also when the partition does not exist; TRANSACTION_HANGS; or the signal's
+   *   reason.
    */
-  consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<bigint | null>;
+  consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<CommittedOffset | null>;
   /**
    * Creates what is missing (when `create` is true) and verifies what is there; alters nothing.
    *
@@ -25,7 +38,46 @@ export interface KafkaCluster {
    *   described, KAFKA_UNREACHABLE; of a single topic that may be refused it stands in the report instead.
    */
   ensureTopics(topics: readonly TopicSpecification[], options: EnsureOptions): Promise<TopicReport>;
+  /**
+   * Kafka's own id of each topic, by name: a topic that is deleted and created again has another one. Missing topics and
+   * topics that may not be described are left out; so are all of them at brokers that give no ids (before 2.8).
+   *
+   * @throws ConnectorError KAFKA_UNREACHABLE, or the signal's reason.
+   */
+  topicIds(topics: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
   /** The cluster's own id. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
+  /**
+   * When a broker last answered anything, by the monotonic clock; null before the first time. A process that follows a
+   * topic asks every 5 s at least.
+   */
+  answeredMs(): number | null;
   close(): Promise<void>;
+}
+
+const CHECK_EVERY_MS = 2_000;
+
+/**
+ * Rejects with TOPIC_REPLACED (its field `topics` names them) once any of the topics has another id than in `known`, and
+ * with the signal's reason. Who has read such a topic, or knows what was written to it, must begin again.
+ */
+export async function untilReplaced(options: {
+  readonly kafka: Pick<KafkaCluster, 'topicIds'>;
+  /** As `KafkaCluster.topicIds` gave them before anything was read. */
+  readonly known: ReadonlyMap<string, string>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}): Promise<never> {
+  const { kafka, known, clock, signal } = options;
+  if (known.size === 0) return untilAborted(new Promise<never>(() => {}), signal);
+  for (;;) {
+    await clock.sleep(CHECK_EVERY_MS, signal);
+    // Brokers that do not answer say nothing about topics.
+    const found = await kafka.topicIds([...known.keys()], signal).catch(() => known);
+    signal.throwIfAborted();
+    const topics = [...known].flatMap(([name, id]) => ((found.get(name) ?? id) === id ? [] : [name]));
+    if (topics.length === 0) continue;
+    const text = `${topics.join(' and ')}: deleted and created again by somebody else. What is there now is read again.`;
+    throw new ConnectorError('TOPIC_REPLACED', text, { fields: { topics } });
+  }
 }

@@ -1,5 +1,4 @@
-import type { Assignor } from './assignor.ts';
-import type { OwnershipProof } from './ownership-proof.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import type { CommittedRecord } from './record.ts';
 import type { TopicPartition } from './topic.ts';
 
@@ -46,7 +45,7 @@ export interface GroupReaderOptions {
   /** The member has joined (again) with these partitions, perhaps none; or goes ahead with them (head-start.ts). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
   /**
-   * Among how many members a limit of all of them is to be divided (member-share.ts): all members after each join, as
+   * Among how many members a limit of all of them is to be divided: all members after each join, as
    * soon as the group has answered; some time later those that own partitions. Until the first response nothing is said.
    */
   readonly members?: ((count: number) => void) | undefined;
@@ -70,4 +69,53 @@ export interface GroupReader {
    *   when it may not be a member of the group, or not read.
    */
   run(options: GroupReaderOptions): Promise<never>;
+}
+
+/** A member of a group, as the one that assigns the partitions sees it. */
+export interface GroupMember {
+  readonly id: string;
+  /** What the member reports of itself: the result of its `Assignor.describe`, of an unknown form. */
+  readonly description: string;
+}
+
+/** Assigns the partitions of a group to its members. */
+export interface Assignor {
+  /** The same in all members of a group; the broker refuses a member with another name. */
+  readonly name: string;
+  /**
+   * What this member reports to the others; called at each join. `wasForgotten`: the group has not heard from it for so
+   * long that other members have its partitions by now.
+   */
+  describe(wasForgotten: boolean): string;
+  /** The partitions of each member, by its id; called in one member at each join. Partitions may be left out. */
+  assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
+}
+
+/**
+ * When the group last confirmed that a member owns its partitions. A member that was cut off sees only network errors; by
+ * opening a writer after these it would fence the rightful owner.
+ */
+export interface OwnershipProof {
+  /** The group confirmed a request that was sent at this moment of the monotonic clock. */
+  confirm(askedAtMs: number): void;
+  holdsSince(monotonicMs: number): boolean;
+  /** Resolves when the group has confirmed since that moment; rejects with the signal's reason, as after a loss. */
+  since(monotonicMs: number, signal: AbortSignal): Promise<void>;
+}
+
+export function createOwnershipProof(): OwnershipProof {
+  let confirmedMs = Number.NEGATIVE_INFINITY;
+  let next = Promise.withResolvers<void>();
+  return {
+    confirm(askedAtMs) {
+      if (askedAtMs <= confirmedMs) return;
+      confirmedMs = askedAtMs;
+      next.resolve();
+      next = Promise.withResolvers();
+    },
+    holdsSince: (monotonicMs) => confirmedMs > monotonicMs,
+    async since(monotonicMs, signal) {
+      while (confirmedMs <= monotonicMs) await untilAborted(next.promise, signal);
+    },
+  };
 }

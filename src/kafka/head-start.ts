@@ -1,6 +1,6 @@
 import type { Clock } from '../support/clock.ts';
 import { within } from '../support/deadline.ts';
-import type { Assignor } from './assignor.ts';
+import type { Assignor } from './group-reader.ts';
 import type { TopicPartition } from './topic.ts';
 
 /*

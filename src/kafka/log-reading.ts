@@ -1,12 +1,11 @@
+import type { StallWatch } from '../support/deadline.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import type { FetchedPart, LogClient } from './log-client.ts';
 import type { CommittedRecord } from './record.ts';
-import type { StallWatch } from './stall-watch.ts';
 
 /** Its cause is what `onRecord` threw, which reaches the caller unchanged. */
 export class ReadRefused extends Error {}
 
-export interface LogReading {
+interface LogReading {
   readonly client: LogClient;
   /** The next offset of each partition; moved forward here. A partition that is deleted from it is read no further. */
   readonly positions: Map<number, bigint>;
@@ -70,3 +69,35 @@ async function give(
   positions.set(partition, nextOffset);
   if (room !== undefined && records.length > 0) await untilAborted(stalled.whileHeld(room()), signal);
 }
+
+/** The result of one fetch for one partition. */
+export interface FetchedPart {
+  readonly partition: number;
+  /** Committed ones, in offset order, from the requested offset on. */
+  readonly records: readonly CommittedRecord[];
+  /** Where the next fetch goes on: also behind control records, aborted records and gaps of compaction. */
+  readonly nextOffset: bigint;
+}
+
+/** Where a partition begins and ends; see `OpenLogClient` for the end. */
+export interface Bounds {
+  readonly low: bigint;
+  readonly high: bigint;
+}
+
+/** One connection to the brokers for reading one topic. After any failure it is closed, and another one is opened. */
+export interface LogClient {
+  /** Connects, and learns which broker leads which partition. To be called first, and once. */
+  connect(): Promise<void>;
+  /** These partitions by the broker that leads them; throws when the topic lacks one. */
+  byLeader(partitions: readonly number[]): ReadonlyMap<number, readonly number[]>;
+  /** `low` is the first offset appended at `sinceMs` or later, by the broker's clock, where that is given. */
+  bounds(partitions: readonly number[], sinceMs: number | undefined): Promise<ReadonlyMap<number, Bounds>>;
+  /** Records from these offsets on, by partition, up to the last stable offset; waits up to `waitMs` for some. */
+  fetch(leader: number, from: ReadonlyMap<number, bigint>, waitMs: number): Promise<readonly FetchedPart[]>;
+  /** Resolves when the connections are closed, or given up after a while; never rejects. */
+  close(): Promise<void>;
+}
+
+/** The end of a partition is its last stable offset, or with `behindOpen` its high watermark. */
+export type OpenLogClient = (topic: string, behindOpen?: boolean) => LogClient;

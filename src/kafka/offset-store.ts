@@ -1,25 +1,21 @@
 import { ConnectorError } from '../errors.ts';
-import type { LogReader } from './log-reader.ts';
-import { isOperatorMark, type OperatorMarks } from './operator-marks.ts';
-import { partitionFor } from './partitioner.ts';
-import type { CommittedRecord, OutgoingRecord } from './record.ts';
+import type { LogReader, ReadToEnd } from './log-reader.ts';
+import { type CommittedRecord, type OutgoingRecord, partitionFor } from './record.ts';
 import { OFFSETS_PARTITIONS } from './topic-plan.ts';
 
 /*
- * The offsets topic in the format of Kafka Connect's, byte for byte, so that its tools read and write ours. The key is
- * `["<source>",{"endpoint":"<source type>"}]` and never changes for a source: a key that did would move to another
- * partition and so to another writer, and two would run at once. The value is a flat map of primitives; null is a reset.
+ * The offsets topic has the format of Kafka Connect's, byte for byte. The key `["<source>",{"endpoint":"<source type>"}]`
+ * never changes: with another one a source would move to another writer, and two would run at once. Null is a reset.
  */
 
 /** The position of a source: a flat map of primitives, as in Kafka Connect. Integers beyond 2^53 are kept as text. */
 export type SourceOffset = Readonly<Record<string, string | number | boolean | null>>;
 
-/** The text of a source's key. No spaces, this order. */
 export function offsetKey(source: string, sourceType: string): string {
   return JSON.stringify([source, { endpoint: sourceType }]);
 }
 
-/** The partition of the offsets topic that holds a key; each partition has one transactional writer. */
+/** Each partition of the offsets topic has one transactional writer. */
 export function offsetPartition(key: string, partitions = OFFSETS_PARTITIONS): number {
   return partitionFor(Buffer.from(key), partitions);
 }
@@ -58,7 +54,8 @@ export async function readOffsets(
   marks?: OperatorMarks,
 ): Promise<ReadonlyMap<string, SourceOffset | ConnectorError>> {
   const offsets = new Map<string, SourceOffset | ConnectorError>();
-  for (const [key, { newest, before }] of await readNewest(reader, topic, [partition], signal, marks)) {
+  const request = { topic, partitions: [partition], behindOpen: true, signal };
+  for (const [key, { newest, before }] of await readNewest(reader, request, marks)) {
     if (newest.value !== null) offsets.set(key, parseOffset(key, newest, newest.value));
     else offsets.set(key, { reset: true, before: before?.toString() ?? null });
   }
@@ -79,7 +76,6 @@ export function parseReset(offset: SourceOffset): SourceOffset | null {
   }
 }
 
-/** The value of one key: an offset, or why it cannot be read (then `offset` is null). */
 export interface StoredOffset {
   readonly key: string;
   readonly partition: number;
@@ -89,7 +85,7 @@ export interface StoredOffset {
 
 /**
  * The offsets of some partitions without keys that were reset; one that cannot be read does not hide the others.
- * Where no writer was opened before, an open transaction may hide a newer one.
+ * An open transaction may hide a newer one, unless they are read `behindOpen` and behind a writer's fence.
  *
  * @throws ConnectorError what `readToEnd` throws.
  */
@@ -98,8 +94,9 @@ export async function readAllOffsets(
   topic: string,
   partitions: readonly number[],
   signal: AbortSignal,
+  behindOpen = false,
 ): Promise<readonly StoredOffset[]> {
-  const found = await readNewest(reader, topic, partitions, signal);
+  const found = await readNewest(reader, { topic, partitions, behindOpen, signal });
   return [...found].flatMap(([key, { newest }]): StoredOffset[] => {
     const { partition, value } = newest;
     if (value === null) return [];
@@ -112,9 +109,7 @@ export async function readAllOffsets(
 /** The newest record of each key, and where it is a reset, the value before it if the topic still has that. */
 async function readNewest(
   reader: LogReader,
-  topic: string,
-  partitions: readonly number[],
-  signal: AbortSignal,
+  request: Omit<ReadToEnd, 'onRecord'>,
   marks?: OperatorMarks,
 ): Promise<ReadonlyMap<string, { readonly newest: CommittedRecord; readonly before: Buffer | null }>> {
   const found = new Map<string, { readonly newest: CommittedRecord; readonly before: Buffer | null }>();
@@ -126,7 +121,7 @@ async function readNewest(
     const before = newest.value === null ? (earlier?.newest.value ?? earlier?.before ?? null) : null;
     found.set(key, { newest, before });
   };
-  await reader.readToEnd({ topic, partitions, onRecord, signal });
+  await reader.readToEnd({ ...request, onRecord });
   return found;
 }
 
@@ -153,4 +148,46 @@ function isSourceOffset(value: unknown): value is SourceOffset {
     if (typeof field === 'number') return !Number.isInteger(field) || Number.isSafeInteger(field);
     return typeof field !== 'object' || field === null;
   });
+}
+
+/*
+ * An operator's command takes a partition's transactional id from a running connector. Its transaction has a mark, so that
+ * the connector does not count it as another installation with the same ids.
+ */
+
+const KEY = Buffer.from('["",{"operator":true}]');
+const FENCINGS_HEADER = 'spc-fencings';
+
+/** The command has opened the writer of this partition `fencings` times. */
+export function operatorMark(options: {
+  readonly topic: string;
+  readonly partition: number;
+  readonly fencings: number;
+}): OutgoingRecord {
+  const { topic, partition, fencings } = options;
+  return { topic, partition, key: KEY, value: null, headers: { [FENCINGS_HEADER]: String(fencings) } };
+}
+
+function isOperatorMark({ key }: Pick<CommittedRecord, 'key'>): boolean {
+  return key?.equals(KEY) === true;
+}
+
+/** The marks of one partition, over all the times that it is read from its beginning. */
+export class OperatorMarks {
+  #nextOffset = 0n;
+  #fencings = 0;
+
+  take({ offset, headers }: Pick<CommittedRecord, 'offset' | 'headers'>): void {
+    if (offset < this.#nextOffset) return;
+    this.#nextOffset = offset + 1n;
+    const fencings = Number(headers[FENCINGS_HEADER]);
+    this.#fencings += Number.isSafeInteger(fencings) && fencings > 0 ? fencings : 1;
+  }
+
+  /** The fencings that were not returned before. */
+  drain(): number {
+    const fencings = this.#fencings;
+    this.#fencings = 0;
+    return fencings;
+  }
 }

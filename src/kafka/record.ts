@@ -14,3 +14,47 @@ export interface CommittedRecord extends OutgoingRecord {
   /** Milliseconds since the epoch, the broker's clock (LogAppendTime). */
   readonly timestampMs: number;
 }
+
+/** A topic that a task writes to. */
+export interface TargetTopic {
+  readonly name: string;
+  readonly partitions: number;
+}
+
+/** A record on the partition of its key, which is that of every Java producer too. */
+export function keyedRecord(
+  topic: TargetTopic,
+  key: string,
+  value: Buffer | null,
+  headers: Readonly<Record<string, string>>,
+): OutgoingRecord {
+  const bytes = Buffer.from(key, 'utf8');
+  return { topic: topic.name, partition: partitionFor(bytes, topic.partitions), key: bytes, value, headers };
+}
+
+/** Constants of MurmurHash2 and the seed that Kafka's Java client uses. */
+const SEED = 0x9747b28c;
+const MULTIPLIER = 0x5bd1e995;
+const SHIFT = 24;
+
+/** MurmurHash2 as in Kafka's Java client (`Utils.murmur2`): a signed 32-bit number. */
+export function murmur2(key: Buffer): number {
+  const wholeWords = key.length & ~3;
+  let hash = SEED ^ key.length;
+  for (let at = 0; at < wholeWords; at += 4) {
+    let word = Math.imul(key.readInt32LE(at), MULTIPLIER);
+    word = Math.imul(word ^ (word >>> SHIFT), MULTIPLIER);
+    hash = Math.imul(hash, MULTIPLIER) ^ word;
+  }
+  if (wholeWords < key.length) {
+    hash ^= key.readUIntLE(wholeWords, key.length - wholeWords);
+    hash = Math.imul(hash, MULTIPLIER);
+  }
+  hash = Math.imul(hash ^ (hash >>> 13), MULTIPLIER);
+  return hash ^ (hash >>> 15);
+}
+
+/** The partition of a key, the same as that of Java producers, Kafka Connect and Kafka Streams. */
+export function partitionFor(key: Buffer, partitions: number): number {
+  return (murmur2(key) & 0x7fffffff) % partitions;
+}

@@ -20,8 +20,9 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
     throw new ConnectorError(
       'TOPIC_MISMATCH',
       `Topic ${name} has ${found.partitions} partitions, and ${wanted.partitions} are configured. Set the number that it ` +
-        `has, name another topic, or delete it when its records may go: kafka-topics.sh --delete --topic ${name}. ` +
-        'Do not add partitions to it: every key would move.',
+        `has, name another topic, or delete it: kafka-topics.sh --delete --topic ${name}. Then a walk fills a topic of ` +
+        'instruments at once, and refreshes those of prices; all other records are lost. Do not add partitions to it: every ' +
+        'key would move.',
       { fields: { topic: name, wanted: wanted.partitions, found: found.partitions } },
     );
   }

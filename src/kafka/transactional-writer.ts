@@ -1,11 +1,8 @@
-import type { OwnershipProof } from './ownership-proof.ts';
+import type { OwnershipProof } from './group-reader.ts';
 import type { OutgoingRecord } from './record.ts';
 import type { TopicPartition } from './topic.ts';
 
-/**
- * A producer with one transactional id that cannot be misused: each commit is one whole transaction, and after any
- * failure the writer is dead until it is opened again.
- */
+/** Each commit is one whole transaction. After any failure the writer is dead until it is opened again. */
 export interface TransactionalWriter {
   /**
    * Fences every earlier holder of the transactional id, ends their open transactions, and *then* reads the position
@@ -17,7 +14,8 @@ export interface TransactionalWriter {
    *
    * @throws ConnectorError KAFKA_UNREACHABLE when the deadline has passed, WRITER_IDS_SHARED when the id was taken from us
    *   three times in five minutes, TOPIC_REFUSED when it may not write to a topic where it aborts hanging transactions,
-   *   WRITER_REFUSED when it may not write at all, WRITER_CLOSED when it is closed or opened again meanwhile, or the
+   *   WRITER_REFUSED when it may not write at all, TRANSACTION_HANGS when the position
+   *   lies behind a transaction that does not end, WRITER_CLOSED when it is closed or opened again meanwhile, or the
    *   signal's reason.
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
@@ -56,21 +54,18 @@ export interface ConsumerOffset {
   readonly partition: number;
   /** The next offset to read. */
   readonly offset: bigint;
+  /** What else is to be known where reading goes on, in at most 4,000 characters; none when absent. */
+  readonly metadata?: string | undefined;
 }
 
 export interface WriterOptions {
   /**
-   * Resolves when there is proof, newer than a moment, that this process still owns the partition of the transactional
-   * id; rejects when it has lost it. Before every attempt to open, the proof must be newer than the last failure: opening
-   * without it would fence the rightful owner. Before a transaction begins and before it is committed, it must be no
-   * older than a heartbeat: so a process that has lost its partition learns that before it writes, and not by being
-   * fenced. Left out where a single process needs no proof.
+   * Resolves with proof, newer than a moment, that this process owns the partition of the transactional id; rejects when it
+   * has lost it. An opening needs proof newer than the last failure, or it would fence the rightful owner. A transaction
+   * needs a recent one at its begin and its commit. Left out where a single process needs none.
    */
   readonly ownershipProof?: OwnershipProof['since'];
-  /**
-   * How many fencings since the last call are known to have been an operator's; called whenever the position was
-   * read. These do not count as another installation with the same ids.
-   */
+  /** Fencings by an operator since the last call. They do not count as another installation with the same ids. */
   readonly excused?: () => number;
   /**
    * Every partition that will be written to until the next opening, that of the position first; asked at each attempt
@@ -78,5 +73,5 @@ export interface WriterOptions {
    */
   readonly abortHanging?: () => readonly TopicPartition[];
   /** The consumer offset that the writer commits, where that is the position. */
-  readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset'>;
+  readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;
 }

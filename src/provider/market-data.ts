@@ -1,13 +1,11 @@
-import type { PriceQuery } from '../config/price-kinds/all.ts';
-import type { HttpClient } from '../http/client.ts';
-import type { HttpResponse } from '../http/http-response.ts';
-import { queryParameters, typedRequest } from './price-query.ts';
+import { PRICE_KINDS, type PriceQuery } from '../config/price-kinds/all.ts';
+import type { HttpClient } from './http/client.ts';
+import type { HttpResponse } from './http/http-response.ts';
 
 const BULK_ENDPOINT = '/v1/products/bulk';
-/** The response about one product is smaller than a list of products. */
+
 const LARGEST_SINGLE_BYTES = 16 * 2 ** 20;
 
-/** One item of a bulk request. */
 export interface PriceRequest {
   readonly isin: string;
   readonly query: PriceQuery;
@@ -28,7 +26,6 @@ export interface MarketData {
     signal: AbortSignal,
     timeoutMs?: number,
   ): Promise<T>;
-  /** GET /v1/products/{isin}/prices/overview, daily or intraday. */
   single<T>(request: PriceRequest, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
@@ -51,4 +48,32 @@ export function createMarketData({ http }: { readonly http: Pick<HttpClient, 'ge
       return http.get(request, consume, signal);
     },
   };
+}
+
+export function responseType(kind: PriceQuery['kind']): string {
+  return PRICE_KINDS[kind].types.response;
+}
+
+/** True when a $type names the response to such a request, in any casing: the values differ by more than that. */
+export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean {
+  const expected = responseType(kind);
+  return type === expected || (typeof type === 'string' && type.toLowerCase() === expected.toLowerCase());
+}
+
+// A ProductMarketDataRequest (part 2.1 of src/provider/README.md): what has no value is left out, as it is in a GET.
+function typedRequest(isin: string, query: PriceQuery): object {
+  return { $type: PRICE_KINDS[query.kind].types.request, isin, ...Object.fromEntries(parametersOf(query)) };
+}
+
+/** The parameters of a GET; a list repeats its parameter (form style, exploded). */
+function queryParameters(query: PriceQuery): readonly (readonly [name: string, value: string])[] {
+  return parametersOf(query).flatMap(([name, value]) =>
+    [value].flat().map((one): readonly [string, string] => [name, String(one)]),
+  );
+}
+
+function parametersOf({ kind: _, ...parameters }: PriceQuery) {
+  return Object.entries(parameters).filter(
+    ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
+  );
 }

@@ -1,5 +1,5 @@
 import { ConnectorError } from '../errors.ts';
-import type { BodyEdges } from '../http/body-chunks.ts';
+import type { BodyEdges } from './http/body-chunks.ts';
 
 // int64 in decimal; the interface gives ids as int64 and minId as an integer (parts 2.2 and 4.2 of
 // src/provider/README.md).
@@ -25,14 +25,14 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
 const NEXT_MEMBER = /"next"\s*:\s*"((?:[^"\\]|\\["\\/])*)"/g;
 
 /**
- * What `nextInstrumentCursor` will probably give, from the edges of a body that was not decoded yet; null when nothing there
- * looks like it. A member of a row may look the same: a caller that asks ahead by this must compare when the body is decoded.
+ * The probable result of `nextInstrumentCursor`, from the edges of a body before it is decoded. A member of a row may
+ * look the same, so the caller compares later.
  */
 export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | null {
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
 
-/** What `read` gives of the link to the next response that the edges of a body seem to name; null where it refuses that. */
+/** The result of `read` for the next link that the edges of a body seem to name; null where it refuses that. */
 export function probableNext(
   { first, last }: BodyEdges,
   read: (links: ReadonlyMap<string, unknown>) => string | null,
@@ -93,8 +93,8 @@ export function newestEventOffset(envelope: ReadonlyMap<string, unknown>): strin
 
 /**
  * Takes one cursor out of a link and nothing else: requests are built from our own base address, so a link can neither
- * send credentials elsewhere nor change the filter. A link that *points* elsewhere is refused too, since a
- * response that holds one is not the provider's.
+ * send credentials elsewhere nor change the filter. A link that *points* elsewhere is refused too, since a response
+ * that holds one is not the provider's.
  */
 export function cursorOf(link: unknown, name: string, parameter: string, form: RegExp, baseUrl: string): string {
   if (typeof link !== 'string') throw violation(`has ${describe(link)} as ${name}; expected a link`);

@@ -1,25 +1,21 @@
-import type { HttpClient } from '../http/client.ts';
-import type { HttpResponse } from '../http/http-response.ts';
+import type { HttpClient } from './http/client.ts';
+import type { HttpResponse } from './http/http-response.ts';
 import { CHECK_OFFSET, cursorOf } from './page-link.ts';
 
 const ENDPOINT = '/v1/pretradechecks';
 /** The filter in the committed offset: pre-trade checks have no filter. */
 export const NO_FILTER = 'all';
-/** A single check is smaller than a list. */
 const LARGEST_CHECK_BYTES = 16 * 2 ** 20;
 
 /** The pre-trade checks of the reference data interface (part 4.2 of src/provider/README.md). */
 export interface PreTradeChecks {
-  /** The address that links of its responses are resolved against. */
   readonly baseUrl: string;
-  /** The path of the list; names the input in headers and errors. */
   readonly endpoint: string;
   /**
    * One response of GET /v1/pretradechecks: the checks after an offset; null for the first call, which has none.
    * `consume` is given a 2xx response and must read its body; it runs within the request's deadline.
    */
   list<T>(since: string | null, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** GET /v1/pretradechecks/id/{id}. The id appears in no error. */
   single<T>(id: string, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
@@ -41,12 +37,10 @@ export function createPreTradeChecks(options: {
   };
 }
 
-/** Where the checks go on after a response: the offset in its `links.next`. */
 export function nextCheckOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('next'), 'links.next', 'since', CHECK_OFFSET, baseUrl);
 }
 
-/** The newest offset that a response names (`nextId`); null when it names none. */
 export function newestCheckOffset(envelope: ReadonlyMap<string, unknown>): string | null {
   const nextId = envelope.get('nextId');
   return typeof nextId === 'string' && CHECK_OFFSET.test(nextId) ? nextId : null;

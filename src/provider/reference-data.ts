@@ -1,15 +1,14 @@
-import type { HttpClient } from '../http/client.ts';
-import type { HttpResponse } from '../http/http-response.ts';
+import type { HttpClient } from './http/client.ts';
+import type { HttpResponse } from './http/http-response.ts';
 
 /**
- * Which instruments a source sees: all of them, or the caller's own (the /my variants of part 4.2 of
+ * The instruments that a source sees: all, or the caller's own (the /my variants of part 4.2 of
  * src/provider/README.md).
  */
 export type Scope = 'all' | 'my';
 
 export interface InstrumentFilter {
   readonly scope: Scope;
-  /** Restricts instruments by legal country; null for all. */
   readonly legalCountry: string | null;
 }
 
@@ -20,20 +19,17 @@ export interface EventFilter extends InstrumentFilter {
 
 /** The reference data interface (part 4.2 of src/provider/README.md), as far as a source with one filter needs it. */
 export interface ReferenceData {
-  /** The address that links of its responses are resolved against. */
   readonly baseUrl: string;
-  /** The path of the instrument list under this filter; names the input in headers and errors. */
   readonly instrumentsEndpoint: string;
   /**
-   * One page of GET /v1/instruments or /v1/instruments/my. `consume` is given a 2xx response and must read its body;
-   * it runs within the request's deadline.
+   * One page of GET /v1/instruments or /v1/instruments/my. `consume` is given a 2xx response and must read its body; it
+   * runs within the request's deadline.
    */
   instruments<T>(
     page: { readonly minId: string | null; readonly limit: number },
     consume: (response: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
-  /** The path of the event stream under this filter. */
   readonly eventsEndpoint: string;
   /** One response of GET /v1/instruments/events or /v1/instruments/events/my, after an offset of the stream. */
   events<T>(
@@ -72,6 +68,6 @@ export function createReferenceData(options: {
 
 /** The filter as one text: committed beside the offset, so that a changed filter is noticed. */
 export function filterText({ scope, legalCountry, eventType = null }: EventFilter): string {
-  const country = legalCountry === null ? '' : ` legalCountry=${legalCountry}`;
+  const country = legalCountry === null ? '' : ` legalCountry=${encodeURIComponent(legalCountry)}`;
   return `scope=${scope}${country}${eventType === null ? '' : ` eventType=${eventType}`}`;
 }

@@ -1,6 +1,5 @@
 import { ConnectorError } from '../errors.ts';
-import type { GroupReader, GroupReaderOptions, PartitionReader } from '../kafka/group-reader.ts';
-import type { OwnershipProof } from '../kafka/ownership-proof.ts';
+import type { GroupReader, GroupReaderOptions, OwnershipProof, PartitionReader } from '../kafka/group-reader.ts';
 import type { TopicPartition } from '../kafka/topic.ts';
 import type { BackOff, Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
@@ -36,6 +35,8 @@ export interface MembershipOptions
   readonly groupReader: GroupReader;
   /** Verifies what no partition can do without: until it resolves the partitions are left to other members. */
   readonly verifyStart?: (signal: AbortSignal) => Promise<void>;
+  /** Rejects when this membership must end and another one begin; asked for once at each join. */
+  readonly untilOver?: ((signal: AbortSignal) => Promise<never>) | undefined;
   readonly createTask: (owned: OwnedPartition) => WorkerTask;
   readonly attemptFailed: (failed: FailedAttempt) => void;
   readonly clock: Clock;
@@ -77,9 +78,10 @@ function isPassing(error: unknown): boolean {
  * @param endings of each partition, when its last task here has ended.
  */
 async function runMembership(options: MembershipOptions, endings: Map<string, Promise<void>>): Promise<never> {
-  const { groupReader, groupId, topics, assignor, alone, joined, members, createTask, signal } = options;
+  const { groupReader, groupId, topics, assignor, alone, joined, members, untilOver, createTask, signal } = options;
   const [ended, left] = [new AbortController(), new AbortController()];
   const failed = Promise.withResolvers<never>();
+  untilOver?.(AbortSignal.any([signal, ended.signal])).catch(failed.reject);
   const membership = groupReader.run({
     groupId,
     topics,

@@ -32,6 +32,8 @@ export interface UnitTopics<Unit> {
   areVerified(unit: Unit): boolean;
   /** Looks at them again; rejects with a ConnectorError when they are not. */
   verify(unit: Unit, signal: AbortSignal): Promise<void>;
+  /** These topics are not the verified ones any more: units that need them verify them first. */
+  doubt(topics: readonly string[], why: ConnectorError): void;
 }
 
 export interface Leaving {

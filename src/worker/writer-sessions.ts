@@ -1,5 +1,5 @@
 import { ConnectorError } from '../errors.ts';
-import type { OwnershipProof } from '../kafka/ownership-proof.ts';
+import type { OwnershipProof } from '../kafka/group-reader.ts';
 import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';

@@ -1,5 +1,5 @@
-import { startLocalStack } from '../../src/local-stack/local-stack.ts';
-import type { LocalStack } from '../../src/local-stack/stack-context.ts';
+import { startLocalStack } from '../../src/dev/local-stack/local-stack.ts';
+import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import {
   type ConnectorProcess,

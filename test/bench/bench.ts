@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { wholeNumberOption } from '../../src/cli/numbers.ts';
+import { wholeNumberOption } from '../../src/commands/shell/option-values.ts';
 import { startBenchStack } from './bench-stack.ts';
 import { ratios } from './compare.ts';
 import { benchDecoding } from './decoding-bench.ts';
@@ -53,42 +53,73 @@ process.on('SIGINT', () => stop.abort(new Error('stopped by SIGINT')));
 const DECODING_ROUNDS = 15;
 
 const figures: Record<string, object[]> = {};
-for (const part of ['decoding', 'walk', 'latency', 'backlog', 'prices', 'steady', 'restart', 'start'])
-  figures[part] = [];
-for (const instruments of present(values.decoding)) {
-  for await (const body of benchDecoding(instruments, DECODING_ROUNDS)) figures.decoding?.push(body);
-}
-const stack = await startBenchStack(stop.signal);
-try {
-  for (const size of present(values.walk)) {
-    for (const delayMs of values.delay) {
-      for (const codec of values.compression.split(','))
-        figures.walk?.push(await benchWalk(stack, size, delayMs, codec));
-    }
-  }
-  for (const events of present(values.events)) {
-    for (const pollMs of values.polls) figures.latency?.push(await benchLatency(stack, events, pollMs));
-  }
-  for (const events of present(values.backlog)) figures.backlog?.push(await benchBacklog(stack, events));
-  for (const size of present(values.prices)) {
-    for (const delayMs of [0, 50]) figures.prices?.push(await benchPrices(stack, size, delayMs));
-  }
-  for (const size of present(values.steady)) figures.steady?.push(await benchSteady(stack, size, 60));
-  for (const size of present(values.restart)) figures.restart?.push(await benchRestart(stack, size));
-  for (const starts of present(values.start)) {
-    for await (const way of benchStarts(stack, starts)) figures.start?.push(way);
-  }
-} finally {
-  await stack.stop();
-}
+const startedMs = performance.now();
 
-for (const [part, rows] of Object.entries(figures)) {
-  if (rows.length === 0) continue;
-  console.log(part);
+/** Measures a part for each of its sizes: progress goes to stderr, its table to stdout as soon as it is whole. */
+async function part(
+  name: string,
+  sizes: readonly number[],
+  measure: (size: number) => AsyncIterable<object>,
+): Promise<void> {
+  const rows: object[] = [];
+  figures[name] = rows;
+  for (const size of sizes.filter((size) => size > 0)) {
+    const seconds = () => `${Math.round((performance.now() - startedMs) / 1_000)} s`;
+    process.stderr.write(`${seconds()}: ${name}, ${size} …\n`);
+    for await (const row of measure(size))
+      process.stderr.write(`${seconds()}: ${name}, ${size}: row ${rows.push(row)}\n`);
+  }
+  if (rows.length === 0) return;
+  console.log(name);
   console.table(
     rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => typeof value !== 'object'))),
   );
 }
+
+const only = (measure: (size: number) => Promise<object>) =>
+  async function* (size: number): AsyncGenerator<object> {
+    yield measure(size);
+  };
+
+async function* walks(size: number): AsyncGenerator<object> {
+  for (const delayMs of values.delay)
+    for (const codec of values.compression.split(',')) yield benchWalk(stack, size, delayMs, codec);
+}
+
+async function* latencies(events: number): AsyncGenerator<object> {
+  for (const pollMs of values.polls) yield benchLatency(stack, events, pollMs);
+}
+
+async function* prices(size: number): AsyncGenerator<object> {
+  for (const delayMs of [0, 50]) yield benchPrices(stack, size, delayMs);
+}
+
+await part('decoding', values.decoding, (size) => benchDecoding(size, DECODING_ROUNDS));
+const stack = await startBenchStack(stop.signal);
+try {
+  await part('walk', values.walk, walks);
+  await part('latency', values.events, latencies);
+  await part(
+    'backlog',
+    values.backlog,
+    only((events) => benchBacklog(stack, events)),
+  );
+  await part('prices', values.prices, prices);
+  await part(
+    'steady',
+    values.steady,
+    only((size) => benchSteady(stack, size, 60)),
+  );
+  await part(
+    'restart',
+    values.restart,
+    only((size) => benchRestart(stack, size)),
+  );
+  await part('start', values.start, (starts) => benchStarts(stack, starts));
+} finally {
+  await stack.stop();
+}
+
 const result = { node: process.version, date: new Date().toISOString(), ...figures };
 if (values.json === undefined) console.log(JSON.stringify(result));
 else writeFileSync(values.json, JSON.stringify(result, null, 2));
@@ -99,8 +130,4 @@ if (values.compare !== undefined) {
 
 function sizes(text: string): readonly number[] {
   return text.split(',').map(wholeNumberOption);
-}
-
-function present(sizes: readonly number[]): readonly number[] {
-  return sizes.filter((size) => size > 0);
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { LocalStack } from '../../src/local-stack/stack-context.ts';
+import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { watchProcess } from '../support/connectors/connector-process.ts';
 import type { ReadyProvider } from './bench-stack.ts';
 

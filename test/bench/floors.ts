@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
-import { keyedRecord } from '../../src/kafka/target-topic.ts';
+import { keyedRecord } from '../../src/kafka/record.ts';
 import { systemClock } from '../../src/support/clock.ts';
 
 /*

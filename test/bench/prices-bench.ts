@@ -1,4 +1,4 @@
-import type { LocalStack } from '../../src/local-stack/stack-context.ts';
+import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import {
   type BenchConnector,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createSimulator } from '../../src/dev/simulator/simulator.ts';
 import { idOf, indexFrom, RowWriter, templateRows } from './ready-rows.ts';
 
 /*

@@ -1,4 +1,4 @@
-import { isinCheckDigit } from '../../src/simulator/universe/isin.ts';
+import { isinCheckDigit } from '../../src/dev/simulator/universe/isin.ts';
 
 /*
  * Instruments that cost next to nothing to serve: the rows of one page of the simulated provider, copied, with another id

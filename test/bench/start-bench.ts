@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { LocalStack } from '../../src/local-stack/stack-context.ts';
+import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { ALLOCATOR, NODE_FLAGS } from '../support/connectors/connector-process.ts';
 import { freshPrefix, type ReadyProvider, startProvider } from './bench-stack.ts';
 import { processUsage } from './process-usage.ts';

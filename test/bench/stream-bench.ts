@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
-import type { LocalStack } from '../../src/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
 import { type Floors, measureFloors } from './floor-process.ts';

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import type { LocalStack } from '../../src/local-stack/stack-context.ts';
+import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
 import { type Floors, measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';
@@ -27,8 +27,8 @@ export interface WalkFigures {
 
 interface PageLine {
   readonly time: string;
-  readonly fetchMs: number;
-  readonly commitMs: number;
+  readonly fetchMs?: number;
+  readonly commitMs?: number;
 }
 
 const PAGE_ROWS = 1_000;
@@ -103,6 +103,7 @@ function secondsOf(lines: readonly string[]): number {
   const pages = lines.filter((line) => line.includes('"page committed"')).map((line) => JSON.parse(line) as PageLine);
   const [first, last] = [pages[0], pages.at(-1)];
   if (!first || !last) throw new Error('No page was committed.');
-  const startedMs = Date.parse(first.time) - first.fetchMs - first.commitMs;
+  // A line leaves out what is zero.
+  const startedMs = Date.parse(first.time) - (first.fetchMs ?? 0) - (first.commitMs ?? 0);
   return (Date.parse(last.time) - startedMs) / 1_000;
 }

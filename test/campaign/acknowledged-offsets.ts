@@ -1,4 +1,4 @@
-import { compareStreamOffsets } from '../../src/connector/stream/stream-offset.ts';
+import { compareStreamOffsets } from '../../src/sources/stream/stream-response.ts';
 import type { Reported } from './replica.ts';
 
 /** What a connector's replicas report of its offset in the stream of events, one after the other. */

@@ -1,4 +1,4 @@
-import { wholeNumberOption } from '../../src/cli/numbers.ts';
+import { wholeNumberOption } from '../../src/commands/shell/option-values.ts';
 import { FAULT_NAMES } from './plan.ts';
 import { type ProgramOptions, programOf, runProgram } from './program.ts';
 

@@ -1,4 +1,4 @@
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from '../../src/dev/simulator/simulator.ts';
 
 const EVERY_MS = 250;
 const KINDS = [

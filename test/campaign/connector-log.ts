@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
-import { compareStreamOffsets } from '../../src/connector/stream/stream-offset.ts';
+import type { Simulator } from '../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import { compareStreamOffsets } from '../../src/sources/stream/stream-response.ts';
 import { readCommitted } from '../support/kafka/kafka-real.ts';
 import { viewPartition } from '../support/kafka/kafka-wire-log.ts';
 import { SOURCE_KEY, SOURCE_PARTITION } from '../support/ledgers/at-rest.ts';

@@ -1,10 +1,8 @@
-import { loadPrices, loadSources, runConnector } from '../../src/app/connector.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { toAll } from '../../src/observability/all-events.ts';
-import type { ConnectorEvents } from '../../src/observability/connector-events.ts';
-import { logConnectorEvents, logProcessorEvents } from '../../src/observability/event-log.ts';
-import { createLog } from '../../src/observability/pino-log.ts';
-import type { ProcessorEvents } from '../../src/observability/processor-events.ts';
+import { logEvents, toAll } from '../../src/observe/event-table.ts';
+import type { Events } from '../../src/observe/events.ts';
+import { createLog } from '../../src/observe/pino-log.ts';
+import { loadPrices, loadSources, runConnector } from '../../src/run/connector.ts';
 import { armableKafka } from '../support/kafka/killing-kafka.ts';
 import { type FromReplica, REPORTED, type ToReplica, usageNow } from './messages.ts';
 
@@ -31,19 +29,17 @@ process.on('message', (message: ToReplica) => {
 
 const settings = await loadSettings({ text: process.env.SETTINGS, env: process.env });
 const log = await createLog({ level: settings.log.level, format: 'json' });
-const reporting = new Proxy({} as ConnectorEvents & ProcessorEvents, {
+const reporting = new Proxy({} as Events, {
   get: (_, name) => (fields: { readonly err?: Error; readonly since?: string | null }) => {
     const event = REPORTED.find((reported) => reported === name);
     const { err = '', since = null } = fields ?? {};
     if (event !== undefined) send({ event, atMs: Date.now(), text: String(err), since });
   },
 });
-const processorLog = logProcessorEvents(log);
 const failed = await runConnector({
   settings,
   log,
-  events: toAll([logConnectorEvents(log), reporting]),
-  processorEvents: toAll([processorLog, reporting]),
+  events: toAll([logEvents(log), reporting]),
   signal: stop.signal,
   overrides: { wrapKafka: kafka.wrap },
 });

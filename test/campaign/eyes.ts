@@ -1,8 +1,7 @@
-import type { Admin } from 'kafkajs';
-import { compareStreamOffsets } from '../../src/connector/stream/stream-offset.ts';
 import type { KafkaCluster } from '../../src/kafka/cluster.ts';
 import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { loadKafkajs } from '../../src/kafka/kafkajs/kafkajs-patches.ts';
+import { compareStreamOffsets } from '../../src/sources/stream/stream-response.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { SOURCE_KEY, SOURCE_PARTITION } from '../support/ledgers/at-rest.ts';
 import type { KeyedContent } from '../support/ledgers/universe-log.ts';
@@ -20,6 +19,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 export interface Eyes {
   watch(subject: Subject): Watch;
   read(subject: Subject, ends: boolean): Promise<ConnectorLog>;
+  readonly deleteTopics: (topics: readonly string[]) => Promise<void>;
   /** Deletes the topics of a connector that was verified. */
   forget(subject: Subject): Promise<void>;
   close(): Promise<void>;
@@ -55,7 +55,11 @@ export async function openEyes(ground: Ground): Promise<Eyes> {
         start: starts.get(prefix),
         ends: ends ? () => partitionEnds(admin, brokers, prefix) : nothing,
       }),
-    forget: ({ name }) => deleteTopics(admin, name),
+    deleteTopics: (topics) => admin.deleteTopics({ topics: [...topics], timeout: 30_000 }),
+    async forget({ name }) {
+      const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${name}.`));
+      if (topics.length > 0) await admin.deleteTopics({ topics, timeout: 30_000 });
+    },
     async close() {
       await kafka.close();
       await admin.disconnect();
@@ -99,9 +103,4 @@ function watchEvents(
     missing: async () => (starts.has(prefix) ? (await due()).length - seen.length : 1),
     close: () => end.abort(new Error('the watch has ended')),
   };
-}
-
-async function deleteTopics(admin: Admin, prefix: string): Promise<void> {
-  const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`));
-  if (topics.length > 0) await admin.deleteTopics({ topics, timeout: 30_000 });
 }

@@ -1,8 +1,8 @@
-import { registryFiles, registryFor } from '../../src/local-stack/java-artifacts.ts';
-import { usableJava } from '../../src/local-stack/java-runtime.ts';
-import { type LocalKafka, startKafka } from '../../src/local-stack/kafka-cluster.ts';
-import { startRegistry } from '../../src/local-stack/registry.ts';
-import type { StackContext } from '../../src/local-stack/stack-context.ts';
+import { registryFiles, registryFor } from '../../src/dev/local-stack/java-artifacts.ts';
+import { usableJava } from '../../src/dev/local-stack/java-runtime.ts';
+import { type LocalKafka, startKafka } from '../../src/dev/local-stack/kafka-cluster.ts';
+import { startRegistry } from '../../src/dev/local-stack/registry.ts';
+import type { StackContext } from '../../src/dev/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { innerListeners } from '../support/network/inner-listener.ts';
 import { type SwitchablePort, switchablePort } from '../support/network/switchable-port.ts';

@@ -1,4 +1,4 @@
-import { compareStreamOffsets } from '../../src/connector/stream/stream-offset.ts';
+import { compareStreamOffsets } from '../../src/sources/stream/stream-response.ts';
 import { type PriceLog, priceViolations } from '../support/ledgers/price-log.ts';
 import { type KeyedContent, type UniverseLog, universeViolations } from '../support/ledgers/universe-log.ts';
 import type { Finding, FindingKind } from './violation.ts';

@@ -1,4 +1,4 @@
-import type { FaultRule } from '../../src/simulator/faults/fault.ts';
+import type { FaultRule } from '../../src/dev/simulator/faults/fault.ts';
 import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 import type { FaultRule as NetworkRule } from '../support/network/tcp-proxy-faults.ts';
 import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';
@@ -15,6 +15,9 @@ export const FAULTS = {
   step: { weight: 8, says: 'kill -9 at a named step' },
   heir: { weight: 2, says: 'kill -9, and its successor at a named step' },
   all: { weight: 1, says: 'kill -9 of all replicas at once' },
+  failover: { weight: 3, says: 'kill -9 while a replica of the provider is behind' },
+  spoil: { weight: 3, says: 'kill -9 while products spoil their bulk calls' },
+  topic: { weight: 1, says: 'kill -9 of all, and topics are deleted' },
   stop: { weight: 2, says: 'clean stop' },
   pause: { weight: 1, says: 'SIGSTOP beyond the session time-out' },
   storm: { weight: 2, says: 'members join and leave' },
@@ -58,6 +61,8 @@ export interface Round {
   readonly network: keyof typeof NETWORK;
   readonly provider: keyof typeof PROVIDER;
   readonly registry: (typeof REGISTRY)[number];
+  /** How far the replica that answers is behind, and its answer to an offset that it does not know yet. */
+  readonly failover: { readonly lagMs: number; readonly beyond: (typeof BEYOND)[number] };
 }
 
 const STEPS: readonly KillMoment['at'][] = [
@@ -117,6 +122,13 @@ export const PROVIDER = {
 const AFTER_COMMIT_MS = 50;
 
 const REGISTRY = ['cut', 'hang', 'fail'] as const;
+const BEYOND = ['echo', 'newest', 'back', 404, 410] as const;
+/** How three products spoil each bulk call that names them. */
+export const SPOILS = [
+  { kind: 'reset', share: 0 },
+  { kind: 'status', status: 503, retryAfterSeconds: 1 },
+  { kind: 'status', status: 422 },
+] as const satisfies readonly FaultRule['fault'][];
 
 export interface PlanOptions {
   readonly seed: number;
@@ -153,6 +165,7 @@ export function* drawRounds({ seed, faults, connectors, brokers }: PlanOptions):
       network: pick(names(NETWORK)),
       provider: pick(names(PROVIDER)),
       registry: pick(REGISTRY),
+      failover: { lagMs: 1_000 + below(60_000), beyond: pick(BEYOND) },
     };
   }
 }

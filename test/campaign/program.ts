@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { wholeNumberOption } from '../../src/cli/numbers.ts';
+import { wholeNumberOption } from '../../src/commands/shell/option-values.ts';
 import { closingOf } from './closing.ts';
 import { startGround } from './ground.ts';
 import { namesOf } from './names-option.ts';

@@ -38,7 +38,9 @@ export interface CampaignOptions {
 }
 
 /** Rows whose processes were killed. */
-const KILLING = [FAULTS.kill.says, FAULTS.step.says, FAULTS.heir.says, FAULTS.all.says, FAULTS.registry.says];
+const KILLING = (['kill', 'step', 'heir', 'all', 'failover', 'spoil', 'topic', 'registry'] as const).map(
+  (fault) => FAULTS[fault].says,
+);
 
 /** Faults, round after round, until enough has happened or something is wrong. */
 export async function runCampaign(options: CampaignOptions): Promise<Report> {
@@ -74,7 +76,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Report> {
       await live(options, eyes, life, add, async (subjects, watches) => {
         for (let lived = 0; lived < options.roundsPerLife && !isOver(); lived++) {
           round = rounds.next().value;
-          const results = await strike(round, ground, subjects);
+          const results = await strike(round, ground, subjects, eyes.deleteTopics);
           struck.push(...results);
           for (const subject of subjects) forgotten.set(subject, subject.forgottenCommits());
           const times = results.map(({ recoveryMs }) => (recoveryMs / 1_000).toFixed(1)).join(' ');

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FaultRule } from '../../src/simulator/faults/fault.ts';
+import type { FaultRule } from '../../src/dev/simulator/faults/fault.ts';
 import { leaderOf } from '../support/kafka/kafka-wire-leader.ts';
 import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';
 import type { Ground } from './ground.ts';
-import { type Draw, FAULTS, type FaultName, NETWORK, PROVIDER, type Round } from './plan.ts';
+import { type Draw, FAULTS, type FaultName, NETWORK, PROVIDER, type Round, SPOILS } from './plan.ts';
 import type { Replica } from './replica.ts';
 import type { Subject } from './subject.ts';
 import { Violation } from './violation.ts';
@@ -28,7 +28,12 @@ const HELD_MS = 2_000;
 const ARMED_LIMIT_MS = 10_000;
 
 /** One round: strikes every connector, and resolves when all have recovered. */
-export async function strike(round: Round, ground: Ground, subjects: readonly Subject[]): Promise<Struck[]> {
+export async function strike(
+  round: Round,
+  ground: Ground,
+  subjects: readonly Subject[],
+  deleteTopics: (topics: readonly string[]) => Promise<void>,
+): Promise<Struck[]> {
   const each = async (how: (subject: Subject, draw: Draw) => Promise<Struck>) =>
     Promise.all(subjects.map((subject, index) => how(subject, round.draws[index] as Draw)));
   const { says: row } = FAULTS[round.fault];
@@ -37,6 +42,9 @@ export async function strike(round: Round, ground: Ground, subjects: readonly Su
     step: () => each((subject, draw) => killOnce(row, subject, draw, draw.moment)),
     heir: () => each((subject, draw) => killWithSuccessor(row, subject, draw)),
     all: () => each((subject, draw) => killAll(row, subject, draw)),
+    failover: () => each((subject, draw) => killBehind(row, round, subject, draw)),
+    spoil: () => each((subject, draw) => killAmongSpoilers(row, subject, draw)),
+    topic: () => each((subject, draw) => killAll(row, subject, draw, () => deleteTopics(topicsOf(subject)))),
     stop: async () =>
       (await Promise.all(subjects.map((subject, index) => stop(row, subject, round.draws[index] as Draw)))).flat(),
     pause: () => each((subject, draw) => pause(row, subject, draw)),
@@ -87,14 +95,57 @@ async function killWithSuccessor(row: string, subject: Subject, draw: Draw): Pro
   return { row, count: 2, recoveryMs: (await subject.nextCommit(atMs)) - atMs };
 }
 
-async function killAll(row: string, subject: Subject, draw: Draw): Promise<Struck> {
+async function killAll(
+  row: string,
+  subject: Subject,
+  draw: Draw,
+  meanwhile: () => Promise<void> = async () => {},
+): Promise<Struck> {
   await subject.owner();
   await sleep(draw.waitMs);
   const killed = subject.replicas();
   const ends = await Promise.all(killed.map((replica) => kill(replica)));
+  await meanwhile();
   subject.restore();
   const goneMs = Math.max(...ends.map(({ atMs }) => atMs));
   return { row, count: killed.length, recoveryMs: (await subject.nextCommit(goneMs)) - goneMs };
+}
+
+/** All that says which input record a price answers: offsets of the new topic of instruments begin at 0 again. */
+function topicsOf({ name }: Subject): string[] {
+  return ['instruments', 'prices', 'dead-letters'].map((topic) => `${name}.${topic}`);
+}
+
+/** A process is killed while the provider answers from a replica that is behind; recovery begins when it is not any more. */
+async function killBehind(row: string, round: Round, subject: Subject, draw: Draw): Promise<Struck> {
+  const owner = await subject.owner();
+  subject.simulator.failOver(round.failover);
+  await sleep(draw.waitMs);
+  await kill(owner);
+  subject.restore();
+  await sleep(DISTURBED_MS);
+  subject.simulator.failOver(null);
+  const fromMs = Date.now();
+  return { row, count: 1, recoveryMs: (await subject.nextCommit(fromMs)) - fromMs };
+}
+
+async function killAmongSpoilers(row: string, subject: Subject, draw: Draw): Promise<Struck> {
+  const owner = await subject.owner();
+  const isins = [...subject.simulator.ledger.instruments()].flatMap(
+    ({ text }) => /"type":"isin","value":"(\w{12})"/.exec(text)?.[1] ?? [],
+  );
+  const spoilers = SPOILS.flatMap((fault, index) => {
+    const isin = isins[Math.floor((isins.length * (index + 1)) / (SPOILS.length + 1))];
+    return isin === undefined ? [] : [{ match: 'bulk' as const, count: 0, bodyHas: [isin], fault }];
+  });
+  subject.simulator.injectFaults(spoilers);
+  await sleep(draw.waitMs);
+  const { atMs } = await kill(owner);
+  subject.restore();
+  const recoveryMs = (await subject.nextCommit(atMs)) - atMs;
+  await sleep(DISTURBED_MS);
+  subject.simulator.clearFaults();
+  return { row, count: 1, recoveryMs };
 }
 
 /** The start of a new process is a part of its recovery, and is also left out in a row of its own. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { createSimulator, type Simulator } from '../../src/dev/simulator/simulator.ts';
 import { connectorEnvironment, settingsText } from '../support/connectors/connector-process.ts';
 import { ledgerUniverse } from '../support/ledgers/universe-reading.ts';
 import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';

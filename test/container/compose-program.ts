@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { cachedFolder, cacheRoot } from '../../src/dev/local-stack/java-artifacts.ts';
 import { ConnectorError } from '../../src/errors.ts';
-import { cachedFolder, cacheRoot } from '../../src/local-stack/cached-folder.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { findProgram, run } from './run.ts';
 

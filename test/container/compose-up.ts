@@ -11,8 +11,8 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
+import { acceptsConnections } from '../../src/dev/local-stack/probes.ts';
 import { ConnectorError } from '../../src/errors.ts';
-import { acceptsConnections } from '../../src/local-stack/probes.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { type Campaign, createCampaign } from './campaign.ts';
 import { findCompose } from './compose-program.ts';

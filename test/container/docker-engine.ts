@@ -4,8 +4,8 @@ import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { runWhenOrphaned } from '../../src/dev/local-stack/java-process.ts';
 import { ConnectorError } from '../../src/errors.ts';
-import { runWhenOrphaned } from '../../src/local-stack/orphan-watch.ts';
 import { findProgram, run } from './run.ts';
 
 const START_LIMIT_MS = 60_000;

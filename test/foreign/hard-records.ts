@@ -1,7 +1,7 @@
-import { avscType } from '../../src/avro/avsc-type.ts';
-import { readSchemaText } from '../../src/avro/schema-files.ts';
-import { readWireValue, WIRE_HEADER_BYTES, writeWireHeader } from '../../src/avro/wire-format.ts';
 import type { CommittedRecord } from '../../src/kafka/record.ts';
+import { avscType } from '../../src/records/avro/avsc-type.ts';
+import { readSchemaText } from '../../src/records/avro/schema-files.ts';
+import { readWireValue, WIRE_HEADER_BYTES, writeWireHeader } from '../../src/records/avro/wire-format.ts';
 import type { TestKafka } from '../support/kafka/kafka-real.ts';
 
 type Values = readonly { readonly key: string; readonly value: Buffer | null; readonly partition: number }[];

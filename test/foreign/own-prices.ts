@@ -1,7 +1,7 @@
-import { createRecordReader } from '../../src/avro/record-reader.ts';
-import { readSchemaText } from '../../src/avro/schema-files.ts';
-import { readWireValue } from '../../src/avro/wire-format.ts';
 import type { CommittedRecord } from '../../src/kafka/record.ts';
+import { createRecordReader } from '../../src/records/avro/record-reader.ts';
+import { readSchemaText } from '../../src/records/avro/schema-files.ts';
+import { readWireValue } from '../../src/records/avro/wire-format.ts';
 
 const schema = readSchemaText('Instrument');
 

@@ -1,15 +1,14 @@
-// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
+// The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
-import type { DecodedFailure, DecodedList } from '../../src/decoding/decoded-list.ts';
 import { ConnectorError } from '../../src/errors.ts';
-import { DEEPEST_NESTING, JsonReader, type JsonValue, NESTED_TOO_DEEP, TOO_LONG } from '../../src/json/exact-json.ts';
-import { collectJson } from '../../src/json/json-body.ts';
-import { describeJson } from '../../src/json/json-text.ts';
-import { type RowKey, skimKey } from '../../src/json/row-key.ts';
-import { StringCache } from '../../src/json/string-cache.ts';
-import { skipValue } from '../../src/json/value-skip.ts';
+import { type BodyChunks, collectBytes } from '../../src/provider/http/body-chunks.ts';
+import type { DecodedFailure, DecodedList } from '../../src/records/decoding/decoded-list.ts';
+import { DEEPEST_NESTING } from '../../src/records/json/json-scanner.ts';
+import { describeJson, type JsonValue } from '../../src/records/json/json-value.ts';
+import { type RowKey, skimKey, skipValue } from '../../src/records/json/row-key.ts';
 import type { Clock } from '../../src/support/clock.ts';
+import { JsonReader, NESTED_TOO_DEEP, TOO_LONG } from './json-reader.ts';
 
 /** From the body of an answer to rows, one element of its list at a time. */
 export interface ListReader<Row> {
@@ -41,7 +40,6 @@ const MOST_ROWS = 100_000;
 
 export function createListReader<Row>(options: ListReaderOptions<Row>): ListReader<Row> {
   const { listKey, clock, key: rowKey, longestRowBytes = LONGEST_VALUE_BYTES, decodeRow } = options;
-  const strings = new StringCache();
 
   async function readRows(reader: JsonReader, bytes: Buffer): Promise<(Row | DecodedFailure)[]> {
     if (reader.peek() !== 0x5b) {
@@ -83,7 +81,7 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
   return {
     async read(body) {
       const bytes = await collectJson(body);
-      const reader = new JsonReader(bytes, strings);
+      const reader = new JsonReader(bytes);
       const envelope = new Map<string, JsonValue>();
       let rows: readonly (Row | DecodedFailure)[] | null = null;
       let duplicateKeys = 0;
@@ -104,7 +102,7 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
     },
 
     async readSingle(body) {
-      const reader = new JsonReader(await collectJson(body), strings);
+      const reader = new JsonReader(await collectJson(body));
       const value = readWhole(reader, 0, '');
       reader.finish();
       reader.assertUtf8(0);
@@ -136,4 +134,9 @@ async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
     step = steps.next();
   }
   return step.value;
+}
+
+/** A body as JsonReader needs it: whole, with a zero byte behind the text. */
+async function collectJson(body: BodyChunks): Promise<Buffer> {
+  return Buffer.concat([await collectBytes(body), Uint8Array.of(0)]);
 }

@@ -1,7 +1,8 @@
-// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { AvroRecord, AvroValue } from '../../src/avro/avro-value.ts';
-import type { FieldNode, RecordNode, SchemaNode } from '../../src/avro/schema.ts';
-import type { AssumedZone } from '../../src/avro/time-zone.ts';
+// The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
+
+import type { AssumedZone } from '../../src/records/avro/instant.ts';
+import type { AvroRecord, AvroValue } from '../../src/records/avro/record-encoder.ts';
+import type { FieldNode, RecordNode, SchemaNode } from '../../src/records/avro/schema.ts';
 import { jsonTextMapper, type ScalarMapper, scalarMapper } from './scalar-mapping.ts';
 
 /** A schema prepared for mapping: names in both spellings, leaves as functions. */

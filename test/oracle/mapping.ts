@@ -1,10 +1,11 @@
-// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { AvroRecord, AvroValue } from '../../src/avro/avro-value.ts';
-import type { RecordNode } from '../../src/avro/schema.ts';
-import type { AssumedZone } from '../../src/avro/time-zone.ts';
-import type { OnMismatch } from '../../src/decoding/decoded-list.ts';
-import type { JsonObject, JsonValue } from '../../src/json/exact-json.ts';
-import { describeJson, isArray, pointerStep, toJsonText } from '../../src/json/json-text.ts';
+// The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
+
+import type { AssumedZone } from '../../src/records/avro/instant.ts';
+import type { AvroRecord, AvroValue } from '../../src/records/avro/record-encoder.ts';
+import type { RecordNode } from '../../src/records/avro/schema.ts';
+import type { OnMismatch } from '../../src/records/decoding/decoded-list.ts';
+import type { JsonObject, JsonValue } from '../../src/records/json/json-value.ts';
+import { describeJson, isArray, pointerStep, toJsonText } from '../../src/records/json/json-value.ts';
 import {
   compileMapping,
   type MappingNode,

@@ -1,10 +1,10 @@
 import type { PriceQuery } from '../../src/config/price-kinds/all.ts';
-import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
 import { ConnectorError } from '../../src/errors.ts';
-import { quotedText } from '../../src/http/quoted-text.ts';
-import { JsonNumber, type JsonObject, type JsonValue } from '../../src/json/exact-json.ts';
-import type { BulkResponse, PriceQuestion, PriceResponse } from '../../src/processor/bulk-prices.ts';
-import { isResponseType, responseType } from '../../src/provider/price-query.ts';
+import type { BulkResponse, PriceQuestion, PriceResponse } from '../../src/prices/bulk-prices.ts';
+import { quotedText } from '../../src/provider/http/quoted-text.ts';
+import { isResponseType, responseType } from '../../src/provider/market-data.ts';
+import type { DecodedFailure } from '../../src/records/decoding/decoded-list.ts';
+import { JsonNumber, type JsonObject, type JsonValue } from '../../src/records/json/json-value.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import { createListReader } from './list-reader.ts';
 import type { PriceDecoder } from './plain-price-decoder.ts';
@@ -100,7 +100,7 @@ function readItem(options: {
     return { ...without, failed: false, answer };
   }
   const { records, isQuotingPulled, driftFields, roundedNumbers } = decoded;
-  const answer: PriceResponse = { kind: 'prices', records, isQuotingPulled };
+  const answer: PriceResponse = { kind: 'prices', records, isQuotingPulled, range: null };
   return { answer, failed: false, drift: unknown + driftFields, roundedNumbers };
 }
 

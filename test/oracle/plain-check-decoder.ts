@@ -1,12 +1,12 @@
-// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
+// The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
 
-import { RecordEncoder } from '../../src/avro/record-encoder.ts';
-import { parseSchema } from '../../src/avro/schema.ts';
-import type { CheckDecoder, CheckDecoderOptions, DecodedCheck } from '../../src/decoding/check-decoder.ts';
-import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
-import type { JsonValue } from '../../src/json/exact-json.ts';
-import { isArray } from '../../src/json/json-text.ts';
-import { CHECK_KEY, usableKey } from '../../src/json/row-key.ts';
+import { RecordEncoder } from '../../src/records/avro/record-encoder.ts';
+import { parseSchema } from '../../src/records/avro/schema.ts';
+import type { CheckDecoder, CheckDecoderOptions, DecodedCheck } from '../../src/records/decoding/check-decoder.ts';
+import type { DecodedFailure } from '../../src/records/decoding/decoded-list.ts';
+import type { JsonValue } from '../../src/records/json/json-value.ts';
+import { isArray } from '../../src/records/json/json-value.ts';
+import { CHECK_KEY, usableKey } from '../../src/records/json/row-key.ts';
 import { createListReader, malformed } from './list-reader.ts';
 import { Mapping } from './mapping.ts';
 

@@ -1,14 +1,14 @@
-// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { AvroRecord, AvroValue } from '../../src/avro/avro-value.ts';
-import { recordDigest } from '../../src/avro/record-digest.ts';
-import { RecordEncoder } from '../../src/avro/record-encoder.ts';
-import { parseSchema } from '../../src/avro/schema.ts';
-import { canonicalSchema } from '../../src/avro/schema-canonical.ts';
-import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
-import type { DecodedFailure } from '../../src/decoding/decoded-list.ts';
-import type { DecodedEvent, EventDecoder, EventDecoderOptions } from '../../src/decoding/event-decoder.ts';
-import type { JsonValue } from '../../src/json/exact-json.ts';
-import { EVENT_KEY } from '../../src/json/row-key.ts';
+// The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
+
+import { recordDigest } from '../../src/records/avro/record-digest.ts';
+import type { AvroRecord, AvroValue } from '../../src/records/avro/record-encoder.ts';
+import { RecordEncoder } from '../../src/records/avro/record-encoder.ts';
+import { canonicalSchema, parseSchema } from '../../src/records/avro/schema.ts';
+import { WIRE_HEADER_BYTES } from '../../src/records/avro/wire-format.ts';
+import type { DecodedFailure } from '../../src/records/decoding/decoded-list.ts';
+import type { DecodedEvent, EventDecoder, EventDecoderOptions } from '../../src/records/decoding/event-decoder.ts';
+import type { JsonValue } from '../../src/records/json/json-value.ts';
+import { EVENT_KEY } from '../../src/records/json/row-key.ts';
 import { createListReader } from './list-reader.ts';
 import { Mapping } from './mapping.ts';
 

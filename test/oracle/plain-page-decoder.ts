@@ -1,10 +1,10 @@
-// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
+// The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
 
-import { RecordEncoder } from '../../src/avro/record-encoder.ts';
-import { parseSchema } from '../../src/avro/schema.ts';
-import type { DecodedRow, PageDecoder, PageDecoderOptions } from '../../src/decoding/page-decoder.ts';
-import type { JsonValue } from '../../src/json/exact-json.ts';
-import { INSTRUMENT_KEY } from '../../src/json/row-key.ts';
+import { RecordEncoder } from '../../src/records/avro/record-encoder.ts';
+import { parseSchema } from '../../src/records/avro/schema.ts';
+import type { DecodedRow, PageDecoder, PageDecoderOptions } from '../../src/records/decoding/page-decoder.ts';
+import type { JsonValue } from '../../src/records/json/json-value.ts';
+import { INSTRUMENT_KEY } from '../../src/records/json/row-key.ts';
 import { createListReader } from './list-reader.ts';
 import { Mapping } from './mapping.ts';
 

@@ -1,18 +1,17 @@
-// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { AvroRecord, AvroValue } from '../../src/avro/avro-value.ts';
-import { dateText } from '../../src/avro/calendar.ts';
-import { instantText } from '../../src/avro/instant.ts';
-import { recordDigest } from '../../src/avro/record-digest.ts';
-import { RecordEncoder } from '../../src/avro/record-encoder.ts';
-import { parseSchema } from '../../src/avro/schema.ts';
-import { readSchemaText } from '../../src/avro/schema-files.ts';
-import { createAssumedZone } from '../../src/avro/time-zone.ts';
-import { WIRE_HEADER_BYTES } from '../../src/avro/wire-format.ts';
+// The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
+
 import type { AskedPrices } from '../../src/config/price-kinds/all.ts';
-import type { OnMismatch } from '../../src/decoding/decoded-list.ts';
-import { type DecodedPrice, type PricedInstrument, priceSchemaName } from '../../src/decoding/priced.ts';
-import type { JsonValue } from '../../src/json/exact-json.ts';
-import { describeJson, isArray, pointerStep, toJsonText } from '../../src/json/json-text.ts';
+import { createAssumedZone, dateText, instantText } from '../../src/records/avro/instant.ts';
+import { recordDigest } from '../../src/records/avro/record-digest.ts';
+import type { AvroRecord, AvroValue } from '../../src/records/avro/record-encoder.ts';
+import { RecordEncoder } from '../../src/records/avro/record-encoder.ts';
+import { parseSchema } from '../../src/records/avro/schema.ts';
+import { readSchemaText } from '../../src/records/avro/schema-files.ts';
+import { WIRE_HEADER_BYTES } from '../../src/records/avro/wire-format.ts';
+import type { OnMismatch } from '../../src/records/decoding/decoded-list.ts';
+import { type DecodedPrice, type PricedInstrument, priceSchemaName } from '../../src/records/decoding/priced.ts';
+import type { JsonValue } from '../../src/records/json/json-value.ts';
+import { describeJson, isArray, pointerStep, toJsonText } from '../../src/records/json/json-value.ts';
 import { Mapping } from './mapping.ts';
 
 export type DecodedPrices =

@@ -1,12 +1,11 @@
-// The plain way from JSON to Avro, by objects. At run time `src/decoding` does it; this is the oracle of its tests.
-import type { ScalarValue } from '../../src/avro/avro-value.ts';
-import { epochDays, localEpochMs } from '../../src/avro/calendar.ts';
-import { DecimalEncoder } from '../../src/avro/decimal.ts';
-import { parseInstant } from '../../src/avro/instant.ts';
-import type { ScalarNode } from '../../src/avro/schema.ts';
-import type { AssumedZone } from '../../src/avro/time-zone.ts';
-import { JsonNumber, type JsonValue } from '../../src/json/exact-json.ts';
-import { describeJson, toJsonText } from '../../src/json/json-text.ts';
+// The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
+
+import { DecimalEncoder } from '../../src/records/avro/decimal.ts';
+import type { AssumedZone } from '../../src/records/avro/instant.ts';
+import { epochDays, localEpochMs, parseInstant } from '../../src/records/avro/instant.ts';
+import type { ScalarValue } from '../../src/records/avro/record-encoder.ts';
+import type { ScalarNode } from '../../src/records/avro/schema.ts';
+import { describeJson, JsonNumber, type JsonValue, toJsonText } from '../../src/records/json/json-value.ts';
 
 /** What became of a leaf: its value, or why it has none. */
 export type ScalarOutcome =

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, createGzip, gzipSync } from 'node:zlib';
-import { clientFor, json, never, page, serve, text } from '../unit/http/loopback.ts';
+import { clientFor, json, never, page, serve, text } from '../unit/provider/http/loopback.ts';
 
 const MIB = 1_048_576;
 

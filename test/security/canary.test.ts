@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Endpoint, Fault, FaultRule } from '../../src/simulator/faults/fault.ts';
-import { createSimulator } from '../../src/simulator/simulator.ts';
+import type { Endpoint, Fault, FaultRule } from '../../src/dev/simulator/faults/fault.ts';
+import { createSimulator } from '../../src/dev/simulator/simulator.ts';
 import { connectorEnvironment, startProcess } from '../support/connectors/connector-process.ts';
 import { MAIN, settingsFile } from '../support/connectors/settings-file.ts';
 import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
-import { createAuthorization } from '../../src/http/authorization.ts';
-import type { HttpClient } from '../../src/http/client.ts';
+import { createAuthorization } from '../../src/provider/http/authorization.ts';
+import type { HttpClient } from '../../src/provider/http/client.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { clientFor, freeTurns, json, keepingLog, never, page, serve, text } from '../unit/http/loopback.ts';
+import { clientFor, freeTurns, json, keepingLog, never, page, serve, text } from '../unit/provider/http/loopback.ts';
 
 const REDIRECTS = [300, 301, 302, 303, 304, 305, 307, 308];
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import type { Simulator } from '../../src/dev/simulator/simulator.ts';
 import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { offsetKey, offsetPartition } from '../../src/kafka/offset-store.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { namesOnOnePartition } from '../support/connectors/neighbours.ts';
 import { createMemoryRegistry } from '../support/connectors/overridden-connector.ts';

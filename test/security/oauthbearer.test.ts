@@ -3,10 +3,10 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { checkConnections } from '../../src/commands/validate-command.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { checkConnections } from '../../src/operator/connection-check.ts';
-import { createKafkaCluster } from '../../src/setup/kafka-client.ts';
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { createSimulator, type Simulator } from '../../src/dev/simulator/simulator.ts';
+import { createKafkaCluster } from '../../src/run/kafka-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { createMemoryRegistry } from '../support/connectors/overridden-connector.ts';
 import { startConnector } from '../support/connectors/running-connector.ts';
@@ -14,7 +14,7 @@ import { AUDIENCE, type OauthKafka, oauthKafkaOrSkip } from '../support/kafka/oa
 import { loadRawKafkajs } from '../support/kafka/raw-kafkajs.ts';
 import { uniquePrefix } from '../support/kafka/stack.ts';
 import { eventually } from '../support/runner/eventually.ts';
-import { keepingLog } from '../unit/http/loopback.ts';
+import { keepingLog } from '../unit/provider/http/loopback.ts';
 
 const TOKEN_SECONDS = 4;
 const never = new AbortController().signal;

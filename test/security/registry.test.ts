@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, type TestContext, test } from 'node:test';
-import { readSchemaText } from '../../src/avro/schema-files.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { createRegistry } from '../../src/setup/registry-client.ts';
+import { readSchemaText } from '../../src/records/avro/schema-files.ts';
+import { createRegistry } from '../../src/run/registry-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { startFakeRegistry } from '../support/decoding/avro-registry.ts';
-import { json, serve } from '../unit/http/loopback.ts';
+import { json, serve } from '../unit/provider/http/loopback.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
 import { connectProxy } from './connect-proxy.ts';
 

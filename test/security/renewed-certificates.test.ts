@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { loadSettings } from '../../src/config/load.ts';
-import { createReferenceDataHttp } from '../../src/setup/provider-client.ts';
-import { createSubjects } from '../../src/setup/registry-client.ts';
+import { createReferenceDataHttp } from '../../src/run/provider-client.ts';
+import { createSubjects } from '../../src/run/registry-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { json, keepingLog, never, page, text } from '../unit/http/loopback.ts';
+import { json, keepingLog, never, page, text } from '../unit/provider/http/loopback.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
 
 /** A server that wants a client's certificate, and that can change its own and the authority that it trusts. */

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loadSettings } from '../../src/config/load.ts';
-import { createReferenceDataHttp } from '../../src/setup/provider-client.ts';
+import { createReferenceDataHttp } from '../../src/run/provider-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { json, never, page, serve, text } from '../unit/http/loopback.ts';
+import { json, never, page, serve, text } from '../unit/provider/http/loopback.ts';
 
 const ROTATIONS = 6;
 const ROTATE_EVERY = 50;

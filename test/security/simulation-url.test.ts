@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Fault } from '../../src/simulator/faults/fault.ts';
-import { createSimulator } from '../../src/simulator/simulator.ts';
+import type { Fault } from '../../src/dev/simulator/faults/fault.ts';
+import { createSimulator } from '../../src/dev/simulator/simulator.ts';
 import { logLines, startCommand } from '../support/connectors/connector-command.ts';
 import { streamAtRest } from '../support/connectors/stream-source.ts';
 import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';
@@ -61,6 +61,7 @@ test('the URL of a pre-trade check stands in its topic and nowhere else', { time
   connector.child.kill('SIGTERM');
   await connector.ended;
   simulator.advanceClock(8 * DAY_MS);
+  simulator.triggerCheck('1000001', `{"preTradeCheckId":"later","simulationUrl":["${URL_TEXT}"]}`);
   const again = await startCommand(t, { stack, simulator, prefix, source, env: { LOG_LEVEL: 'debug' } });
   await again.line('notification written');
   await pause(300);
@@ -88,6 +89,7 @@ test('the URL of a pre-trade check stands in its topic and nowhere else', { time
     [null, null, '/preTradeCheckId'],
     [null, null, ''],
     ['huge', null, ''],
+    ['later', null, '/simulationUrl'],
   ]);
   const aside = await Promise.all(
     ['dead-letters', 'notifications'].map((name) => readCommitted(kafka, `${prefix}.${name}`)),

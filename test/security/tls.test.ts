@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { before, type TestContext, test } from 'node:test';
-import { clientFor, json, never, page, serve, text } from '../unit/http/loopback.ts';
+import { clientFor, json, never, page, serve, text } from '../unit/provider/http/loopback.ts';
 import { type Certificate, type Certificates, makeCertificates } from './certificates.ts';
 import { connectProxy } from './connect-proxy.ts';
 

@@ -19,7 +19,7 @@ export async function loadMutant({ mistake, file, right, wrong }: CoreMutant): P
   const folder = mkdtempSync(join(tmpdir(), 'core-mutant-'));
   try {
     for (const room of ['stream', 'walk']) {
-      cpSync(join(SOURCES, 'connector', room), join(folder, room), { recursive: true });
+      cpSync(join(SOURCES, 'sources', room), join(folder, room), { recursive: true });
     }
     for (const name of globSync('*/*.ts', { cwd: folder })) {
       const text = readFileSync(join(folder, name), 'utf8');
@@ -64,7 +64,7 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'a drain ends with an answer that is not full',
-    file: 'drain.ts',
+    file: 'walk.ts',
     right: 'hasReached(answer, namesEnd ? target : drain.start)',
     wrong: 'hasReached(answer, target ?? answer.next)',
   },
@@ -73,7 +73,14 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     file: 'walk-steps.ts',
     right: "walk: { ...walk, phase: 'draining', page: { minId, rows, next, start }, drain: beginDrain(nowMs) },",
     wrong:
-      "walk: { ...walk, phase: 'draining', page: { minId, rows, next, start }, drain: { ...beginDrain(nowMs), ended: 'reached' } },",
+      "walk: { ...walk, phase: 'draining', page: { minId, rows, next, start }, drain: { ...beginDrain(nowMs), isReached: true } },",
+  },
+  {
+    mistake: 'a page is used after half a minute, whatever of the stream is still to be read',
+    file: 'walk-steps.ts',
+    right: 'return { walk: { ...walk, drain: drainFurther(walk.drain, streamed) } };',
+    wrong:
+      'const drain = drainFurther(walk.drain, streamed); return { walk: { ...walk, drain: { ...drain, isReached: drain.isReached || arguments[2].nowMs - drain.startedMs >= 30_000 } } };',
   },
   {
     mistake: 'the first page is asked for before the margin has passed',
@@ -83,7 +90,7 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'census minus seen after a crash',
-    file: 'core-state.ts',
+    file: 'instruments-core.ts',
     right: 'const offset = resumed ? { ...committed, walkResumed: true } : committed;',
     wrong: 'const offset = committed;',
   },
@@ -122,7 +129,7 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     file: 'walk-steps.ts',
     right: "return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag, asked, behind } };",
     wrong:
-      "return { walk: { phase: 'closing', drain: { ...beginDrain(nowMs), ended: 'reached' }, flaws, lastId, lag, asked, behind } };",
+      "return { walk: { phase: 'closing', drain: { ...beginDrain(nowMs), isReached: true }, flaws, lastId, lag, asked, behind } };",
   },
   {
     mistake: 'a list may shrink as it likes',
@@ -132,9 +139,9 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'nothing in answer to an offset in doubt ends a drain',
-    file: 'follow-events.ts',
-    right: 'if (reading === null || isOffsetInDoubt(state.stream.proof)) return state;',
-    wrong: 'if (reading === null) return state;',
+    file: 'instruments-core.ts',
+    right: 'if (!isBehind && (reading === null || isOffsetInDoubt(doubt))) return state;',
+    wrong: 'if (!isBehind && reading === null) return state;',
   },
   {
     mistake: 'a row that contradicts what an event said lately is used all the same',
@@ -175,26 +182,27 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'one refusal proves a gap',
     file: 'retention-gap.ts',
-    right: 'const isProven = rounds >= ROUNDS_OF_PROOF && nowMs - firstMs >= gapProofMs;',
-    wrong: 'const isProven = rounds >= 1;',
+    right: 'if (firstMs !== null) return isRound && nowMs - firstMs >= gapProofMs;',
+    wrong: 'if (firstMs !== null) return isRound;',
   },
   {
     mistake: 'an offset that stands still is never replaced',
     file: 'retention-gap.ts',
-    right: 'return ageMs >= UNMOVED_MS;',
-    wrong: `return ${NEVER}ageMs >= UNMOVED_MS;`,
+    right: 'isSuspected || ageMs >= UNMOVED_MS ?',
+    wrong: `isSuspected || (${NEVER}ageMs >= UNMOVED_MS) ?`,
   },
   {
     mistake: 'a fresh offset replaces the committed one after gapProof',
     file: 'follower-steps.ts',
-    right: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs, rereadsAll:',
-    wrong: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs), rereadsAll:',
+    right: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs, behindLimitMs,',
+    wrong:
+      'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs), behindLimitMs,',
   },
   {
     mistake: 'a drain ends at the first empty answer',
-    file: 'drain.ts',
-    right: "if (reading === 'quiet' ||",
-    wrong: "if (reading === 'quiet' || answer.events.length === 0 ||",
+    file: 'walk.ts',
+    right: "isReached: reading === 'quiet' ||",
+    wrong: "isReached: reading === 'quiet' || answer.events?.length === 0 ||",
   },
   {
     mistake: 'a wrong date hides a gap',
@@ -204,9 +212,9 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'an offset that is only suspected is given up after gapProof though the log lags',
-    file: 'retention-gap.ts',
-    right: 'return leastAgeMs > RETENTION_MS;',
-    wrong: 'return leastAgeMs >= 0;',
+    file: 'stream.ts',
+    right: 'ages.leastAgeMs > RETENTION_MS ||',
+    wrong: 'ages.leastAgeMs >= 0 ||',
   },
   {
     mistake: 'a suspicion is forgotten by a restart',
@@ -215,10 +223,52 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
     wrong: 'gapSuspectedFrom: gapSuspectedFromMs !== 0 ?',
   },
   {
+    mistake: 'a lower offset is adopted in haste',
+    file: 'retention-gap.ts',
+    right: 'return isRound && held.heldMs >= behindLimitMs;',
+    wrong: 'return isRound && held.heldMs >= gapProofMs;',
+  },
+  {
+    mistake: 'the time between two processes counts for a lower offset',
+    file: 'stream.ts',
+    right: 'if (behind(since, held)) return',
+    wrong: `if (${NEVER}behind(since, held)) return`,
+  },
+  {
+    mistake: 'a list that lags is taken for a provider that is behind',
+    file: 'retention-gap.ts',
+    right: "if (sign !== 'refused' && sign !== 'stuck') return",
+    wrong: `if (${NEVER}sign !== 'stuck') return`,
+  },
+  {
+    mistake: 'events that come again change instruments',
+    file: 'follower-steps.ts',
+    right: 'isAgain: writes && offset.again !== null,',
+    wrong: `isAgain: ${NEVER}offset.again !== null,`,
+  },
+  {
+    mistake: 'a walk deletes what a provider that is behind lacks',
+    file: 'walk-steps.ts',
+    right: "isOld ? { ...NOTHING_DECIDED, outcome: 'refused' } :",
+    wrong: '',
+  },
+  {
     mistake: 'a gap begins no walk',
-    file: 'follow-events.ts',
+    file: 'instruments-core.ts',
     right: 'if (reason !== null) after = replaceWalk(after, answer.time, at);',
     wrong: "if (reason !== null && !reason.startsWith('gap')) after = replaceWalk(after, answer.time, at);",
+  },
+  {
+    mistake: 'a topic that was replaced begins no walk',
+    file: 'instruments-core.ts',
+    right: "if (isReplaced(state, at)) return 'topicReplaced';",
+    wrong: '',
+  },
+  {
+    mistake: 'the id of a replaced topic is not committed',
+    file: 'instruments-core.ts',
+    right: 'const topicId = at.topicId ?? state.offset.topicId;',
+    wrong: 'const { topicId } = state.offset;',
   },
   {
     mistake: 'a walk that was resumed is not followed by a fresh one',

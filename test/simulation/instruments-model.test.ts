@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { modelRuns, modelSeed } from './model-runs.ts';
 import { runScenario } from './model-world.ts';
-import { busyWalks, rareScenarios, scenarios, slowLists } from './scenario.ts';
+import { busyWalks, rareScenarios, replacedTopics, replicasBehind, scenarios, slowLists } from './scenario.ts';
 
 test('nor in states that need several things in one order', () => {
   const property = fc.property(rareScenarios, (scenario) => {
@@ -21,6 +21,13 @@ test('nor where the stream goes on while the list takes long', () => {
 
 test('nor in walks whose pages and drains are asked for ahead', () => {
   const property = fc.property(busyWalks, (scenario) => {
+    assert.deepEqual(runScenario(scenario).violations, []);
+  });
+  fc.assert(property, { numRuns: Math.ceil(modelRuns() / 8), seed: modelSeed() });
+});
+
+test('nor where its topic is deleted and created again', () => {
+  const property = fc.property(replacedTopics, (scenario) => {
     assert.deepEqual(runScenario(scenario).violations, []);
   });
   fc.assert(property, { numRuns: Math.ceil(modelRuns() / 8), seed: modelSeed() });
@@ -48,4 +55,11 @@ test('whatever happens to it, the source loses nothing, repeats nothing, and com
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   t.diagnostic(`${runs} runs with seed ${seed} in ${seconds} s: ${JSON.stringify(totals)}`);
   if (runs >= 1_000) for (const [what, count] of Object.entries(totals)) assert.ok(count > 0, `no ${what} at all`);
+});
+
+test('nor where a replica answers for a while that is behind', () => {
+  const property = fc.property(replicasBehind, (scenario) => {
+    assert.deepEqual(runScenario(scenario).violations, []);
+  });
+  fc.assert(property, { numRuns: Math.ceil(modelRuns() / 4), seed: modelSeed() });
 });

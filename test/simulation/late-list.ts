@@ -1,5 +1,5 @@
-import type { InstrumentsCore } from '../../src/connector/walk/instruments-core.ts';
-import type { CoreAnswer, CoreRequest } from '../../src/connector/walk/instruments-messages.ts';
+import type { InstrumentsCore } from '../../src/sources/walk/instruments-core.ts';
+import type { CoreAnswer, CoreRequest } from '../../src/sources/walk/instruments-messages.ts';
 
 const OF_LIST: readonly CoreRequest['kind'][] = ['start', 'page', 'behindLast'];
 

@@ -1,4 +1,4 @@
-import type { CoreAnswer, PageRequest } from '../../src/connector/walk/instruments-messages.ts';
+import type { CoreAnswer, PageRequest } from '../../src/sources/walk/instruments-messages.ts';
 import type { LapMistake } from './model-core.ts';
 import type { ModelEvent } from './model-ledger.ts';
 import type { ModelPage } from './model-provider.ts';

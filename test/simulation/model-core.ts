@@ -1,8 +1,8 @@
-import { ReportedEvents } from '../../src/connector/stream/reported-events.ts';
-import { Census, REMEMBERED_MS } from '../../src/connector/walk/census.ts';
-import { InstrumentsCore } from '../../src/connector/walk/instruments-core.ts';
-import { readInstrumentsOffset, writeInstrumentsOffset } from '../../src/connector/walk/instruments-offset.ts';
-import type { InstrumentsSettings } from '../../src/connector/walk/instruments-settings.ts';
+import { ReportedEvents } from '../../src/sources/stream/reported-events.ts';
+import { Census, REMEMBERED_MS } from '../../src/sources/walk/census.ts';
+import { InstrumentsCore } from '../../src/sources/walk/instruments-core.ts';
+import type { InstrumentsSettings } from '../../src/sources/walk/instruments-messages.ts';
+import { readInstrumentsOffset, writeInstrumentsOffset } from '../../src/sources/walk/instruments-offset.ts';
 
 /** The core under test: the real one, or a copy of it with a mistake in it. */
 export interface CoreModules {
@@ -30,10 +30,10 @@ export const MODEL_SETTINGS: InstrumentsSettings = {
   pollIntervalMs: MODEL_POLL_MS,
   walkIntervalMs: 86_400_000,
   handoffMarginMs: 5_000,
-  drainLimitMs: 30_000,
   emptyCommitIntervalMs: 1_200_000,
   gapProofMs: 300_000,
   offsetHoldMs: 86_400_000,
+  behindLimitMs: 3_600_000,
   tombstones: true,
   maxShrink: 0.05,
   shrinkAlwaysAllowed: 2,

@@ -1,3 +1,5 @@
+import type { FailOver } from './model-provider.ts';
+
 /** One entry of the provider's event log, as it truly was. */
 export interface ModelEvent {
   /** Rises by one over all entries ever, resets included. */
@@ -33,6 +35,19 @@ export class ModelLedger {
   readonly #states = new Map<bigint, ModelState[]>();
   /** Where each log began, and when. */
   readonly starts: { readonly offset: string; readonly atMs: number }[] = [];
+
+  /** When a replica answered that was behind. */
+  readonly failOvers: FailOver[] = [];
+
+  failOverAt(atMs: number): FailOver | undefined {
+    return this.failOvers.findLast(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs);
+  }
+
+  /** Of when an answer is that is given then. */
+  asOfMs(atMs: number): number {
+    const replica = this.failOverAt(atMs);
+    return replica === undefined ? atMs : (replica.isFrozen ? replica.fromMs : atMs) - replica.lagMs;
+  }
 
   change(id: bigint, state: ModelState): void {
     const states = this.#states.get(id);

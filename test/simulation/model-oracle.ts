@@ -4,6 +4,12 @@ import type { ModelLog, ModelTransaction } from './model-log.ts';
 
 /** What a small universe of the model may lose in one walk. */
 const ALWAYS_ALLOWED = 2;
+/** How long a lower offset is waited for in the model. */
+const BEHIND_LIMIT_MS = 3_600_000;
+/** The longest poll interval of such runs: what is over before the next poll is not seen. */
+const UNSEEN_MS = 600_000;
+/** Between an answer and its transaction. */
+const MOMENT_MS = 1_000;
 const LONG_SILENCE_MS = 6 * 86_400_000;
 
 /**
@@ -28,11 +34,11 @@ class Oracle {
   readonly #shown = new Set<bigint>();
   #newestOrder = 0;
   #epoch = 0;
+  #topicNow = 1;
   #offset: SourceOffset | null = null;
   /** When our offset, or one that was held, was first committed. */
   readonly #metMs = new Map<string, number>();
   #isDateTrue = true;
-  #wasUndrained = false;
 
   constructor(ledger: ModelLedger) {
     this.#ledger = ledger;
@@ -45,9 +51,14 @@ class Oracle {
   transaction(transaction: ModelTransaction): void {
     const { epoch, truth, offset } = transaction;
     if (epoch < this.#epoch) this.#wrong('I7', transaction, `epoch ${epoch} is visible after ${this.#epoch}`);
+    if (transaction.topic !== this.#topicNow) {
+      this.#topicNow = transaction.topic;
+      this.#topic.clear();
+      this.#shown.clear();
+    }
     if (!truth.isDateTrue) this.#isDateTrue = false;
-    if (truth.undrained) this.#wasUndrained = true;
     this.#checkOffset(transaction);
+    this.#forgetAgain(transaction);
     this.#checkEvents(transaction);
     this.#checkGap(transaction);
     this.#checkResumed(transaction);
@@ -67,6 +78,15 @@ class Oracle {
     if (before !== null && isBehind(before, since) && !isReset) {
       this.#wrong('I4', transaction, `offset ${since} is lower than ${before}`);
     }
+  }
+
+  /** A lower offset that was adopted, as is reported, brings the events behind it again. */
+  #forgetAgain({ notifications, offset }: ModelTransaction): void {
+    if (!notifications.some(({ kind }) => kind === 'streamReset')) return;
+    const since = String(offset.since);
+    const again = this.#ledger.events.filter((event) => isBehind(event.offset, since));
+    for (const { order } of again) this.#seen.delete(order);
+    this.#newestOrder = Math.max(0, ...this.#seen);
   }
 
   /** Between two committed offsets every event of the filter is committed, once, in order, and no other. */
@@ -113,7 +133,7 @@ class Oracle {
         this.#wrong('gaps', transaction, 'a gap is suspected although the stream answered lately');
       }
       if (kind !== 'gapProven' && kind !== 'streamReset') continue;
-      const isReset = incarnation !== this.#ledger.starts.length - 1;
+      const isReset = incarnation !== this.#ledger.starts.length - 1 || this.#isBehindForLong(atMs);
       const isExpired = this.#ledger.events.some((e) => isBehind(e.offset, before) && this.#ledger.isDropped(e, atMs));
       // After a long absence, or a wrong date, an offset that stood still cannot be distinguished from an expired one: that may be
       // a false alarm, but nothing may be lost by it.
@@ -125,6 +145,16 @@ class Oracle {
         this.#wrong('I1', transaction, 'an offset was given up that was still served');
       }
     }
+  }
+
+  /** Whether replicas that are behind have answered for as long as a lower offset is waited for. */
+  #isBehindForLong(atMs: number): boolean {
+    let fromMs = atMs;
+    for (let replica = this.#ledger.failOverAt(atMs - MOMENT_MS); replica !== undefined; ) {
+      fromMs = replica.fromMs;
+      replica = this.#ledger.failOverAt(fromMs - 1) ?? this.#ledger.failOverAt(fromMs - UNSEEN_MS);
+    }
+    return atMs - fromMs >= BEHIND_LIMIT_MS;
   }
 
   /** A walk that was resumed cannot determine what is gone, so a fresh one follows at once. */
@@ -141,7 +171,7 @@ class Oracle {
       const held = this.#topic.get(id) ?? null;
       // Where the list lags beyond the margin, what only a page has shown may be newer than the next page.
       const isCovered = !this.#ledger.streamLags && !(transaction.truth.listLags && this.#shown.has(id));
-      if (version !== null && held !== null && version < held && isCovered && !this.#wasUndrained) {
+      if (version !== null && held !== null && version < held && isCovered) {
         this.#wrong('I6', transaction, `instrument ${id} goes back from version ${held} to ${version} by a ${from}`);
       }
       if (from === 'page' && version !== null && version === held) {
@@ -155,7 +185,7 @@ class Oracle {
     const alive = instruments.filter(
       ({ id, from }) =>
         from === 'sweep' &&
-        this.#ledger.wasLiveThroughout(id, truth.verifiedMs, atMs) &&
+        this.#ledger.wasLiveThroughout(id, this.#ledger.asOfMs(truth.verifiedMs), atMs) &&
         !this.#isUnheard(id, transaction),
     );
     for (const { id, version, from } of instruments) {

@@ -1,6 +1,7 @@
-import type { Census } from '../../src/connector/walk/census.ts';
-import type { InstrumentsCore } from '../../src/connector/walk/instruments-core.ts';
-import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/connector/walk/instruments-messages.ts';
+import { readUpTo } from '../../src/sources/stream/committed-stream.ts';
+import type { Census } from '../../src/sources/walk/census.ts';
+import type { InstrumentsCore } from '../../src/sources/walk/instruments-core.ts';
+import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/sources/walk/instruments-messages.ts';
 import { LateList } from './late-list.ts';
 import { ModelAhead } from './model-ahead.ts';
 import { MODEL_SETTINGS } from './model-core.ts';
@@ -67,8 +68,10 @@ export class ModelProcess {
     const { filter } = MODEL_SETTINGS;
     const committed =
       raw === null ? null : modules.readInstrumentsOffset(JSON.parse(JSON.stringify(raw)), 'model', filter);
-    const settings = { ...MODEL_SETTINGS, walkIntervalMs: this.#around.provider.traits.walkIntervalMs };
-    this.#core = new modules.InstrumentsCore(settings, committed, nowMs);
+    const { pollMs: pollIntervalMs, provider } = this.#around;
+    const { walkIntervalMs } = provider.traits;
+    const settings = { ...MODEL_SETTINGS, pollIntervalMs, walkIntervalMs };
+    this.#core = new modules.InstrumentsCore(settings, committed, nowMs, null, log.topicId);
     this.#ahead = this.#nothingAhead();
     this.#starts = [];
     this.#list = new LateList(this.#around.listSteps);
@@ -129,7 +132,6 @@ export class ModelProcess {
     const { log, modules, nowMs, mistake, truth } = this.#around;
     if (decision.offset === null) return true;
     const offset = modules.writeInstrumentsOffset(decision.offset);
-    const undrained = decision.write.kind === 'rows' && decision.write.counts.undrained > 0;
     const transaction = {
       atMs: nowMs,
       epoch: this.#epoch,
@@ -138,7 +140,7 @@ export class ModelProcess {
       asked,
       notifications: decision.notifications,
       offset,
-      truth: { ...truth, undrained },
+      truth: { ...truth },
     };
     if (fate === 'lost' || fate === 'unansweredLost') log.lose(transaction);
     else if (!log.commit(transaction)) {
@@ -162,13 +164,21 @@ export class ModelProcess {
     around.nowMs += REQUEST_MS;
     switch (request.kind) {
       case 'start':
-        return { kind: 'start', since: provider.newest(), time: around.date(), askedMs: around.nowMs } as const;
+        return {
+          kind: 'start',
+          since: provider.start(around.nowMs),
+          time: around.date(),
+          askedMs: around.nowMs,
+        } as const;
       case 'verifyStart': {
         const answer = provider.events(request.since, around.nowMs, true);
-        const isTaken = answer !== null && 'events' in answer;
-        return { kind: 'verifyStart', taken: isTaken, items: isTaken ? answer.events.length : 0 } as const;
+        if (answer === null || 'status' in answer) {
+          return { kind: 'verifyStart', taken: false, items: 0, next: null } as const;
+        }
+        return { kind: 'verifyStart', taken: true, items: answer.events.length, next: answer.next } as const;
       }
       case 'stream':
+        around.nowMs += provider.traits.streamTakesMs ?? 0;
         return this.#keptAnswer(request.since, seen) ?? this.#eventsAnswer(request.since, seen);
       case 'census':
         return { kind: 'census', census: this.#census() } as const;
@@ -188,14 +198,15 @@ export class ModelProcess {
   /** What the topic holds, and what of it events have reported, as its records say. */
   #census(): Census {
     const { modules, log, nowMs } = this.#around;
-    const census = new modules.Census(new modules.ReportedEvents(this.#core?.offset?.since ?? null));
-    for (const { instruments, asked, atMs } of log.visible()) {
+    const { since, end } = readUpTo(this.#core?.offset ?? null);
+    const census = new modules.Census(new modules.ReportedEvents(since, end));
+    for (const { instruments, asked, atMs } of log.onTopic()) {
       const ageMs = nowMs - atMs;
       for (const { id, version, from } of instruments) {
-        if (from === 'event') census.reported.add(asked, id, ageMs, ageMs <= modules.REMEMBERED_MS);
-        if (version !== null && from === 'event') census.putEvent(id, BigInt(version), true, ageMs);
+        if (from === 'event') census.reported.add(asked, id, ageMs, census.isRemembered(ageMs, asked));
+        if (version !== null && from === 'event') census.putEvent(id, BigInt(version), true, ageMs, asked);
         else if (version !== null) census.put(id, BigInt(version), true);
-        else if (from === 'event') census.deleteByEvent(id, ageMs);
+        else if (from === 'event') census.deleteByEvent(id, ageMs, asked);
         else census.delete(id);
       }
     }
@@ -237,7 +248,7 @@ export class ModelProcess {
     if (page === null || next === undefined) return null;
     this.#rows = page.rows;
     if (next === null) this.#around.truth.verifiedMs = this.#around.nowMs;
-    if (next === null) this.#lastPageStart = this.#around.provider.newest();
+    if (next === null) this.#lastPageStart = this.#around.provider.newest(this.#around.nowMs);
     const { walk, minId } = request;
     return { kind: 'page', walk, minId, rows: rowFacts(page.rows), next, start: page.start };
   }
@@ -249,10 +260,10 @@ export class ModelProcess {
     return this.#around.provider.list(minId, this.#around.nowMs, false);
   }
 
-  #records({ write }: CoreDecision, events: readonly ModelEvent[]): ModelRecord[] {
+  #records({ write, isAgain }: CoreDecision, events: readonly ModelEvent[]): ModelRecord[] {
     if (write.kind === 'tombstones') return write.ids.map((id) => ({ id, version: null, from: 'sweep' }));
     const records: ModelRecord[] = [];
-    for (const { id, version, dead, deletes } of events) {
+    for (const { id, version, dead, deletes } of isAgain ? [] : events) {
       if (id !== null && !dead) records.push({ id, version: deletes ? null : version, from: 'event' });
     }
     if (write.kind !== 'rows') return records;

@@ -17,6 +17,8 @@ export interface ProviderTraits {
   readonly scanLimit: number;
   /** Whether the cursor moves over hidden positions; where it does not, an answer looks at all of the log. */
   readonly movesOverHidden: boolean;
+  /** How long a response of the stream takes; a moment where absent. */
+  readonly streamTakesMs?: number;
   /** How far the event log lags behind the list, whose start of the stream is that of the whole log. */
   readonly streamLagMs: number;
   /** How far the list lags behind the event log, from 0 to this, differently each time. */
@@ -68,6 +70,17 @@ export interface ModelStreamAnswer {
   readonly nextId: string;
 }
 
+/** A replica that answers in the provider's place for a while: its log and its list end before those of the provider. */
+export interface FailOver {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly lagMs: number;
+  /** Whether it stands still, or follows at that distance. */
+  readonly isFrozen: boolean;
+  /** Of an offset beyond its log: itself, the newest offset beside it, the newest offset to go on from, or a refusal. */
+  readonly beyond: 'echo' | 'named' | 'back' | 400 | 404;
+}
+
 const WALL_MS = 1_700_000_000_000;
 const OLD_EVENT_MS = 1_000_000_000_000;
 
@@ -115,8 +128,30 @@ export class ModelProvider {
     this.ledger.starts.push({ offset: `${OLD_EVENT_MS + this.ledger.starts.length + atMs}-0`, atMs });
   }
 
-  newest(): string {
-    return this.#log.at(-1)?.offset ?? this.#start();
+  /** From now on a replica answers. */
+  failOver(failOver: FailOver): void {
+    this.ledger.failOvers.push(failOver);
+  }
+
+  /** The current one answers again. */
+  failBack(atMs: number): void {
+    for (const [at, { untilMs, ...rest }] of this.ledger.failOvers.entries()) {
+      this.ledger.failOvers[at] = { ...rest, untilMs: Math.min(untilMs, atMs) };
+    }
+  }
+
+  newest(atMs: number): string {
+    const asOfMs = this.ledger.asOfMs(atMs);
+    return this.#log.findLast(({ publishedMs }) => publishedMs <= asOfMs)?.offset ?? this.#start();
+  }
+
+  /** Where the list says that the stream starts now. */
+  start(atMs: number): string {
+    return this.#startAt(this.ledger.asOfMs(atMs) - this.traits.listLagMs, atMs);
+  }
+
+  #listedMs(atMs: number): number {
+    return this.ledger.asOfMs(atMs) - Math.floor(this.#random() * (this.traits.listLagMs + 1));
   }
 
   /** Whether nothing that a source must have lies behind an offset. */
@@ -140,7 +175,7 @@ export class ModelProvider {
   }
 
   #isShown({ publishedMs }: ModelEvent, atMs: number): boolean {
-    return publishedMs + this.traits.streamLagMs <= atMs;
+    return publishedMs + this.traits.streamLagMs <= this.ledger.asOfMs(atMs);
   }
 
   isExpired(since: string, atMs: number): boolean {
@@ -157,6 +192,12 @@ export class ModelProvider {
     if (fault === 'failed') return null;
     if (fault === 'refused') return { status: 404 };
     if (fault === 'lower') return { ...quiet, next: '5-0' };
+    const replica = this.ledger.failOverAt(atMs);
+    if (replica !== undefined && isBehind(since, newest)) {
+      if (typeof replica.beyond === 'number') return { status: replica.beyond };
+      if (replica.beyond === 'echo') return { ...quiet, nextId: since };
+      return { events: [], next: replica.beyond === 'back' ? newest : since, nextId: newest };
+    }
     const { expired, maxEvents, movesOverHidden } = this.traits;
     const scanLimit = movesOverHidden ? this.traits.scanLimit : 0;
     if (this.isExpired(since, atMs) && expired !== 'oldest') {
@@ -182,7 +223,7 @@ export class ModelProvider {
     if (fault === 'failed') return null;
     if (fault === 'empty') return { rows: [], next: null, start: null };
     const { limit, minIdMode } = this.traits;
-    const asOfMs = atMs - Math.floor(this.#random() * (this.traits.listLagMs + 1));
+    const asOfMs = this.#listedMs(atMs);
     const shown = this.#listed(asOfMs);
     const from = minId === null ? null : BigInt(minId) + (minIdMode === 'exclusive' ? 1n : 0n);
     const cut =
@@ -197,13 +238,13 @@ export class ModelProvider {
     if (fault === 'unreadableId' && rows.length > 0) rows.splice(0, 1, { id: null, version: 0, dead: true });
     const earlier = from === null ? undefined : visible.find(({ id }) => id < from);
     if (fault === 'belowCursor' && earlier) rows.push(earlier);
-    const start = this.traits.listStart === 'absent' ? null : this.#startAt(asOfMs);
+    const start = this.traits.listStart === 'absent' ? null : this.#startAt(asOfMs, atMs);
     const cursor = fault === 'loop' && minId !== null ? minId : next;
     return { rows, next: fault === 'absentLink' ? undefined : cursor, start };
   }
 
-  #startAt(asOfMs: number): string {
-    if (this.traits.listStart !== 'ofPage') return this.newest();
+  #startAt(asOfMs: number, atMs: number): string {
+    if (this.traits.listStart !== 'ofPage') return this.newest(atMs);
     return this.#log.findLast(({ publishedMs }) => publishedMs <= asOfMs)?.offset ?? this.#start();
   }
 

@@ -1,7 +1,7 @@
-const DEFAULT_RUNS = 2_000;
+const DEFAULT_RUNS = 400;
 const DEFAULT_SEED = 1;
 
-/** How many runs: MODEL_RUNS, or enough for every day. */
+/** How many runs: MODEL_RUNS, or enough for each change; `npm run test:all` has more. */
 export function modelRuns(): number {
   return Number(process.env.MODEL_RUNS ?? DEFAULT_RUNS);
 }

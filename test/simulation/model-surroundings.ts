@@ -1,4 +1,4 @@
-import type { ResponseTime } from '../../src/connector/stream/response-time.ts';
+import type { ResponseTime } from '../../src/sources/stream/response-time.ts';
 import type { CoreModules, LapMistake } from './model-core.ts';
 import type { ModelLog } from './model-log.ts';
 import type { ModelProvider } from './model-provider.ts';
@@ -15,6 +15,7 @@ export interface ModelSurroundings {
   /** Whether the next page is fetched ahead. */
   prefetch: boolean;
   readonly listSteps: number;
+  readonly pollMs: number;
   /** What a process did wrong that no transaction shows. */
   readonly found: string[];
   readonly truth: {
@@ -22,6 +23,6 @@ export interface ModelSurroundings {
     streamAnsweredMs: number;
     isDateTrue: boolean;
     truncated: 'soft' | 'hard' | null;
-    readonly listLags: boolean;
+    listLags: boolean;
   };
 }

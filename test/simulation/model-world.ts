@@ -1,5 +1,5 @@
-import { type ResponseTime, responseTime } from '../../src/connector/stream/response-time.ts';
 import { ConnectorError } from '../../src/errors.ts';
+import { type ResponseTime, responseTime } from '../../src/sources/stream/response-time.ts';
 import { type CoreModules, type LapMistake, MODEL_POLL_MS, MODEL_SETTINGS, REAL_CORE } from './model-core.ts';
 import { ModelLog } from './model-log.ts';
 import { logViolations, universeViolations } from './model-oracle.ts';
@@ -51,6 +51,8 @@ class World {
   #isStopped = false;
   #wasDateWrong = false;
   #demands = 0;
+  /** Until the process has looked at the id of a topic that was replaced. */
+  #stepsToNotice = Number.POSITIVE_INFINITY;
 
   constructor(scenario: Scenario, modules: CoreModules, mistake: LapMistake | null) {
     this.provider = new ModelProvider(scenario.traits);
@@ -58,6 +60,7 @@ class World {
     this.#isClean = scenario.traits.listLagMs <= MODEL_SETTINGS.handoffMarginMs;
     const { provider, log } = this;
     const truth = { verifiedMs: 0, streamAnsweredMs: 0, isDateTrue: true, truncated: null, listLags: !this.#isClean };
+    if (scenario.commands.some(({ kind }) => kind === 'failOver')) truth.listLags = true;
     this.#around = {
       modules,
       mistake,
@@ -67,6 +70,7 @@ class World {
       nowMs: 10_000,
       prefetch: scenario.prefetch,
       listSteps: scenario.listSteps ?? 0,
+      pollMs: scenario.pollMs ?? MODEL_POLL_MS,
       found: this.found,
       date: () => this.#takeDate(),
     };
@@ -123,6 +127,16 @@ class World {
         if (provider.ledger.starts.length === 1) provider.reset(around.nowMs);
         this.#isClean = false;
         return;
+      case 'replaceTopic':
+        this.log.replaceTopic();
+        this.#stepsToNotice = command.steps;
+        return;
+      case 'failOver': {
+        const { kind: _, ms, ...how } = command;
+        provider.failOver({ ...how, fromMs: around.nowMs + 1, untilMs: around.nowMs + 1 + ms });
+        this.#isClean = false;
+        return;
+      }
       case 'demand':
         this.#process.core?.requestWalk({ id: `walk-${++this.#demands}`, allowShrink: command.allowShrink });
         return;
@@ -134,10 +148,12 @@ class World {
     const { provider } = this;
     const around = this.#around;
     provider.truncation = null;
+    provider.failBack(around.nowMs + 1);
     provider.faults.events.length = 0;
     provider.faults.list.length = 0;
     this.#date = 'true';
     this.#fate = 'committed';
+    if (this.#stepsToNotice < Number.POSITIVE_INFINITY) this.#stepsToNotice = 0;
     // A source that has stopped is started again by an operator, the next day.
     if (this.#isStopped) around.nowMs += DAY_MS + 1;
     this.#isStopped = false;
@@ -165,7 +181,7 @@ class World {
       if (rival !== null) this.#stepOf(rival);
       const core = this.#process.core;
       if (core === null) this.#restart();
-      const isWaiting = this.#around.nowMs - before > MODEL_POLL_MS / 2;
+      const isWaiting = this.#around.nowMs - before > this.#around.pollMs / 2;
       const isSuspecting = (core?.offset?.gapSuspectedFromMs ?? null) !== null;
       const isCaughtUp = this.provider.isAtEnd(core?.offset?.since ?? '');
       if (core?.phase === 'idle' && isWaiting && !isSuspecting && isCaughtUp) return true;
@@ -175,6 +191,7 @@ class World {
 
   #step(): void {
     if (this.#isStopped) return;
+    if (this.#stepsToNotice-- === 0) this.#restart();
     if (!this.#stepOf(this.#process) && this.#around.mistake === 'opensWithoutProof') this.#process.open();
   }
 

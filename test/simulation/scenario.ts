@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Fate } from './model-process.ts';
-import type { AnswerFault, ProviderTraits, Truncation } from './model-provider.ts';
+import type { AnswerFault, FailOver, ProviderTraits, Truncation } from './model-provider.ts';
 
 /** What happens in a run, one after the other. */
 export type Command =
@@ -25,6 +25,9 @@ export type Command =
   | { readonly kind: 'fault'; readonly on: 'events' | 'list'; readonly fault: AnswerFault }
   | { readonly kind: 'date'; readonly date: 'ahead' | 'behind' | 'absent' }
   | { readonly kind: 'reset' }
+  /** The instruments topic is deleted and created again; the process notices that after some requests. */
+  | { readonly kind: 'replaceTopic'; readonly steps: number }
+  | ({ readonly kind: 'failOver'; readonly ms: number } & Pick<FailOver, 'lagMs' | 'isFrozen' | 'beyond'>)
   | { readonly kind: 'demand'; readonly allowShrink: number | null };
 
 export interface Scenario {
@@ -32,9 +35,12 @@ export interface Scenario {
   readonly prefetch: boolean;
   /** How many requests to the stream come before an answer of the list is used; it is waited for where this is absent. */
   readonly listSteps?: number;
+  /** The poll interval; that of the model where it is absent. */
+  readonly pollMs?: number;
   readonly commands: readonly Command[];
 }
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** A lag beyond the margin and an hour can be noticed only where pages name their own place in the stream. */
@@ -246,9 +252,50 @@ const changesAmidPages = fc
 export const busyWalks: fc.Arbitrary<Scenario> = fc
   .record({
     traits: traits.map((given) => {
-      return { ...given, instruments: 8, limit: 1, scanLimit: 0, listLagMs: 0, streamLagMs: 0 };
+      // Where responses take long, the events of a moment take minutes to read.
+      const streamTakesMs = given.seed % 2 === 0 ? 12_000 : 0;
+      return { ...given, instruments: 8, limit: 1, scanLimit: 0, listLagMs: 0, streamLagMs: 0, streamTakesMs };
     }),
     prefetch: fc.constant(true),
     commands: changesAmidPages,
   })
   .map((scenario) => ({ ...scenario, listSteps: scenario.traits.seed % 3 }));
+
+const replaceTopic: fc.Arbitrary<Command> = fc.record({ kind: fc.constant('replaceTopic'), steps: fc.nat(6) });
+
+/** The usual runs, in the middle of which the instruments topic is deleted and created again. */
+export const replacedTopics: fc.Arbitrary<Scenario> = fc
+  .tuple(scenarios, replaceTopic, fc.nat(40))
+  .map(([scenario, replaced, at]) => ({ ...scenario, commands: scenario.commands.toSpliced(at, 0, replaced) }));
+
+/** A replica answers that is behind, for minutes or hours; meanwhile the source polls, walks and starts again. */
+const failOver: fc.Arbitrary<Command> = fc.record({
+  kind: fc.constant('failOver'),
+  ms: fc.constantFrom(MINUTE_MS, 6 * MINUTE_MS, 40 * MINUTE_MS, 3 * HOUR_MS, 9 * HOUR_MS),
+  lagMs: fc.constantFrom(0, MINUTE_MS, 30 * MINUTE_MS, 3 * HOUR_MS, 20 * HOUR_MS),
+  isFrozen: fc.boolean(),
+  beyond: fc.constantFrom<FailOver['beyond'][]>('echo', 'named', 'back', 400, 404),
+});
+const failOvers = fc
+  .array(
+    fc.oneof(
+      { weight: 6, arbitrary: step(12) },
+      { weight: 3, arbitrary: mutate('change') },
+      { weight: 2, arbitrary: failOver },
+      { weight: 1, arbitrary: fc.oneof(restart, demand, mutate('vanish', 'announcedVanish', 'hidden')) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('run'), days: fc.constantFrom(1 / 240, 1 / 24, 1 / 6) }) },
+    ),
+    { minLength: 10, maxLength: 40, size: 'max' },
+  )
+  .map((given): readonly Command[] => [steps(60), ...given]);
+
+export const replicasBehind: fc.Arbitrary<Scenario> = fc.record({
+  // Only by its links.events is a page known that is older than is remembered.
+  traits: traits.map((given) => {
+    const list = given.listStart === 'ofPage' ? {} : ({ listStart: 'newest', listLagMs: 0 } as const);
+    return { ...given, ...list, streamLagMs: 0 };
+  }),
+  prefetch: fc.boolean(),
+  pollMs: fc.constantFrom(MINUTE_MS, 10 * MINUTE_MS),
+  commands: failOvers,
+});

@@ -1,4 +1,4 @@
-import type { CoreResult } from '../../src/processor/core/core-messages.ts';
+import type { CoreResult } from '../../src/prices/core/core-messages.ts';
 
 type Failure = Extract<CoreResult, { readonly kind: 'failure' }>;
 

@@ -8,12 +8,12 @@ import { FOUND_BY } from './found-by.ts';
 import { type CoreModules, type LapMistake, REAL_CORE } from './model-core.ts';
 import { modelSeed } from './model-runs.ts';
 import { runScenario } from './model-world.ts';
-import { busyWalks, rareScenarios, scenarios } from './scenario.ts';
+import { busyWalks, rareScenarios, replacedTopics, replicasBehind, scenarios } from './scenario.ts';
 
 /** A mistake that takes longer to show would slip through on most days. */
 const MOST_RUNS = 8_000;
 
-const OTHER_SCENARIOS = { rare: rareScenarios, busyWalks } as const;
+const OTHER_SCENARIOS = { rare: rareScenarios, busyWalks, replacedTopics, replicasBehind } as const;
 
 /** The run that finds it, from 1, and what it found: the one that found it before, or else the first that does. */
 function runUntilCaught(title: string, modules: CoreModules, mistake: LapMistake | null) {
@@ -87,9 +87,12 @@ const WRONG_VARIANTS: Readonly<Record<string, string | { readonly file: string; 
   'no commit on an empty page': 'no commit on an empty answer',
   'an absent next is the end': 'an absent links.next is taken as the end of the list',
   'a producer is reused after an unanswered commit': 'the producer is used again after an unanswered commit',
-  'numbers are read as floats': { file: 'unit/json/exact-json.test.ts', title: 'numbers stay as they were written' },
+  'numbers are read as floats': {
+    file: 'unit/records/json/json-body.test.ts',
+    title: 'numbers stay as they were written',
+  },
   'decimals are written from floats': {
-    file: 'unit/avro/decimal.test.ts',
+    file: 'unit/records/avro/decimal.test.ts',
     title: 'every number gives the nearest decimal, ties to even, in as few bytes as it takes',
   },
 };

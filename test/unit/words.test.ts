@@ -22,14 +22,14 @@ const DIALECT: readonly (readonly [word: RegExp, instead: string])[] = [
 
 // How many of them a file still has; may only shrink. A transactional id keeps its name, since accounts have rights on it.
 const STILL_THERE: Readonly<Record<string, number>> = {
-  'src/app/source-partitions.ts': 1,
+  'src/run/source-partitions.ts': 1,
   'test/integration/sources/neighbours-share-a-writer.test.ts': 1,
 };
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TEXTS = /\.(ts|js|sh|md|ya?ml|json)$/;
 // Its texts are those of the registered schemas.
-const GENERATED = 'src/avro/generated/';
+const GENERATED = 'src/records/avro/generated/';
 
 function texts(): string[] {
   const inside = ['src', 'test', 'config', 'schemas'].flatMap((folder) =>

@@ -1,7 +1,7 @@
 import type { Clock } from '../../support/clock.ts';
 
-/** How far back the minutes go: four hours. Exported for tests. */
-export const MOST_MINUTES = 240;
+/** How far back the minutes go: four hours. */
+const MOST_MINUTES = 240;
 const MINUTE_MS = 60_000;
 
 /** How many records were written in each of the last minutes, in memory that does not grow. */

@@ -1,6 +1,18 @@
-import type { ProcessorStatus, ReadinessCheck, SourceStatus } from './status.ts';
+import { durationText } from './ages.ts';
+import type { Alarm, ProcessorStatus, ReadinessCheck, SourceStatus } from './status.ts';
+
+/** A failure that is retried for longer has not passed by itself. */
+const PASSES_WITHIN_SECONDS = 30;
+
+interface Kafka {
+  readonly hasAnswered: boolean;
+  readonly isSilent: boolean;
+  /** Since when it is silent; the start of the process where it has never answered. */
+  readonly answeredAt: string;
+}
 
 interface Known {
+  readonly kafka: Kafka;
   readonly topics: ReadinessCheck;
   readonly isStopping: boolean;
   readonly sources: readonly SourceStatus[];
@@ -11,13 +23,54 @@ interface Known {
  * Whether this process does all that is wanted of it. It is ready when fences, offsets, schemas and topics are
  * proven; whether the provider responds is no part of it. A source that an operator stopped or paused counts as ready.
  */
-export function readinessChecks({ topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
+export function readinessChecks({ kafka, topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
   return [
     check('process', !isStopping, isStopping ? 'stopping' : 'running'),
+    kafkaCheck(kafka),
     topics,
     ...sources.map(sourceCheck),
     ...(processor === null ? [] : [processorCheck(processor)]),
   ];
+}
+
+function kafkaCheck({ hasAnswered, isSilent, answeredAt }: Kafka): ReadinessCheck {
+  const since = ` since ${answeredAt.slice(11, 19)} UTC`;
+  if (!hasAnswered) return check('kafka', false, 'has not answered yet');
+  return check('kafka', !isSilent, isSilent ? `has not answered${since}` : 'answers');
+}
+
+/** What is wrong and since when, the worst first: what stops all, then what has stopped, then what is retried. */
+export function alarmsOf({
+  kafka,
+  sources,
+  processor,
+  at,
+}: Pick<Known, 'kafka' | 'sources' | 'processor'> & { readonly at: string }): readonly Alarm[] {
+  const secondsSince = (instant: string) => Math.max(0, (Date.parse(at) - Date.parse(instant)) / 1_000);
+  const alarms: Alarm[] = [];
+  const add = (isGrave: boolean, text: string) => alarms.push({ isGrave, text });
+  if (kafka.isSilent) {
+    const length = durationText(secondsSince(kafka.answeredAt));
+    const what = kafka.hasAnswered ? `for ${length}` : `since this process began, ${length} ago`;
+    add(true, `Kafka has not answered ${what}: nothing is written.`);
+  }
+  const all = [
+    ...sources.map((source) => ({ ...source, called: `Source ${source.name}` })),
+    ...(processor === null ? [] : [{ ...processor, called: 'The price processor' }]),
+  ];
+  for (const { called, task, changedAt } of all) {
+    if (task === 'failed')
+      add(true, `${called} has failed ${durationText(secondsSince(changedAt))} ago and waits for an operator.`);
+  }
+  // The reason of each would be Kafka.
+  if (kafka.isSilent) return alarms;
+  for (const { called, trouble } of all) {
+    const seconds = trouble === null ? 0 : secondsSince(trouble.since);
+    if (seconds >= PASSES_WITHIN_SECONDS) {
+      add(false, `${called} has been retrying for ${durationText(seconds)}: ${firstLine(trouble?.message ?? '')}`);
+    }
+  }
+  return alarms;
 }
 
 function sourceCheck({
@@ -28,13 +81,17 @@ function sourceCheck({
   writerTrouble,
   schemasRegistered,
   trace,
+  trouble,
 }: SourceStatus): ReadinessCheck {
   const isReady = (ok: boolean, why: string) => check(`source ${name}`, ok, why);
   if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
   if (wanted === 'stopped') return isReady(true, 'stopped as requested');
   if (owned === false) return isReady(true, 'another replica runs it');
   if (writerTrouble !== null) return isReady(false, `its writer is being opened again: ${firstLine(writerTrouble)}`);
-  if (task === 'unassigned') return isReady(false, 'not fenced yet, and its offset not read yet');
+  if (task === 'unassigned') {
+    const why = trouble === null ? '' : `: ${firstLine(trouble.message)}`;
+    return isReady(false, `not fenced yet, and its offset not read yet${why}`);
+  }
   if (task === 'paused') return isReady(true, 'paused as requested');
   if (!schemasRegistered) return isReady(false, 'its schemas are not registered yet');
   return isReady(true, 'fenced, offset read, schemas registered');

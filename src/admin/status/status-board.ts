@@ -1,10 +1,10 @@
 import { adviceBehind, ConnectorError } from '../../errors.ts';
-import type { ConnectorEvents, WalkCompleted } from '../../observability/connector-events.ts';
-import type { ProcessorEvents } from '../../observability/processor-events.ts';
+import { toAll } from '../../observe/event-table.ts';
+import type { Events, WalkCompleted } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { WorkerTargets } from '../../worker/target.ts';
 import { countText } from '../drawing/counts.ts';
-import { readinessChecks } from './readiness.ts';
+import { alarmsOf, readinessChecks } from './readiness.ts';
 import type { Notified, ReadinessCheck, Status } from './status.ts';
 import { createStatusProcessor } from './status-processor.ts';
 import { createStatusSources } from './status-sources.ts';
@@ -12,10 +12,12 @@ import { createStatusSources } from './status-sources.ts';
 /** Enough to see what has happened lately; the topic has all of them. */
 const MAXIMUM_NOTIFICATIONS = 20;
 
+/** Longer than any fetch of a healthy process waits. */
+const KAFKA_IS_SILENT_MS = 10_000;
+
 /** How this process is, put together from what happens in it. */
 export interface StatusBoard {
-  readonly events: ConnectorEvents;
-  readonly processorEvents: ProcessorEvents;
+  readonly events: Events;
   /** The topics are there and as they must be, in this cluster, but for these, each of which stops only the sources that need it. */
   topicsProven(kafkaClusterId: string | null, refused?: readonly string[]): void;
   /** Resolves when what the status and the metrics say of the prices is at most a second old. */
@@ -31,6 +33,8 @@ export interface StatusBoardOptions {
   readonly processor: string | null;
   readonly targets: WorkerTargets;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+  /** When Kafka last answered, by the monotonic clock; null before the first time. */
+  readonly kafkaAnsweredMs: () => number | null;
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string;
   /** Aborts when the process is asked to stop. */
@@ -50,31 +54,22 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
     notifications.unshift({ at: isoNow(), source, kind, text });
     notifications.splice(MAXIMUM_NOTIFICATIONS);
   };
+  const startedMs = clock.monotonicMs();
   let topics: ReadinessCheck = { name: 'topics', ok: false, why: 'not verified yet' };
   let kafkaClusterId: string | null = null;
-  return {
-    processorEvents: processor.events,
-    events: {
-      ...sources.events,
-      topicCreated() {},
-      topicDrift() {},
-      attemptFailed(event) {
-        if (event.source === 'topics') topics = { ...topics, why: describe(event.err) };
-        else sources.events.attemptFailed(event);
-      },
-      // The two others that go to the topic, besides being events of their own.
-      walkCompleted(event) {
-        sources.events.walkCompleted(event);
-        notice(event.source, 'walkCompleted', walkText(event));
-      },
-      sourceFailed(event) {
-        sources.events.sourceFailed(event);
-        if (event.err instanceof ConnectorError) notice(event.source, 'sourceFailed', describe(event.err));
-      },
-      notified: ({ source, kind, text }) => notice(source, kind, options.redact(text)),
-      adminListening() {},
-      stopped() {},
+  const own: Partial<Events> = {
+    attemptFailed({ source, err }) {
+      if (source === 'topics') topics = { ...topics, why: describe(err) };
     },
+    // The two others that go to the topic, besides being events of their own.
+    walkCompleted: (event) => notice(event.source, 'walkCompleted', walkText(event)),
+    sourceFailed({ source, err }) {
+      if (err instanceof ConnectorError) notice(source, 'sourceFailed', describe(err));
+    },
+    notified: ({ source, kind, text }) => notice(source, kind, options.redact(text)),
+  };
+  return {
+    events: toAll([sources.events, processor.events, own]),
     topicsProven(clusterId, refused = []) {
       const why =
         refused.length === 0 ? 'all exist and are verified' : `verified at the start, except ${refused.join(', ')}`;
@@ -83,14 +78,24 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
     },
     refreshed: () => processor.refreshed(),
     status() {
+      const answeredMs = options.kafkaAnsweredMs();
+      const silentMs = Math.max(0, clock.monotonicMs() - (answeredMs ?? startedMs));
+      const isSilent = silentMs >= KAFKA_IS_SILENT_MS;
+      const at = isoNow();
+      const answeredAt = new Date(Date.parse(at) - silentMs).toISOString();
       const known = {
-        sources: sources.status(),
-        processor: options.processor === null ? null : processor.status(),
+        kafkaSilentSeconds: silentMs / 1_000,
+        kafkaIsSilent: isSilent,
+        heldPartitions: sources.heldPartitions(),
+        sources: sources.status(isSilent ? answeredAt : null),
+        processor: options.processor === null ? null : processor.status(isSilent),
       };
-      const checks = readinessChecks({ ...known, topics, isStopping: signal.aborted });
+      const kafka = { hasAnswered: answeredMs !== null, isSilent, answeredAt };
+      const alarms = alarmsOf({ ...known, kafka, at });
+      const checks = readinessChecks({ ...known, kafka, topics, isStopping: signal.aborted });
       const ready = checks.every(({ ok }) => ok);
-      const process = { version, prefix, kafkaClusterId, at: isoNow(), startedAt };
-      return { ...process, ready, checks, ...known, notifications: [...notifications] };
+      const process = { version, prefix, kafkaClusterId, at, startedAt };
+      return { ...process, ready, checks, alarms, ...known, notifications: [...notifications] };
     },
   };
 }

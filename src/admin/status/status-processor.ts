@@ -1,95 +1,60 @@
-import type { Freshness, ProcessorEvents } from '../../observability/processor-events.ts';
+import type { Events, Freshness } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { TargetState, WorkerTarget } from '../../worker/target.ts';
-import type { AgeStep } from '../drawing/age-bars.ts';
+import type { AgeStep } from '../drawing/charts.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import type { ProcessorStatus, ShownFreshness, TaskState } from './status.ts';
 
-export interface StatusProcessorOptions {
+/** The state of the price processor, from its events. */
+export function createStatusProcessor({
+  name,
+  target,
+  clock,
+  describe,
+}: {
   readonly name: string;
   readonly target: () => WorkerTarget;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   /** An error as text for operators, without secrets. */
   readonly describe: (error: unknown) => string;
-}
-
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
-
-/** What is known of the price processor, from its events. */
-export function createStatusProcessor({ name, target, clock, describe }: StatusProcessorOptions): {
-  readonly events: ProcessorEvents;
-  /** Resolves when what the status says of the prices is new. */
-  refreshed(): Promise<void>;
-  status(): ProcessorStatus;
-} {
-  const facts = new ProcessorFacts(clock);
-  return {
-    events: { ...partitionEvents(facts, describe), ...priceEvents(facts), ...stateEvents(facts, describe) },
-    refreshed: () => facts.refreshed(),
-    status() {
-      const wanted = target().state;
-      const { known, partitions, assigned, writerTroubles, freshness, written, minutes } = facts;
-      return {
-        ...known,
-        name,
-        wanted,
-        task: taskOf(wanted, known.task),
-        partitions: [...partitions.values()],
-        assigned,
-        writerTrouble: writerTroubles.values().next().value ?? null,
-        // While it rests it has no instruments, and "0 of 0 priced" would read as a loss.
-        freshness: freshness === null || wanted !== 'running' ? null : shownFreshness(freshness()),
-        written: { ...written },
-        perMinute: minutes.counts(),
-      };
-    },
+}) {
+  const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
+  const partitions = new Map<string, { topic: string; partition: number }>();
+  const writerTroubles = new Map<string, string>();
+  const written = { records: 0, deadLetters: 0 };
+  const minutes = new MinuteCounts(clock);
+  const batchLimits: Record<string, number> = {};
+  let assigned = 0;
+  let known: Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'> = {
+    task: 'unassigned',
+    trace: null,
+    changedAt: isoNow(),
+    lastBatchAt: null,
+    trouble: null,
   };
-}
-
-/** What the events have said so far. */
-class ProcessorFacts {
-  readonly partitions = new Map<string, { topic: string; partition: number }>();
-  readonly writerTroubles = new Map<string, string>();
-  readonly written = { records: 0, deadLetters: 0 };
-  readonly minutes: MinuteCounts;
-  readonly known: Mutable<Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'>>;
-  assigned = 0;
-  freshness: (() => Freshness) | null = null;
-  refreshed: () => Promise<void> = async () => {};
-  readonly #clock: StatusProcessorOptions['clock'];
-
-  constructor(clock: StatusProcessorOptions['clock']) {
-    this.#clock = clock;
-    this.minutes = new MinuteCounts(clock);
-    this.known = { task: 'unassigned', trace: null, changedAt: this.isoNow(), lastBatchAt: null, trouble: null };
-  }
-
-  isoNow(afterMs = 0): string {
-    return new Date(this.#clock.wallMs() + afterMs).toISOString();
-  }
-
-  setTask(task: TaskState, trace: string | null = null): void {
-    if (this.known.task !== task) this.known.changedAt = this.isoNow();
-    Object.assign(this.known, { task, trace, trouble: null });
-  }
-
-  setTrouble(failures: number, waitMs: number, message: string): void {
-    this.known.trouble = { failures, message, nextTryAt: this.isoNow(waitMs) };
-  }
-}
-
-type PartitionEvents = 'processorJoined' | 'partitionAssigned' | 'partitionLost' | 'partitionWriterLost';
-
-function partitionEvents(
-  facts: ProcessorFacts,
-  describe: StatusProcessorOptions['describe'],
-): Pick<ProcessorEvents, PartitionEvents> {
+  let freshness: () => Freshness | null = () => null;
+  let refreshed = async () => {};
   const keyOf = ({ topic, partition }: { topic: string; partition: number }) => `${topic}-${partition}`;
-  const { partitions, writerTroubles } = facts;
-  return {
+
+  function setTask(task: TaskState, trace: string | null = null): void {
+    const changedAt = known.task === task ? known.changedAt : isoNow();
+    known = { ...known, task, trace, changedAt, trouble: null };
+  }
+
+  function setTrouble({ failures, waitMs, err }: { failures: number; waitMs: number; err: Error }): void {
+    const since = known.trouble?.since ?? isoNow();
+    known = { ...known, trouble: { since, failures, message: describe(err), nextTryAt: isoNow(waitMs) } };
+  }
+
+  const events = {
+    processorStarted(event) {
+      freshness = event.freshness;
+      if (event.refreshed) refreshed = event.refreshed;
+      setTask('unassigned');
+    },
     processorJoined(joined) {
-      facts.assigned = joined.partitions;
-      facts.setTask('running');
+      assigned = joined.partitions;
+      setTask('running');
     },
     partitionAssigned({ topic, partition }) {
       partitions.set(keyOf({ topic, partition }), { topic, partition });
@@ -104,47 +69,55 @@ function partitionEvents(
       partitions.delete(keyOf(lost));
       writerTroubles.set(keyOf(lost), describe(err));
     },
-  };
-}
-
-type PriceEvents = 'recordsUnreadable' | 'batchPriced' | 'batchBisected' | 'batchLimitLearnt' | 'instrumentFailing';
-
-function priceEvents(facts: ProcessorFacts): Pick<ProcessorEvents, PriceEvents> {
-  const { written, minutes, known } = facts;
-  return {
-    recordsUnreadable() {},
     batchPriced({ records, deadLetters }) {
       written.records += records;
       written.deadLetters += deadLetters;
       minutes.add(records);
-      known.lastBatchAt = facts.isoNow();
-      known.trouble = null;
+      known = { ...known, lastBatchAt: isoNow(), trouble: null };
     },
-    batchBisected() {},
-    batchLimitLearnt() {},
-    instrumentFailing() {},
-  };
-}
+    batchLimitLearnt({ kind, maxItems }) {
+      batchLimits[kind] = maxItems;
+    },
+    bulkAttemptFailed: setTrouble,
+    processorAttemptFailed(failed) {
+      if (!failed.isMember) {
+        // It holds nothing until it joins again. The trouble of before goes on.
+        const { trouble } = known;
+        setTask('unassigned');
+        known = { ...known, trouble };
+        assigned = 0;
+      }
+      setTrouble(failed);
+    },
+    processorRests: ({ wanted }) => setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
+    processorFailed: ({ err }) => setTask('failed', describe(err)),
+  } satisfies Partial<Events>;
 
-type StateEvents = Exclude<keyof ProcessorEvents, PartitionEvents | PriceEvents>;
-
-function stateEvents(
-  facts: ProcessorFacts,
-  describe: StatusProcessorOptions['describe'],
-): Pick<ProcessorEvents, StateEvents> {
   return {
-    processorStarted(event) {
-      facts.freshness = event.freshness;
-      if (event.refreshed) facts.refreshed = event.refreshed;
-      facts.setTask('unassigned');
+    events,
+    /** Resolves when the status of the prices is new. */
+    refreshed: () => refreshed(),
+    /** @param isSilent whether Kafka does not answer */
+    status(isSilent: boolean): ProcessorStatus {
+      const wanted = target().state;
+      const task = taskOf(wanted, known.task);
+      // While it rests it has no instruments, and "0 of 0 priced" would read as a loss.
+      const fresh = wanted === 'running' ? freshness() : null;
+      const isReading = task === 'running' && partitions.size >= assigned && !isSilent;
+      return {
+        ...known,
+        name,
+        wanted,
+        task,
+        partitions: [...partitions.values()],
+        assigned,
+        writerTrouble: writerTroubles.values().next().value ?? null,
+        batchLimits: { ...batchLimits },
+        freshness: fresh && shownFreshness(fresh, isReading),
+        written: { ...written },
+        perMinute: minutes.counts(),
+      };
     },
-    bulkAttemptFailed: ({ failures, waitMs, err }) => facts.setTrouble(failures, waitMs, describe(err)),
-    processorAttemptFailed({ failures, waitMs, err, isMember }) {
-      if (!isMember) facts.setTask('unassigned');
-      facts.setTrouble(failures, waitMs, describe(err));
-    },
-    processorRests: ({ wanted }) => facts.setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
-    processorFailed: ({ err }) => facts.setTask('failed', describe(err)),
   };
 }
 
@@ -154,8 +127,17 @@ function taskOf(wanted: TargetState, task: TaskState): TaskState {
   return wanted === 'paused' ? 'paused' : 'unassigned';
 }
 
-function shownFreshness({ ages: _, kinds, ...fresh }: Freshness): ShownFreshness {
-  return { ...fresh, kinds: kinds.map(({ ages, ...kind }) => ({ ...kind, ages: ageSteps(ages) })) };
+/** @param isReading whether all partitions are read: otherwise it is not known how much there is to read */
+function shownFreshness(
+  { ages: _, kinds, lag, unansweredInputs, ...fresh }: Freshness,
+  isReading: boolean,
+): ShownFreshness {
+  return {
+    ...fresh,
+    lag: isReading ? lag : null,
+    unansweredInputs: isReading ? unansweredInputs : null,
+    kinds: kinds.map(({ ages, ...kind }) => ({ ...kind, ages: ageSteps(ages) })),
+  };
 }
 
 /** Counts up to each bound as counts of each step: that is what people look at. */

@@ -1,125 +1,247 @@
-import type { ConnectorEvents } from '../../observability/connector-events.ts';
-import { SourceFacts, type SourceFactsOptions } from './source-facts.ts';
-import type { SourceStatus, Trouble } from './status.ts';
+import { offsetKey, offsetPartition } from '../../kafka/offset-store.ts';
+import type { Events, Polled, SourceStarted, StreamPlace } from '../../observe/events.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { WorkerTargets } from '../../worker/target.ts';
+import { MinuteCounts } from './minute-counts.ts';
+import type { SourceStatus, TaskState, WalkStatus, Written } from './status.ts';
 
+/** The source of failures to join the other replicas. */
+const REPLICAS = 'replicas';
 /** A request that failed has ended by then: it, its token and its turns have a deadline. */
 const TRIED_WITHIN_MS = 5 * 60_000;
 
-type SourceEvents = Omit<ConnectorEvents, 'notified' | 'topicCreated' | 'topicDrift' | 'adminListening' | 'stopped'>;
-/** An error as text for operators, without secrets. */
-type Describe = (error: unknown) => string;
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-export interface StatusSourcesOptions extends SourceFactsOptions {
-  readonly describe: Describe;
+/** What follows from the clock, or from elsewhere, when the status is asked for. */
+type Derived = 'wanted' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute';
+
+interface Known extends Mutable<Omit<SourceStatus, Derived>> {
+  /** When the provider drops unread events, and when the next walk begins, by the monotonic clock. */
+  cliffMs: number | null;
+  nextWalkMs: number | null;
+  walk: Mutable<WalkStatus> | null;
+  rowsOfLastWalk: number | null;
+  /** The only endpoint that the trouble is about; null: the whole source. */
+  heldEndpoint: Polled['endpoint'] | null;
+  written: Mutable<Written>;
+  /** Events or checks, by the minute. */
+  minutes: MinuteCounts;
 }
 
-/** What is known of each source, from its events. */
-export function createStatusSources(options: StatusSourcesOptions): {
-  readonly events: SourceEvents;
-  status(): readonly SourceStatus[];
-} {
-  const facts = new SourceFacts(options);
-  const { describe } = options;
-  return {
-    events: {
-      ...partitionEvents(facts, describe),
-      ...pollEvents(facts, describe),
-      ...walkEvents(facts),
-      ...stateEvents(facts, describe),
-    },
-    status: () => facts.status(),
-  };
-}
+/** The state of each source, from its events. */
+export function createStatusSources({
+  sources,
+  targets,
+  clock,
+  describe,
+}: {
+  readonly sources: readonly { readonly name: string; readonly type: string }[];
+  readonly targets: WorkerTargets;
+  readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+  /** An error as text for operators, without secrets. */
+  readonly describe: (error: unknown) => string;
+}) {
+  const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
+  const all = sources.map((source) => nothingKnown(source, isoNow(), new MinuteCounts(clock)));
+  const byName = new Map(all.map((known) => [known.name, known]));
+  let heldPartitions: number | null = null;
 
-function partitionEvents(
-  facts: SourceFacts,
-  describe: Describe,
-): Pick<SourceEvents, 'replicaJoined' | 'writerOpened' | 'writerLost'> {
-  const setTrouble = (partition: number, trouble: string | null) => {
-    for (const known of facts.all) if (known.partition === partition) known.writerTrouble = trouble;
-  };
-  return {
+  /** Events also come from other parts, such as the topics at the start. */
+  function update(name: string, change: (known: Known) => void): void {
+    const known = byName.get(name);
+    if (known !== undefined) change(known);
+  }
+
+  function setTask(known: Known, task: TaskState, trace: string | null = null): void {
+    if (known.task !== task) known.changedAt = isoNow();
+    Object.assign(known, { task, trace, trouble: null });
+  }
+
+  function setWriterTrouble(partition: number, writerTrouble: string | null): void {
+    for (const known of all) if (known.partition === partition) known.writerTrouble = writerTrouble;
+  }
+
+  function setPlace({ source, since, ...place }: StreamPlace): void {
+    const { providerEndsAt = null, walksWithoutDeletion = null, secondsToNextWalk = null } = place;
+    const moment = (seconds: number | null) => (seconds === null ? null : clock.monotonicMs() + seconds * 1_000);
+    const [cliffMs, nextWalkMs] = [moment(place.secondsToRetentionCliff), moment(secondsToNextWalk)];
+    update(source, (known) =>
+      Object.assign(known, { since, providerEndsAt, walksWithoutDeletion, cliffMs, nextWalkMs }),
+    );
+  }
+
+  /** The newest walk as the committed offset has it: after a restart, nothing else names it. */
+  function recallWalk(known: Known, { walk: number, ...recalled }: NonNullable<SourceStarted['walk']>): void {
+    const { startedAt, pages, rows, gone } = recalled;
+    if (gone !== null) known.rowsOfLastWalk ??= rows;
+    if (known.walk?.number === number) {
+      // One that is resumed was reported before.
+      if (startedAt < known.walk.startedAt) known.walk.startedAt = startedAt;
+      known.walk.rows = Math.max(known.walk.rows, rows);
+      return;
+    }
+    const expectedRows = known.rowsOfLastWalk;
+    known.walk = { number, running: false, startedAt, completedAt: null, pages, rows, expectedRows, gone };
+  }
+
+  function beginWalk(source: string, number: number, pages: number): void {
+    update(source, (known) => {
+      const expectedRows = known.rowsOfLastWalk;
+      // A walk that goes on with a new writer, in this process, or that was recalled.
+      const same = known.walk?.number === number ? known.walk : null;
+      const { startedAt, rows } = same ?? { startedAt: isoNow(), rows: 0 };
+      known.walk = { number, running: true, startedAt, completedAt: null, pages, rows, expectedRows, gone: null };
+    });
+  }
+
+  function addWritten(source: string, more: Partial<Written>): void {
+    update(source, ({ written, minutes }) => {
+      for (const kind of Object.keys(written) as (keyof Written)[]) written[kind] += more[kind] ?? 0;
+      minutes.add((more.events ?? 0) + (more.checks ?? 0));
+    });
+  }
+
+  const events = {
     replicaJoined({ partitions }) {
-      for (const known of facts.all) {
+      heldPartitions = partitions.length;
+      for (const known of all) {
         known.owned = partitions.includes(known.partition);
-        if (!known.owned) facts.setTask('unassigned')(known);
+        if (known.owned) continue;
+        // Another replica runs it: what was seen before says nothing of its present offset.
+        setTask(known, 'unassigned');
+        Object.assign(known, nothingSeen());
       }
     },
-    writerOpened: ({ partition }) => setTrouble(partition, null),
-    writerLost: ({ partition, err }) => setTrouble(partition, describe(err)),
-  };
-}
-
-function pollEvents(
-  facts: SourceFacts,
-  describe: Describe,
-): Pick<SourceEvents, 'polled' | 'eventsCommitted' | 'checksCommitted' | 'responseDiscarded' | 'attemptFailed'> {
-  return {
+    writerOpened: ({ partition }) => setWriterTrouble(partition, null),
+    writerLost: ({ partition, err }) => setWriterTrouble(partition, describe(err)),
     polled(poll) {
-      facts.setPlace(poll);
-      facts.update(poll.source, (known) => {
-        Object.assign(known, { caughtUp: poll.caughtUp, lastPollAt: facts.isoNow() });
-        if (known.heldEndpoint === null || known.heldEndpoint === poll.endpoint) known.trouble = null;
-        // What was to be tried again may not be wanted any more. Until then it may hang: its failure is an event of its own.
-        else if (known.trouble !== null && known.trouble.nextTryAt <= facts.isoNow(-TRIED_WITHIN_MS))
-          known.trouble = null;
+      setPlace(poll);
+      update(poll.source, (known) => {
+        known.lastPollAt = isoNow();
+        known.caughtUp = poll.caughtUp;
+        if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
+        // Another endpoint's retry may not be wanted any more. Until then it may hang: its failure is an event of its own.
+        const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
+        if (known.heldEndpoint === null || known.heldEndpoint === poll.endpoint || isOver) known.trouble = null;
       });
     },
-    eventsCommitted: ({ source, events, deadLetters }) => facts.addWritten(source, { events, deadLetters }),
-    checksCommitted: ({ source, checks, deadLetters }) => facts.addWritten(source, { checks, deadLetters }),
-    responseDiscarded() {},
-    attemptFailed: ({ source, endpoint = null, failures, waitMs, err }) =>
-      facts.update(source, (known) => {
+    // Each event of an instruments source writes its instrument, or the tombstone of it.
+    eventsCommitted: ({ source, events, deadLetters }) =>
+      addWritten(source, { events, instruments: events, deadLetters }),
+    checksCommitted: ({ source, checks, deadLetters }) => addWritten(source, { checks, deadLetters }),
+    attemptFailed({ source, endpoint = null, failures, waitMs, err }) {
+      const isLeft = source === REPLICAS;
+      if (isLeft) heldPartitions = null;
+      for (const known of all) {
+        // Without its group, no source runs here.
+        if (isLeft ? known.task === 'failed' || known.owned === false : known.name !== source) continue;
+        const since = known.trouble?.since ?? isoNow();
+        if (isLeft) setTask(known, 'unassigned');
+        if (isLeft) known.owned = null;
         known.heldEndpoint = endpoint;
-        known.trouble = { failures, message: describe(err), nextTryAt: facts.isoNow(waitMs) } satisfies Trouble;
-      }),
-  };
-}
-
-type WalkEvents = 'walkStarted' | 'walkResumed' | 'pageCommitted' | 'walkCompleted' | 'walkScheduled';
-
-function walkEvents(facts: SourceFacts): Pick<SourceEvents, WalkEvents | 'instrumentsDeleted'> {
-  return {
-    walkStarted: ({ source, walk }) => facts.beginWalk(source, walk, 0),
-    walkResumed: ({ source, walk, pages }) => facts.beginWalk(source, walk, pages),
+        known.trouble = { since, failures, message: describe(err), nextTryAt: isoNow(waitMs) };
+      }
+    },
+    walkStarted: ({ source, walk }) => beginWalk(source, walk, 0),
+    walkResumed: ({ source, walk, pages }) => beginWalk(source, walk, pages),
     pageCommitted({ source, page, rows, records, deadLetters }) {
-      facts.addWritten(source, { instruments: records, deadLetters });
-      facts.update(source, ({ walk }) => {
+      addWritten(source, { instruments: records, deadLetters });
+      update(source, ({ walk }) => {
         if (walk !== null) Object.assign(walk, { pages: page, rows: walk.rows + rows });
       });
     },
-    walkCompleted: ({ source, pages, rows, gone }) =>
-      facts.update(source, (known) => {
+    walkCompleted({ source, pages, rows, gone, durationMs }) {
+      addWritten(source, { instruments: gone });
+      update(source, (known) => {
+        const completedAt = isoNow();
         known.rowsOfLastWalk = rows;
-        const completed = { running: false, completedAt: facts.isoNow(), pages, rows, expectedRows: rows, gone };
+        known.lastWalk = { pages, durationMs, completedAt };
+        const completed = { running: false, completedAt, pages, rows, expectedRows: rows, gone };
         if (known.walk !== null) Object.assign(known.walk, completed);
-      }),
-    // The place of each poll says when the next walk begins, by both clocks.
-    walkScheduled() {},
-    instrumentsDeleted() {},
+      });
+    },
+    walkScheduled: ({ source, at }) => update(source, (known) => Object.assign(known, { nextWalkAt: at })),
+    sourceStarted(started) {
+      setPlace(started);
+      update(started.source, (known) => {
+        setTask(known, 'running');
+        if (started.walk) recallWalk(known, started.walk);
+      });
+    },
+    schemasRegistered: ({ source }) => update(source, (known) => Object.assign(known, { schemasRegistered: true })),
+    sourcePaused: ({ source }) => update(source, (known) => setTask(known, 'paused')),
+    sourceResumed: ({ source }) => update(source, (known) => setTask(known, 'running')),
+    sourceStopped: ({ source }) => update(source, (known) => setTask(known, 'unassigned')),
+    sourceFailed: ({ source, err }) => update(source, (known) => setTask(known, 'failed', describe(err))),
+  } satisfies Partial<Events>;
+
+  /** @param kafkaAnsweredAt since when Kafka has been silent; null when it answers */
+  function status(kafkaAnsweredAt: string | null): readonly SourceStatus[] {
+    const nowMs = clock.monotonicMs();
+    const secondsTo = (ms: number | null) => (ms === null ? null : Math.round((ms - nowMs) / 1_000));
+    return all.map(({ cliffMs, nextWalkMs, rowsOfLastWalk: _, heldEndpoint, minutes, walk, ...known }) => {
+      const { task, trouble, writerTrouble, caughtUp, caughtUpAt } = known;
+      // A source that has failed, or was stopped, resumes its walk when it starts.
+      const mayWalk = ['running', 'paused'].includes(task);
+      // The stream goes on where the list alone fails.
+      const isRead =
+        task === 'running' && writerTrouble === null && (trouble === null || heldEndpoint === 'instruments');
+      const isCurrent = isRead && kafkaAnsweredAt === null;
+      const seenAt = [caughtUpAt, kafkaAnsweredAt].filter((instant) => instant !== null).sort()[0] ?? null;
+      return {
+        ...known,
+        caughtUp: caughtUp === true && !isCurrent ? null : caughtUp,
+        caughtUpAt: caughtUpAt && seenAt,
+        walk: walk && { ...walk, running: walk.running && mayWalk },
+        wanted: targets.of(known.name).state,
+        secondsToRetentionCliff: secondsTo(cliffMs),
+        secondsToNextWalk: mayWalk ? secondsTo(nextWalkMs) : null,
+        walksWithoutDeletion: mayWalk ? known.walksWithoutDeletion : null,
+        perMinute: minutes.counts(),
+      };
+    });
+  }
+
+  return { events, status, heldPartitions: () => heldPartitions };
+}
+
+function nothingKnown(
+  { name, type }: { readonly name: string; readonly type: string },
+  changedAt: string,
+  minutes: MinuteCounts,
+): Known {
+  return {
+    name,
+    type,
+    task: 'unassigned',
+    trace: null,
+    changedAt,
+    schemasRegistered: false,
+    partition: offsetPartition(offsetKey(name, type)),
+    owned: null,
+    writerTrouble: null,
+    ...nothingSeen(),
+    heldEndpoint: null,
+    trouble: null,
+    written: { instruments: 0, events: 0, checks: 0, deadLetters: 0 },
+    minutes,
   };
 }
 
-type StateEvents = 'sourceStarted' | 'schemasRegistered' | 'sourcePaused' | 'sourceResumed' | 'sourceStopped';
-
-function stateEvents(
-  facts: SourceFacts,
-  describe: Describe,
-): Pick<SourceEvents, StateEvents | 'stateUnreadable' | 'sourceFailed'> {
+/** Where a source is. */
+function nothingSeen() {
   return {
-    sourceStarted(started) {
-      facts.update(started.source, facts.setTask('running'));
-      facts.setPlace(started);
-      if (started.walk) facts.recallWalk(started.source, started.walk);
-    },
-    schemasRegistered: ({ source }) =>
-      facts.update(source, (known) => {
-        known.schemasRegistered = true;
-      }),
-    sourcePaused: ({ source }) => facts.update(source, facts.setTask('paused')),
-    sourceResumed: ({ source }) => facts.update(source, facts.setTask('running')),
-    sourceStopped: ({ source }) => facts.update(source, facts.setTask('unassigned')),
-    stateUnreadable() {},
-    sourceFailed: ({ source, err }) => facts.update(source, facts.setTask('failed', describe(err))),
+    since: null,
+    caughtUp: null,
+    providerEndsAt: null,
+    caughtUpAt: null,
+    cliffMs: null,
+    nextWalkMs: null,
+    nextWalkAt: null,
+    walksWithoutDeletion: null,
+    lastPollAt: null,
+    walk: null,
+    lastWalk: null,
+    rowsOfLastWalk: null,
   };
 }

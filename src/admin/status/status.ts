@@ -1,7 +1,6 @@
-import type { NOTIFICATION_KINDS } from '../../observability/connector-events.ts';
-import type { Freshness, KindFreshness } from '../../observability/processor-events.ts';
+import type { Freshness, KindFreshness, NOTIFICATION_KINDS } from '../../observe/events.ts';
 import type { TargetState } from '../../worker/target.ts';
-import type { AgeStep } from '../drawing/age-bars.ts';
+import type { AgeStep } from '../drawing/charts.ts';
 
 /** How this process is, as JSON at `/status.json` and as the status page. Instants are ISO 8601, in UTC. */
 export interface Status {
@@ -14,11 +13,25 @@ export interface Status {
   /** Whether every check is fine: fences, offsets, schemas and topics are proven, and nothing has failed. */
   readonly ready: boolean;
   readonly checks: readonly ReadinessCheck[];
+  /** What is wrong and since when, the worst first; empty when nothing is. */
+  readonly alarms: readonly Alarm[];
+  /** Since a broker has answered, or since the start when none has yet. */
+  readonly kafkaSilentSeconds: number;
+  /** That is longer than any request of a healthy process waits. */
+  readonly kafkaIsSilent: boolean;
+  /** Partitions of the offsets topic that this replica holds; null while it has not joined the others. */
+  readonly heldPartitions: number | null;
   readonly sources: readonly SourceStatus[];
   /** Null where no prices are followed. */
   readonly processor: ProcessorStatus | null;
   /** The newest records that went to the notifications topic from here, the newest first. */
   readonly notifications: readonly Notified[];
+}
+
+export interface Alarm {
+  /** Whether nothing goes on until it ends, or an operator comes; otherwise it is tried again. */
+  readonly isGrave: boolean;
+  readonly text: string;
 }
 
 export interface ReadinessCheck {
@@ -58,17 +71,27 @@ export interface SourceStatus {
   readonly writerTrouble: string | null;
   /** Our offset in the provider's stream. */
   readonly since: string | null;
-  /** Whether the stream had no more for us when it was last asked; null before the first response. */
+  /** Whether the stream has no more for us; null where that is not known now. Behind stays behind while nothing is read. */
   readonly caughtUp: boolean | null;
+  /** When the stream was last seen to have no more; null when it never was. */
+  readonly caughtUpAt: string | null;
+  /** Where the provider's stream ends, if that is before our offset. */
+  readonly providerEndsAt: string | null;
   /** Until the provider drops events that we have not read, were no poll answered any more; null without an offset. */
   readonly secondsToRetentionCliff: number | null;
   /** Until the next walk begins by itself, negative: overdue; null during a walk, and for sources that do not walk. */
   readonly secondsToNextWalk: number | null;
+  /** When it was said that the next walk begins; null before that. */
+  readonly nextWalkAt: string | null;
+  /** Walks in a row that could not find out what is gone; null where none is known, or it does not walk. */
+  readonly walksWithoutDeletion: number | null;
   readonly lastPollAt: string | null;
   /** The failed poll that is being tried again; null when the last one was answered. */
   readonly trouble: Trouble | null;
   /** The newest walk, of this process or of the one before; null when there was none, or the source has none. */
   readonly walk: WalkStatus | null;
+  /** The last walk that this process has completed. */
+  readonly lastWalk: { readonly pages: number; readonly durationMs: number; readonly completedAt: string } | null;
   /** What this process has written since its start. */
   readonly written: Written;
   readonly perMinute: PerMinute;
@@ -81,6 +104,8 @@ export interface SourceStatus {
 export type PerMinute = readonly number[];
 
 export interface Trouble {
+  /** When the first of them failed. */
+  readonly since: string;
   /** How many polls in a row have failed. */
   readonly failures: number;
   readonly message: string;
@@ -111,7 +136,12 @@ export interface Written {
 }
 
 export type ShownKind = Omit<KindFreshness, 'ages'> & { readonly ages: readonly AgeStep[] };
-export type ShownFreshness = Omit<Freshness, 'ages' | 'kinds'> & { readonly kinds: readonly ShownKind[] };
+/** The last two are null while the processor is no member of its group, or Kafka does not answer. */
+export type ShownFreshness = Omit<Freshness, 'ages' | 'kinds' | 'unansweredInputs' | 'lag'> & {
+  readonly kinds: readonly ShownKind[];
+  readonly unansweredInputs: number | null;
+  readonly lag: number | null;
+};
 
 export interface ProcessorStatus {
   readonly name: string;
@@ -125,7 +155,9 @@ export interface ProcessorStatus {
   readonly assigned: number;
   /** Why the writer of a partition was lost and is not open again yet; null when none is. */
   readonly writerTrouble: string | null;
-  /** Null until the processor has started, and while an operator has it rest. */
+  /** The largest bulk call of a kind, as learnt from refusals. */
+  readonly batchLimits: Readonly<Record<string, number>>;
+  /** Null until the instruments of a partition are known, and while an operator has it rest. */
   readonly freshness: ShownFreshness | null;
   readonly lastBatchAt: string | null;
   readonly trouble: Trouble | null;

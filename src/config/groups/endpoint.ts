@@ -1,7 +1,12 @@
 import { isLoopback } from '../../support/loopback.ts';
-import type { Report } from '../cross-check.ts';
 import type { SettingPath } from '../problem.ts';
-import { text } from '../setting.ts';
+import type { SecretReader } from '../secret.ts';
+import { nullable, type Report, secret, setting, text } from '../setting.ts';
+
+const noProxy = text(
+  'hosts separated by commas, like .example.com,10.0.0.7,172.16.0.0/12',
+  /^[\w.*:/[\],\s-]+$/,
+).transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''));
 
 /** A base URL without credentials, query or fragment: so that it can be shown, and paths can be appended. */
 export const baseUrl = (example: string) =>
@@ -22,4 +27,20 @@ export function requireTls(value: unknown, path: SettingPath, remedy: string, re
 
 function parsed(value: unknown): URL | undefined {
   return typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+}
+
+/** How to reach what lies beyond a proxy. Around them `withSecretFiles` with `proxy`. */
+export function proxySettings(secrets: SecretReader) {
+  return {
+    proxy: setting(
+      nullable(secret(secrets, 'the URL of an http proxy in quotes')),
+      'An http proxy, which may hold a login; never used for this machine.',
+      null,
+    ),
+    noProxy: setting(
+      nullable(noProxy),
+      'Hosts that are reached without it, separated by commas: names, .suffixes, host:port, ranges like 10.0.0.0/8, or *.',
+      null,
+    ),
+  };
 }

@@ -1,14 +1,27 @@
-import type { Report, Unchecked } from '../cross-check.ts';
 import type { SecretReader } from '../secret.ts';
-import { decimal, duration, flag, nullable, pemFile, setting, wholeNumber } from '../setting.ts';
-import { requireTls } from './endpoint.ts';
-import { proxySettings } from './proxy.ts';
+import {
+  crossCheck,
+  decimal,
+  duration,
+  flag,
+  group,
+  nullable,
+  pemFile,
+  type Report,
+  setting,
+  text,
+  type Unchecked,
+  wholeNumber,
+  withSecretFiles,
+} from '../setting.ts';
+import { authenticationSettings } from './authentication.ts';
+import { baseUrl, proxySettings, requireTls } from './endpoint.ts';
 
-/** The secrets among them, for `withSecretFiles`. */
-export const INTERFACE_SECRETS = ['proxy'];
+const timeZone = text('a time zone, like UTC or Europe/Zurich').refine(isTimeZone);
 
-/** The common settings of the provider's two interfaces, except address and authentication. */
-export function interfaceSettings(secrets: SecretReader, askers: string) {
+const INTERFACE_SECRETS = ['proxy'];
+
+function interfaceSettings(secrets: SecretReader, askers: string) {
   return {
     allowHttp: setting(flag(), 'Allow plain http beyond this machine: for tests, never in production.', false),
     timeout: setting(duration('100ms', '1h'), 'For a whole request, its body included.', '30s'),
@@ -28,7 +41,7 @@ export function interfaceSettings(secrets: SecretReader, askers: string) {
 type Checked = Unchecked<{ url: unknown; auth: unknown; allowHttp: unknown; cert: unknown; key: unknown }>;
 
 /** @param name of the group, for messages: referenceData or marketData */
-export function checkInterface(name: string, { url, auth, allowHttp, cert, key }: Checked, report: Report): void {
+function checkInterface(name: string, { url, auth, allowHttp, cert, key }: Checked, report: Report): void {
   if (allowHttp !== true) {
     const remedy = `use https, or set ${name}.allowHttp: true (ALLOW_HTTP=true)`;
     requireTls(url, ['url'], remedy, report);
@@ -36,4 +49,53 @@ export function checkInterface(name: string, { url, auth, allowHttp, cert, key }
     if (hasTokenUrl) requireTls(auth.tokenUrl, ['auth', 'tokenUrl'], remedy, report);
   }
   if (Boolean(cert) !== Boolean(key)) report([cert ? 'key' : 'cert'], 'is missing: cert and key go together');
+}
+
+export function referenceDataSettings(secrets: SecretReader) {
+  const settings = group({
+    url: setting(baseUrl('https://provider.example/reference-data'), 'Where the provider serves reference data.'),
+    auth: setting(authenticationSettings(secrets), 'How the connector authenticates.'),
+    ...interfaceSettings(secrets, 'sources'),
+  });
+  const checked = crossCheck(settings, (value, report) => checkInterface('referenceData', value, report));
+  return withSecretFiles(
+    INTERFACE_SECRETS,
+    checked.transform(({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout })),
+  );
+}
+
+/** The same keys as referenceData; without a url there are no prices. */
+export function marketDataSettings(secrets: SecretReader) {
+  const settings = group({
+    url: setting(
+      nullable(baseUrl('https://provider.example/market-data')),
+      'Where the provider serves market data; without it there are no prices.',
+      null,
+    ),
+    // Most users have one account, and a secret in two places would be rotated in only one of them.
+    auth: setting(
+      nullable(authenticationSettings(secrets)),
+      'How the connector authenticates; null: as at the reference data interface.',
+      null,
+    ),
+    ...interfaceSettings(secrets, 'prices'),
+    assumedZone: setting(
+      nullable(timeZone),
+      'The time zone of instants that are sent without one; null: they are of the wrong type.',
+      null,
+    ),
+  });
+  const checked = crossCheck(settings, (value, report) => checkInterface('marketData', value, report));
+  return withSecretFiles(
+    INTERFACE_SECRETS,
+    checked.transform(({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout })),
+  );
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== null;
+  } catch {
+    return false;
+  }
 }

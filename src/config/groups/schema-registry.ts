@@ -1,9 +1,7 @@
-import { crossCheck } from '../cross-check.ts';
 import type { SecretReader } from '../secret.ts';
-import { flag, group, nullable, pemFile, setting, withSecretFiles } from '../setting.ts';
+import { crossCheck, flag, group, nullable, pemFile, setting, withSecretFiles } from '../setting.ts';
 import { registryAuthenticationSettings } from './authentication.ts';
-import { baseUrl, requireTls } from './endpoint.ts';
-import { proxySettings } from './proxy.ts';
+import { baseUrl, proxySettings, requireTls } from './endpoint.ts';
 
 export function schemaRegistrySettings(secrets: SecretReader) {
   const settings = group({
@@ -18,12 +16,16 @@ export function schemaRegistrySettings(secrets: SecretReader) {
     cert: setting(nullable(pemFile(secrets)), 'PEM file of our client certificate; needs key.', null),
     key: setting(nullable(pemFile(secrets)), 'PEM file of its private key.', null),
   });
-  const checked = crossCheck(settings, ({ url, auth, cert, key }, report) => {
-    // Without credentials there is nothing to overhear: schemas are checked by their content.
-    const isSecretSent = auth !== undefined && auth?.type !== 'none';
-    if (auth?.type === 'oauth2') requireTls(auth.tokenUrl, ['auth', 'tokenUrl'], 'use https', report);
-    if (isSecretSent) requireTls(url, ['url'], 'use https when a password or token is sent', report);
-    if (Boolean(cert) !== Boolean(key)) report([cert ? 'key' : 'cert'], 'is missing: cert and key go together');
-  });
+  const checked = crossCheck(
+    settings,
+    ({ url, auth, cert, key }, report) => {
+      // Without credentials there is nothing to overhear: schemas are checked by their content.
+      const isSecretSent = auth !== undefined && auth?.type !== 'none';
+      if (auth?.type === 'oauth2') requireTls(auth.tokenUrl, ['auth', 'tokenUrl'], 'use https', report);
+      if (isSecretSent) requireTls(url, ['url'], 'use https when a password or token is sent', report);
+      if (Boolean(cert) !== Boolean(key)) report([cert ? 'key' : 'cert'], 'is missing: cert and key go together');
+    },
+    ['auth.type'],
+  );
   return withSecretFiles(['proxy'], checked);
 }

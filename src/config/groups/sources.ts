@@ -1,6 +1,17 @@
 import { z } from 'zod';
-import { crossCheck } from '../cross-check.ts';
-import { decimal, duration, flag, group, nullable, oneOf, section, setting, text, wholeNumber } from '../setting.ts';
+import {
+  crossCheck,
+  decimal,
+  duration,
+  flag,
+  group,
+  nullable,
+  oneOf,
+  section,
+  setting,
+  text,
+  wholeNumber,
+} from '../setting.ts';
 import { topicName } from './topics.ts';
 
 const name = setting(
@@ -29,18 +40,18 @@ const sourceType = <const Type extends string>(type: Type) =>
     'What it reads: instruments (list and stream), events (the stream alone) or pre-trade-checks.',
   );
 
-/** Which instruments are meant. */
+const enabled = setting(flag(), 'Whether it runs.', true);
+
 const filter = {
   scope: setting(oneOf(['all', 'my']), 'all instruments, or my: those that the provider counts as ours.', 'all'),
   legalCountry: setting(
-    nullable(text('a country code, like CH', /^[A-Za-z]{2,3}$/)),
+    nullable(text('a country as the provider writes it, like CH', /^[^\p{Cc}]{1,100}$/u)),
     'Only instruments of this legal country.',
     null,
   ),
 };
 const maxEvents = setting(wholeNumber(1, 10_000), 'Events requested per response; halved like limit.', 500);
 
-/** How a stream is followed. */
 const following = {
   emptyCommitInterval: setting(duration('1s', '1d'), 'The offset of a quiet stream is committed this often.', '60s'),
   gapProof: setting(duration('1s', '1d'), 'How long a refused offset is requested again before it is given up.', '5m'),
@@ -48,6 +59,11 @@ const following = {
     duration('12h', '4d'),
     'How long a fresh offset waits beside one that does not move: longer than the event log ever lags.',
     '24h',
+  ),
+  behindLimit: setting(
+    duration('1s', '4d'),
+    'How long the stream may end before our offset, as at a fail-over, until the lower offset is adopted.',
+    '1h',
   ),
 };
 const pollInterval = (usual: string) =>
@@ -59,6 +75,7 @@ const ownTopics = <Topics extends z.ZodType>(topics: Topics) => section(topics, 
 const instrumentsSource = group({
   name,
   type: sourceType('instruments'),
+  enabled,
   ...filter,
   limit: setting(
     wholeNumber(1, 10_000),
@@ -69,7 +86,6 @@ const instrumentsSource = group({
   maxEvents,
   pollInterval: pollInterval('30s'),
   handoffMargin: setting(duration('0s', '1d'), 'How far the list may lag behind the event stream.', '5s'),
-  drainLimit: setting(duration('1s', '1h'), 'How long the stream is read before a page is used anyway.', '30s'),
   ...following,
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
   maxShrink: setting(decimal(0, 1), 'The share that one walk may delete (20 always may); more is refused.', 0.05),
@@ -81,16 +97,16 @@ const instrumentsSource = group({
   topics: ownTopics(
     group({ instruments: ownTopic('instruments'), 'instrument-events': ownTopic('instrument-events') }),
   ),
-}).transform(({ walkInterval, handoffMargin, drainLimit, ...rest }) => ({
+}).transform(({ walkInterval, handoffMargin, ...rest }) => ({
   ...inMilliseconds(rest),
   walkIntervalMs: walkInterval,
   handoffMarginMs: handoffMargin,
-  drainLimitMs: drainLimit,
 }));
 
 const eventsSource = group({
   name,
   type: sourceType('events'),
+  enabled,
   ...filter,
   eventType: setting(nullable(eventTypeName()), `Only events of this type; null: all; ${KNOWN}.`, null),
   maxEvents,
@@ -103,6 +119,7 @@ const eventsSource = group({
 const preTradeChecksSource = group({
   name,
   type: sourceType('pre-trade-checks'),
+  enabled,
   pollInterval: pollInterval('45s'),
   ...following,
   topics: ownTopics(group({ 'pre-trade-checks': ownTopic('pre-trade-checks') })),
@@ -113,20 +130,21 @@ interface Followed {
   readonly emptyCommitInterval: number;
   readonly gapProof: number;
   readonly offsetHold: number;
+  readonly behindLimit: number;
 }
 
 function inMilliseconds<Given extends Followed>(given: Given) {
-  const { pollInterval, emptyCommitInterval, gapProof, offsetHold, ...rest } = given;
+  const { pollInterval, emptyCommitInterval, gapProof, offsetHold, behindLimit, ...rest } = given;
   return {
     ...rest,
     pollIntervalMs: pollInterval,
     emptyCommitIntervalMs: emptyCommitInterval,
     gapProofMs: gapProof,
     offsetHoldMs: offsetHold,
+    behindLimitMs: behindLimit,
   };
 }
 
-/** Each type of source adds its group here. */
 const source = z
   .discriminatedUnion('type', [instrumentsSource, eventsSource, preTradeChecksSource])
   .meta({ wanted: 'the settings of a source' });
@@ -137,12 +155,12 @@ const TAKEN: ReadonlyMap<string, string> = new Map([
   ['backfill', 'the backfill'],
 ]);
 
-/** The sources when none are named. */
 export const DEFAULT_SOURCES: readonly z.input<typeof source>[] = [{ name: 'instruments', type: 'instruments' }];
 
 export const sourcesSettings = crossCheck(
   z.array(source).min(1).max(100).meta({ wanted: 'a list of 1 to 100 sources' }),
   (sources, report) => {
+    if (Array.isArray(sources) && sources.every((one) => one?.enabled === false)) report([], 'are all off; enable one');
     const first = new Map<unknown, number>();
     for (const [position, entry] of Object.entries(sources)) {
       const name: unknown = entry && typeof entry === 'object' && 'name' in entry ? entry.name : undefined;

@@ -1,8 +1,6 @@
 import type { z } from 'zod';
-import { crossCheck } from '../cross-check.ts';
-import { flag, group, section, setting, text, wholeNumber } from '../setting.ts';
+import { crossCheck, flag, group, section, setting, text, wholeNumber } from '../setting.ts';
 
-/** A topic's name behind the prefix. */
 export const topicName = () => text('a topic name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,98}$/);
 
 const names = group({
@@ -26,10 +24,10 @@ const names = group({
   states: setting(topicName(), 'What operators want of each source.', 'states'),
 });
 
-/** What a topic is for; also its default name behind the prefix. */
+/** The role of a topic; also its default name behind the prefix. */
 export type TopicRole = keyof z.output<typeof names>;
 
-/** Whether each topic belongs to one source, which can name its own, or is shared by all. */
+/** A topic belongs to one source, which can name its own, or is shared by all. */
 const OWNERS = {
   instruments: 'source',
   'instrument-events': 'source',
@@ -43,7 +41,6 @@ const OWNERS = {
   states: 'all',
 } as const satisfies Readonly<Record<TopicRole, 'source' | 'all'>>;
 
-/** The topics that no source writes alone. */
 export const SHARED_TOPICS = (Object.keys(OWNERS) as TopicRole[]).filter((role) => OWNERS[role] === 'all');
 
 export const topicsSettings = group({

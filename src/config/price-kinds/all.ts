@@ -1,6 +1,283 @@
-import { type AskedDaily, DAILY, type DailyQuery } from './daily.ts';
-import { type AskedIntraday, INTRADAY, type IntradayQuery } from './intraday.ts';
-import { OVERVIEW, type OverviewQuery } from './overview.ts';
+import { z } from 'zod';
+import { durationText } from '../duration.ts';
+import { crossCheck, duration, flag, group, oneOf, type Report, setting, type Unchecked } from '../setting.ts';
+import { INTERVALS, PRICE_FIELDS } from './parameters.ts';
+
+const INTRADAY_FIELDS = PRICE_FIELDS.intraday;
+const INTERVAL_MS = { Minute_5: 300_000, Hour_1: 3_600_000 } as const satisfies Record<Interval, number>;
+const DAILY_FIELDS = PRICE_FIELDS.daily;
+const DAY_MS = 86_400_000;
+
+/** The definition of a kind of prices. Schedule, batches and exactness are the same for all. */
+interface PriceKindDefinition<Settings, Query, Asked> {
+  readonly topic: string;
+  readonly schema: string;
+  /** The values of $type (part 2.1 of src/provider/README.md, typed requests and typed responses). */
+  readonly types: { readonly request: string; readonly response: string };
+  /** Its group of settings, how long a price is fresh among them. */
+  readonly settings: z.ZodType<Settings>;
+  /** One plan for each series of its settings. */
+  readonly plans: (settings: Settings) => readonly SeriesPlan<Query, Asked>[];
+}
+
+/** The requests for each instrument in one series, or once where prices have no windows. */
+export interface SeriesPlan<Query, Asked> {
+  /** The middle of the keys of its records, between id and window: `OHLC`, `Hour_1/Close`; null where a price has no window. */
+  readonly series: string | null;
+  /** Repeated in the records. */
+  readonly inRecords: Asked;
+  /** The question for some windows; for null where prices have none. */
+  query(windows: WindowRange | null): Query;
+  readonly windows: SeriesWindows | null;
+}
+
+/** Windows that open from one moment on and before another (null: up to now), in milliseconds since the epoch. */
+export interface WindowRange {
+  readonly fromMs: number;
+  readonly toMs: number | null;
+}
+
+export interface SeriesWindows {
+  readonly lengthMs: number;
+  /** The windows to request at a moment, of an instrument whose windows up to `answeredMs` were answered. */
+  range(wallMs: number, answeredMs: number): WindowRange;
+}
+
+/** A request goes over so many windows beside twice the look-back; the rest of a long outage follows in the next ones. */
+const EXTRA_WINDOWS = 36;
+
+// Snapshots are kept for seven days and series for 400: a record must be refreshed before it leaves its topic.
+const refreshInterval = (usual: string) =>
+  setting(duration('1s', '1d'), 'The age at which it is requested again, for each instrument.', usual);
+
+const lookBack = (usual: string) =>
+  setting(
+    duration('1m', '366d'),
+    'How far back each request goes, from the last answer on; at least refreshInterval and one window.',
+    usual,
+  );
+
+const catchUp = (usual: string, longest: string) =>
+  setting(
+    duration('1m', longest),
+    'The longest outage whose windows are requested afterwards; those of a longer one are reported.',
+    usual,
+  );
+
+/** One, or several of them as a list: each is a series of its own. */
+function oneOrMore<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return z
+    .union([oneOf(names).transform((one) => [one]), z.array(oneOf(names))])
+    .refine((all) => all.length > 0 && new Set(all).size === all.length)
+    .meta({ wanted: `one or several of ${names.join(', ')}, each once` });
+}
+
+function inMilliseconds<Given extends { readonly refreshInterval: number }>({ refreshInterval, ...rest }: Given) {
+  return { ...rest, refreshIntervalMs: refreshInterval };
+}
+
+/** The settings of a series that take part in its windows. */
+interface SeriesTimes {
+  readonly lookBackMs: number;
+  readonly catchUpMs: number;
+}
+
+function seriesInMilliseconds<
+  Given extends { readonly refreshInterval: number; readonly lookBack: number; readonly catchUp: number },
+>({ lookBack: lookBackMs, catchUp: catchUpMs, ...rest }: Given) {
+  return { ...inMilliseconds(rest), lookBackMs, catchUpMs };
+}
+
+/** Each window is requested once more after it has closed, and no interval is longer than an outage that is caught up. */
+function checkTimes(
+  { refreshInterval, lookBack, catchUp }: Unchecked<Record<'refreshInterval' | 'lookBack' | 'catchUp', number>>,
+  windowMs: number,
+  report: Report,
+): void {
+  if (typeof refreshInterval !== 'number') return;
+  const leastMs = Math.max(refreshInterval, windowMs);
+  const what = 'a refreshInterval and a window, or windows are never requested after they have closed';
+  if (typeof lookBack === 'number' && lookBack < leastMs)
+    report(['lookBack'], `is ${durationText(lookBack)}; expected at least ${durationText(leastMs)}: ${what}`);
+  if (typeof catchUp === 'number' && catchUp < refreshInterval)
+    report(
+      ['catchUp'],
+      `is ${durationText(catchUp)}; expected at least refreshInterval, ${durationText(refreshInterval)}`,
+    );
+}
+
+// A series whose look-back counts from the last answer: what opened since then is requested, however long ago that was,
+// as far as `catchUpMs` allows. `between` is the question for the windows from one moment on and before another; null:
+// up to now.
+function seriesPlan<Query, Asked>(
+  series: string,
+  inRecords: Asked,
+  { lookBackMs, catchUpMs }: SeriesTimes,
+  {
+    lengthMs,
+    between,
+  }: { readonly lengthMs: number; readonly between: (fromMs: number, toMs: number | null) => Query },
+): SeriesPlan<Query, Asked> {
+  const opening = (ms: number) => Math.floor(ms / lengthMs) * lengthMs;
+  const mostMs = 2 * lookBackMs + EXTRA_WINDOWS * lengthMs;
+  function range(wallMs: number, answeredMs: number): WindowRange {
+    const fromMs = opening(Math.max(wallMs - catchUpMs, Math.min(wallMs, answeredMs)) - lookBackMs);
+    const toMs = opening(fromMs + mostMs);
+    return { fromMs, toMs: toMs < wallMs ? toMs : null };
+  }
+  function query(windows: WindowRange | null): Query {
+    if (windows === null) throw new TypeError('A series is requested by its windows.');
+    return between(windows.fromMs, windows.toMs);
+  }
+  return { series, inRecords, query, windows: { lengthMs, range } };
+}
+
+/** A request, with the parameters of part 4.1 of src/provider/README.md; null for what is left to the provider. */
+interface DailyQuery {
+  readonly kind: 'daily';
+  /** Days, `YYYY-MM-DD`. */
+  readonly dateFrom: string | null;
+  readonly dateTo: string | null;
+  readonly fields: string | null;
+  readonly orderByAscending: boolean | null;
+  readonly count: number | null;
+}
+
+/** The request as the records of a series repeat it. */
+interface AskedDaily {
+  readonly kind: 'daily';
+  readonly fields: string;
+}
+
+const dailySettings = group({
+  enabled: setting(flag(), 'Whether daily prices are requested.', false),
+  refreshInterval: refreshInterval('1h'),
+  fields: setting(oneOrMore(DAILY_FIELDS), `One of ${DAILY_FIELDS.join(', ')}; or a list, of series.`, 'Close'),
+  lookBack: lookBack('7d'),
+  catchUp: catchUp('90d', '366d'),
+});
+
+/** Prices by day. Exported for tests. */
+export const DAILY = {
+  topic: 'daily-prices',
+  schema: 'DailyPrice',
+  types: { request: 'ProductDailyPriceRequest', response: 'ProductDailyPriceResponse' },
+  settings: crossCheck(dailySettings, (times, report) => checkTimes(times, DAY_MS, report)).transform(
+    seriesInMilliseconds,
+  ),
+  plans({ fields: all, ...times }: SeriesTimes & { readonly fields: readonly string[] }) {
+    return all.map((fields) => {
+      const between = (fromMs: number, toMs: number | null) => {
+        const [dateFrom, dateTo] = [dayOf(fromMs), toMs === null ? null : dayOf(toMs - DAY_MS)];
+        return { kind: 'daily', dateFrom, dateTo, fields, orderByAscending: true, count: null } as const;
+      };
+      return seriesPlan(fields, { kind: 'daily', fields } as const, times, { lengthMs: DAY_MS, between });
+    });
+  },
+} as const satisfies PriceKindDefinition<DailySettings, DailyQuery, AskedDaily>;
+
+type DailySettings = ReturnType<typeof seriesInMilliseconds<z.output<typeof dailySettings>>>;
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+type Interval = (typeof INTERVALS)[number];
+
+/** A request, with the parameters of part 4.1 of src/provider/README.md; null for what is left to the provider. */
+interface IntradayQuery {
+  readonly kind: 'intraday';
+  readonly interval: string | null;
+  /** Instants, ISO 8601 with their zone. */
+  readonly dateFrom: string | null;
+  readonly dateTo: string | null;
+  readonly fields: string | null;
+}
+
+/** The request as the records of a series repeat it. */
+interface AskedIntraday {
+  readonly kind: 'intraday';
+  readonly fields: string;
+  readonly interval: string;
+}
+
+const intradaySettings = group({
+  enabled: setting(flag(), 'Whether intraday prices are requested.', false),
+  refreshInterval: refreshInterval('5m'),
+  fields: setting(oneOrMore(INTRADAY_FIELDS), `One of ${INTRADAY_FIELDS.join(', ')}; or a list, of series.`, 'Close'),
+  interval: setting(oneOrMore(INTERVALS), 'The length of a window: Minute_5, Hour_1, or a list.', 'Minute_5'),
+  lookBack: lookBack('1h'),
+  catchUp: catchUp('1d', '7d'),
+});
+
+/** Prices by windows within a day. Exported for tests. */
+export const INTRADAY = {
+  topic: 'intraday-prices',
+  schema: 'IntradayPrice',
+  types: { request: 'ProductIntradayPriceRequest', response: 'ProductIntradayPriceResponse' },
+  settings: crossCheck(intradaySettings, (given, report) =>
+    checkTimes(given, longestWindowMs(given.interval), report),
+  ).transform(seriesInMilliseconds),
+  plans({ fields: all, interval: intervals, ...times }: IntradaySeries) {
+    const each = intervals.flatMap((interval) => all.map((fields) => ({ interval, fields })));
+    return each.map(({ interval, fields }) => {
+      const between = (fromMs: number, toMs: number | null) => {
+        const [dateFrom, dateTo] = [instantOf(fromMs), toMs === null ? null : instantOf(toMs)];
+        return { kind: 'intraday', interval, dateFrom, dateTo, fields } as const;
+      };
+      const inRecords = { kind: 'intraday', fields, interval } as const;
+      return seriesPlan(`${interval}/${fields}`, inRecords, times, { lengthMs: INTERVAL_MS[interval], between });
+    });
+  },
+} as const satisfies PriceKindDefinition<IntradaySettings, IntradayQuery, AskedIntraday>;
+
+type IntradaySettings = ReturnType<typeof seriesInMilliseconds<z.output<typeof intradaySettings>>>;
+
+interface IntradaySeries extends SeriesTimes {
+  readonly fields: readonly string[];
+  readonly interval: readonly Interval[];
+}
+
+function longestWindowMs(intervals: unknown): number {
+  const given: readonly unknown[] = Array.isArray(intervals) ? intervals : [];
+  return Math.max(...INTERVALS.filter((one) => given.includes(one)).map((one) => INTERVAL_MS[one]));
+}
+
+function instantOf(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
+}
+
+/** A request, with the parameters of part 4.1 of src/provider/README.md; no fields: the provider's default ones. */
+interface OverviewQuery {
+  readonly kind: 'overview';
+  readonly fields: readonly string[];
+}
+
+const overviewSettings = group({
+  enabled: setting(flag(), 'Whether the latest prices are requested.', true),
+  refreshInterval: refreshInterval('60s'),
+  fields: setting(
+    z.array(oneOf(PRICE_FIELDS.overview)).max(100),
+    `Only these of ${PRICE_FIELDS.overview.join(', ')}; none: the provider's default fields.`,
+    [],
+  ),
+}).transform(inMilliseconds);
+
+/** The latest price of each instrument. */
+const OVERVIEW = {
+  topic: 'prices',
+  schema: 'PriceSnapshot',
+  types: { request: 'ProductPriceOverviewRequest', response: 'ProductPriceOverviewResponse' },
+  settings: overviewSettings,
+  plans({ fields }: { readonly fields: readonly string[] }) {
+    const query = () => ({ kind: 'overview', fields }) as const;
+    return [{ series: null, inRecords: { kind: 'overview' }, query, windows: null }];
+  },
+} as const satisfies PriceKindDefinition<
+  z.output<typeof overviewSettings>,
+  OverviewQuery,
+  { readonly kind: 'overview' }
+>;
 
 /** The prices of the interface, each in its file. The first that is enabled answers new instruments. */
 export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADAY } as const;
@@ -8,5 +285,5 @@ export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADA
 /** One request for prices. */
 export type PriceQuery = OverviewQuery | DailyQuery | IntradayQuery;
 
-/** What the records say of the request that led to them. */
+/** The request as its records repeat it. */
 export type AskedPrices = { readonly kind: 'overview' } | AskedDaily | AskedIntraday;

@@ -1,26 +1,95 @@
 import { ConnectorError } from '../../errors.ts';
+import type { Clock } from '../../support/clock.ts';
+import { retry } from '../../support/retry.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
+import type { CommittedOffset, KafkaCluster } from '../cluster.ts';
 import type { TopicPartition } from '../topic.ts';
-import { askAdmin } from './ask-admin.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
+import { transactionHangs } from './kafkajs-hanging.ts';
+import type { Broker } from './kafkajs-internals.ts';
+import { kafkajsError } from './kafkajs-patches.ts';
+import { askBroker, FlexibleResponse, type FramedRequest, flexibleRequest, NO_TAGGED_FIELDS, ONE } from './requests.ts';
+import { type KafkaTuning, longestOpenMs } from './tuning.ts';
+
+/*
+ * OffsetFetch, version 7 (brokers from 2.5), for one partition of one group; kafkajs has it up to version 4. Those answer
+ * with the offset before a transaction whose end the coordinator has in its log and not yet in its table: the coordinator
+ * of the classic protocol takes it up later, behind partitions that it loads. Version 7 refuses to answer until then.
+ */
+
+const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
+const REQUIRES_STABLE = Buffer.of(1);
+const UNSTABLE_OFFSET_COMMIT = 88;
+/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
+const PASSING: readonly number[] = [14, 15, 16, UNSTABLE_OFFSET_COMMIT];
+const BACK_OFF = { initialMs: 5, maximumMs: 200 };
+const OFFSETS_TOPIC = '__consumer_offsets';
+
+/** The parts of kafkajs' cluster that are used here. A unit test verifies that they exist. */
+export interface CoordinatedCluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
+  findGroupCoordinator(of: { readonly groupId: string }): Promise<Pick<Broker, 'connectionPool'>>;
+}
+
+/** The coordinator has no answer yet. */
+class NotYet extends Error {
+  readonly code: number;
+
+  constructor(code: number) {
+    super('the coordinator has no stable offset yet', { cause: kafkajsError(code) });
+    this.code = code;
+  }
+}
+
+interface ConsumerOffsetParts extends Pick<KafkaCluster, 'topicIds'> {
+  readonly open: () => CoordinatedCluster;
+  readonly tuning: KafkaTuning;
+  readonly clock: Clock;
+}
 
 /** Asks the group's coordinator; see `KafkaCluster.consumerOffset`. */
 export async function fetchConsumerOffset(
-  client: Parameters<typeof askAdmin>[0],
+  { open, topicIds, tuning, clock }: ConsumerOffsetParts,
   groupId: string,
   { topic, partition }: TopicPartition,
   signal: AbortSignal,
-): Promise<bigint | null> {
+): Promise<CommittedOffset | null> {
   signal.throwIfAborted();
-  const ask = () => askAdmin(client, (admin) => admin.fetchOffsets({ groupId, topics: [topic] }));
+  const cluster = open();
+  const untilMs = clock.monotonicMs() + longestOpenMs(tuning);
+  const mayRetry = (error: unknown) => error instanceof NotYet && clock.monotonicMs() < untilMs;
+  const ask = async () => {
+    await cluster.connect();
+    await cluster.addTargetTopic(topic);
+    const known = cluster.findTopicPartitionMetadata(topic).some(({ partitionId }) => partitionId === partition);
+    if (!known) throw new Error(`topic ${topic} has no partition ${partition}`);
+    return retry(() => askOnce(cluster, groupId, { topic, partition }), {
+      backOff: BACK_OFF,
+      mayRetry,
+      clock,
+      random: () => 1,
+      signal,
+    });
+  };
+  const asked = ask();
+  // Not earlier: a client that is disconnected while it connects stays connected.
+  const over = () => cluster.disconnect().catch(() => {});
+  asked.then(over, over);
   try {
-    const found = (await untilAborted(ask(), signal)).find((one) => one.topic === topic);
-    const committed = found?.partitions.find((one) => one.partition === partition)?.offset;
-    if (committed === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
+    const [{ offset, metadata }, ids] = await Promise.all([untilAborted(asked, signal), topicIds([topic], signal)]);
+    // The topic's id then, and what else was committed with the offset; those of earlier versions have none.
+    const [id = '', ...rest] = metadata.split(' ');
+    if (id !== '' && id !== (ids.get(topic) ?? id)) return null;
     // -1 is no offset. kafkajs commits -2, the beginning of the log, when the position has fallen out of the log.
-    return BigInt(committed) < 0n ? null : BigInt(committed);
+    return offset < 0n ? null : { offset, metadata: rest.join(' ') };
   } catch (cause) {
     signal.throwIfAborted();
+    if (cause instanceof NotYet && cause.code === UNSTABLE_OFFSET_COMMIT) {
+      throw transactionHangs(OFFSETS_TOPIC, [], longestOpenMs(tuning));
+    }
     throw new ConnectorError(
       'KAFKA_UNREACHABLE',
       `The offset of group ${groupId} in partition ${partition} of ${topic} could not be read (${kafkaReason(cause)}). ` +
@@ -28,4 +97,45 @@ export async function fetchConsumerOffset(
       { cause, fields: { groupId, topic, partition } },
     );
   }
+}
+
+async function askOnce(cluster: CoordinatedCluster, groupId: string, of: TopicPartition): Promise<FoundOffset> {
+  const coordinator = await cluster.findGroupCoordinator({ groupId });
+  const found = await askBroker(coordinator, OFFSET_FETCH, encodeOffsetFetch(groupId, of), decodeOffsetFetch);
+  if (PASSING.includes(found.errorCode)) throw new NotYet(found.errorCode);
+  if (found.errorCode !== 0) throw kafkajsError(found.errorCode);
+  return found;
+}
+
+/** Its offset is negative where there is none; the metadata begins with the topic's id. */
+interface FoundOffset extends CommittedOffset {
+  readonly errorCode: number;
+}
+
+/** Exported for tests. */
+export function encodeOffsetFetch(groupId: string, { topic, partition }: TopicPartition): FramedRequest {
+  const index = Buffer.alloc(4);
+  index.writeInt32BE(partition);
+  return flexibleRequest([groupId, ONE, topic, ONE, index, NO_TAGGED_FIELDS, REQUIRES_STABLE, NO_TAGGED_FIELDS]);
+}
+
+/** @throws RangeError when the response ends too early. Exported for tests. */
+export function decodeOffsetFetch(bytes: Buffer): FoundOffset {
+  const response = new FlexibleResponse(bytes);
+  let [offset, metadata, errorCode] = [-1n, '', 0];
+  // None where the whole group is refused.
+  for (let topics = response.count(); topics > 0; topics--) {
+    response.text();
+    for (let partitions = response.count(); partitions > 0; partitions--) {
+      response.int32();
+      offset = response.int64();
+      // The epoch of the leader.
+      response.int32();
+      metadata = response.text();
+      errorCode = response.int16();
+      response.taggedFields();
+    }
+    response.taggedFields();
+  }
+  return { offset, metadata, errorCode: response.int16() || errorCode };
 }

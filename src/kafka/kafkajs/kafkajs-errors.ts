@@ -1,6 +1,4 @@
-import { LoginFailed } from './login/login-failed.ts';
-
-/** Longest chain of causes that is followed: kafkajs wraps at most three deep. */
+/** kafkajs wraps at most three deep. */
 const MAX_CAUSES = 10;
 
 /**
@@ -10,7 +8,7 @@ const MAX_CAUSES = 10;
 const FENCED_CODES: readonly unknown[] = [47, 48, 49, 90];
 const FENCED_TEXT = 'Unknown error code 90';
 
-/** Whether the broker refused because another producer holds the transactional id (or the transaction timed out). */
+/** Another producer holds the transactional id, or the transaction timed out. */
 export function isFenced(error: unknown): boolean {
   return causes(error).some((cause) => {
     const code = 'code' in cause ? cause.code : undefined;
@@ -18,11 +16,16 @@ export function isFenced(error: unknown): boolean {
   });
 }
 
-/** Whether a partition's leader is moving, or a new topic has not reached every broker. A retry succeeds. */
-const LEADERLESS_TYPES: readonly unknown[] = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
+/** A partition's leader is moving, or a new topic has not reached every broker. A retry succeeds. */
+export const LEADERLESS = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
+/** The coordinator still ends the producer's earlier transaction; the request had no effect. */
+export const CONCURRENT = ['CONCURRENT_TRANSACTIONS'];
+/** The topic does not exist, or this broker does not know it yet. */
+export const UNKNOWN_TOPIC = ['UNKNOWN_TOPIC_OR_PARTITION'];
 
-export function isLeaderless(error: unknown): boolean {
-  return causes(error).some((cause) => 'type' in cause && LEADERLESS_TYPES.includes(cause.type));
+/** The broker gave one of these names to the error or to a cause of it. */
+export function isOneOf(types: readonly unknown[], error: unknown): boolean {
+  return causes(error).some((cause) => 'type' in cause && types.includes(cause.type));
 }
 
 /** Why a broker takes no records for a topic, however often it is asked. */
@@ -45,18 +48,16 @@ export function topicRefusalOf(error: unknown): TopicRefusal | undefined {
   return types.find((refusal) => refusal !== undefined);
 }
 
-/** The topic does not exist, or this broker does not know it yet. */
-export function isUnknownTopic(error: unknown): boolean {
-  return causes(error).some((cause) => 'type' in cause && cause.type === 'UNKNOWN_TOPIC_OR_PARTITION');
-}
-
-/** The coordinator still ends the producer's earlier transaction; the request had no effect. */
-export function isConcurrent(error: unknown): boolean {
-  return causes(error).some((cause) => 'type' in cause && cause.type === 'CONCURRENT_TRANSACTIONS');
+/** The number of records in the refused batch. */
+export function refusedRecords(error: unknown): number | undefined {
+  const found = causes(error).find((cause) => 'refusedRecords' in cause);
+  return found && Number((found as Error & { readonly refusedRecords: unknown }).refusedRecords);
 }
 
 /** Of kafkajs, without a name: the connection was lost between two requests. */
 const NOT_CONNECTED = 'Broker not connected';
+/** Of Node.js and OpenSSL, where the other side speaks no TLS. */
+const NO_TLS = /before secure TLS connection|wrong version number|packet length too long/;
 
 /** No broker could be reached, or no broker answered in time. */
 export function isUnanswered(error: unknown): boolean {
@@ -71,7 +72,6 @@ export function typeOf(error: unknown): string | undefined {
   return namedBy(error)?.type;
 }
 
-/** Whether a login failed for what its own message says: neither the address nor the network is to blame. */
 export function isLoginFailure(error: unknown): boolean {
   return causes(error).some((cause) => cause instanceof LoginFailed);
 }
@@ -81,7 +81,10 @@ export function kafkaReason(error: unknown): string {
   const login = causes(error).find((cause) => cause instanceof LoginFailed);
   if (login !== undefined) return login.message;
   const named = namedBy(error);
-  return named ? `${named.type}: ${named.message}` : (causes(error).at(-1)?.message ?? String(error));
+  if (named) return `${named.type}: ${named.message}`;
+  const reason = causes(error).at(-1)?.message ?? String(error);
+  if (reason === NOT_CONNECTED) return 'the connection to the broker was lost';
+  return NO_TLS.test(reason) ? `${reason}: is this port TLS?` : reason;
 }
 
 function causes(error: unknown): Error[] {
@@ -103,4 +106,15 @@ export function topicsOf(error: unknown): readonly string[] | undefined {
     if ('topic' in cause && typeof cause.topic === 'string') return [cause.topic];
   }
   return undefined;
+}
+
+/** A failed login, which kafkajs tries again for these members: a broker learns of a new signing key when it meets it. */
+export class LoginFailed extends Error {
+  override readonly name = 'LoginFailed';
+  readonly retriable = true;
+  readonly type = 'ILLEGAL_SASL_STATE';
+
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+  }
 }

@@ -1,46 +1,47 @@
 import type { Transaction } from 'kafkajs';
+import { ConnectorError } from '../../errors.ts';
 import type { Log } from '../../support/log.ts';
 import type { TopicPartition } from '../topic.ts';
 import type { ConsumerOffset, WriterOptions } from '../transactional-writer.ts';
 import { isFenced, topicsOf } from './kafkajs-errors.ts';
-import { sendRound } from './send-round.ts';
-import type { LastTransaction } from './transactions/last-transaction.ts';
-import type { Ending, WriterProducer } from './transactions/writer-producer.ts';
+import { sendRound } from './send-plan.ts';
+import type { Ending, WriterProducer } from './writer-producer.ts';
 
 /*
- * Records hang when they are in a partition and nothing ends their transaction there. They are hidden from the reading of
- * the position, and end as the next transaction of the same id does. A broker without replicas that is killed leaves such
- * records. Kafka 4.1 and later drop markers while it is away and when it starts again: a partition without a leader counts
- * as deleted, and the transaction as complete (KAFKA-20734). And a machine that loses power can lose the end of the
- * transaction log, so that the coordinator does not know the transaction.
+ * Records hang when nothing ends their transaction in their partition. They hide what is committed behind them, and end as
+ * the next transaction of the same id does. A killed broker without replicas leaves such records: since Kafka 4.1 markers
+ * are dropped while it is away (KAFKA-20734). A machine that loses power can lose the end of the transaction log.
  *
- * So before any position is read, one transaction ends what hangs in every partition, and for the group of the offset. The
- * coordinator is asked how the last transaction ended. If it was committed, the new one adds all partitions, without a
- * record, and is committed: its marker ends what hangs, and changes nothing elsewhere. Otherwise it writes to all
- * partitions, which also shows whether they take records, and is aborted.
+ * So before any offset is read, one transaction ends what hangs in every partition, and for the group of the offset. If the
+ * coordinator says that the last transaction was committed, the new one adds all partitions without a record, and is
+ * committed. Otherwise it writes to all partitions, which also shows whether they take records, and is aborted.
  *
- * Only records of the last transaction hang. A transaction begins only when the coordinator has ended the one before. An
- * opening ends what hangs in all partitions; a producer that failed or aborted is never used again; and one that has lost a
- * connection after a transaction ends that transaction again, before it begins the next, and adds none for records when
- * that happens while it waits for the end of the one before (produce/send-messages.ts). Where the coordinator has lost the
- * end of its log, it names the transaction before. A writer that has cut off a transaction itself knows that, and aborts.
- * For any other process, to commit is right when the position hangs too, since it is sent last: then the page is whole.
- * When it does not, a part of the page comes twice; to abort could lose a part of an acknowledged page.
+ * Only records of the last transaction hang. A producer that failed or aborted is never used again. One that has lost a
+ * connection after a transaction ends that transaction again before it begins the next. A coordinator that lost the end of
+ * its log names the transaction before. A writer that has cut off a transaction itself knows that, and aborts. For another
+ * process a commit is right when the offset hangs too, since it is sent last. Otherwise a part of the page comes twice; an
+ * abort could lose a part of an acknowledged page.
  *
- * An opening may leave out partitions of earlier ones, as those of a source whose topics take no records. What hangs there
- * is ended once they are back, as it would have been then, whatever was written elsewhere meanwhile. Another process does
- * not know that.
+ * Partitions that an opening leaves out, as those of a stopped source, end later as they would have ended then. Where not
+ * all partitions can be added, the transaction is committed with the others, so the coordinator still names a committed one.
  *
- * Where not all partitions can be added, as while a broker is away, the transaction is committed with the others: so the
- * coordinator still names a committed one when the next opening asks, also that of another process.
- *
- * What remains is a second fault: when the process ends, or its connection to the coordinator is lost, between the first
- * request of this transaction and its commit, the next opening finds it open, and what hangs is aborted. The same holds for
- * a process that ends between its fence and this transaction: another one does not learn any more what was there before.
+ * A second fault remains: when the process ends, or loses its coordinator, between its fence and the commit of this
+ * transaction, the next opening aborts what hangs.
  */
 
 const NOT_COMPRESSED = 0;
 const KEY = Buffer.from('["",{"settles":true}]');
+
+/** A transaction that no opening ends. Going on from the last visible offset would repeat everything behind it. */
+export function transactionHangs(topic: string, partitions: readonly number[], openMs: number): ConnectorError {
+  const where = partitions.length === 0 ? topic : `${topic}, partition ${partitions.join(', ')}`;
+  const command = `kafka-transactions.sh --bootstrap-server <broker>`;
+  const text =
+    `A transaction has been open for ${openMs} ms in ${where}, longer than the connector keeps one open. It hides what is committed behind ` +
+    `it. Start \`${command} find-hanging --topic ${topic}\`, then \`${command} abort\` with what that names. ` +
+    'Nothing is written until then.';
+  return new ConnectorError('TRANSACTION_HANGS', text, { fields: { topic, partitions } });
+}
 
 /** The record for the aborted transaction could not be written to this topic. */
 export class AbortHangingFailed extends Error {
@@ -52,10 +53,7 @@ export class AbortHangingFailed extends Error {
   }
 }
 
-/**
- * All partitions by one request to each broker, or one after the other: then a failure without the name of a topic, as
- * when a broker does not answer, shows which one takes no records.
- */
+/** One by one, a failure without the name of a topic shows which topic takes no records. */
 export type TouchingWay = 'together' | 'oneByOne';
 
 /** The producer's first transaction: fences every earlier holder of the id, and ends what hangs of the last transaction. */
@@ -74,29 +72,23 @@ export async function fenceAndEnd(
   const own = partitions.filter((at) => !others.includes(at));
   const transaction = await producer.transaction();
   if (wasCommitted) {
-    log.debug({ transactionalId }, 'the last transaction was committed: what hangs of it is committed');
+    log.debug({ transactionalId }, 'the last transaction was committed; its hanging records are committed');
     await endAll(transaction, ending, () => addAfterFence(transaction, own, abortHangingOffset, way));
   } else {
     await touchAll(transaction, own, abortHangingOffset, way);
     await transaction.abort();
   }
   if (others.length > 0) {
-    log.debug(
-      { transactionalId, otherwise },
-      'what hangs where the writer has not written since is ended as it was then',
-    );
+    log.debug({ transactionalId, otherwise }, 'hanging records in left partitions are ended with their own outcome');
     const earlier = await producer.transaction();
     await endAll(earlier, otherwise, () => sendTo(earlier, others, ADDED, way));
   }
   last.left.opened(partitions, ending);
-  // What was hidden is part of the position once its partition has the marker.
-  if (wasCommitted || others.length > 0) await producer.markersWritten?.();
 }
 
 /**
- * Ends the last transaction of the producer again, where a connection was lost since: the broker may have been killed, and
- * its markers dropped. A producer is fenced once another one has taken the id. So no other transaction was begun, and no
- * position is read again. Where the connection was idle for too long, this changes nothing.
+ * Ends the producer's last transaction again where a connection was lost since: its markers may have been dropped. The
+ * fence proves that no other transaction began, so no offset is read again.
  */
 export async function endAgain(
   producer: WriterProducer,
@@ -105,7 +97,7 @@ export async function endAgain(
   const ending = producer.cutOffAfter?.();
   const partitions = abortHanging?.() ?? [];
   if (ending === undefined || partitions.length === 0) return;
-  log.debug({ transactionalId, ending }, 'a connection has ended since the last transaction: it is ended again');
+  log.debug({ transactionalId, ending }, 'a connection was lost; the last transaction is ended again');
   const transaction = await producer.transaction();
   await endAll(transaction, ending, async () => {
     // Unlike the group, partitions wait until the transaction before has ended.
@@ -114,15 +106,11 @@ export async function endAgain(
   });
 }
 
-/** Whether a connection was lost since the producer's last transaction. */
 export function isCutOff(producer: WriterProducer): boolean {
   return producer.cutOffAfter?.() !== undefined;
 }
 
-/**
- * Ends the transaction in the given way, also when not all could be added, as when a broker is lost: the next opening would
- * find it open, and abort what hangs of a committed one. kafkajs sends nothing where nothing was added.
- */
+/** Ends it also when not all could be added: the next opening would abort what hangs of a committed one. */
 async function endAll(transaction: Transaction, ending: Ending, add: () => Promise<void>): Promise<void> {
   try {
     await add();
@@ -138,11 +126,7 @@ interface Fencing extends Pick<WriterOptions, 'abortHanging' | 'abortHangingOffs
   readonly log: Log;
 }
 
-/**
- * Writes a record to every partition, and commits the consumer offset, which writes to the broker's partition of offsets.
- * All of them, because no request shows whether records hang there, and that depends on where the transaction was cut.
- * The caller aborts the transaction with all records; so the value of the offset does not matter.
- */
+/** Writes to every partition, since no request shows where records hang. The caller aborts all of it. */
 async function touchAll(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -159,10 +143,7 @@ async function touchAll(
 /** Without a record, so that only what hangs there changes. */
 const ADDED = { key: null, addsOnly: true };
 
-/**
- * Adds the group to the transaction, or else the partition of the position, before all others: a transaction that is
- * committed keeps the coordinator's knowledge of the last one, also for another process, when no other partition can be added.
- */
+/** The offset's group or partition comes first: with it alone the transaction can be committed, and so stay known. */
 async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -174,7 +155,6 @@ async function addAfterFence(
   await sendTo(transaction, consumerOffset === undefined ? partitions.slice(1) : partitions, ADDED, way);
 }
 
-/** Without an offset. */
 function addGroup(transaction: Transaction, { groupId }: Pick<ConsumerOffset, 'groupId'>): Promise<void> {
   return transaction.sendOffsets({ consumerGroupId: groupId, topics: [] });
 }
@@ -195,5 +175,56 @@ async function sendTo(
       const topic = topicsOf(cause)?.[0] ?? (way === 'oneByOne' ? round[0]?.topic : undefined);
       throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);
     });
+  }
+}
+
+/** Partitions that an opening left out. What hangs there belongs to the transaction before that opening. */
+class LeftPartitions {
+  #opened: ReadonlySet<string> = new Set();
+  readonly #endings = new Map<string, Ending>();
+
+  opened(partitions: readonly TopicPartition[], ending: Ending): void {
+    const now = new Set(partitions.map(nameOf));
+    for (const name of this.#opened) if (!now.has(name) && !this.#endings.has(name)) this.#endings.set(name, ending);
+    for (const name of now) this.#endings.delete(name);
+    this.#opened = now;
+  }
+
+  endingOtherwise(partitions: readonly TopicPartition[], ending: Ending): readonly TopicPartition[] {
+    return partitions.filter((at) => (this.#endings.get(nameOf(at)) ?? ending) !== ending);
+  }
+}
+
+function nameOf({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`;
+}
+
+/** The coordinator has decided to commit; the fence returns only once it has sent the markers. */
+const COMMITTED: readonly string[] = ['PrepareCommit', 'CompleteCommit'];
+const EMPTY = 'Empty';
+
+/** Knows whether the last transaction of a transactional id was committed. */
+export class LastTransaction {
+  readonly left = new LeftPartitions();
+  /** Records of this writer were acknowledged, and their commit was never requested. */
+  #isCutOff = false;
+  /** Of an earlier attempt to open: its fence may have replaced that state by Empty. */
+  #wasCommitted = false;
+
+  wasWritten(): void {
+    this.#isCutOff = true;
+  }
+
+  ended(): void {
+    this.#isCutOff = false;
+    this.#wasCommitted = false;
+  }
+
+  /** To be called before the fence. A transaction that the writer itself has cut off is not the committed one. */
+  async wasCommitted(producer: WriterProducer): Promise<boolean> {
+    const state = await producer.lastTransaction?.();
+    if (state === undefined) return false;
+    this.#wasCommitted = !this.#isCutOff && (COMMITTED.includes(state) || (state === EMPTY && this.#wasCommitted));
+    return this.#wasCommitted;
   }
 }

@@ -35,7 +35,7 @@ export interface Cluster {
   /** By the leader's node id: the partitions that it leads. Partitions that the metadata lacks are left out. */
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
   findBroker(of: { nodeId: string }): Promise<Broker>;
-  /** Of a transactional producer: whether a connection that its last transaction used has ended since (patch L). */
+  /** Of a transactional producer: whether a connection that its last transaction used has ended since. */
   hasLostConnection?: () => boolean;
 }
 

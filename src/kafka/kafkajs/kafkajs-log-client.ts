@@ -2,12 +2,11 @@ import type { Kafka, KafkaMessage } from 'kafkajs';
 import type { Clock } from '../../support/clock.ts';
 import { within } from '../../support/deadline.ts';
 import type { Log } from '../../support/log.ts';
-import type { Bounds, FetchedPart, LogClient, OpenLogClient } from '../log-client.ts';
+import type { Bounds, FetchedPart, LogClient, OpenLogClient } from '../log-reading.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { type RawMessage, withoutAborted } from './kafkajs-patches.ts';
 import { committedRecord } from './kafkajs-record.ts';
-import { dropFetches, type FetchingCluster } from './patches/fetch-waits.ts';
-import type { KafkaTuning } from './tuning.ts';
+import { FETCH_BYTES_PER_PARTITION, type KafkaTuning } from './tuning.ts';
 
 /*
  * kafkajs has no public way to read without a consumer group, and joining a new group takes as long as the broker's
@@ -16,17 +15,17 @@ import type { KafkaTuning } from './tuning.ts';
  * the consumer uses them, with the same patches; `partOf` does the rest of the consumer's work.
  */
 
-/** Bytes of one fetch, as stored on the broker: a batch or two. Larger ones are no faster, and outlive the young generation. */
-const MAX_BYTES_PER_PARTITION = 128 * 1024;
 const MAX_BYTES = 4 * 1024 * 1024;
 
+const READ_UNCOMMITTED = 0;
 const READ_COMMITTED = 1;
 const BEGINNING = -2;
 const END = -1;
 const REQUEST_TIMEOUT = 'network.request_timeout';
 
 /** The parts of kafkajs' internal cluster that are used here. A unit test verifies that they exist. */
-interface Cluster extends FetchingCluster {
+interface Cluster {
+  readonly brokerPool: { readonly brokers: Readonly<Record<string, PooledBroker>> };
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   addTargetTopic(topic: string): Promise<void>;
@@ -41,6 +40,24 @@ interface Cluster extends FetchingCluster {
   findBroker(of: { readonly nodeId: string }): Promise<Broker>;
 }
 
+interface PooledBroker {
+  readonly connectionPool: {
+    readonly pool: readonly { readonly socket?: { destroy(): void }; rejectRequests(error: Error): void }[];
+  };
+}
+
+/** Of a broker's two connections, the one for fetches alone. */
+const FETCHES = 1;
+
+/** kafkajs closes a connection only when all its requests have their responses; a fetch waits for long. */
+function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
+  for (const { connectionPool } of Object.values(brokerPool.brokers)) {
+    const connection = connectionPool.pool[FETCHES];
+    connection?.rejectRequests(new Error('the fetch is no longer awaited'));
+    connection?.socket?.destroy();
+  }
+}
+
 interface Broker {
   fetch(request: object): Promise<{ readonly responses: readonly { readonly partitions: readonly RawPart[] }[] }>;
 }
@@ -53,8 +70,6 @@ interface RawPart {
   readonly abortedTransactions?: readonly { readonly producerId: string; readonly firstOffset: string }[];
 }
 
-type CreateCluster = (options: object) => Cluster;
-
 export interface KafkajsLogClientOptions {
   readonly kafka: Kafka;
   readonly tuning: KafkaTuning;
@@ -65,28 +80,30 @@ export interface KafkajsLogClientOptions {
 }
 
 export function kafkajsLogClients(options: KafkajsLogClientOptions): OpenLogClient {
-  const createCluster = clusterFactory(options.kafka);
-  const emit = (name: string, { broker }: { readonly broker: string }) => {
-    if (name === REQUEST_TIMEOUT) options.onSilence(broker);
-  };
-  return (topic) => {
-    const cluster = createCluster({
-      allowAutoTopicCreation: false,
-      isolationLevel: READ_COMMITTED,
-      instrumentationEmitter: { emit },
-    });
-    return new KafkajsLogClient(cluster, topic, options);
+  const createCluster = clusterFactory(options);
+  return (topic, behindOpen = false) => {
+    // Of the questions for the end; a fetch names its own.
+    const isolationLevel = behindOpen ? READ_UNCOMMITTED : READ_COMMITTED;
+    return new KafkajsLogClient(createCluster<Cluster>(isolationLevel), topic, options);
   };
 }
 
-/** @throws Error when this kafkajs is not built like 2.2.4. */
-function clusterFactory(kafka: Kafka): CreateCluster {
+/**
+ * Clusters without a producer, a consumer or an admin client around them.
+ *
+ * @throws Error when this kafkajs is not built like 2.2.4.
+ */
+export function clusterFactory({ kafka, onSilence }: Pick<KafkajsLogClientOptions, 'kafka' | 'onSilence'>) {
   const symbol = Object.getOwnPropertySymbols(kafka).find((own) => String(own).includes('Kafka:createCluster'));
   const factory: unknown = symbol && Reflect.get(kafka, symbol);
   if (typeof factory !== 'function') {
     throw new Error('kafkajs lacks the function createCluster of 2.2.4. Install kafkajs 2.2.4 exactly.');
   }
-  return factory as CreateCluster;
+  const emit = (name: string, { broker }: { readonly broker: string }) => {
+    if (name === REQUEST_TIMEOUT) onSilence(broker);
+  };
+  return <Cluster>(isolationLevel = READ_COMMITTED): Cluster =>
+    factory({ allowAutoTopicCreation: false, isolationLevel, instrumentationEmitter: { emit } });
 }
 
 class KafkajsLogClient implements LogClient {
@@ -145,7 +162,7 @@ class KafkajsLogClient implements LogClient {
   async fetch(leader: number, from: ReadonlyMap<number, bigint>, waitMs: number): Promise<readonly FetchedPart[]> {
     const broker = await this.#cluster.findBroker({ nodeId: String(leader) });
     const partitions = [...from].map(([partition, offset]) => {
-      return { partition, fetchOffset: String(offset), maxBytes: MAX_BYTES_PER_PARTITION };
+      return { partition, fetchOffset: String(offset), maxBytes: FETCH_BYTES_PER_PARTITION };
     });
     const { responses } = await broker.fetch({
       isolationLevel: READ_COMMITTED,

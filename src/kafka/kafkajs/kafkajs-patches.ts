@@ -1,17 +1,11 @@
+import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { systemClock } from '../../support/clock.ts';
 import { decodeFetchedRecord } from './kafkajs-record.ts';
-import { SHOULD_REAUTHENTICATE, shouldReauthenticate } from './login/reauthentication.ts';
-import { ERRORS_OF, namingTopics, type Protocol } from './named-topics.ts';
-import { type CreateFetchManager, stoppedForGood } from './patches/ended-fetches.ts';
-import { type ConsumerGroupClass, withFetchWaits } from './patches/fetch-waits.ts';
-import { type FindCoordinator, knowingBrokers } from './patches/first-coordinator.ts';
-import { PATCHED_FUNCTIONS, verifySource } from './patches/patched-functions.ts';
-import { type RequestQueue, watchedWhileSent } from './patches/request-timeouts.ts';
-import { type CreateRequest, framedInPlace } from './produce/request-frame.ts';
-import { type SendingParts, sendOnce } from './produce/send-messages.ts';
-import { askingForLast, type CreateProducer } from './transactions/writer-producer.ts';
+import { sendOnce } from './produce/send-messages.ts';
+import { framedInPlace } from './requests.ts';
+import { askingForLast } from './writer-producer.ts';
 
 /*
  * kafkajs 2.2.4 is the last release of an unmaintained client. Some of its functions lose data, repeat it, waste CPU or
@@ -47,7 +41,6 @@ interface PendingRequests {
   readonly pending: readonly unknown[];
 }
 
-/** The parts of a request for metadata; without topics it asks for all topics. */
 type MetadataProtocol = (of: { readonly version: number }) => (asked: { readonly topics: readonly string[] }) => {
   readonly request: unknown;
   readonly response: { readonly parse: (data: unknown) => Promise<unknown> };
@@ -58,36 +51,22 @@ type FilterAborted = (fetched: {
   abortedTransactions?: readonly AbortedTransaction[];
 }) => readonly RawMessage[];
 type DecodeBatch = (decoder: unknown) => Promise<RecordBatch>;
-interface ProduceResponse {
-  readonly decode: SendingParts['decodeResponse'];
-}
-interface ProtocolErrors {
-  readonly createErrorFromCode: SendingParts['errorFromCode'];
-}
 type ScheduleCheck = (this: PendingRequests) => void;
-interface RequestQueuePrototype {
-  scheduleCheckPendingRequests: ScheduleCheck;
-  scheduleRequestTimeoutCheck: () => void;
-  sendSocketRequest: (this: RequestQueue, request: unknown) => void;
-}
 
-const ADD_PARTITIONS_TO_TXN = 'src/protocol/requests/addPartitionsToTxn/index.js';
-const TXN_OFFSET_COMMIT = 'src/protocol/requests/txnOffsetCommit/index.js';
-const PRODUCE_RESPONSE = 'src/protocol/requests/produce/v7/response.js';
 const PROTOCOL_ERRORS = 'src/protocol/error.js';
+const PRODUCE_RESPONSE = 'src/protocol/requests/produce/v7/response.js';
 const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
 
-/** Patch A: an empty queue needs no check; the original wakes up every millisecond. Exported for tests. */
-export function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
+/** An empty queue needs no check; the original wakes up every millisecond. */
+function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
   return function scheduleCheckPendingRequests() {
     if (this.pending.length > 0) original.call(this);
   };
 }
 
 /**
- * Patch B: compaction can remove the last records of a batch, or all of them, and keep the batch. A consumer that sees
- * no record at these offsets stays before them for ever, so the batch's end becomes a control record, which moves
- * the consumer's offset and reaches no handler.
+ * Compaction can remove the last records of a batch and keep the batch. A consumer would stay before their offsets for ever,
+ * so the end of the batch becomes a control record, which moves the consumer's offset and reaches no handler.
  */
 function markBatchEnd(original: DecodeBatch): DecodeBatch {
   return async function decodeRecordBatch(decoder) {
@@ -102,7 +81,7 @@ function markBatchEnd(original: DecodeBatch): DecodeBatch {
 }
 
 /**
- * Patch C: the original starts at most one aborted transaction per record, in the broker's order, which is that of the
+ * The original starts at most one aborted transaction per record, in the broker's order, which is that of the
  * transactions' *ends*; and it takes a key of four zero bytes for an abort marker. Both let aborted records through.
  */
 export const withoutAborted: FilterAborted = ({ messages, abortedTransactions }) => {
@@ -127,9 +106,8 @@ export const withoutAborted: FilterAborted = ({ messages, abortedTransactions })
 };
 
 /**
- * Patch D: a new producer, and most functions of an admin client, ask for all topics of the cluster, and the original
- * fails for the error of any partition. So one partition without a leader, of any topic and owner (without replicas, its
- * broker down), kept every writer from opening. Here a request for all topics gets all, with or without leaders.
+ * A new producer, and most functions of an admin client, ask for all topics of the cluster. The original fails for the error
+ * of any partition, so one partition without a leader, of any topic and owner, kept every writer from opening.
  */
 function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
   return (of) => (asked) => {
@@ -139,18 +117,213 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
   };
 }
 
-/*
- * Patch E: `sendMessages` retries by broker and can double a record; it also takes ten times the CPU that it needs.
- * The replacement sends once, and its requests are framed in place (patch F); see produce/send-messages.ts.
- * Patch G: a refusal names its topics; see named-topics.ts.
- * Patch H: of a fetched record, only what is looked at is read; see kafkajs-record.ts.
- * Patch I: connections are looked at for late responses only while they wait for one; see patches/request-timeouts.ts.
- * Patch J: short sessions of a login; see login/reauthentication.ts.
- * Patch K: a member's fetches wait as long as its group asks for; see patches/fetch-waits.ts.
- * Patch L: a producer can ask for its last transaction; see transactions/writer-producer.ts.
- * Patch M: a member that has left fetches no more; see patches/ended-fetches.ts.
- * Patch N: the first question for a coordinator does not wait; see patches/first-coordinator.ts.
+interface TopicError {
+  readonly topic: string;
+  readonly errorCode: number;
+}
+
+type ErrorsOf = (data: never) => readonly TopicError[];
+
+interface PartitionErrors {
+  readonly topic: string;
+  readonly partitions: readonly { readonly errorCode: number }[];
+}
+
+const byPartition = ({ topic, partitions }: PartitionErrors): TopicError[] =>
+  partitions.map(({ errorCode }) => ({ topic, errorCode }));
+
+const OPERATION_NOT_ATTEMPTED = 55;
+
+type Parse = (data: never) => Promise<unknown>;
+
+/**
+ * A response about several topics has an error code for each. The original throws the first one without its topic. When the
+ * broker refuses one partition, it reports the others as not attempted, so the first error may not be the reason. Here
+ * errors have the field `topics`: those that the broker gave this error for.
  */
+const namingTopics =
+  (errorsOf: ErrorsOf) =>
+  (original: Parse): Parse =>
+  async (data) => {
+    try {
+      return await original(data);
+    } catch (error) {
+      const errors = errorsOf(data).filter(({ errorCode }) => errorCode !== 0);
+      const said = errors.find(({ errorCode }) => errorCode !== OPERATION_NOT_ATTEMPTED);
+      if (said === undefined) throw error;
+      const { errorCode } = said;
+      const topics = new Set(errors.filter((other) => other.errorCode === errorCode).map(({ topic }) => topic));
+      throw Object.assign(kafkajsError(errorCode), { topics: [...topics] });
+    }
+  };
+
+interface FetchManager {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface FetchManagerOptions {
+  readonly fetch: (nodeId: number) => Promise<readonly unknown[]>;
+}
+
+type CreateFetchManager = (options: FetchManagerOptions) => FetchManager;
+
+/**
+ * A stopped member must not fetch. When another broker leads a partition, the original ends its loops and begins new ones.
+ * If a member leaves in between, nothing ends the new ones, which spin at 100 % CPU. Here their first fetch stops them.
+ */
+function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
+  return (options) => {
+    let isStopped = false;
+    const manager = original({
+      ...options,
+      async fetch(nodeId) {
+        if (!isStopped) return options.fetch(nodeId);
+        // It waits for the loop that is here.
+        void manager.stop();
+        return [];
+      },
+    });
+    return {
+      ...manager,
+      start() {
+        isStopped = false;
+        return manager.start();
+      },
+      stop() {
+        isStopped = true;
+        return manager.stop();
+      },
+    };
+  };
+}
+
+/*
+ * A broker closes a connection that is used after its session (KIP-368). The original logs in again 10 s before the end: in a
+ * session of 10 s or less, before every request. But a broker refuses two logins of a connection within a second. Here a
+ * connection logs in again when most of its session has passed, and never twice within a second.
+ */
+
+/** `sessionLifetime` is a Long in milliseconds, 0 for no end. */
+interface Connection {
+  readonly authenticatedAt: [number, number] | null;
+  readonly sessionLifetime: { toString(): string };
+}
+
+type ShouldReauthenticate = (this: Connection) => boolean;
+
+/** What is left must be enough for a token that is renewed before it (run/kafka-client.ts), and for a login. */
+const SHARE_OF_SESSION = 0.85;
+const SHORTEST_MS = 1_100;
+
+const shouldReauthenticate: ShouldReauthenticate = function () {
+  const lifetimeMs = Number(this.sessionLifetime.toString());
+  if (lifetimeMs === 0) return false;
+  if (this.authenticatedAt === null) return true;
+  const [seconds, nanoseconds] = process.hrtime(this.authenticatedAt);
+  return seconds * 1_000 + nanoseconds / 1e6 >= Math.max(SHORTEST_MS, lifetimeMs * SHARE_OF_SESSION);
+};
+
+function decodeProduceResponse(data: unknown): Promise<unknown> {
+  return createRequire(import.meta.url)(`kafkajs/${PRODUCE_RESPONSE}`).decode(data);
+}
+
+interface Patch {
+  readonly module: string;
+  /** Of the module's exports: a path of names, or the description of a symbol; the exports themselves when left out. */
+  readonly member?: string;
+  /** Of the original's source text in 2.2.4. */
+  readonly sourceSha256: string;
+  // biome-ignore lint/suspicious/noExplicitAny: kafkajs has no types for what is replaced here.
+  readonly replace: (original: any) => unknown;
+}
+
+const parts = { clock: systemClock, errorFromCode: kafkajsError };
+
+function namingTopicsOf(request: string, sourceSha256: string, errorsOf: ErrorsOf): Patch {
+  const module = `src/protocol/requests/${request}/v0/response.js`;
+  return { module, member: 'parse', sourceSha256, replace: namingTopics(errorsOf) };
+}
+
+const NAMING_TOPICS = [
+  namingTopicsOf(
+    'metadata',
+    'd30641109479478c76d49af2160f44f0e01fde6f8b3fddf0af301ae1df0103e3',
+    ({ topicMetadata }: { topicMetadata: readonly { topic: string; topicErrorCode: number }[] }) =>
+      topicMetadata.map(({ topic, topicErrorCode }) => ({ topic, errorCode: topicErrorCode })),
+  ),
+  namingTopicsOf(
+    'addPartitionsToTxn',
+    'd697bcb5b5964edc4811547b089abc1a0fdb2554721ab0e27147a74df041c439',
+    ({ errors }: { errors: readonly { topic: string; partitionErrors: PartitionErrors['partitions'] }[] }) =>
+      errors.flatMap(({ topic, partitionErrors }) => byPartition({ topic, partitions: partitionErrors })),
+  ),
+  namingTopicsOf(
+    'txnOffsetCommit',
+    'd4149159b54f158bcf25bd8ed492e50060a82a4c87a0b11925faea80fc92911c',
+    ({ topics }: { topics: readonly PartitionErrors[] }) => topics.flatMap(byPartition),
+  ),
+];
+
+/** In the order of their loading: a module holds on to the functions that it finds then. */
+const PATCHES: readonly Patch[] = [
+  // Of a fetched record, only the fields that a reader looks at are decoded.
+  {
+    module: 'src/protocol/recordBatch/record/v0/decoder.js',
+    sourceSha256: 'fbe3525528b41bced97fb4ab8a5669fcdc18b56179a1e565690feae7b5f80ac7',
+    replace: () => decodeFetchedRecord,
+  },
+  {
+    module: 'src/protocol/recordBatch/v0/decoder.js',
+    sourceSha256: '77acebbb995191c1896488c8cbc61581969f98f07339dd50e8bb7c720f939f87',
+    replace: markBatchEnd,
+  },
+  {
+    module: 'src/network/requestQueue/index.js',
+    member: 'prototype.scheduleCheckPendingRequests',
+    sourceSha256: '04347ea969c6f2e3754427c0cbaee0bd4ce947fbd82f7b6e027506a06dfc581a',
+    replace: scheduleOnlyWhenPending,
+  },
+  {
+    module: 'src/consumer/filterAbortedMessages.js',
+    sourceSha256: '59acdacae7d98f7fb842b22c6f6a79e459d0dd1efef9905da1c2ec459ddafdfe',
+    replace: () => withoutAborted,
+  },
+  ...NAMING_TOPICS,
+  {
+    module: 'src/protocol/requests/metadata/index.js',
+    member: 'protocol',
+    sourceSha256: '32529e32a3c135dfba608a4e37fd60a27a7b5d38621b1986ae571a1beb64cddc',
+    replace: allWithoutErrors,
+  },
+  // The original repeats a request for all partitions of a broker, and so can double a record; see send-messages.ts.
+  {
+    module: 'src/producer/sendMessages.js',
+    sourceSha256: '3ee877abaa2b09ea8cb91be9a3673501c918985228257820669935ea74741f4d',
+    replace: () => sendOnce({ ...parts, decodeResponse: decodeProduceResponse }),
+  },
+  {
+    module: 'src/protocol/request.js',
+    sourceSha256: '989e20fd47854b087d0a699b8312176511e37cc8440b7146b34fa3d494d5a9b4',
+    replace: framedInPlace,
+  },
+  {
+    module: 'src/network/connection.js',
+    member: 'prototype.private:Connection:shouldReauthenticate',
+    sourceSha256: 'e8eeba7bbe686205565e4d75c2acea9e049d1bc6e0406599dbd84d592c4adfb0',
+    replace: () => shouldReauthenticate,
+  },
+  {
+    module: 'src/producer/index.js',
+    sourceSha256: '519a9bac04d9340e4f126c83c1045819c8ff89f93f002b25206b5f66bdb38891',
+    replace: (original) => askingForLast(original, parts),
+  },
+  {
+    module: 'src/consumer/fetchManager.js',
+    sourceSha256: '64fc4b5aa6688744ba8d695d563c6a3c6043ea6036ed4188a0da3c21e9844f98',
+    replace: stoppedForGood,
+  },
+];
 
 /**
  * kafkajs with its patches. When kafkajs was loaded before, it is loaded again as a separate instance, because its
@@ -161,93 +334,31 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
 export function loadKafkajs(): Kafkajs {
   const require = createRequire(import.meta.url);
   const root = dirname(require.resolve('kafkajs/package.json'));
-  const paths = {
-    queue: join(root, PATCHED_FUNCTIONS.scheduleCheckPendingRequests.module),
-    decoder: join(root, PATCHED_FUNCTIONS.decodeRecordBatch.module),
-    record: join(root, PATCHED_FUNCTIONS.decodeRecord.module),
-    filter: join(root, PATCHED_FUNCTIONS.filterAbortedMessages.module),
-    metadata: join(root, PATCHED_FUNCTIONS.metadataProtocol.module),
-    send: join(root, PATCHED_FUNCTIONS.createSendMessages.module),
-    request: join(root, PATCHED_FUNCTIONS.createRequest.module),
-    connection: join(root, PATCHED_FUNCTIONS.shouldReauthenticate.module),
-    producer: join(root, PATCHED_FUNCTIONS.createProducer.module),
-  };
-  const loaded: unknown = require.cache[paths.filter]?.exports;
-  if (loaded !== withoutAborted) {
+  if (require.cache[join(root, 'src/consumer/filterAbortedMessages.js')]?.exports !== withoutAborted) {
     for (const path of Object.keys(require.cache)) if (path.startsWith(root + sep)) delete require.cache[path];
-    verifySource('decodeRecord', require(paths.record));
-    // Before the one that takes it.
-    replaceExports(require, paths.record, decodeFetchedRecord);
-    const { prototype: queue }: { prototype: RequestQueuePrototype } = require(paths.queue);
-    const { scheduleCheckPendingRequests: schedule, sendSocketRequest: send } = queue;
-    const decode: DecodeBatch = require(paths.decoder);
-    const metadata: { protocol: MetadataProtocol } = require(paths.metadata);
-    verifySource('scheduleCheckPendingRequests', schedule);
-    verifySource('scheduleRequestTimeoutCheck', queue.scheduleRequestTimeoutCheck);
-    verifySource('sendSocketRequest', send);
-    verifySource('decodeRecordBatch', decode);
-    verifySource('filterAbortedMessages', require(paths.filter));
-    verifySource('metadataProtocol', metadata.protocol);
-    const request: CreateRequest = require(paths.request);
-    verifySource('createSendMessages', require(paths.send));
-    verifySource('createRequest', request);
-    const { decode: decodeResponse }: ProduceResponse = require(join(root, PRODUCE_RESPONSE));
-    const { createErrorFromCode: errorFromCode }: ProtocolErrors = require(join(root, PROTOCOL_ERRORS));
-    const parses = ['parseMetadata', 'parseAddPartitionsToTxn', 'parseTxnOffsetCommit'] as const;
-    for (const name of parses) verifySource(name, require(join(root, PATCHED_FUNCTIONS[name].module)).parse);
-    queue.scheduleCheckPendingRequests = scheduleOnlyWhenPending(schedule);
-    queue.scheduleRequestTimeoutCheck = () => {};
-    queue.sendSocketRequest = watchedWhileSent(send, systemClock);
-    const all: Protocol = allWithoutErrors(metadata.protocol);
-    Object.assign(metadata, { protocol: namingTopics(all, { errorsOf: ERRORS_OF.metadata, errorFromCode }) });
-    for (const [path, errorsOf] of [
-      [ADD_PARTITIONS_TO_TXN, ERRORS_OF.addPartitionsToTxn],
-      [TXN_OFFSET_COMMIT, ERRORS_OF.txnOffsetCommit],
-    ] as const) {
-      const requests: { protocol: Protocol } = require(join(root, path));
-      requests.protocol = namingTopics(requests.protocol, { errorsOf, errorFromCode });
-    }
-    replaceExports(require, paths.decoder, markBatchEnd(decode));
-    replaceExports(require, paths.filter, withoutAborted);
-    replaceExports(require, paths.send, sendOnce({ clock: systemClock, decodeResponse, errorFromCode }));
-    replaceExports(require, paths.request, framedInPlace(request));
-    // After the others: it holds on to the functions that it finds when it is loaded.
-    patchReauthentication(require(paths.connection));
-    // After those that they take.
-    const producer: CreateProducer = require(paths.producer);
-    verifySource('createProducer', producer);
-    replaceExports(require, paths.producer, askingForLast(producer, { clock: systemClock, errorFromCode }));
-    patchMembers(require, (name) => join(root, PATCHED_FUNCTIONS[name].module));
+    for (const patch of PATCHES) apply(patch, require, join(root, patch.module));
   }
   return require('kafkajs');
 }
 
-/** What members of groups do, and how they and producers find their coordinator. */
-function patchMembers(require: NodeJS.Require, pathOf: (name: keyof typeof PATCHED_FUNCTIONS) => string): void {
-  const group: ConsumerGroupClass = require(pathOf('consumerGroup'));
-  verifySource('consumerGroup', group);
-  replaceExports(require, pathOf('consumerGroup'), withFetchWaits(group));
-  const fetchManager: CreateFetchManager = require(pathOf('createFetchManager'));
-  verifySource('createFetchManager', fetchManager);
-  replaceExports(require, pathOf('createFetchManager'), stoppedForGood(fetchManager));
-  const { prototype: cluster }: { prototype: { findGroupCoordinator: FindCoordinator } } = require(
-    pathOf('findGroupCoordinator'),
-  );
-  verifySource('findGroupCoordinator', cluster.findGroupCoordinator);
-  cluster.findGroupCoordinator = knowingBrokers(cluster.findGroupCoordinator);
+function apply({ module, member, sourceSha256, replace }: Patch, require: NodeJS.Require, path: string): void {
+  const exported: object = require(path);
+  const names = member?.split('.') ?? [];
+  let holder: object = member === undefined ? (require.cache[path] as NodeJS.Module) : exported;
+  for (const name of names.slice(0, -1)) holder = Reflect.get(holder, name);
+  const last = names.at(-1) ?? 'exports';
+  const key = Object.getOwnPropertySymbols(holder).find(({ description }) => description === last) ?? last;
+  const original: unknown = Reflect.get(holder, key);
+  const foundSha256 = createHash('sha256').update(String(original)).digest('hex');
+  if (foundSha256 !== sourceSha256) {
+    throw new Error(
+      `kafkajs/${module} has not the ${member ?? 'function'} that its patch was written for (its source has SHA-256 ` +
+        `${foundSha256}, expected ${sourceSha256}). Install kafkajs 2.2.4 exactly, or review the patch in kafkajs-patches.ts.`,
+    );
+  }
+  Reflect.set(holder, key, replace(original));
 }
 
-function patchReauthentication({ prototype }: { readonly prototype: object }): void {
-  const symbol = Object.getOwnPropertySymbols(prototype).find(
-    ({ description }) => description === SHOULD_REAUTHENTICATE,
-  );
-  const original: unknown = symbol && Reflect.get(prototype, symbol);
-  verifySource('shouldReauthenticate', original);
-  if (symbol) Reflect.set(prototype, symbol, shouldReauthenticate);
-}
-
-function replaceExports(require: NodeJS.Require, path: string, replacement: unknown): void {
-  const module = require.cache[path];
-  if (module === undefined) throw new Error(`kafkajs did not load ${path}, so it cannot be patched`);
-  module.exports = replacement;
+export function kafkajsError(code: number): Error {
+  return createRequire(import.meta.url)(`kafkajs/${PROTOCOL_ERRORS}`).createErrorFromCode(code);
 }

@@ -1,13 +1,14 @@
 import { ConnectorError } from '../../errors.ts';
 import type { Clock } from '../../support/clock.ts';
+import { StallWatch } from '../../support/deadline.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
-import type { Bounds, LogClient, OpenLogClient } from '../log-client.ts';
 import type { LogReader, ReadToEnd } from '../log-reader.ts';
+import type { Bounds, LogClient, OpenLogClient } from '../log-reading.ts';
 import { ReadRefused, readOn } from '../log-reading.ts';
-import { StallWatch } from '../stall-watch.ts';
-import { isLeaderless, isUnknownTopic, kafkaReason } from './kafkajs-errors.ts';
+import { isOneOf, kafkaReason, LEADERLESS, UNKNOWN_TOPIC } from './kafkajs-errors.ts';
+import { transactionHangs } from './kafkajs-hanging.ts';
 import { OpenClients } from './open-clients.ts';
-import type { KafkaTuning } from './tuning.ts';
+import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 /** The wait before the next connection while a partition has no leader. */
 const LEADER_POLL_MS = 50;
@@ -23,7 +24,7 @@ export interface KafkajsReaderOptions {
 /**
  * Reads committed records to the end, each reading through a connection of its own.
  *
- * The end is the broker's last stable offset, requested after the call began. It is reached when the reading has passed
+ * The end is requested after the call began (see `ReadToEnd.behindOpen`). It is reached when the reading has passed
  * it, control records, aborted records and batches emptied by compaction included; the last visible record may be far
  * before the end. A connection that fails after some progress is replaced, and the reading goes on where it was. One
  * without progress fails the reading, unless a partition merely has no leader for a moment, or the topic is not known yet.
@@ -66,6 +67,8 @@ class Reading {
   readonly #stalled: StallWatch;
   readonly #positions = new Map<number, bigint>();
   readonly #beganMs: number;
+  /** When a fetch brought something last. */
+  #movedMs: number;
   /** As the first connection found them. */
   #ends: ReadonlyMap<number, Bounds> | undefined;
 
@@ -74,12 +77,13 @@ class Reading {
     this.#options = options;
     this.#stalled = stalled;
     this.#beganMs = options.clock.monotonicMs();
+    this.#movedMs = this.#beganMs;
   }
 
   /** Reads through one connection; true when the end was reached, false when another connection must go on. */
   async advance(clients: OpenClients): Promise<boolean> {
     const { topic, signal } = this.#request;
-    const client = this.#options.openClient(topic);
+    const client = this.#options.openClient(topic, this.#request.behindOpen);
     const before = this.#progress();
     try {
       await clients.using(client, async () => {
@@ -98,7 +102,7 @@ class Reading {
   /** Whether the failure passes with time. */
   #passes(error: unknown): boolean {
     const sinceMs = this.#options.clock.monotonicMs() - this.#beganMs;
-    return isLeaderless(error) || (isUnknownTopic(error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
+    return isOneOf(LEADERLESS, error) || (isOneOf(UNKNOWN_TOPIC, error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
   }
 
   async #begin(client: LogClient): Promise<void> {
@@ -116,6 +120,7 @@ class Reading {
 
   async #readOn(client: LogClient): Promise<void> {
     const { onRecord, room, signal } = this.#request;
+    let before = this.#progress();
     await readOn({
       client,
       positions: this.#positions,
@@ -127,10 +132,24 @@ class Reading {
           const end = this.#ends?.get(partition)?.high;
           if (end !== undefined && position >= end) this.#positions.delete(partition);
         }
+        const progress = this.#progress();
+        if (progress > before) this.#movedMs = this.#options.clock.monotonicMs();
+        before = progress;
+        this.#mustMove();
       },
       stalled: this.#stalled,
       signal,
     });
+  }
+
+  /** Nothing comes while a transaction is open: its coordinator ends it in time, unless it hangs. */
+  #mustMove(): void {
+    const { clock, tuning } = this.#options;
+    const { topic, behindOpen } = this.#request;
+    const waitedMs = clock.monotonicMs() - this.#movedMs;
+    if (!behindOpen || this.#positions.size === 0 || waitedMs < longestOpenMs(tuning)) return;
+    const cause = transactionHangs(topic, [...this.#positions.keys()], Math.round(waitedMs));
+    throw new ReadRefused('an open transaction does not end', { cause });
   }
 
   /** Grows with each read offset, and when the ends are known. */

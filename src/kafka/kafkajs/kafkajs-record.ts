@@ -1,7 +1,6 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
 import type { CommittedRecord } from '../record.ts';
 
-/** Converts a record of kafkajs' consumers to ours. */
 export function committedRecord(topic: string, partition: number, message: KafkaMessage): CommittedRecord {
   let headers: Record<string, string> | null = null;
   return {
@@ -25,7 +24,7 @@ function headerTexts(headers: IHeaders | undefined): Record<string, string> {
   return Object.fromEntries(texts);
 }
 
-/** What a fetched record needs to know of its batch. Offsets and times are int64 as decimal text. */
+/** Offsets and times are int64 as decimal text. */
 interface BatchContext {
   readonly firstOffset: string;
   readonly firstTimestamp: string;
@@ -40,10 +39,7 @@ interface BatchContext {
 const LOG_APPEND_TIME = 1;
 const NULL_LENGTH = -1;
 
-/**
- * A record of a fetched batch, as kafkajs' consumers want it. Time and headers are read when they are looked at, which
- * most readers never do: with them, a record took seven times the memory and a third more CPU.
- */
+/** Time and headers are decoded when they are read: with them, a record took seven times the memory and a third more CPU. */
 class FetchedRecord {
   readonly offset: string;
   readonly key: Buffer | null;

@@ -1,54 +1,90 @@
-import type { CompressionTypes, Kafka, Producer } from 'kafkajs';
+import type { CompressionTypes, Kafka, Producer, Transaction } from 'kafkajs';
 import { ConnectorError } from '../../errors.ts';
 import { backOffMs, type Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
 import { within } from '../../support/deadline.ts';
 import type { Log } from '../../support/log.ts';
+import { retry } from '../../support/retry.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
-import type { ConnectedWriter } from '../open-writers.ts';
-import type { TopicLimits } from '../topic-limits.ts';
-import type { WriterOptions, WriterTransaction } from '../transactional-writer.ts';
-import { FencingWatch } from './fencing-watch.ts';
-import { isFenced, kafkaReason } from './kafkajs-errors.ts';
-import { AbortHangingFailed, endAgain, fenceAndEnd, isCutOff, type TouchingWay } from './kafkajs-hanging.ts';
-import { sendConsumerOffset } from './kafkajs-transaction-offset.ts';
-import { AbandonedProducers } from './produce/abandoned-producers.ts';
-import { planRounds } from './send-plan.ts';
-import { sendRound } from './send-round.ts';
-import { giveUpAborting, type TopicFacts, topicRefused } from './topic-refusal.ts';
-import { LastTransaction } from './transactions/last-transaction.ts';
+import type { KafkaCluster } from '../cluster.ts';
+import type { ConsumerOffset, WriterOptions, WriterTransaction } from '../transactional-writer.ts';
+import { CONCURRENT, isFenced, isOneOf, kafkaReason } from './kafkajs-errors.ts';
+import {
+  AbortHangingFailed,
+  endAgain,
+  fenceAndEnd,
+  isCutOff,
+  LastTransaction,
+  type TouchingWay,
+} from './kafkajs-hanging.ts';
+import type { ConnectedWriter } from './open-clients.ts';
+import { giveUpAborting, type TopicFacts, topicRefused, writerRefused } from './refusals.ts';
+import { planRounds, sendRound } from './send-plan.ts';
 import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
-import { writerRefused } from './writer-refusal.ts';
+
+const MAX_FENCINGS = 3;
+
+const WINDOW_MS = 5 * 60_000;
+
+/**
+ * Counts how often a transactional id was taken from us. Three times in five minutes is another installation with the same
+ * ids: both would fence each other for ever. An operator's command leaves a mark, and is not counted.
+ */
+class FencingWatch {
+  readonly #transactionalId: string;
+  #fencedAtMs: number[] = [];
+
+  constructor(transactionalId: string) {
+    this.#transactionalId = transactionalId;
+  }
+
+  record(nowMs: number): void {
+    this.#fencedAtMs = [...this.#fencedAtMs, nowMs].slice(-MAX_FENCINGS);
+  }
+
+  /** The latest so many were an operator's. */
+  excuse(fencings: number): void {
+    this.#fencedAtMs = this.#fencedAtMs.slice(0, Math.max(0, this.#fencedAtMs.length - fencings));
+  }
+
+  /** @throws ConnectorError WRITER_IDS_SHARED, once: an operator starts the source again, and the count begins at 0. */
+  refuseWhenShared(nowMs: number): void {
+    const recent = this.#fencedAtMs.filter((fencedAtMs) => nowMs - fencedAtMs < WINDOW_MS);
+    if (recent.length < MAX_FENCINGS) return;
+    this.#fencedAtMs = [];
+    throw new ConnectorError(
+      'WRITER_IDS_SHARED',
+      `Another process took the transactional id ${this.#transactionalId} ${MAX_FENCINGS} times in five minutes. ` +
+        'It uses the same topic prefix: give each installation its own prefix, then start this source again.',
+      { fields: { transactionalId: this.#transactionalId } },
+    );
+  }
+}
 
 export interface KafkajsWriterOptions extends WriterOptions {
   readonly kafka: Kafka;
   readonly transactionalId: string;
   readonly compression: CompressionTypes;
   readonly tuning: KafkaTuning;
-  readonly limits: Pick<TopicLimits, 'of'>;
+  /** The largest record batch of each topic, in bytes, as far as it is known. */
+  readonly limits: ReadonlyMap<string, number>;
   readonly facts: TopicFacts;
+  readonly topicIds: KafkaCluster['topicIds'];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How far the broker's clock is ahead of that of this machine, as each response to records shows it. */
   readonly clockSeen?: ((aheadMs: number) => void) | undefined;
 }
 
 /**
- * The transactional writer over kafkajs.
+ * A kafkajs producer can lose records silently after any failure: it takes the sequence number of a batch back that the
+ * broker kept, and the next batch is acknowledged as its duplicate. So a producer is never used again after a rejection.
  *
- * A kafkajs producer can lose records silently after any failure: the broker kept a batch whose response was lost,
- * kafkajs takes its sequence number back, and the next batch is acknowledged as a duplicate of the aborted one. So no
- * failure counts as harmless: after any rejection the producer is abandoned and never used again (except for one
- * refusal, see kafkajs-transaction-offset.ts).
+ * Opening: a new producer under the same transactional id fences the earlier holder; only then is the offset read.
  *
- * Opening: a new producer under the same transactional id, whose first request makes the broker fence the earlier
- * holder and end its open transaction; only then is the position read, so that nothing can be committed behind it.
- *
- * Committing: in rounds of one request to each broker, each sent once (produce/send-messages.ts), the source offset in
- * the last; then a consumer offset, and the commit only when every partition has acknowledged every round (kafkajs
- * resolves without sending when it does not know the partition). The fence protects against a process that is no longer
- * the owner. The proof of ownership before the begin and the commit only lets that process know sooner.
+ * Committing: rounds of one request to each broker, the source offset in the last one, then a consumer offset. The commit
+ * follows only when every partition has acknowledged every round. The fence protects against a process that is no longer
+ * the owner; the proof of ownership only lets that process know sooner.
  */
 export class KafkajsWriter implements ConnectedWriter {
   readonly #options: KafkajsWriterOptions;
@@ -63,6 +99,8 @@ export class KafkajsWriter implements ConnectedWriter {
   #failedAtMs = Number.NEGATIVE_INFINITY;
   readonly #abandoned: AbandonedProducers;
   readonly #last = new LastTransaction();
+  /** Of the topic of the consumer offset, which is committed with it. */
+  #inputId: string | null = null;
 
   constructor(options: KafkajsWriterOptions) {
     this.#options = options;
@@ -156,7 +194,6 @@ export class KafkajsWriter implements ConnectedWriter {
     return this.#abandoned.disconnected();
   }
 
-  /** One attempt: the proof of ownership, a new producer, the fence, and then the position. */
   async #openOnce<Position>(
     readPosition: (signal: AbortSignal) => Promise<Position>,
     way: TouchingWay,
@@ -168,10 +205,10 @@ export class KafkajsWriter implements ConnectedWriter {
     const fenced = fenceAndEnd(producer, this.#last, this.#options, way);
     try {
       await untilAborted(this.#unlessUnanswered(producer, fenced), signal);
+      this.#inputId = await this.#topicIdOfPosition(signal);
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
-      // Only now: a fencing by a rightful owner does not count, which the proof has shown, and the operators' fencings are
-      // marked beside the position.
+      // Only now: the proof excludes a rightful owner, and the operators' fencings are marked beside the offset.
       this.#fencings.excuse(this.#options.excused?.() ?? 0);
       this.#fencings.refuseWhenShared(this.#options.clock.monotonicMs());
       this.#live = producer;
@@ -183,7 +220,11 @@ export class KafkajsWriter implements ConnectedWriter {
     }
   }
 
-  /** Waits for proof, newer than that moment and not too old, that the transactional id is still ours. */
+  async #topicIdOfPosition(signal: AbortSignal): Promise<string | null> {
+    const { abortHangingOffset: input, topicIds } = this.#options;
+    return input === undefined ? null : ((await topicIds([input.topic], signal)).get(input.topic) ?? null);
+  }
+
   async #proveOwnership(sinceMs: number, signal: AbortSignal): Promise<void> {
     const { ownershipProof, clock, tuning } = this.#options;
     const oldestMs = clock.monotonicMs() - longestProofMs(tuning);
@@ -206,10 +247,7 @@ export class KafkajsWriter implements ConnectedWriter {
     });
   }
 
-  /**
-   * The outcome of a producer's work, or a failure as soon as one of its requests gets no response in time. kafkajs
-   * itself would send it again on the same silent connection, six times.
-   */
+  /** Fails with the first request without a response; kafkajs would repeat it six times on the same connection. */
   async #unlessUnanswered(producer: Producer, work: Promise<void>): Promise<void> {
     const unanswered = new AbortController();
     const text = `a request got no response within ${this.#options.tuning.requestTimeoutMs} ms`;
@@ -228,7 +266,7 @@ export class KafkajsWriter implements ConnectedWriter {
     await endAgain(producer, this.#options);
     this.#mustBeLive(producer);
     const transaction = await producer.transaction();
-    for (const round of planRounds(written, { ...tuning, maxBatchBytes: (topic) => limits.of(topic) })) {
+    for (const round of planRounds(written, { ...tuning, maxBatchBytes: (topic) => limits.get(topic) })) {
       this.#mustBeLive(producer);
       const appendedMs = await sendRound(transaction, round, compression);
       this.#last.wasWritten();
@@ -236,9 +274,9 @@ export class KafkajsWriter implements ConnectedWriter {
     }
     if (consumerOffset) {
       const isAlone = written.records.length === 0 && written.sourceOffset === undefined;
-      await sendConsumerOffset(this.#options, transaction, consumerOffset, () => {
+      await sendConsumerOffset(this.#options, transaction, consumerOffset, this.#inputId, () => {
         this.#mustBeLive(producer);
-        // It would begin once the transaction before has ended, perhaps without its markers at a lost broker.
+        // The transaction before may have ended without its markers at a lost broker.
         if (isAlone && isCutOff(producer)) throw new Error('a connection was lost before the offset was added');
       });
     }
@@ -248,7 +286,7 @@ export class KafkajsWriter implements ConnectedWriter {
     await transaction.commit();
   }
 
-  /** Without this check, an abandoned transaction could go on sending, and even commit, once the broker answers again. */
+  /** Otherwise an abandoned transaction could go on sending, and even commit, once the broker answers. */
   #mustBeLive(producer: Producer): void {
     if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
   }
@@ -287,5 +325,85 @@ export class KafkajsWriter implements ConnectedWriter {
 
   #fields(more: Record<string, unknown>): Record<string, unknown> {
     return { transactionalId: this.#options.transactionalId, ...more };
+  }
+}
+
+/**
+ * Adds a consumer offset to a transaction. The coordinator refuses it while it still ends the transaction before. kafkajs
+ * repeats such a request for records only. The refusal has no effect, so this one does not cost the producer.
+ *
+ * @param topicId null where no broker gives it.
+ * @param mayWrite throws when the transaction was given up.
+ */
+async function sendConsumerOffset(
+  { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },
+  transaction: Transaction,
+  { groupId, topic, partition, offset, metadata }: ConsumerOffset,
+  topicId: string | null,
+  mayWrite: () => void,
+): Promise<void> {
+  const text = metadata === undefined ? topicId : `${topicId ?? ''} ${metadata}`;
+  const topics = [{ topic, partitions: [{ partition, offset: String(offset), metadata: text }] }];
+  const backOff = { initialMs: tuning.initialRetryMs, maximumMs: tuning.maxRetryMs };
+  const send = async () => {
+    mayWrite();
+    await transaction.sendOffsets({ consumerGroupId: groupId, topics });
+  };
+  return retry(send, {
+    backOff,
+    attempts: tuning.retries + 1,
+    mayRetry: (error) => isOneOf(CONCURRENT, error),
+    clock,
+    random,
+  });
+}
+
+interface AbandonedOptions {
+  readonly tuning: Pick<KafkaTuning, 'disconnectMs'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+type Ending = 'to end its work' | 'to disconnect';
+
+class AbandonedProducers {
+  readonly #options: AbandonedOptions;
+  readonly #fields: Readonly<Record<string, unknown>>;
+  readonly #working = new Set<Promise<unknown>>();
+  readonly #connected = new Set<Promise<void>>();
+
+  constructor(options: AbandonedOptions, fields: Readonly<Record<string, unknown>>) {
+    this.#options = options;
+    this.#fields = fields;
+  }
+
+  /** Never aborts: that can overtake a produce request. Disconnects after the last work: kafkajs would connect again. */
+  add(producer: Producer, work: Promise<void> | undefined): void {
+    const ended = Promise.allSettled([work]).finally(() => this.#working.delete(ended));
+    this.#working.add(ended);
+    const gone = ended
+      .then(() => producer.disconnect())
+      .catch((reason) => this.#note(reason, 'to disconnect'))
+      .finally(() => this.#connected.delete(gone));
+    this.#connected.add(gone);
+  }
+
+  async idle(): Promise<void> {
+    await this.#allOf(this.#working, 'to end its work');
+  }
+
+  async disconnected(): Promise<void> {
+    await this.#allOf(this.#connected, 'to disconnect');
+  }
+
+  async #allOf(promises: ReadonlySet<Promise<unknown>>, awaited: Ending): Promise<void> {
+    const { clock, tuning } = this.#options;
+    const late = () => new Error('kafkajs still waits for responses');
+    const over = Promise.allSettled(promises).then(() => {});
+    await within(over, tuning.disconnectMs, clock, late).catch((reason) => this.#note(reason, awaited));
+  }
+
+  #note(reason: unknown, awaited: Ending): void {
+    this.#options.log.debug({ ...this.#fields, awaited, reason: kafkaReason(reason) }, 'producer abandoned');
   }
 }

@@ -1,8 +1,9 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ISocketFactory } from 'kafkajs';
-
-import type { LogClient } from '../log-client.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { LogClient } from '../log-reading.ts';
+import type { TransactionalWriter } from '../transactional-writer.ts';
 
 /** Clients from their opening until they are closed, which takes its time: closing all waits for each. */
 export class OpenClients {
@@ -41,17 +42,26 @@ const openSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
  */
 export class OpenSockets {
   readonly #open = new Set<Socket>();
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #create: ISocketFactory;
   #isClosed = false;
+  #answeredMs: number | null = null;
 
-  constructor(create: ISocketFactory = openSocket) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>, create: ISocketFactory = openSocket) {
+    this.#clock = clock;
     this.#create = create;
   }
+
+  /** When anything came over one of them, by the monotonic clock; null before the first time. */
+  readonly answeredMs = () => this.#answeredMs;
 
   readonly factory: ISocketFactory = (options) => {
     const socket = this.#create(options);
     this.#open.add(socket);
     socket.once('close', () => this.#open.delete(socket));
+    socket.on('data', () => {
+      this.#answeredMs = this.#clock.monotonicMs();
+    });
     // Its creator listens for the error only once it has it.
     if (this.#isClosed) setImmediate(() => end(socket));
     return socket;
@@ -68,4 +78,40 @@ export class OpenSockets {
 function end(socket: Socket): void {
   socket.once('error', () => {});
   socket.destroy(socket.writableEnded ? undefined : new Error('The client of Kafka was closed.'));
+}
+
+/** A writer whose connections outlive it for a moment. */
+export interface ConnectedWriter extends TransactionalWriter {
+  /** Resolves when the connections of the closed writer are closed as well, or are left to themselves. Never rejects. */
+  disconnected(): Promise<void>;
+}
+
+/** The writers that a client's end must close: each from its opening until its user closes it, and its connections. */
+export class OpenWriters {
+  readonly #open = new Set<ConnectedWriter>();
+  readonly #disconnecting = new Set<Promise<void>>();
+
+  /** The writer as its user gets it. */
+  watched(writer: ConnectedWriter): TransactionalWriter {
+    return {
+      open: (readPosition, signal) => {
+        this.#open.add(writer);
+        return writer.open(readPosition, signal);
+      },
+      commit: (transaction) => writer.commit(transaction),
+      close: () => this.#close(writer),
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((writer) => this.#close(writer)));
+    await Promise.all(this.#disconnecting);
+  }
+
+  async #close(writer: ConnectedWriter): Promise<void> {
+    await writer.close();
+    this.#open.delete(writer);
+    const gone = writer.disconnected().finally(() => this.#disconnecting.delete(gone));
+    this.#disconnecting.add(gone);
+  }
 }

@@ -1,8 +1,9 @@
+import type { CompressionTypes, Message, Transaction } from 'kafkajs';
 import type { OutgoingRecord } from '../record.ts';
 import type { WriterTransaction } from '../transactional-writer.ts';
 
-/** The records for one partition in one send, which become one record batch. */
-export interface PlannedSend {
+/** One record batch for one partition. */
+interface PlannedSend {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly OutgoingRecord[];
@@ -10,7 +11,7 @@ export interface PlannedSend {
   readonly bytes: number;
 }
 
-export interface SendLimits {
+interface SendLimits {
   readonly maxSendBytes: number;
   readonly maxSendRecords: number;
   /** The largest batch that a topic takes, where that is known. */
@@ -58,7 +59,6 @@ export function planRounds(
   return [...rounds, ...more.map((send) => [send])];
 }
 
-/** Each round takes the next send of every partition, as many as fit. */
 function inRounds(queues: readonly PlannedSend[][], { maxRoundBytes }: SendLimits): PlannedSend[][] {
   const rounds: PlannedSend[][] = [];
   let waiting = queues;
@@ -130,4 +130,31 @@ function cut(group: readonly OutgoingRecord[], limits: SendLimits): PlannedSend[
 
 function partitionKey({ topic, partition }: OutgoingRecord): string {
   return `${topic}/${partition}`;
+}
+
+/**
+ * Sends one batch to each partition, all at once.
+ *
+ * @returns when the broker appended them, by its clock; null where the topics keep our time instead.
+ * @throws Error when a partition did not acknowledge its batch, and whatever the client throws. Whether anything was
+ *   written is unknown then.
+ */
+export async function sendRound(
+  transaction: Transaction,
+  round: readonly Pick<PlannedSend, 'topic' | 'partition' | 'records'>[],
+  compression: CompressionTypes,
+): Promise<number | null> {
+  const topicMessages = round.map(({ topic, records }) => ({ topic, messages: records as unknown as Message[] }));
+  const responses = await transaction.sendBatch({ topicMessages, acks: -1, compression });
+  const acknowledged = new Set<string>();
+  for (const { topicName, partition, errorCode } of responses) {
+    if (errorCode === 0) acknowledged.add(`${topicName}/${partition}`);
+  }
+  for (const { topic, partition } of round) {
+    if (acknowledged.has(`${topic}/${partition}`)) continue;
+    const text = `partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`;
+    throw Object.assign(new Error(text), { topic });
+  }
+  const appendedMs = Math.max(...responses.map(({ logAppendTime }) => Number(logAppendTime ?? -1)));
+  return appendedMs > 0 ? appendedMs : null;
 }

@@ -3,14 +3,12 @@ import { ConnectorError } from '../../errors.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { EnsureOptions, TopicReport, TopicSpecification } from '../topic.ts';
 import { compareTopic, type FoundTopic } from '../topic-comparison.ts';
-import { askAdmin } from './ask-admin.ts';
 import { isLoginFailure, isUnanswered, kafkaReason, topicRefusalOf } from './kafkajs-errors.ts';
-import { createMissing, refuseMissing, type TopicRefusals } from './topic-creation.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
 type Kafkajs = typeof import('kafkajs');
 
-export interface TopicAdminOptions {
+interface TopicAdminOptions {
   readonly kafkajs: Kafkajs;
   readonly kafka: Kafka;
   /** From the settings. */
@@ -103,8 +101,10 @@ async function settingsOf(
   });
 }
 
+/** The largest batch: a segment must hold it too. */
 function limitOf(settings: FoundTopic['settings']): number {
-  return Number(settings.get('max.message.bytes'));
+  const [batch, segment] = ['max.message.bytes', 'segment.bytes'].map((name) => Number(settings.get(name)));
+  return Math.min(batch ?? Number.NaN, segment || Number.POSITIVE_INFINITY);
 }
 
 /** Partitions, replicas and settings of every topic that is not refused, once each partition has a leader. */
@@ -198,4 +198,93 @@ function notDescribed({ name }: TopicSpecification, cause: unknown): ConnectorEr
     `The settings of topic ${name} could not be read (${kafkaReason(cause)}). ` +
     'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write), then start it again.';
   return new ConnectorError('TOPIC_REFUSED', text, { cause, fields: { topics: [name] } });
+}
+
+/** Receives the refusal of a topic. */
+interface TopicRefusals {
+  mayBe(topic: TopicSpecification): boolean;
+  /** Throws the error unless the topic may be refused. */
+  add(topic: TopicSpecification, error: ConnectorError): void;
+}
+
+/**
+ * One by one: for several at once kafkajs does not report which of them existed. Returns those that it created. With
+ * `validateOnly` the brokers only say whether they would.
+ */
+async function createMissing(
+  missing: readonly TopicSpecification[],
+  { admin, ...how }: { readonly admin: Admin; readonly timeout: number; readonly validateOnly: boolean },
+  refusals: TopicRefusals,
+): Promise<string[]> {
+  const created: string[] = [];
+  for (const wanted of missing) {
+    const { name, partitions, replicationFactor, settings } = wanted;
+    const configEntries = Object.entries(settings).map(([setting, value]) => ({ name: setting, value }));
+    const topic = { topic: name, numPartitions: partitions, replicationFactor, configEntries };
+    try {
+      // False: another process created it a moment ago; it is verified like any other.
+      if (await admin.createTopics({ topics: [topic], ...how, waitForLeaders: false })) created.push(name);
+    } catch (error) {
+      const hidden = hiddenErrors(error);
+      if (hidden.length === 0) throw error;
+      const reasons = hidden.map((refusal) => kafkaReason(refusal)).join('; ');
+      const text =
+        `Kafka refuses to create topic ${name} (${reasons}). Often topics.replicationFactor is above the number of ` +
+        'brokers, or the right Create is missing.';
+      refusals.add(wanted, new ConnectorError('TOPIC_NOT_CREATED', text, { cause: error, fields: { topic: name } }));
+    }
+  }
+  return created;
+}
+
+/** When a required topic is missing, the error names all missing topics. */
+function refuseMissing(missing: readonly TopicSpecification[], refusals: TopicRefusals): void {
+  if (missing.some((topic) => !refusals.mayBe(topic))) throw topicsMissing(missing);
+  for (const topic of missing) refusals.add(topic, topicsMissing([topic]));
+}
+
+/** kafkajs hides why a topic was refused in `errors`, one level down or behind a cause. */
+function hiddenErrors(error: unknown): unknown[] {
+  if (!(error instanceof Error)) return [];
+  return 'errors' in error && Array.isArray(error.errors) ? error.errors : hiddenErrors(error.cause);
+}
+
+function topicsMissing(missing: readonly TopicSpecification[]): ConnectorError {
+  const commands = missing.map(
+    ({ name, partitions, replicationFactor, settings }) =>
+      `kafka-topics.sh --create --topic ${name} --partitions ${partitions} --replication-factor ${replicationFactor}` +
+      Object.entries(settings)
+        .map(([setting, value]) => ` --config ${setting}=${value}`)
+        .join(''),
+  );
+  return new ConnectorError(
+    'TOPIC_MISSING',
+    `${missing.map(({ name }) => name).join(', ')}: missing. What would create them by hand:\n${commands.join('\n')}`,
+    { fields: { topics: missing.map(({ name }) => name) } },
+  );
+}
+
+/** A request to the brokers through an admin client of its own; its errors reach the caller. */
+export async function askAdmin<Found>(
+  { kafka, tuning }: { readonly kafka: Kafka; readonly tuning: KafkaTuning },
+  ask: (admin: Admin) => Promise<Found>,
+): Promise<Found> {
+  const admin = kafka.admin({ retry: kafkajsRetry(tuning) });
+  try {
+    await admin.connect();
+    return await ask(admin);
+  } finally {
+    // Not earlier: a client that is disconnected while it connects stays connected.
+    admin.disconnect().catch(() => {});
+  }
+}
+
+/** The cluster's own id; see `KafkaCluster.clusterId`. */
+export async function fetchClusterId(client: Parameters<typeof askAdmin>[0]): Promise<string> {
+  try {
+    return (await askAdmin(client, (admin) => admin.describeCluster())).clusterId;
+  } catch (cause) {
+    const text = `The cluster could not be described (${kafkaReason(cause)}).`;
+    throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause });
+  }
 }

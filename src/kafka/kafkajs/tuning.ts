@@ -1,94 +1,50 @@
-/** Every limit of our Kafka clients. The defaults are measured; tests shorten them. */
-export interface KafkaTuning {
-  /** A request without a response for this long has failed. */
-  readonly requestTimeoutMs: number;
-  readonly connectionTimeoutMs: number;
-  /** Retries inside kafkajs; never 0, since the normal CONCURRENT_TRANSACTIONS would become a failure. */
-  readonly retries: number;
-  readonly initialRetryMs: number;
-  readonly maxRetryMs: number;
-  /** The broker aborts a transaction that is older; ours gives up at the same age. */
-  readonly transactionTimeoutMs: number;
-  /** How long `open` may take beyond the transaction time-out, within which the broker ends an earlier transaction. */
-  readonly openGraceMs: number;
-  readonly openBackOff: { readonly initialMs: number; readonly maximumMs: number };
-  /** A disconnect waits for requests under way, at most this long. */
-  readonly disconnectMs: number;
-  /** Payload of one send, which becomes one record batch. Below the usual max.message.bytes of 1 MiB, uncompressed. */
-  readonly maxSendBytes: number;
-  /** Records of one send, which becomes one record batch. */
-  readonly maxSendRecords: number;
-  /** Payload of one round of sends, which becomes one request to each broker. Brokers take 100 MiB by default. */
-  readonly maxRoundBytes: number;
-  /** A reader without progress for this long has failed. */
-  readonly readStallMs: number;
-  readonly sessionTimeoutMs: number;
-  /** Of a member of a group: a killed one loses its partitions after this. */
-  readonly groupSessionTimeoutMs: number;
-  /** How long members may take to join again when the group changes; at least a session. */
-  readonly groupJoinMs: number;
-  /** How long a member waits for the state of its group, before it joins without a head start. */
-  readonly headStartMs: number;
-  /** Between two heartbeats and two fetches of a member with others: it must know soon when one has left. */
-  readonly confirmIntervalMs: number;
-  /** The same for a member with others that reads nothing, as each of the sources: so soon it can take over. */
-  readonly confirmRestingMs: number;
-  /** Between two heartbeats of a member that is alone in its group. */
-  readonly confirmAloneMs: number;
-  /** Its fetches wait for so long; a record ends the wait at once. At most half the time-out of requests. */
-  readonly readAloneMs: number;
-  /**
-   * A writer begins and commits with a proof of ownership no older than this, or than half a session.
-   *
-   * The group gives a partition away without its member's consent one session after the last heartbeat at the earliest.
-   * A proof counts from the moment when its heartbeat was sent. So with the oldest valid one, at least 6 s - 2 s = 4 s are
-   * left by default, and never less than half a session, for the request that follows; a request that takes longer meets
-   * the fence of the next owner. And with a heartbeat each 1 s (a quarter of a session), a member that gets its responses
-   * has a valid proof at any time: no transaction waits for one.
-   */
-  readonly proofMs: number;
-  /** How long a reader's fetch waits for data, and therefore what its disconnect costs at most. */
-  readonly readWaitMs: number;
-  /**
-   * The same for a reader that follows a topic: fewer empty responses; a record ends the wait at once, and so does the end
-   * of the reader.
-   */
-  readonly tailWaitMs: number;
-  /** How long the fetches of all partitions wait for a batch that is being taken, before its partition is paused. */
-  readonly takeGraceMs: number;
-  /** The wait after the n-th failure in a row before joining again. */
-  readonly tailBackOff: { readonly initialMs: number; readonly maximumMs: number };
-  /** How long topics may take to be created and to get their leaders. */
-  readonly topicsTimeoutMs: number;
-}
+export type KafkaTuning = Readonly<typeof DEFAULT_TUNING>;
 
-export const DEFAULT_TUNING: KafkaTuning = {
+/** Every limit of our Kafka clients. The defaults are measured; tests shorten them. */
+export const DEFAULT_TUNING = {
+  /** A request without a response for this long has failed. */
   requestTimeoutMs: 10_000,
   connectionTimeoutMs: 3_000,
+  /** Inside kafkajs; never 0, since the normal CONCURRENT_TRANSACTIONS would become a failure. */
   retries: 5,
   initialRetryMs: 50,
   maxRetryMs: 2_000,
+  /** The broker aborts a transaction that is older; ours gives up at the same age. */
   transactionTimeoutMs: 60_000,
+  /** `open` may take so much longer than the transaction time-out, within which the broker ends an earlier transaction. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
+  /** A disconnect waits for requests under way, at most this long. */
   disconnectMs: 3_000,
+  /** Payload of one send, which becomes one record batch. Below the usual max.message.bytes of 1 MiB, uncompressed. */
   maxSendBytes: 900_000,
   maxSendRecords: 10_000,
+  /** Payload of one round of sends, which becomes one request to each broker. Brokers take 100 MiB by default. */
   maxRoundBytes: 8_000_000,
+  /** A reader without progress for this long has failed. */
   readStallMs: 30_000,
-  sessionTimeoutMs: 30_000,
+  /** A killed member of a group loses its partitions after this. */
   groupSessionTimeoutMs: 6_000,
+  /** Members may take so long to join again when the group changes; at least a session. */
   groupJoinMs: 20_000,
+  /** A member waits so long for the state of its group, before it joins without a head start. */
   headStartMs: 1_000,
+  /** Between two heartbeats and two fetches of a member: it must know soon when another one has left. */
   confirmIntervalMs: 300,
-  confirmRestingMs: 100,
-  confirmAloneMs: 1_000,
-  readAloneMs: 5_000,
+  /**
+   * A writer begins and commits with a proof of ownership no older than this, or than half a session. The group gives a
+   * partition away one session after the last heartbeat at the earliest, and a proof counts from the sending of its
+   * heartbeat. So at least 4 s are left by default for the next request; a longer one meets the fence of the next owner.
+   */
   proofMs: 2_000,
+  /** A reader's fetch waits so long for data; its disconnect takes as long at most. */
   readWaitMs: 50,
+  /** The same for a reader that follows a topic. A record ends the wait at once, and so does the end of the reader. */
   tailWaitMs: 5_000,
+  /** The fetches of all partitions wait so long for a batch that is being taken, before its partition is paused. */
   takeGraceMs: 100,
   tailBackOff: { initialMs: 200, maximumMs: 30_000 },
+  /** Topics may take so long to be created and to get their leaders. */
   topicsTimeoutMs: 30_000,
 };
 
@@ -101,9 +57,8 @@ export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning):
 const JOIN_GRACE_MS = 10_000;
 
 /**
- * How long a broker lets the members of a group take to join again: those that it still expects then are no members any
- * more. A member asks for this time, and a join in which nothing comes has failed somewhat later. The other order would
- * leave a member behind for which the next join waits, in vain: kafkajs' 60 s once more.
+ * A broker lets members take `rebalanceMs` to join again; a join fails later than that. In the other order the next join
+ * would wait for a member that is left behind.
  */
 export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: KafkaTuning): {
   readonly rebalanceMs: number;
@@ -111,6 +66,17 @@ export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: 
 } {
   const rebalanceMs = Math.max(groupJoinMs, groupSessionTimeoutMs);
   return { rebalanceMs, stallMs: Math.max(readStallMs, rebalanceMs + JOIN_GRACE_MS) };
+}
+
+/** Of one fetch, as stored on the broker: a batch or two. Larger ones are no faster, and outlive the young generation. */
+export const FETCH_BYTES_PER_PARTITION = 128 * 1024;
+
+/** The coordinator looks for transactions that are too old each 10 s by default. */
+const TOO_OLD_SEEN_MS = 12_000;
+
+/** The connector keeps no transaction open for longer; below the deadline of an opening. */
+export function longestOpenMs({ transactionTimeoutMs, openGraceMs }: KafkaTuning): number {
+  return transactionTimeoutMs + Math.min(TOO_OLD_SEEN_MS, openGraceMs / 2);
 }
 
 /** kafkajs' own names for its retries. */

@@ -1,9 +1,14 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import {
+  KAFKA_VERSION,
+  kafkaJars,
+  REGISTRY_RELEASES,
+  registryFiles,
+} from '../../../src/dev/local-stack/java-artifacts.ts';
+import { usableJava } from '../../../src/dev/local-stack/java-runtime.ts';
+import type { StackContext } from '../../../src/dev/local-stack/stack-context.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { KAFKA_VERSION, kafkaJars, REGISTRY_RELEASES, registryFiles } from '../../../src/local-stack/java-artifacts.ts';
-import { usableJava } from '../../../src/local-stack/java-runtime.ts';
-import type { StackContext } from '../../../src/local-stack/stack-context.ts';
 import { addLibraries, makeWritable, putFolder } from '../machine-root.ts';
 import type { StandIn } from './stand-in.ts';
 

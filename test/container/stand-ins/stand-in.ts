@@ -1,4 +1,4 @@
-import type { StackContext } from '../../../src/local-stack/stack-context.ts';
+import type { StackContext } from '../../../src/dev/local-stack/stack-context.ts';
 
 /** What takes the place of an image that cannot be pulled. */
 export interface StandIn {

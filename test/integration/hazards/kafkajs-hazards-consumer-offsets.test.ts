@@ -35,7 +35,7 @@ testOnBroker(
     const [ours, theirs] = [openOurCluster(t, raw), openOurCluster(t, { brokers: raw.brokers })];
     const transactionalId = uniqueName('shared');
     const offset = { groupId: uniqueName('group'), topic, partition: 0 };
-    const position = () => theirs.consumerOffset(offset.groupId, offset, t.signal);
+    const position = async () => (await theirs.consumerOffset(offset.groupId, offset, t.signal))?.offset;
     const zombie = ours.transactionalWriter(transactionalId);
     await zombie.open(noPosition, t.signal);
     await zombie.commit({ records: [], consumerOffset: { ...offset, offset: 1n } });
@@ -82,7 +82,10 @@ testOnBroker(
     await writer.open(noPosition, t.signal);
     for (let offset = 1; offset <= ALONE; offset++)
       await writer.commit({ records: [], consumerOffset: { ...place, offset: BigInt(offset) } });
-    assert.equal(await writer.open(() => ours.consumerOffset(place.groupId, place, t.signal), t.signal), BigInt(ALONE));
+    assert.equal(
+      await (await writer.open(() => ours.consumerOffset(place.groupId, place, t.signal), t.signal))?.offset,
+      BigInt(ALONE),
+    );
   },
 );
 
@@ -93,7 +96,7 @@ for (const api of ['AddOffsetsToTxn', 'TxnOffsetCommit'] as const) {
       const ours = openOurCluster(t, { ...raw, tuning: { requestTimeoutMs: REQUEST_TIMEOUT_MS } });
       const writer = ours.transactionalWriter(uniqueName('ours'));
       const offset = { groupId: uniqueName('group'), topic, partition: 0, offset: 7n };
-      const position = () => ours.consumerOffset(offset.groupId, offset, t.signal);
+      const position = async () => (await ours.consumerOffset(offset.groupId, offset, t.signal))?.offset;
       await writer.open(noPosition, t.signal);
       const rule = raw.proxy.addRule({ on: api, fault });
       await assert.rejects(writer.commit({ records: [textRecord(topic, 'answer')], consumerOffset: offset }), {

@@ -3,5 +3,15 @@ import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 
 testKafkaContract('kafka', async (t) => {
   const kafka = await kafkaOrSkip(t);
-  return kafka && { cluster: kafka.connect(), leaveOpen: kafka.leaveOpen };
+  if (kafka === undefined) return undefined;
+  const admin = kafka.plain().admin();
+  t.after(() => admin.disconnect());
+  return {
+    cluster: kafka.connect(),
+    leaveOpen: kafka.leaveOpen,
+    async deleteTopic(name) {
+      await admin.connect();
+      await admin.deleteTopics({ topics: [name] });
+    },
+  };
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectorError } from '../../../src/errors.ts';
-import type { Assignor } from '../../../src/kafka/assignor.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import type { Assignor } from '../../../src/kafka/group-reader.ts';
 import { testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, readValues, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';

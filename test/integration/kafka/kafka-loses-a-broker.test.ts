@@ -63,7 +63,8 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
   const others = { name: 'others', partitions: 1, replicationFactor: 2, settings: {} };
   await untilReached(() => cluster.ensureTopics([others], { create: false }));
   const place = { groupId: 'others-read', topic: 'others', partition: 0 };
-  const position = (signal: AbortSignal) => cluster.consumerOffset(place.groupId, place, signal);
+  const position = async (signal: AbortSignal) =>
+    (await cluster.consumerOffset(place.groupId, place, signal))?.offset ?? null;
   const other = cluster.transactionalWriter('other');
   const goOn = async () => {
     const reached = await other.open(position, t.signal);

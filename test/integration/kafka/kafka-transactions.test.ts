@@ -3,6 +3,7 @@ import type { Message } from 'kafkajs';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { createTopic, hookTransactions, kafkaTest, readCommitted } from '../../support/kafka/kafka-real.ts';
+import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
 
 const signal = () => AbortSignal.timeout(600_000);
 /** What a clock that is set meanwhile may differ by. */
@@ -116,6 +117,37 @@ kafkaTest('a record larger than the topic takes fails its whole transaction', as
   });
   assert.deepEqual(await writer.open(() => valuesOf(cluster, name), signal()), []);
 });
+
+kafkaTest(
+  'a limit that is lowered while two writers have batches in flight refuses neither of them',
+  async (t, kafka) => {
+    const cluster = kafka.connect({ compression: 'none' });
+    const { name } = await createTopic(cluster, {}, 2);
+    const admin = kafka.plain().admin();
+    t.after(() => admin.disconnect());
+    await admin.connect();
+    const configEntries = [{ name: 'max.message.bytes', value: '10000' }];
+    const resources = [{ type: loadRawKafkajs().ConfigResourceTypes.TOPIC, name, configEntries }];
+    const writers = [0, 1].map((partition) => {
+      const writer = cluster.transactionalWriter(`${name}-${partition}`);
+      const values = Array.from({ length: 10 }, (_, row) => `${row}`.padEnd(3_000, 'x'));
+      const commit = () => writer.commit({ records: records(name, values, partition) });
+      return { open: () => writer.open(async () => {}, signal()), commit };
+    });
+    for (const { open, commit } of writers) {
+      await open();
+      await commit();
+    }
+    await admin.alterConfigs({ validateOnly: false, resources });
+    const outcomes = await Promise.allSettled(writers.map(({ commit }) => commit()));
+    const codes = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code);
+    assert.deepEqual(codes, ['TRANSACTION_FAILED', 'TRANSACTION_FAILED'], 'no batch is refused for good');
+    for (const { open, commit } of writers) {
+      await open();
+      await commit();
+    }
+  },
+);
 
 for (const compression of ['zstd', 'gzip', 'none'] as const) {
   kafkaTest(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSchemaRegistry } from '../../../src/avro/registry.ts';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { ConnectorError, type ErrorCode } from '../../../src/errors.ts';
+import { createSchemaRegistry } from '../../../src/records/avro/registry.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 

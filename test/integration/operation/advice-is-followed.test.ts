@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { describeError } from '../../../src/cli/describe-error.ts';
+import { describeError } from '../../../src/commands/shell/describe-error.ts';
 import { ERROR_CODES, type ErrorCode } from '../../../src/errors.ts';
 import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
-import { partitionFor } from '../../../src/kafka/partitioner.ts';
+import { partitionFor } from '../../../src/kafka/record.ts';
 import { type CommandScene, commandScene } from '../../support/connectors/command-scene.ts';
 import type { RunningConnector } from '../../support/connectors/running-connector.ts';
 import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
@@ -23,7 +23,7 @@ const faults = [
 ];
 /** What the scenes change between two starts. */
 const MORE = `topics: { create: "\${CREATE:-true}" }
-mapping: { maxDeadLetters: 1 }`;
+mapping: { maxDeadLetters: "\${MAX_DEAD:-1}" }`;
 /** With it the process stays when its only source fails. */
 const STAYS = { ADMIN_ENABLED: 'true' };
 const redaction = { redact: (text: string) => text };
@@ -160,6 +160,9 @@ test('what an error advises can be done as it is written, and mends what the err
       ({ length }) => length > 0,
       300_000,
     );
+    const isFilled = () =>
+      connector.seen.some(({ name, fields }) => name === 'walkStarted' && fields.why === 'topicReplaced');
+    await eventually('a walk fills it', isFilled, (is) => is, 300_000);
   });
 
   await t.test('FILTER_CHANGED', async () => {
@@ -183,6 +186,15 @@ test('what an error advises can be done as it is written, and mends what the err
     connector = await scene.start(STAYS);
     await follow(scene, 'OFFSET_UNREADABLE', await failureOf(connector));
     await connector.event('walkCompleted');
+    await connector.stop();
+  });
+
+  await t.test('TOO_MANY_DEAD_LETTERS', async () => {
+    connector = await scene.start({ ...STAYS, MAX_DEAD: '0.05' });
+    simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'poison', share: 1, how: { edit } } }]);
+    await run(scene, 'walk instruments');
+    const [shown] = await follow(scene, 'TOO_MANY_DEAD_LETTERS', await failureOf(connector));
+    assert.match(shown?.stdout ?? '', /issuePrice/);
   });
 });
 
@@ -192,7 +204,7 @@ test('every command that an error or a message advises was followed', async (t) 
   assert.deepEqual([...followed].sort(), advised.map(([code]) => code).sort());
   const root = new URL('../../../src/', import.meta.url);
   const files = (await readdir(root, { recursive: true })).filter((name) =>
-    /^(?!cli\/|demo\/|admin\/status\/).*\.ts$/.test(name),
+    /^(?!commands\/shell\/|commands\/.*-command|dev\/|admin\/status\/).*\.ts$/.test(name),
   );
   const named = await Promise.all(
     files.map(async (name) => [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { OFFSETS_PARTITIONS } from '../../../src/kafka/topic-plan.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { startCommand } from '../../support/connectors/connector-command.ts';
 import { type ConnectorProcess, startProcess } from '../../support/connectors/connector-process.ts';
 import { MAIN, settingsFile } from '../../support/connectors/settings-file.ts';

@@ -4,7 +4,7 @@ import { commandScene } from '../../support/connectors/command-scene.ts';
 import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
 import { settingsFile } from '../../support/connectors/settings-file.ts';
 import { eventually } from '../../support/runner/eventually.ts';
-import { runWith } from '../../unit/cli/terminal.ts';
+import { runWith } from '../../unit/commands/shell/terminal.ts';
 
 test('a topic is printed decoded, by key, to a limit, to its end, and as it grows', {
   timeout: 1_200_000,

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseSchema } from '../../../src/avro/schema.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { parseSchema } from '../../../src/records/avro/schema.ts';
 import { commandScene } from '../../support/connectors/command-scene.ts';
-import { runWith } from '../../unit/cli/terminal.ts';
+import { runWith } from '../../unit/commands/shell/terminal.ts';
 
 test('missing topics are reported with an exit code, created, and then as they should be', async (t) => {
   const scene = await commandScene(t);

@@ -6,23 +6,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { connectorEnvironment } from '../../support/connectors/connector-process.ts';
 import { startConnector } from '../../support/connectors/running-connector.ts';
+import { documentedCommands } from '../../support/documents/readme-commands.ts';
 import { COMMANDS_README_FILE, CONFIG_README_FILE, README_FILE } from '../../support/documents/readme-tables.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
-import { type Ran, runWith } from '../../unit/cli/terminal.ts';
+import { type Ran, runWith } from '../../unit/commands/shell/terminal.ts';
 
 /** They go on until they are stopped; the tests of each start and stop them. */
 const ENDLESS = /^(spconnect (run|simulate|status --watch|demo(?!.* --once))|npm run (demo(?!.* --once)|simulate))/;
 /** The campaigns: this test is part of the first, and the others take minutes. */
-const CAMPAIGN = /^npm (test|run bench|run test:compose)\b/;
+const CAMPAIGN = /^npm (test|run bench|run test:(all|compose))\b/;
 /** Stands for what only the reader knows. */
 const PLACEHOLDER = /[<>…[\]]/;
 const COMMAND = /^((npx )?spconnect [a-z].*|npm run [a-z].*)$/;
 
 /** In the order in which a reader meets them, which is the order in which their commands run. */
 const DOCUMENTS = [README_FILE, COMMANDS_README_FILE, CONFIG_README_FILE];
+const EXAMPLES = (await documentedCommands()).flatMap(({ examples }) => examples);
 
 /** Every command of a text that ends by itself, once, in the order in which they stand there. */
 function commandsOf(text: string): string[] {
@@ -104,11 +106,10 @@ async function asProcess(program: string, args: readonly string[], env: Record<s
 }
 
 test('every command of the READMEs that ends by itself does so with exit code 0', { timeout: 1_200_000 }, async (t) => {
-  const commands = commandsOf(DOCUMENTS.map((file) => readFileSync(file, 'utf8')).join('\n'));
+  const texts = DOCUMENTS.map((file) => readFileSync(file, 'utf8'));
+  const commands = commandsOf([...texts, '```sh', ...EXAMPLES, '```'].join('\n'));
   assert.ok(
-    ['npm run demo -- --once', 'npx spconnect validate --connect', 'spconnect validate'].every((one) =>
-      commands.includes(one),
-    ),
+    ['npx spconnect validate --connect', 'spconnect validate'].every((one) => commands.includes(one)),
     commands.join('\n'),
   );
   const at = await scene(t);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { type AdministeredConnector, adminWorld } from '../../support/connectors/admin-connector.ts';
 import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 import { priceViolations } from '../../support/ledgers/price-log.ts';
@@ -81,7 +81,7 @@ test(
     await restsFor(1_000);
     const committed = Array.from({ length: PARTITIONS }, async (_, partition) => {
       const place = { topic: `${prefix}.instruments`, partition };
-      const next = await kafka.consumerOffset(`${prefix}-prices`, place, t.signal);
+      const next = (await kafka.consumerOffset(`${prefix}-prices`, place, t.signal))?.offset ?? null;
       return {
         partition: { kafka_topic: place.topic, kafka_partition: partition },
         offset: { kafka_offset: Number(next) },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WIRE_HEADER_BYTES } from '../../../src/avro/wire-format.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import { keyedRecord } from '../../../src/kafka/target-topic.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { keyedRecord } from '../../../src/kafka/record.ts';
+import { WIRE_HEADER_BYTES } from '../../../src/records/avro/wire-format.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PricedItem } from '../../../src/observability/processor-events.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
+import type { PricedItem } from '../../../src/observe/events.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { priceViolations } from '../../support/ledgers/price-log.ts';
 import { fencePrices, onceRight, pricesOnTopics } from '../../support/ledgers/prices-on-topics.ts';
-import { startMarketProxy } from '../../support/network/market-proxy.ts';
+import { type BulkFate, startMarketProxy } from '../../support/network/market-proxy.ts';
 
 const INSTRUMENTS = 300;
 const ROUNDS = 2;
 /** How long a call hangs until it is given up. */
-const HANGING_MS = 10_000;
+const HANGING_MS = 3_000;
 /** Calls that still hold the culprit and others while a batch of fifty is divided in four, and in four again. */
 const REST_OF_DIVISION = 4;
 
@@ -86,4 +86,56 @@ prices:
   await fencePrices(kafka, prefix);
   assert.deepEqual(priceViolations(await pricesOnTopics(kafka, prefix)), []);
   t.diagnostic(`${spoilt} calls were spoilt of ${proxy.asked.length}`);
+});
+
+/** How each of the first products that are asked for makes its whole call fail. */
+const SPOILS: readonly BulkFate[] = [
+  'reset',
+  403,
+  422,
+  { status: 503, retryAfter: '0' },
+  { status: 500, retryAfter: '1' },
+];
+
+test('products that make their calls fail, each in its own way, leave all others fresh, and are priced once they no longer do', async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  const prefix = uniquePrefix('spoilers');
+  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 13, port: 0 });
+  t.after(() => simulator.close());
+  const kafka = (await kafkaOrSkip(t))?.connect();
+  if (!kafka) return;
+  let isSpoiling = true;
+  const spoilers = new Map<string, BulkFate>();
+  const proxy = await startMarketProxy(t, simulator.marketDataUrl, ({ isins }) => {
+    for (const isin of isins) if (spoilers.size < SPOILS.length) spoilers.set(isin, SPOILS[spoilers.size] ?? 'pass');
+    const spoiler = isins.find((isin) => spoilers.has(isin));
+    return (isSpoiling && spoiler !== undefined && spoilers.get(spoiler)) || 'pass';
+  });
+  const more = `
+marketData: { url: "${proxy.url}", requestsPerSecond: 1000 }
+prices: { maxBackoff: 2s, kinds: { overview: { enabled: true, refreshInterval: 2s } } }`;
+  const connector = await startConnector(t, { stack, simulator, prefix, more });
+  await connector.event('walkCompleted');
+  const failing = () =>
+    connector.seen.filter(({ name }) => name === 'instrumentFailing').map(({ fields }) => String(fields.problem));
+  await onceRight(() => (failing().length >= SPOILS.length ? null : `only ${failing()} fail`));
+  assert.deepEqual(failing().sort(), ['refused 403', 'refused 422', 'refused 500', 'refused 503', 'unanswered']);
+  const before = pricedOf(connector);
+  await onceRight(() => {
+    const times = pricedOf(connector);
+    // A few of the simulated instruments have no isin.
+    const fresh = [...times].filter(([isin, count]) => count >= (before.get(isin) ?? 0) + ROUNDS).length;
+    return fresh >= INSTRUMENTS * 0.95 ? null : `${fresh} were priced ${ROUNDS} times`;
+  });
+  for (const isin of spoilers.keys()) assert.ok(!pricedOf(connector).has(isin));
+  isSpoiling = false;
+  await onceRight(() => {
+    const missing = [...spoilers.keys()].filter((isin) => !pricedOf(connector).has(isin));
+    return missing.length === 0 ? null : `${missing.length} have no price`;
+  });
+  await connector.stop();
+  await fencePrices(kafka, prefix);
+  assert.deepEqual(priceViolations(await pricesOnTopics(kafka, prefix)), []);
+  t.diagnostic(`${proxy.asked.length} calls`);
 });

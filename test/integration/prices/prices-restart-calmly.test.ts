@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BatchPriced } from '../../../src/observability/processor-events.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
+import type { BatchPriced } from '../../../src/observe/events.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
@@ -51,12 +51,12 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_MS}ms } } }`;
   const second = await start();
   const started = await second.event('processorStarted');
   await onceRight(() => {
-    const { instruments } = started.fields.freshness();
+    const { instruments } = started.fields.freshness() ?? { instruments: 0 };
     return instruments < INSTRUMENTS ? `${instruments} in the table` : null;
   });
   const assignedMs = performance.now();
   await onceRight(() => {
-    const { priced } = started.fields.freshness();
+    const { priced } = started.fields.freshness() ?? { priced: 0 };
     return priced < INSTRUMENTS ? `${priced} are priced` : null;
   });
   const pricedMs = performance.now();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import type { Fault } from '../../../src/dev/simulator/faults/fault.ts';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import type { Fault } from '../../../src/simulator/faults/fault.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';

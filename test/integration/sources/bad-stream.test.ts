@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { createRecordReader } from '../../../src/avro/record-reader.ts';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
-import { readWireValue } from '../../../src/avro/wire-format.ts';
-import type { Fault } from '../../../src/simulator/faults/fault.ts';
+import type { Fault } from '../../../src/dev/simulator/faults/fault.ts';
+import { createRecordReader } from '../../../src/records/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import { readWireValue } from '../../../src/records/avro/wire-format.ts';
 import { followingScene, INSTRUMENTS, PREFIX } from '../../support/connectors/following-scene.ts';
 import { readCommitted } from '../../support/kafka/kafka-real.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SimulatorOptions } from '../../../src/simulator/options.ts';
+import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
 import { followingScene, INSTRUMENTS } from '../../support/connectors/following-scene.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { PricedItem } from '../../../src/observability/processor-events.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
+import type { PricedItem } from '../../../src/observe/events.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';

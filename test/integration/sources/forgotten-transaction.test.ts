@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectKafka, type KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { WriterOptions } from '../../../src/kafka/transactional-writer.ts';
-import { readWanted, requestState, requestWalk } from '../../../src/operator/state-operation.ts';
+import { readWanted, requestState, requestWalk } from '../../../src/run/state-operation.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { createTopic, hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
@@ -66,7 +66,15 @@ test('pages whose end a killed coordinator or their partitions have lost are wri
       { topic: rows.name, partition: 1 },
     ] as const;
     const abortHanging = [first, ...others];
-    const position = async () => (await values(first)).length;
+    const position = async () => {
+      let pages = 0;
+      const onRecord = () => {
+        pages += 1;
+      };
+      const of = { topic: first.topic, partitions: [0], behindOpen: true };
+      await heir.logReader.readToEnd({ ...of, onRecord, signal: t.signal });
+      return pages;
+    };
     return {
       id,
       options: { abortHanging: () => abortHanging },
@@ -82,7 +90,8 @@ test('pages whose end a killed coordinator or their partitions have lost are wri
     const abortHanging = [prices, letters].map(({ name }) => ({ topic: name, partition: 0 }));
     const abortHangingOffset = { groupId: 'prices', topic: input.name, partition: 0 };
     const offset = (page: number) => ({ ...abortHangingOffset, offset: BigInt(page) });
-    const position = async () => Number((await heir.consumerOffset('prices', abortHangingOffset, t.signal)) ?? 0n);
+    const position = async () =>
+      Number((await heir.consumerOffset('prices', abortHangingOffset, t.signal))?.offset ?? 0n);
     return {
       id: 'processor',
       options: { abortHanging: () => abortHanging, abortHangingOffset },

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import { settingsFile } from '../../support/connectors/settings-file.ts';
 import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { eventually } from '../../support/runner/eventually.ts';
-import { runWith } from '../../unit/cli/terminal.ts';
+import { runWith } from '../../unit/commands/shell/terminal.ts';
 
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
 const PATIENCE_MS = 300_000;

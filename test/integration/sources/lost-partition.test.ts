@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Assignor } from '../../../src/kafka/assignor.ts';
-import type { GroupReaderOptions } from '../../../src/kafka/group-reader.ts';
+import type { Assignor, GroupReaderOptions } from '../../../src/kafka/group-reader.ts';
 import { testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { loadSettings } from '../../../src/config/load.ts';
-import { atInstallation } from '../../../src/operator/installation.ts';
-import { resetOffset } from '../../../src/operator/offsets-operation.ts';
-import { requestState } from '../../../src/operator/state-operation.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
+import { atInstallation } from '../../../src/run/installation.ts';
+import { resetOffset } from '../../../src/run/offsets-operation.ts';
+import { requestState } from '../../../src/run/state-operation.ts';
 import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
 import { createMemoryRegistry, startOverridden } from '../../support/connectors/overridden-connector.ts';
 import { notificationsOn } from '../../support/ledgers/universe-on-topics.ts';

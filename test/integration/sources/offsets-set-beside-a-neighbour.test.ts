@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { neighbours } from '../../support/connectors/neighbours.ts';
 import { eventually } from '../../support/runner/eventually.ts';
-import type { Ran } from '../../unit/cli/terminal.ts';
+import type { Ran } from '../../unit/commands/shell/terminal.ts';
 
 const CHANGES = 10;
 /** After each of these the neighbour is seen to have been fenced; three such within five minutes used to stop it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Fault, FaultRule } from '../../../src/simulator/faults/fault.ts';
-import type { SimulatorOptions } from '../../../src/simulator/options.ts';
+import type { Fault, FaultRule } from '../../../src/dev/simulator/faults/fault.ts';
+import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
 import {
   createQuietScene,
   DAY_MS,
@@ -247,6 +247,43 @@ for (const [what, { minutes, rules }] of Object.entries(troubles)) {
     assert.ok(struck >= 3, `the trouble was there ${struck} times`);
     assert.deepEqual(await scene.outcome(), { violations: [], notified: [], events: 60 });
     assertRising(await scene.offsets());
+  });
+}
+
+for (const beyond of ['back', 'echo', 404] as const) {
+  test(`a replica that is behind and answers for six minutes, thrice a day, loses and repeats nothing (${beyond})`, async (t) => {
+    const scene = await createQuietScene(t, {}, { pollInterval: '1m', walkInterval: '1h' });
+    const { time, simulator } = scene;
+    for (let at = 1; at <= 100; at++) time.after(at * 4 * MINUTE_MS, scene.change);
+    for (const hour of [1, 3, 5]) {
+      time.after(hour * HOUR_MS, () => simulator.failOver({ lagMs: 30 * MINUTE_MS, beyond }));
+      time.after(hour * HOUR_MS + 6.5 * MINUTE_MS, () => simulator.failOver(null));
+    }
+    await scene.live(7 * HOUR_MS);
+    const { violations, notified, events } = await scene.outcome();
+    assert.deepEqual([violations, events], [[], 100]);
+    // A replica that echoes what it does not know looks like a quiet stream.
+    assert.deepEqual(
+      notified.filter((kind) => kind !== 'list-lags' && kind !== 'deletion-skipped'),
+      beyond === 'echo' ? [] : ['stream-behind', 'stream-behind', 'stream-behind'],
+    );
+    assertRising(await scene.offsets());
+  });
+
+  test(`one that stays behind for hours is followed after the hour, and no instrument goes back (${beyond})`, async (t) => {
+    const scene = await createQuietScene(t, {}, { pollInterval: '2m' });
+    const { time, simulator } = scene;
+    for (let at = 1; at <= 50; at++) time.after(at * MINUTE_MS, scene.change);
+    time.after(HOUR_MS, () => simulator.failOver({ lagMs: 10 * HOUR_MS, beyond }));
+    await scene.live(9 * HOUR_MS);
+    simulator.failOver(null);
+    scene.change();
+    await scene.live(2 * HOUR_MS);
+    const { violations, notified, events } = await scene.outcome();
+    assert.deepEqual(notified, ['stream-behind', 'stream-reset']);
+    assert.equal(events, 51 + 50, 'what lies before our offset comes again');
+    const others = violations.filter((text) => !/has 3[34] events, 17 were due/.test(text));
+    assert.deepEqual(others, []);
   });
 }
 

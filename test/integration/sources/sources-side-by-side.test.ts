@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LedgerFilter } from '../../../src/simulator/ledger/ledger.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import type { LedgerFilter } from '../../../src/dev/simulator/ledger/ledger.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { createMemoryRegistry, startOverridden } from '../../support/connectors/overridden-connector.ts';
 import { readCommitted } from '../../support/kafka/kafka-real.ts';
 import { filtered, PARTITIONS } from '../../support/ledgers/universe-on-topics.ts';

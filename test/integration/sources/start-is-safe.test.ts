@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import {
   type ConnectorCommand,
   logLines,
@@ -164,7 +164,7 @@ scene('a restart within the walk interval writes no instrument; one after it wal
 
   scene.simulator.advanceClock(25 * HOUR_MS);
   const third = await scene.start();
-  const { unchanged, records } = JSON.parse(await third.line('page committed'));
+  const { unchanged, records = 0 } = JSON.parse(await third.line('page committed'));
   await third.line('walk completed');
   await stop(third);
   assert.deepEqual(walks(third), [2]);

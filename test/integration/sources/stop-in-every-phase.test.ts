@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { FaultRule as ProviderFault } from '../../../src/simulator/faults/fault.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import type { FaultRule as ProviderFault } from '../../../src/dev/simulator/faults/fault.ts';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { logLines, startCommand } from '../../support/connectors/connector-command.ts';
 import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
 import type { PartitionView } from '../../support/kafka/kafka-wire-log.ts';

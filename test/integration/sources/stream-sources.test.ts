@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import type { SimulatorOptions } from '../../../src/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import {

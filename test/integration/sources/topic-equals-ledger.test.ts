@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { startConnector } from '../../support/connectors/running-connector.ts';
 import { fastAvroPython } from '../../support/decoding/fastavro.ts';
 import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';

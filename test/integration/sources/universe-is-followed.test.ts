@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareStreamOffsets } from '../../../src/connector/stream/stream-offset.ts';
-import { readInstrumentsOffset } from '../../../src/connector/walk/instruments-offset.ts';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { compareStreamOffsets } from '../../../src/sources/stream/stream-response.ts';
+import { readInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
 import {
   connectorEnvironment,
   settingsText,

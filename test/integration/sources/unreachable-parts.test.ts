@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { OFFSETS_PARTITIONS } from '../../../src/kafka/topic-plan.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, type TestStack, uniquePrefix } from '../../support/kafka/stack.ts';

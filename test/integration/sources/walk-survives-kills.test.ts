@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
-import { readWireValue } from '../../../src/avro/wire-format.ts';
-import { readInstrumentsOffset } from '../../../src/connector/walk/instruments-offset.ts';
-import { createPageDecoder } from '../../../src/decoding/page-decoder.ts';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import { readWireValue } from '../../../src/records/avro/wire-format.ts';
+import { createPageDecoder } from '../../../src/records/decoding/page-decoder.ts';
+import { readInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import {
   connectorEnvironment,

@@ -1,9 +1,10 @@
-import type { PartitionCoreSettings } from '../../../src/processor/core/core-messages.ts';
-import { Repayment } from '../../../src/processor/core/repayment.ts';
+import type { PartitionCoreSettings } from '../../../src/prices/core/core-messages.ts';
+import { Repayment } from '../../../src/prices/core/price-state.ts';
 
 export const KINDS = ['overview', 'daily'] as const;
 export const REFRESH_MS = 60_000;
 export const MAX_ITEMS = 3;
+export const LINGER_MS = 250;
 /** How long a record, and the price of an earlier isin, may wait for an answer while nothing is being committed. */
 export const PATIENCE_MS = 30_000;
 
@@ -11,7 +12,7 @@ export const PATIENCE_MS = 30_000;
 export function coreSettings(reported: PartitionCoreSettings['reported']): PartitionCoreSettings {
   return {
     kinds: KINDS.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
-    lingerMs: 250,
+    lingerMs: LINGER_MS,
     answerWithinMs: PATIENCE_MS,
     maxItems: () => MAX_ITEMS,
     maxBackoffMs: 120_000,

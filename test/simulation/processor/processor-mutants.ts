@@ -11,7 +11,7 @@ const SOURCES = resolve(import.meta.dirname, '../../../src');
 export async function loadProcessorMutant({ mistake, file, right, wrong }: CoreMutant): Promise<ProcessorModules> {
   const folder = mkdtempSync(join(tmpdir(), 'processor-mutant-'));
   try {
-    cpSync(join(SOURCES, 'processor/core'), folder, { recursive: true });
+    cpSync(join(SOURCES, 'prices/core'), folder, { recursive: true });
     for (const name of globSync('*.ts', { cwd: folder })) {
       const text = readFileSync(join(folder, name), 'utf8');
       const parts = name === file ? text.split(right) : [text];
@@ -22,8 +22,9 @@ export async function loadProcessorMutant({ mistake, file, right, wrong }: CoreM
     }
     const load = (name: string) => import(pathToFileURL(join(folder, name)).href);
     const { PartitionCore } = await load('partition-core.ts');
-    const { ReportedFailures } = await load('reported-failures.ts');
-    return { PartitionCore, ReportedFailures };
+    const { ReportedFailures } = await load('core-messages.ts');
+    const { CallQueue } = await load('call-queue.ts');
+    return { PartitionCore, ReportedFailures, CallQueue };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -33,9 +34,9 @@ export async function loadProcessorMutant({ mistake, file, right, wrong }: CoreM
 export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'the answer of an old isin is used',
-    file: 'batch-results.ts',
-    right: "if (!holds(instrument)) return { kind: 'dropped' };",
-    wrong: '',
+    file: 'partition-core.ts',
+    right: "if (outcome.kind === 'dropped' || !holds(instrument)) return { kind: 'dropped' };",
+    wrong: "if (outcome.kind === 'dropped') return { kind: 'dropped' };",
   },
   {
     mistake: 'the answer for an instrument that has left is used',
@@ -64,13 +65,13 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'a later record of an id keeps the place of the earlier one',
-    file: 'input-queue.ts',
+    file: 'input-lane.ts',
     right: 'this.#inputs.delete(input.id);\n    this.#inputs.set',
     wrong: 'this.#inputs.set',
   },
   {
     mistake: 'a superseded record is forgotten',
-    file: 'input-queue.ts',
+    file: 'input-lane.ts',
     right: '...(earlier?.offsets ?? []), ',
     wrong: '',
   },
@@ -82,31 +83,32 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'a failure of a record is no dead letter',
-    file: 'batch-results.ts',
+    file: 'partition-core.ts',
     right: 'offsets.length > 0 || !reported.has',
     wrong: '!reported.has',
   },
   {
     mistake: 'the price of an earlier isin stays where the new one has none',
-    file: 'withdrawal.ts',
+    file: 'partition-core.ts',
     right: '      return withdrawalUnanswered(instrument, plan);',
     wrong: '      return null;',
   },
   {
     mistake: 'the price of an earlier isin stays for as long as nothing is answered',
-    file: 'withdrawal.ts',
+    file: 'partition-core.ts',
     right: "return isinChanged ? 'isin-changed' : 'no-price';",
     wrong: 'return null;',
   },
   {
     mistake: 'records wait for an answer for ever',
     file: 'input-lane.ts',
-    right: 'return this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT ? this.#answerWithinMs : this.#lingerMs;',
+    right:
+      'return this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT ? this.#settings.answerWithinMs : this.#settings.lingerMs;',
     wrong: 'return Number.POSITIVE_INFINITY;',
   },
   {
     mistake: 'a record that supersedes another begins to wait again',
-    file: 'input-queue.ts',
+    file: 'input-lane.ts',
     right: 'superseded?.waitsSinceMs ?? earlier?.waitsSinceMs ?? input.waitsSinceMs',
     wrong: 'input.waitsSinceMs',
   },
@@ -136,7 +138,7 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'a price goes for a failure that may pass',
-    file: 'withdrawal.ts',
+    file: 'partition-core.ts',
     right: "return DEFINITE.includes(problem) || isSilent ? 'no-price' : null;",
     wrong: "return 'no-price';",
   },
@@ -148,9 +150,9 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'each failure of a refresh is a dead letter',
-    file: 'kind-lane.ts',
-    right: 'reported.add(kind, instrument.id, problem);',
-    wrong: '',
+    file: 'partition-core.ts',
+    right: 'this.#settings.reported.add(lane.kind, instrument.id, result.problem)',
+    wrong: '{}',
   },
   {
     mistake: 'an instrument is asked for twice at once',
@@ -161,21 +163,20 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'an instrument is asked for again before its answer is committed',
     file: 'partition-core.ts',
-    right: '    lane.answered(batch, from, answers);',
+    right: '    lane.answered(batch, positions, answers);',
     wrong:
-      '    if (lane !== this.#inputs) for (const { id } of batch.questions) this.#lane(batch).release(id);\n    lane.answered(batch, from, answers);',
+      '    if (lane !== this.#inputs) for (const { id } of batch.questions) this.#lane(batch).release(id);\n    lane.answered(batch, positions, answers);',
   },
   {
     mistake: 'an isin stands twice in a batch',
     file: 'input-lane.ts',
-    right: 'if (isAlone || isins.has(instrument.isin)) return false;',
-    wrong: 'if (isAlone) return false;',
+    right: 'isins.size < isins.add(isin).size',
+    wrong: 'isins.size <= isins.add(isin).size',
   },
   {
     mistake: 'a priced instrument is never refreshed',
     file: 'kind-lane.ts',
-    right:
-      'if (mayRefresh) this.schedule(instrument, slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs));',
+    right: 'if (mayRefresh) this.schedule(instrument, nextMs);',
     wrong: 'if (mayRefresh) this.schedule(instrument, Number.POSITIVE_INFINITY);',
   },
   {
@@ -222,28 +223,65 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'what was answered of a refresh waits for the rest of its batch',
-    file: 'refresh-batches.ts',
+    file: 'batch.ts',
     right: 'for (const { part } of this.#answered) {',
     wrong:
       'for (const { batch, part } of this.#answered) {\n      if (part.questions.length < batch.questions.length) break;',
   },
   {
-    mistake: 'one that spoilt a call shares the next one again',
-    file: 'kind-lane.ts',
-    right: '(plan.suspicion > 0 ? this.#dueAlone : this.#due).put(plan.row, dueMs);',
-    wrong: 'this.#due.put(plan.row, dueMs);',
+    mistake: 'a call that gets 503 is never divided',
+    file: 'call-queue.ts',
+    right: '    const { kind, events, ended } = this.#options;\n    const [first] = asked;',
+    wrong:
+      '    const { kind, events, ended } = this.#options;\n    const [first] = asked;\n    if (error.fields.status === 503) return void this.#suspected.push({ asked, failures: 1, answersBefore: this.#answers, sinceMs: nowMs, partOf: null });',
   },
   {
-    mistake: 'a record of one that spoilt a call shares the next one again',
-    file: 'input-lane.ts',
-    right: 'isAlone = this.#lane.isSuspect(instrument);',
-    wrong: 'isAlone = false;',
+    mistake: 'a call that failed twice is divided although nothing was answered in between',
+    file: 'call-queue.ts',
+    right: 'failures > 1 && this.#answers > answersBefore',
+    wrong: 'failures > 1',
+  },
+  {
+    mistake: 'a call that failed is repeated although nothing was answered since',
+    file: 'call-queue.ts',
+    right: 'this.#waiting.push(failed);',
+    wrong: 'this.#suspected.push(failed.group);',
+  },
+  {
+    mistake: 'while nothing is answered, nothing asks whether it is over',
+    file: 'call-queue.ts',
+    right: 'this.#waiting.length > 0 && this.#inFlight.probe === 0 && nowMs',
+    wrong: 'false && nowMs',
+  },
+  {
+    mistake: 'the question that asks whether it is over is also repeated with its group',
+    file: 'call-queue.ts',
+    right: 'from.group.asked.filter((other) => other !== one)',
+    wrong: 'from.group.asked',
+  },
+  {
+    mistake: 'what has left is asked again',
+    file: 'call-queue.ts',
+    right: 'const unwanted = group.asked.filter((one) => !one.isWanted());',
+    wrong: 'const unwanted: One[] = [];',
+  },
+  {
+    mistake: 'Retry-After is not waited for',
+    file: 'call-queue.ts',
+    right: 'if (nowMs < this.#pausedUntilMs) return null;',
+    wrong: '',
+  },
+  {
+    mistake: 'one that spoilt a call shares the next one again',
+    file: 'call-queue.ts',
+    right: 'const isKnown = ({ question }: One) => this.#owed.has(question.isin);',
+    wrong: 'const isKnown = (_: One) => false;',
   },
   {
     mistake: 'one that spoilt a call is forgiven at its first answer',
-    file: 'kind-lane.ts',
-    right: 'this.#suspect(plan, Math.max(0, plan.suspicion - 1));',
-    wrong: 'this.#suspect(plan, 0);',
+    file: 'call-queue.ts',
+    right: 'if (owed > 1) this',
+    wrong: 'if (false) this',
   },
   {
     mistake: 'another instrument of an id is forgotten when it was due while the earlier one was in flight',
@@ -253,19 +291,19 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'each instrument has a moment of its own',
-    file: 'refresh-slots.ts',
+    file: 'kind-lane.ts',
     right: '(this.#of(hash) * this.#intervalMs) / this.#count',
     wrong: '(hash % this.#intervalMs)',
   },
   {
     mistake: 'all slots are at the same time',
-    file: 'refresh-slots.ts',
+    file: 'kind-lane.ts',
     right: '(this.#of(hash) * this.#intervalMs) / this.#count',
     wrong: '0',
   },
   {
     mistake: 'the slots are not as many as are needed',
-    file: 'refresh-slots.ts',
+    file: 'kind-lane.ts',
     right: 'if (slots !== this.#count || ',
     wrong: 'if (false && ',
   },

@@ -1,5 +1,5 @@
-import { NO_TERMS } from '../../../src/avro/instrument-terms.ts';
-import type { InstrumentNews } from '../../../src/processor/core/core-messages.ts';
+import type { InstrumentNews } from '../../../src/prices/core/core-messages.ts';
+import { NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 import type { ProcessorStep } from './processor-scenario.ts';
 
 export interface LoggedRecord {
@@ -35,6 +35,11 @@ export class AnsweredRecords {
 
   crashed(): void {
     this.#readAtMs.clear();
+  }
+
+  /** How long a record has waited since the present process read it. */
+  waitedMs(offset: bigint, freeMs: number): number {
+    return freeMs - (this.#readAtMs.get(Number(offset)) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Records that the present process read before then, and that no result answers. */

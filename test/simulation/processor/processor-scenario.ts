@@ -1,4 +1,9 @@
 import fc from 'fast-check';
+import type { CallFate } from './processor-calls.ts';
+
+/** How an item makes its whole call fail; `later`: with 503 and `Retry-After`. */
+export const SPOIL_KINDS = ['hang', 'reset', 'mismatch', 400, 403, 413, 422, 500, 503, 'later'] as const;
+export type Spoil = (typeof SPOIL_KINDS)[number];
 
 /** What happens to an instruments topic, to the provider and to the process, one after the other. */
 export type ProcessorStep =
@@ -7,20 +12,12 @@ export type ProcessorStep =
   | { readonly kind: 'write'; readonly id: number; readonly news: 'gone' | 'unreadable' }
   | { readonly kind: 'read'; readonly records: number }
   | { readonly kind: 'pass'; readonly ms: number }
-  /**
-   * The provider answers one of the batches that are asked for, or a part of it; the items of these ids fail with this
-   * status, or are found to have spoilt the call.
-   */
-  | {
-      readonly kind: 'answer';
-      readonly batch: number;
-      readonly part: 'all' | 'first' | 'last';
-      readonly failing: readonly number[];
-      readonly status: number | null;
-      readonly isSpoilt: boolean;
-    }
+  /** The provider answers one of the calls, unless it hangs; some items have a problem, or the whole call fails. */
+  | ({ readonly kind: 'answer'; readonly call: number } & CallFate)
   /** The process reads on while a commit is under way; then it goes on, or dies before or after the commit took place. */
   | { readonly kind: 'commit'; readonly readsMeanwhile: number; readonly ends: 'well' | 'diedBefore' | 'diedAfter' }
+  /** The items that spoil their calls do so no longer. */
+  | { readonly kind: 'heal' }
   | { readonly kind: 'crash' };
 
 const ids = fc.integer({ min: 0, max: 5 });
@@ -34,11 +31,10 @@ const read = fc.integer({ min: 1, max: 4 }).map((records): ProcessorStep => ({ k
 const pass = fc.constantFrom(100, 1_000, 20_000, 60_000).map((ms): ProcessorStep => ({ kind: 'pass', ms }));
 const answer = fc.record({
   kind: fc.constant('answer' as const),
-  batch: fc.nat(3),
-  part: fc.constantFrom('all' as const, 'all' as const, 'first' as const, 'last' as const),
+  call: fc.nat(5),
   failing: fc.oneof(fc.constant([]), fc.constant([0, 1, 2, 3, 4, 5]), fc.array(ids, { minLength: 2, maxLength: 8 })),
   status: fc.constantFrom(500, 500, 500, 404, null),
-  isSpoilt: fc.integer({ min: 0, max: 4 }).map((chance) => chance === 0),
+  isStumble: fc.integer({ min: 0, max: 6 }).map((chance) => chance === 0),
 });
 const commit = fc.record({
   kind: fc.constant('commit' as const),
@@ -52,6 +48,9 @@ const commit = fc.record({
 export interface ProcessorScenario {
   /** Nothing that is asked for of this kind is ever answered. The first one is that which answers records. */
   readonly held: 'overview' | 'daily' | null;
+  /** Isins that spoil every call that asks for them, and how. */
+  readonly spoilers: readonly number[];
+  readonly spoil: Spoil;
   readonly steps: readonly ProcessorStep[];
 }
 
@@ -62,12 +61,14 @@ const steps = fc.array(
     { weight: 3, arbitrary: pass },
     { weight: 4, arbitrary: answer },
     { weight: 4, arbitrary: commit },
-    { weight: 1, arbitrary: fc.constant({ kind: 'crash' as const }) },
+    { weight: 1, arbitrary: fc.constantFrom({ kind: 'crash' as const }, { kind: 'heal' as const }) },
   ),
   { minLength: 20, maxLength: 120 },
 );
 
 export const processorScenarios: fc.Arbitrary<ProcessorScenario> = fc.record({
   held: fc.constantFrom('overview' as const, 'daily' as const, 'daily' as const, null, null),
+  spoilers: fc.oneof(fc.constant([]), fc.uniqueArray(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 3 })),
+  spoil: fc.constantFrom(...SPOIL_KINDS),
   steps,
 });

@@ -1,4 +1,4 @@
-import { Repayment } from '../../../src/processor/core/repayment.ts';
+import { Repayment } from '../../../src/prices/core/price-state.ts';
 import type { ProcessorModules } from './processor-world.ts';
 
 const INSTRUMENTS = 2_000;
@@ -37,7 +37,10 @@ export function refreshesAfterStart(
         calls.push({ atMs: nowMs, ids: batch.questions.map(({ id }) => id) });
         const outcomes = batch.questions.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
         const none = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
-        answers.push({ atMs: nowMs + ANSWER_MS, give: () => core.answered(batch, 0, { outcomes, ...none }) });
+        answers.push({
+          atMs: nowMs + ANSWER_MS,
+          give: () => core.answered(batch, [...outcomes.keys()], { outcomes, ...none }),
+        });
       }
     }
   }

@@ -1,20 +1,21 @@
-import type { BatchResponses } from '../../../src/processor/batch-responses.ts';
-import type { Batch } from '../../../src/processor/core/batch.ts';
-import type { CoreResult, CoreTransaction } from '../../../src/processor/core/core-messages.ts';
-import { PartitionCore } from '../../../src/processor/core/partition-core.ts';
-import { ReportedFailures } from '../../../src/processor/core/reported-failures.ts';
+import type { Batch } from '../../../src/prices/core/batch.ts';
+import { CallQueue } from '../../../src/prices/core/call-queue.ts';
+import { type CoreResult, type CoreTransaction, ReportedFailures } from '../../../src/prices/core/core-messages.ts';
+import { PartitionCore } from '../../../src/prices/core/partition-core.ts';
 import { ProcessFailures } from '../process-failures.ts';
 import { ShownPrices } from '../shown-prices.ts';
-import { coreSettings, KINDS, MAX_ITEMS, PATIENCE_MS, REFRESH_MS } from './processor-core-settings.ts';
+import { ProcessorCalls } from './processor-calls.ts';
+import { coreSettings, KINDS, LINGER_MS, MAX_ITEMS, PATIENCE_MS, REFRESH_MS } from './processor-core-settings.ts';
 import { AnsweredRecords, type LoggedRecord, newsOf, tableAt } from './processor-records.ts';
 import type { ProcessorScenario, ProcessorStep } from './processor-scenario.ts';
 
 export interface ProcessorModules {
   readonly PartitionCore: typeof PartitionCore;
   readonly ReportedFailures: typeof ReportedFailures;
+  readonly CallQueue: typeof CallQueue;
 }
 
-export const REAL_PROCESSOR: ProcessorModules = { PartitionCore, ReportedFailures };
+export const REAL_PROCESSOR: ProcessorModules = { PartitionCore, ReportedFailures, CallQueue };
 
 /** Steps in which everything must come to rest once nothing is written any more. */
 const REST_STEPS = 2_600;
@@ -22,18 +23,6 @@ const REST_STEPS = 2_600;
 const SLACK_MS = 2_000;
 /** More than a core has to do at a time. */
 const MOST_STEPS = 100;
-
-interface Asked {
-  readonly batch: Batch;
-  /** Positions of questions without an answer, ascending. */
-  unanswered: number[];
-}
-
-type Answering = Pick<Extract<ProcessorStep, { kind: 'answer' }>, 'part' | 'failing' | 'status' | 'isSpoilt'>;
-
-const WELL: Answering = { part: 'all', failing: [], status: null, isSpoilt: false };
-/** Of one kind, in flight: of records, of records that wait no longer, of refreshes and of what is asked for alone. */
-const MOST_BATCHES = 2 + 3 + 4 + 2;
 
 /** A topic of instruments, a provider, and one process after the other; every rule is checked at every step. */
 export class ProcessorWorld {
@@ -58,21 +47,24 @@ export class ProcessorWorld {
   readonly #shown = new ShownPrices();
   #nowMs = 1_000;
   #core: PartitionCore;
-  #asked: Asked[] = [];
+  #calls: ProcessorCalls;
   /** When what is asked for and not committed was asked for, by kind and id. */
   #inFlight = new Map<string, number>();
-  /** What failures of the present process were reported, and which instruments have spoilt calls. */
+  /** The failures that the present process has reported. */
   #failures = new ProcessFailures();
   #commit: CoreTransaction | null = null;
-  readonly #held: ProcessorScenario['held'];
+  #scenario: Omit<ProcessorScenario, 'steps'>;
+  /** By kind, id and isin: what was found to spoil its calls. */
+  readonly #refused = new Set<string>();
   /** Time outside of commits: the present one began at the second of them. */
   #commitsMs = 0;
   #commitBeganMs = 0;
 
-  constructor(modules: ProcessorModules, held: ProcessorScenario['held']) {
+  constructor(modules: ProcessorModules, scenario: Omit<ProcessorScenario, 'steps'>) {
     this.#modules = modules;
-    this.#held = held;
+    this.#scenario = scenario;
     this.#core = this.#start();
+    this.#calls = this.#newCalls();
   }
 
   do(step: ProcessorStep): void {
@@ -87,12 +79,16 @@ export class ProcessorWorld {
         this.#nowMs += step.ms;
         break;
       case 'answer':
-        this.#answer(step.batch, step);
+        this.#calls.end(step.call, step, this.#nowMs);
         break;
       case 'commit':
         this.#read(step.readsMeanwhile);
         if (step.ends !== 'diedBefore') this.#end(step.ends === 'well');
         if (step.ends !== 'well') this.#crash();
+        break;
+      case 'heal':
+        this.#scenario = { ...this.#scenario, spoilers: [] };
+        this.#calls.heal();
         break;
       case 'crash':
         this.#crash();
@@ -104,7 +100,7 @@ export class ProcessorWorld {
   rest(): void {
     for (let steps = 0; steps < REST_STEPS; steps++) {
       this.#read(2);
-      this.#answer(0, WELL);
+      this.#calls.endAll(this.#nowMs);
       this.#end(true);
       this.#nowMs += 100;
       this.#drive();
@@ -113,9 +109,17 @@ export class ProcessorWorld {
       if (!this.#answers.isAnswered(offset)) this.#violated(`record ${offset} is never answered`);
     }
     if (this.#core.unanswered !== 0) this.#violated(`${this.#core.unanswered} records are taken for unanswered`);
-    for (const [id, isin] of tableAt(this.#log, BigInt(this.#log.length))) {
+    const table = tableAt(this.#log, BigInt(this.#log.length));
+    const isAnyGood = [...table.values()].some((isin) => !this.#calls.isSpoiler({ isin }));
+    for (const [id, isin] of table) {
       for (const kind of KINDS) {
-        if (kind === this.#held) continue;
+        if (kind === this.#scenario.held) continue;
+        if (this.#calls.isSpoiler({ isin })) {
+          const isFound = this.#refused.has(`${kind} ${id} ${isin}`);
+          if (isAnyGood && !isFound)
+            this.#violated(`${kind} of ${id} has no result, although ${isin} spoils its calls`);
+          continue;
+        }
         const ageMs = this.#nowMs - (this.#pricedAskMs.get(`${kind} ${id}`) ?? Number.NEGATIVE_INFINITY);
         if (ageMs > REFRESH_MS * 1.1 + SLACK_MS) this.#violated(`${kind} of ${id} (${isin}) is ${ageMs} ms old`);
       }
@@ -124,6 +128,11 @@ export class ProcessorWorld {
 
   /** As the loop of a partition does: until a commit is under way, or there is nothing to do. */
   #drive(): void {
+    this.#driveCore();
+    this.#calls.make(this.#nowMs);
+  }
+
+  #driveCore(): void {
     for (let steps = 0; this.#commit === null && steps < MOST_STEPS; steps++) {
       const step = this.#core.next(this.#nowMs);
       if (step.kind === 'wait') {
@@ -150,10 +159,6 @@ export class ProcessorWorld {
     for (const what of this.#answers.overdue(this.#freeMs - PATIENCE_MS)) this.#violated(what);
     const known = tableAt(this.#log, this.#core.position);
     for (const what of this.#shown.overdue(known, this.#freeMs, PATIENCE_MS)) this.#violated(what);
-    for (const kind of KINDS) {
-      const asked = this.#asked.filter(({ batch }) => batch.kind === kind).length;
-      if (asked > MOST_BATCHES) this.#violated(`${asked} batches of ${kind} are asked for at once`);
-    }
   }
 
   #ask(batch: Batch): void {
@@ -165,29 +170,7 @@ export class ProcessorWorld {
       if (this.#inFlight.has(key)) this.#violated(`${key} is asked for twice at once`);
       this.#inFlight.set(key, this.#nowMs);
     }
-    const isSuspected = batch.questions.some((one) => this.#failures.isSuspect(one, batch.kind));
-    if (isSuspected && (isins.length > 1 || !batch.isAlone)) this.#violated('one that spoilt a call shares another');
-    if (!isSuspected && batch.isAlone) this.#violated('one that spoilt no call is given little patience');
-    this.#asked.push({ batch, unanswered: isins.map((_, at) => at) });
-  }
-
-  #answer(batch: number, { part, failing, status, isSpoilt }: Answering): void {
-    const open = this.#asked.filter((one) => one.batch.kind !== this.#held);
-    const asked = open[batch % Math.max(1, open.length)];
-    if (asked === undefined) return;
-    const { unanswered } = asked;
-    const answered = part === 'all' ? unanswered : part === 'first' ? unanswered.slice(0, 1) : unanswered.slice(-1);
-    asked.unanswered = unanswered.filter((at) => !answered.includes(at));
-    if (asked.unanswered.length === 0) this.#asked = this.#asked.filter((one) => one !== asked);
-    for (const at of answered) {
-      const isFailing = failing.includes(Number(asked.batch.questions[at]?.id));
-      const failure: BatchResponses['outcomes'][number] = isSpoilt
-        ? { kind: 'refused', status: 500 }
-        : { kind: 'problem', status, title: null, item: Buffer.alloc(0) };
-      const outcome = isFailing ? failure : { kind: 'prices' as const, records: [], isQuotingPulled: null };
-      const none = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
-      this.#core.answered(asked.batch, at, { outcomes: [outcome], ...none });
-    }
+    this.#calls.ask(batch, this.#nowMs);
   }
 
   #read(records: number): void {
@@ -204,6 +187,11 @@ export class ProcessorWorld {
   #checkTransaction({ parts }: CoreTransaction): void {
     const known = tableAt(this.#log, this.#core.position);
     if (new Set(parts.map(({ batch }) => batch.kind)).size !== 1) this.#violated('kinds share a transaction');
+    const postponed = parts.flatMap(({ results }) =>
+      results.flatMap((result) => (result.kind === 'postponed' ? result.offsets : [])),
+    );
+    const waitedMs = Math.max(...postponed.map((offset) => this.#answers.waitedMs(offset, this.#freeMs)));
+    if (postponed.length > 0 && waitedMs < LINGER_MS) this.#violated(`a record is postponed after ${waitedMs} ms`);
     for (const { batch, results } of parts) {
       for (const result of results) {
         if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') continue;
@@ -254,7 +242,10 @@ export class ProcessorWorld {
         this.#shown.withdrawn(result.instrument.id, result.instrument.isin);
       }
       this.#failures.reported(kind, result);
-      if (result.outcome.kind === 'refused') this.counts.spoilt += 1;
+      if (result.outcome.kind === 'refused') {
+        this.counts.spoilt += 1;
+        this.#refused.add(`${kind} ${result.instrument.id} ${result.instrument.isin}`);
+      }
     }
     if (result.kind === 'prices') {
       this.counts.prices += 1;
@@ -264,7 +255,6 @@ export class ProcessorWorld {
       if (kind === 'overview') this.#shown.priced(instrument.id, instrument.isin);
       if (askedAtMs < (this.#pricedAskMs.get(key) ?? 0)) this.#violated(`an older price of ${key} follows a newer one`);
       this.#pricedAskMs.set(key, askedAtMs);
-      this.#failures.priced(instrument, kind);
     }
   }
 
@@ -276,7 +266,6 @@ export class ProcessorWorld {
 
   #crash(): void {
     this.counts.crashes += 1;
-    this.#asked = [];
     this.#inFlight = new Map();
     this.#commit = null;
     this.#failures = new ProcessFailures();
@@ -284,6 +273,20 @@ export class ProcessorWorld {
     this.#answers.crashed();
     this.#commitsMs = 0;
     this.#core = this.#start();
+    this.#calls = this.#newCalls();
+  }
+
+  /** What the process knew of calls dies with it. */
+  #newCalls(): ProcessorCalls {
+    const core = this.#core;
+    return new ProcessorCalls({
+      ...this.#scenario,
+      makeQueue: this.#modules.CallQueue,
+      violated: (what) => this.#violated(what),
+      isWanted: (batch, at) => core.isWanted(batch, at),
+      isKnown: ({ id, isin }) => tableAt(this.#log, core.position).get(id) === isin,
+      answered: (batch, positions, answers) => core.answered(batch, positions, answers),
+    });
   }
 
   #start(): PartitionCore {

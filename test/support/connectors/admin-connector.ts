@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
-import { type Ran, runWith } from '../../unit/cli/terminal.ts';
+import { type Ran, runWith } from '../../unit/commands/shell/terminal.ts';
 import { kafkaOrSkip } from '../kafka/kafka-real.ts';
 import { stackOrSkip, type TestStack, uniquePrefix } from '../kafka/stack.ts';
 import { eventually } from '../runner/eventually.ts';

@@ -21,6 +21,8 @@ export interface AdminScene {
   readonly stop: AbortController;
   /** Milliseconds since the epoch, of the server's clock; to be set. */
   now: number;
+  /** When Kafka last answered; null: just now. */
+  kafkaAnsweredMs: number | null;
   /** What the operations throw, if anything. */
   failure: Error | null;
   ask(path: string, init?: RequestInit): Promise<Response>;
@@ -48,11 +50,12 @@ export async function startAdminScene(
     asked.push(what);
   };
   let offset: ConnectorOffset['offset'] = { since: '5-1', walk: 2 };
-  const scene: Omit<AdminScene, 'server' | 'board'> & { now: number; failure: Error | null } = {
+  const scene: Omit<AdminScene, 'server' | 'board'> = {
     asked,
     operator: wishes,
     stop,
     now: Date.parse('2026-03-01T10:00:00.000Z'),
+    kafkaAnsweredMs: null,
     failure: null,
     ask: (path, init) => fetch(`${server.url}${path}`, init),
     change: (method, path, body) =>
@@ -69,6 +72,7 @@ export async function startAdminScene(
     processor: 'prices',
     targets: wishes.targets,
     clock,
+    kafkaAnsweredMs: () => scene.kafkaAnsweredMs ?? scene.now,
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     signal: stop.signal,
   });
@@ -115,5 +119,5 @@ export function makeReady({ board }: Pick<AdminScene, 'board'>): void {
     board.events.sourceStarted({ source, since: '5-1', secondsToRetentionCliff: 600_000 });
     board.events.schemasRegistered({ source });
   }
-  board.processorEvents.processorJoined({ partitions: 0 });
+  board.events.processorJoined({ partitions: 0 });
 }

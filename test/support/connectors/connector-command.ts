@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { TestStack } from '../kafka/stack.ts';
 import {
   type ConnectorProcess,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { TestStack } from '../kafka/stack.ts';
 
 const KILLABLE = new URL('./killable-connector.ts', import.meta.url).pathname;

@@ -1,12 +1,12 @@
 import type { TestContext } from 'node:test';
-import type { SimulatorOptions } from '../../../src/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { readCommitted } from '../kafka/kafka-real.ts';
 import { universeViolations } from '../ledgers/universe-log.ts';
 import { universeOnTopics } from '../ledgers/universe-on-topics.ts';
 import { type LedgerEvent, ledgerUniverse } from '../ledgers/universe-reading.ts';
 import { MemoryBroker } from '../memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../memory-kafka/memory-cluster.ts';
+import { createUnwatchedCluster } from '../memory-kafka/memory-cluster.ts';
 import { createSharedTime, type SharedTime } from '../runner/shared-time.ts';
 import { createMemoryRegistry, type OverriddenConnector, startOverridden } from './overridden-connector.ts';
 
@@ -16,7 +16,7 @@ export const INSTRUMENTS = 200;
 export interface FollowingScene {
   readonly time: SharedTime;
   readonly simulator: Simulator;
-  readonly kafka: ReturnType<typeof createMemoryCluster>;
+  readonly kafka: ReturnType<typeof createUnwatchedCluster>;
   readonly connector: OverriddenConnector;
   readonly ids: readonly string[];
   /** So many events of as many instruments; gives the offset of the last. */
@@ -38,13 +38,13 @@ export async function followingScene(
   const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 9, clock: time.provider, ...options });
   t.after(() => simulator.close());
   const broker = new MemoryBroker(time.nowMs);
-  const kafka = createMemoryCluster({ broker });
+  const kafka = createUnwatchedCluster({ broker });
   const first = await ledgerUniverse(simulator);
   const connector = await startOverridden(t, {
     simulator,
     prefix: PREFIX,
     overrides: {
-      kafka: createMemoryCluster({ broker }),
+      kafka: createUnwatchedCluster({ broker }),
       registry: createMemoryRegistry(),
       clock: time.connector,
       random: () => 0.5,

@@ -1,7 +1,7 @@
-import { type Roles, runConnector } from '../../../src/app/connector.ts';
 import { loadSettings } from '../../../src/config/load.ts';
-import { logConnectorEvents, logProcessorEvents } from '../../../src/observability/event-log.ts';
-import { createLog } from '../../../src/observability/pino-log.ts';
+import { logEvents } from '../../../src/observe/event-table.ts';
+import { createLog } from '../../../src/observe/pino-log.ts';
+import { type Roles, runConnector } from '../../../src/run/connector.ts';
 import { type KillMoment, killingKafka } from '../kafka/killing-kafka.ts';
 
 /*
@@ -18,7 +18,7 @@ process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 
 const settings = await loadSettings({ text: process.env.SETTINGS, env: process.env });
 const log = await createLog({ level: settings.log.level, format: 'json' });
-const events = logConnectorEvents(log);
+const events = logEvents(log);
 await runConnector({
   settings,
   log,
@@ -29,7 +29,6 @@ await runConnector({
       if (endsWithWalk && !event.resumed) stop.abort(new Error('the walk is complete'));
     },
   },
-  processorEvents: logProcessorEvents(log),
   ...(process.env.ROLES !== undefined && { roles: process.env.ROLES as Roles }),
   signal: stop.signal,
   ...(moment !== null && { overrides: { wrapKafka: killingKafka(moment) } }),

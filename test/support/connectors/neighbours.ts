@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test';
-import type { ConnectorOptions } from '../../../src/app/connector.ts';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
-import { type Ran, runWith } from '../../unit/cli/terminal.ts';
+import type { ConnectorOptions } from '../../../src/run/connector.ts';
+import { type Ran, runWith } from '../../unit/commands/shell/terminal.ts';
 import { kafkaOrSkip, readCommitted } from '../kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../kafka/stack.ts';
 import { eventually } from '../runner/eventually.ts';

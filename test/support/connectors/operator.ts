@@ -1,5 +1,5 @@
-import { type SourceState, stateRecord } from '../../../src/connector/source-state.ts';
-import { createWantedStates } from '../../../src/connector/wanted-states.ts';
+import { type SourceState, stateRecord } from '../../../src/sources/source-state.ts';
+import { createWantedStates } from '../../../src/sources/wanted-states.ts';
 import type { WorkerTargets } from '../../../src/worker/target.ts';
 
 /** An operator whose wishes are known at once: the states topic without Kafka. */

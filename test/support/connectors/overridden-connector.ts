@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test';
-import { type ConnectorOptions, runConnector } from '../../../src/app/connector.ts';
-import type { SchemaRegistry } from '../../../src/avro/registry.ts';
 import { loadSettings } from '../../../src/config/load.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
+import type { SchemaRegistry } from '../../../src/records/avro/registry.ts';
+import { type ConnectorOptions, runConnector } from '../../../src/run/connector.ts';
 import type { TestStack } from '../kafka/stack.ts';
 import { type RecordedEvent, recordedEvents } from '../ledgers/recorded-events.ts';
 import { connectorEnvironment, type OwnSettings, settingsText } from './connector-process.ts';
@@ -43,7 +43,6 @@ export async function startOverridden(
     settings,
     log: silent,
     events,
-    processorEvents: events,
     signal: stopping.signal,
     overrides,
   });
@@ -82,7 +81,6 @@ export function createMemoryRegistry(): SchemaRegistry {
       if (!texts.includes(schema)) texts.push(schema);
       return texts.indexOf(schema) + 1;
     },
-    async lookAhead() {},
     async schemaText(id) {
       const text = texts[id - 1];
       if (text === undefined) throw new Error(`No schema has the id ${id}.`);

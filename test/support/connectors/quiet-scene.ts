@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { SimulatorOptions } from '../../../src/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
+import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { universeViolations } from '../ledgers/universe-log.ts';
 import { filtered, notificationsOn, offsetsOn, universeOnTopics } from '../ledgers/universe-on-topics.ts';
 import { ledgerUniverse } from '../ledgers/universe-reading.ts';
 import { MemoryBroker } from '../memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../memory-kafka/memory-cluster.ts';
+import { createUnwatchedCluster } from '../memory-kafka/memory-cluster.ts';
 import { createSharedTime, type SharedTime } from '../runner/shared-time.ts';
 import { createMemoryRegistry, startOverridden } from './overridden-connector.ts';
 
@@ -40,7 +40,7 @@ export async function createQuietScene(
   const simulator = await createSimulator({ instruments: 100, seed: 5, clock: time.provider, ...options });
   t.after(() => simulator.close());
   const broker = new MemoryBroker(time.nowMs);
-  const kafka = createMemoryCluster({ broker });
+  const kafka = createUnwatchedCluster({ broker });
   const registry = createMemoryRegistry();
   const inside = filtered(simulator, { legalCountry: COUNTRY });
   const first = await ledgerUniverse(inside);
@@ -53,7 +53,7 @@ export async function createQuietScene(
       const connector = await startOverridden(t, {
         simulator,
         prefix: PREFIX,
-        overrides: { kafka: createMemoryCluster({ broker }), registry, clock: time.connector, random: () => 0.5 },
+        overrides: { kafka: createUnwatchedCluster({ broker }), registry, clock: time.connector, random: () => 0.5 },
         source: {
           legalCountry: COUNTRY,
           pollInterval: `${POLL_INTERVAL_MS}ms`,

@@ -1,9 +1,8 @@
 import type { TestContext } from 'node:test';
-import { type ConnectorOptions, type Roles, runConnector } from '../../../src/app/connector.ts';
 import { loadSettings } from '../../../src/config/load.ts';
-import type { ConnectorEvents } from '../../../src/observability/connector-events.ts';
-import type { ProcessorEvents } from '../../../src/observability/processor-events.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
+import type { Events } from '../../../src/observe/events.ts';
+import { type ConnectorOptions, type Roles, runConnector } from '../../../src/run/connector.ts';
 import type { TestStack } from '../kafka/stack.ts';
 import type { RecordedEvent } from '../ledgers/recorded-events.ts';
 import { connectorEnvironment, type OwnSettings, quickSettings, settingsText } from './connector-process.ts';
@@ -14,7 +13,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 export interface RunningConnector {
   readonly seen: readonly RecordedEvent[];
   /** The first event of this name, past or to come; rejects when the connector ends without it. */
-  event(name: keyof (ConnectorEvents & ProcessorEvents)): Promise<RecordedEvent>;
+  event(name: keyof Events): Promise<RecordedEvent>;
   /** The sources that failed; resolves when the connector has ended. */
   readonly ended: Promise<readonly string[]>;
   stop(): Promise<readonly string[]>;
@@ -44,7 +43,7 @@ export async function startConnector(
   const settings = await loadSettings({ text, env });
   const seen: RecordedEvent[] = [];
   const waiting = new Set<() => void>();
-  const events = new Proxy({} as ConnectorEvents & ProcessorEvents, {
+  const events = new Proxy({} as Events, {
     get: (_, name) => (fields: unknown) => {
       seen.push({ name: String(name), fields });
       for (const look of waiting) look();
@@ -55,7 +54,6 @@ export async function startConnector(
     settings,
     log: silent,
     events,
-    processorEvents: events,
     signal: stopping.signal,
     ...(options.roles && { roles: options.roles }),
     ...(options.overrides && { overrides: options.overrides }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { ReadableRecord, ReadableValue } from '../../../src/avro/record-reader.ts';
-import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../../../src/avro/schema.ts';
+import type { ReadableRecord, ReadableValue } from '../../../src/records/avro/record-reader.ts';
+import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../../../src/records/avro/schema.ts';
 
 /** A JSON text beside what a record that was read back must show for it. */
 export interface Sample {

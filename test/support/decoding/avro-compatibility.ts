@@ -1,4 +1,4 @@
-import type { FieldNode, RecordNode, SchemaNode } from '../../../src/avro/schema.ts';
+import type { FieldNode, RecordNode, SchemaNode } from '../../../src/records/avro/schema.ts';
 
 /**
  * What keeps two schemas from reading each other's records, in both directions, or changes what a value means. Stricter

@@ -1,7 +1,7 @@
-import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
-import type { DecodedPage, DecodedRow, PageDecoderOptions } from '../../../src/decoding/page-decoder.ts';
-import { createPageDecoder } from '../../../src/decoding/page-decoder.ts';
+import { createRecordReader, type ReadableRecord } from '../../../src/records/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import type { DecodedPage, DecodedRow, PageDecoderOptions } from '../../../src/records/decoding/page-decoder.ts';
+import { createPageDecoder } from '../../../src/records/decoding/page-decoder.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 
 export const SCHEMA_ID = 7;

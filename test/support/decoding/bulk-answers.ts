@@ -1,10 +1,10 @@
-import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import { PRICE_KINDS } from '../../../src/config/price-kinds/all.ts';
-import type { BulkResponse, PriceKind, PriceQuestion } from '../../../src/processor/bulk-prices.ts';
-import type { PriceRequestPlan } from '../../../src/processor/prices/enabled-kinds.ts';
-import { createProviderPrices, type ProviderPricesOptions } from '../../../src/processor/prices/provider-prices.ts';
+import type { BulkResponse, PriceKind, PriceQuestion } from '../../../src/prices/bulk-prices.ts';
+import type { PriceRequestPlan } from '../../../src/prices/enabled-kinds.ts';
+import { createProviderPrices, type ProviderPricesOptions } from '../../../src/prices/provider-prices.ts';
 import type { PriceRequest } from '../../../src/provider/market-data.ts';
+import { createRecordReader, type ReadableRecord } from '../../../src/records/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
 import { skippingClock } from '../runner/manual-clock.ts';
 import { chunked } from './avro-decoding.ts';
 
@@ -12,8 +12,8 @@ export const PRICE_SCHEMA_IDS = { overview: 21, daily: 22, intraday: 23 } as con
 const DAY_MS = 86_400_000;
 export const ASKED = plansOf({
   overview: { fields: [] },
-  daily: { fields: ['Close'], lookBackMs: 7 * DAY_MS },
-  intraday: { fields: ['BidAsk'], interval: ['Hour_1'], lookBackMs: 3_600_000 },
+  daily: { fields: ['Close'], lookBackMs: 7 * DAY_MS, catchUpMs: 90 * DAY_MS },
+  intraday: { fields: ['BidAsk'], interval: ['Hour_1'], lookBackMs: 3_600_000, catchUpMs: DAY_MS },
 });
 
 /** One series of each kind. */

@@ -1,9 +1,9 @@
-import { parseSchema, type RecordNode } from '../../../src/avro/schema.ts';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
 import type { AskedPrices } from '../../../src/config/price-kinds/all.ts';
-import { createPriceDecoder } from '../../../src/decoding/price-decoder.ts';
-import type { DecodingSizes } from '../../../src/decoding/sizes.ts';
-import { readBulkResponse } from '../../../src/processor/prices/bulk-response.ts';
+import { readBulkResponse } from '../../../src/prices/bulk-response.ts';
+import { parseSchema, type RecordNode } from '../../../src/records/avro/schema.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import type { DecodingSizes } from '../../../src/records/decoding/decoded-list.ts';
+import { createPriceDecoder } from '../../../src/records/decoding/price-decoder.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { readBulkResponse as readBulkResponsePlainly } from '../../oracle/plain-bulk-answer.ts';
 import { createPriceDecoders } from '../../oracle/plain-price-decoder.ts';
@@ -54,7 +54,13 @@ export function bulkPairs(sizes: DecodingSizes): readonly BulkPair[] {
             clock: systemClock,
           }),
         transcoder: (body, isins) =>
-          readBulkResponse(body, { questions: questionsFor(isins, termsAt), kind, decoder, ...times }),
+          readBulkResponse(body, {
+            questions: questionsFor(isins, termsAt),
+            range: () => null,
+            kind,
+            decoder,
+            ...times,
+          }),
       };
     }),
   );

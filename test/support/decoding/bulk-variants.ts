@@ -1,6 +1,6 @@
 // Bulk responses as a provider may send them, for measuring what it costs to read them.
-import { parseLossless, stringifyLossless } from '../../../src/simulator/ledger/lossless-json.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { parseLossless, stringifyLossless } from '../../../src/dev/simulator/ledger/lossless-json.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { seededRandom } from '../../simulation/random.ts';
 import { type Entries, mapTree, shuffled } from './page-variants.ts';
 

@@ -1,9 +1,9 @@
-import { parseSchema, type RecordNode } from '../../../src/avro/schema.ts';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
-import { createCheckDecoder } from '../../../src/decoding/check-decoder.ts';
-import { createEventDecoder } from '../../../src/decoding/event-decoder.ts';
-import { createPageDecoder } from '../../../src/decoding/page-decoder.ts';
-import type { DecodingSizes } from '../../../src/decoding/sizes.ts';
+import { parseSchema, type RecordNode } from '../../../src/records/avro/schema.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import { createCheckDecoder } from '../../../src/records/decoding/check-decoder.ts';
+import type { DecodingSizes } from '../../../src/records/decoding/decoded-list.ts';
+import { createEventDecoder } from '../../../src/records/decoding/event-decoder.ts';
+import { createPageDecoder } from '../../../src/records/decoding/page-decoder.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { createCheckDecoder as plainCheckDecoder } from '../../oracle/plain-check-decoder.ts';
 import { createEventDecoder as plainEventDecoder } from '../../oracle/plain-event-decoder.ts';

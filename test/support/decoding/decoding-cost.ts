@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
-import { createPageDecoder } from '../../../src/decoding/page-decoder.ts';
-import { createPriceDecoder } from '../../../src/decoding/price-decoder.ts';
-import { readBulkResponse } from '../../../src/processor/prices/bulk-response.ts';
+import { readBulkResponse } from '../../../src/prices/bulk-response.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import { createPageDecoder } from '../../../src/records/decoding/page-decoder.ts';
+import { createPriceDecoder } from '../../../src/records/decoding/price-decoder.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { questionsFor, termsAt } from './bulk-answers.ts';
 
@@ -42,7 +42,8 @@ export function bulkDecoding(isins: readonly string[]): Decode {
   const decoder = createPriceDecoder({ asked, ...options });
   const questions = questionsFor(isins, termsAt);
   const [requestedAtMs, receivedAtMs] = [1_800_000_000_000, 1_800_000_000_100];
-  return (body) => readBulkResponse(body, { questions, kind: 'overview', decoder, requestedAtMs, receivedAtMs });
+  return (body) =>
+    readBulkResponse(body, { questions, range: () => null, kind: 'overview', decoder, requestedAtMs, receivedAtMs });
 }
 
 /** Medians of runs that alternate, of many bodies each. Both leave garbage, whose collection at the end of a run counts. */

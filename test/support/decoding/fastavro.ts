@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { ReadableRecord } from '../../../src/avro/record-reader.ts';
+import type { ReadableRecord } from '../../../src/records/avro/record-reader.ts';
 import { pythonWith } from './python-environment.ts';
 
 const READ_TIMEOUT_MS = 900_000;

@@ -1,4 +1,4 @@
-import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../../../src/avro/schema.ts';
+import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../../../src/records/avro/schema.ts';
 
 /** A number from 0 to 1. */
 export type Random = () => number;

@@ -5,8 +5,8 @@ import {
   rawScalar,
   reshape,
   stringifyLossless,
-} from '../../../src/simulator/ledger/lossless-json.ts';
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+} from '../../../src/dev/simulator/ledger/lossless-json.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { seededRandom } from '../../simulation/random.ts';
 
 /** A page of the list as the provider sends it. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cachedFolder } from '../../../src/local-stack/cached-folder.ts';
+import { cachedFolder } from '../../../src/dev/local-stack/java-artifacts.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 
 const INSTALL_TIMEOUT_MS = 900_000;

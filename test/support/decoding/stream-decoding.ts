@@ -1,9 +1,9 @@
-import { createRecordReader } from '../../../src/avro/record-reader.ts';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
-import type { CheckDecoderOptions } from '../../../src/decoding/check-decoder.ts';
-import { createCheckDecoder } from '../../../src/decoding/check-decoder.ts';
-import type { DecodedEvent, EventDecoderOptions } from '../../../src/decoding/event-decoder.ts';
-import { createEventDecoder } from '../../../src/decoding/event-decoder.ts';
+import { createRecordReader } from '../../../src/records/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import type { CheckDecoderOptions } from '../../../src/records/decoding/check-decoder.ts';
+import { createCheckDecoder } from '../../../src/records/decoding/check-decoder.ts';
+import type { DecodedEvent, EventDecoderOptions } from '../../../src/records/decoding/event-decoder.ts';
+import { createEventDecoder } from '../../../src/records/decoding/event-decoder.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { chunked, SCHEMA_ID } from './avro-decoding.ts';
 

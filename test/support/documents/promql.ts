@@ -1,5 +1,4 @@
-import { METRICS } from '../../../src/observability/metric-table/all.ts';
-import type { MetricDefinition } from '../../../src/observability/metric-table/definition.ts';
+import { METRICS, type MetricDefinition } from '../../../src/observe/metric-table.ts';
 
 /** What Prometheus adds to every series, and to buckets. */
 const EVERYWHERE = ['job', 'instance', 'le'];
@@ -10,7 +9,7 @@ const WORDS = new Set(
   (
     'abs absent absent_over_time and avg avg_over_time bool by ceil changes clamp clamp_min clamp_max count delta deriv floor ' +
     'group_left group_right histogram_quantile ignoring increase irate label_replace max max_over_time min min_over_time offset ' +
-    'on or quantile rate resets round sort sort_desc sum sum_over_time time topk bottomk unless vector without'
+    'on or quantile quantile_over_time rate resets round sort sort_desc sum sum_over_time time topk bottomk unless vector without'
   ).split(' '),
 );
 

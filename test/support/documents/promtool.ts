@@ -3,7 +3,7 @@ import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { cachedFolder, cacheRoot } from '../../../src/local-stack/cached-folder.ts';
+import { cachedFolder, cacheRoot } from '../../../src/dev/local-stack/java-artifacts.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 
 const run = promisify(execFile);

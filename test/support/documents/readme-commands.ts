@@ -1,8 +1,7 @@
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { createProgram } from '../../../src/cli/program.ts';
-import { usageLine } from '../../../src/cli/usage.ts';
-import { createRedaction } from '../../../src/observability/redaction.ts';
+import { createProgram, usageLine } from '../../../src/commands/shell/program.ts';
+import { createRedaction } from '../../../src/observe/redaction.ts';
 
 /** A command as its definition has it. */
 export interface DocumentedCommand {
@@ -26,7 +25,7 @@ export async function documentedCommands(): Promise<DocumentedCommand[]> {
       done();
     },
   });
-  const program = await createProgram({
+  const program = createProgram({
     arguments: [],
     env: {},
     stdout: sink,

@@ -2,22 +2,22 @@
 // test/unit/readme.test.ts fails when they are stale.
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { EXIT_CODE_MEANINGS, EXIT_CODES } from '../../../src/cli/terminal.ts';
+import { EXIT_CODE_MEANINGS, EXIT_CODES } from '../../../src/commands/shell/terminal.ts';
 import type { TopicRole } from '../../../src/config/groups/topics.ts';
 import { settingsJsonSchema } from '../../../src/config/json-schema.ts';
 import { ERROR_CODES, type ErrorAction } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { documentedCommands } from './readme-commands.ts';
-import { alertRows, metricRows } from './readme-metrics.ts';
+import { metricRows } from './readme-metrics.ts';
 import { environmentSettings, settingsDocumentation } from './readme-settings.ts';
 
 export const README_FILE = new URL('../../../README.md', import.meta.url);
 export const CONFIG_README_FILE = new URL('../../../config/README.md', import.meta.url);
-export const COMMANDS_README_FILE = new URL('../../../src/cli/README.md', import.meta.url);
+export const COMMANDS_README_FILE = new URL('../../../src/commands/README.md', import.meta.url);
 export const TOPICS_README_FILE = new URL('../../../schemas/README.md', import.meta.url);
 export const PROMETHEUS_README_FILE = new URL('../../../config/prometheus/README.md', import.meta.url);
 export const SECURITY_README_FILE = new URL('../../security/README.md', import.meta.url);
-const SOURCE_WORKER_FILE = new URL('../../../src/connector/source-worker.ts', import.meta.url);
+const SOURCE_WORKER_FILE = new URL('../../../src/sources/source-worker.ts', import.meta.url);
 const SETTINGS_FILE = new URL('../../../config/connector.yaml', import.meta.url);
 
 /** Settings without a variable of their own that most installations look at. */
@@ -31,9 +31,7 @@ const IMPORTANT_SETTINGS = [
   'referenceData.timeout',
   'referenceData.requestsPerSecond',
   'prices.kinds.overview.fields',
-  'prices.kinds.daily.enabled',
   'prices.kinds.daily.fields',
-  'prices.kinds.intraday.enabled',
   'prices.kinds.intraday.fields',
   'prices.kinds.intraday.interval',
   'prices.maxItems',
@@ -100,7 +98,6 @@ export const TABLED_DOCUMENTS: readonly TabledDocument[] = [
     file: COMMANDS_README_FILE,
     tables: {
       commands: commandsTable,
-      examples: examplesBlock,
       'exit-codes': exitCodesTable,
       'error-codes': errorCodesTable,
     },
@@ -109,8 +106,7 @@ export const TABLED_DOCUMENTS: readonly TabledDocument[] = [
   {
     file: PROMETHEUS_README_FILE,
     tables: {
-      alerts: () => table(['alert', 'severity', ''], alertRows()),
-      metrics: () => table(['metric', 'kind', 'labels', 'meaning'], metricRows()),
+      metrics: () => table(['metric', 'labels', 'meaning'], metricRows()),
     },
   },
 ];
@@ -143,17 +139,25 @@ function runSourceBlock(): string {
   return ['```ts', loop, '```'].join('\n');
 }
 
+/** Variables of the same meaning share a row; connector.yaml says which setting each of them is. */
 function environmentTable(): string {
   const documented = settingsDocumentation();
   const found = environmentSettings(readFileSync(SETTINGS_FILE, 'utf8'));
-  const rows = [...Map.groupBy(found, ({ variable }) => variable)].map(([variable, settings]) => {
-    const { path = '', fallback } = settings[0] ?? {};
-    const { description, hasFile } = documented(path);
+  const variables = [...Map.groupBy(found, ({ variable }) => variable)].map(([variable, [first]]) => {
+    const { description, hasFile } = documented(first?.path ?? '');
     const names = [variable, ...(hasFile ? [`${variable}_FILE`] : [])].map(code).join(' or ');
-    const paths = settings.map((one) => code(one.path)).join(', ');
-    return [names, paths, fallback === undefined ? '**required**' : code(fallback), description];
+    const fallback = first?.fallback;
+    return { names, fallback: fallback === undefined ? '**required**' : code(fallback), description };
   });
-  return table(['variable', 'setting', 'default', ''], rows);
+  const rows = Map.groupBy(variables, ({ fallback, description }) => `${fallback} ${description}`).values();
+  return table(
+    ['variable', 'default', ''],
+    [...rows].map((same) => [
+      same.map(({ names }) => names).join(', '),
+      same[0]?.fallback ?? '',
+      same[0]?.description ?? '',
+    ]),
+  );
 }
 
 function settingsTable(): string {
@@ -196,10 +200,6 @@ function topicRoles(): TopicRole[] {
 function commandsTable(): string {
   const rows = commands.map(({ usage, description }) => [code(usage), description]);
   return table(['command', 'what it does'], rows);
-}
-
-function examplesBlock(): string {
-  return ['```sh', ...commands.flatMap(({ examples }) => examples), '```'].join('\n');
 }
 
 function exitCodesTable(): string {

@@ -41,7 +41,7 @@ export function answerInputs({ cluster, input, output, signal, onAssigned }: Ans
         }
       };
       let position = await neverWhenLost(
-        writer.open(async () => (await cluster.consumerOffset(input, held, lost)) ?? 0n, lost),
+        writer.open(async () => (await cluster.consumerOffset(input, held, lost))?.offset ?? 0n, lost),
       );
       onAssigned?.(held);
       return {

@@ -33,8 +33,9 @@ export function testGroupContract(
     await writer.commit({ records: [parts.record(0, 'a')], consumerOffset: parts.offset(0, 7n) });
     const heir = cluster.transactionalWriter(parts.input);
     assert.equal(await heir.open(() => parts.committed(0), parts.signal), 7n);
-    await heir.commit({ records: [], consumerOffset: parts.offset(0, 9n) });
-    assert.equal(await writer.open(() => parts.committed(0), parts.signal), 9n);
+    await heir.commit({ records: [], consumerOffset: { ...parts.offset(0, 9n), metadata: '{"so": "far"}' } });
+    const position = () => cluster.consumerOffset(parts.input, { topic: parts.input, partition: 0 }, parts.signal);
+    assert.deepEqual(await writer.open(position, parts.signal), { offset: 9n, metadata: '{"so": "far"}' });
     assert.equal(await parts.committed(1), null);
     await assert.rejects(parts.committed(PARTITIONS), { code: 'KAFKA_UNREACHABLE' });
   });
@@ -276,7 +277,8 @@ async function prepare(t: TestContext, subject: ContractSubject) {
     record,
     read,
     offset: (partition: number, offset: bigint) => ({ groupId: input, topic: input, partition, offset }),
-    committed: (partition: number) => cluster.consumerOffset(input, { topic: input, partition }, testEnds.signal),
+    committed: async (partition: number) =>
+      (await cluster.consumerOffset(input, { topic: input, partition }, testEnds.signal))?.offset ?? null,
     commit: (at: number, ...values: string[]) => writer.commit({ records: values.map((value) => record(at, value)) }),
     /** Commits for the group that all records of the partition have been read. */
     async commitEnd(partition: number) {

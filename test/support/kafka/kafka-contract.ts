@@ -5,12 +5,17 @@ import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { CommittedRecord, OutgoingRecord } from '../../../src/kafka/record.ts';
 import type { TopicSpecification } from '../../../src/kafka/topic.ts';
+import { eventually } from '../runner/eventually.ts';
 
 /** One implementation of Kafka under test. */
 export interface ContractSubject {
   readonly cluster: KafkaCluster;
   /** Writes records in a transaction of this id and stays silent for good, as a killed process does. */
   leaveOpen(transactionalId: string, records: readonly OutgoingRecord[]): Promise<void>;
+}
+
+interface TopicsSubject extends ContractSubject {
+  deleteTopic(name: string): Promise<void>;
 }
 
 const PARTITIONS = 3;
@@ -21,10 +26,7 @@ const VISIBLE_WITHIN_MS = 300_000;
  * The promises of `KafkaCluster`, run against memory and against a real broker, so that the one stands for the other.
  * Nothing is run where `connect` gives undefined.
  */
-export function testKafkaContract(
-  name: string,
-  connect: (t: TestContext) => Promise<ContractSubject | undefined>,
-): void {
+export function testKafkaContract(name: string, connect: (t: TestContext) => Promise<TopicsSubject | undefined>): void {
   const contract = (title: string, body: (parts: Parts) => Promise<void>) =>
     test(`${name}: ${title}`, { timeout: 1_200_000 }, async (t) => {
       const subject = await connect(t);
@@ -212,6 +214,25 @@ export function testKafkaContract(
     },
   );
 
+  contract('a topic that is created again has another id, and nothing was read of it', async (parts) => {
+    const { cluster } = parts.subject;
+    const { specification, topic, signal } = parts;
+    const place = { groupId: `${topic}-readers`, topic, partition: 0 };
+    const position = () => cluster.consumerOffset(place.groupId, place, signal);
+    const idNow = async () => (await cluster.topicIds([topic, 'no-such-topic'], signal)).get(topic);
+    const writer = cluster.transactionalWriter(parts.transactionalId, { abortHangingOffset: place });
+    await writer.open(position, signal);
+    await writer.commit({ records: [], consumerOffset: { ...place, offset: 7n, metadata: 'so far' } });
+    assert.deepEqual(await writer.open(position, signal), { offset: 7n, metadata: 'so far' });
+    const first = await idNow();
+    assert.equal(typeof first, 'string');
+    await parts.subject.deleteTopic(topic);
+    await eventually('the topic is gone', idNow, (id) => id === undefined);
+    await cluster.ensureTopics([specification], { create: true });
+    assert.notEqual(await idNow(), first);
+    assert.equal(await writer.open(position, signal), null);
+  });
+
   contract('a topic with another partition count or cleanup policy is an error that names the fix', async (parts) => {
     const { cluster } = parts.subject;
     const { specification, topic } = parts;
@@ -240,7 +261,7 @@ export function testKafkaContract(
 
 type Parts = Awaited<ReturnType<typeof prepare>>;
 
-async function prepare(subject: ContractSubject) {
+async function prepare(subject: TopicsSubject) {
   const topic = `contract-${randomUUID()}`;
   const transactionalId = `${topic}-writer`;
   const signal = AbortSignal.timeout(600_000);

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
-import { freePorts } from '../../../src/local-stack/free-ports.ts';
-import type { LocalKafka } from '../../../src/local-stack/kafka-cluster.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { freePorts } from '../../../src/dev/local-stack/free-ports.ts';
+import type { LocalKafka } from '../../../src/dev/local-stack/kafka-cluster.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { PATIENT_BROKER } from './patient-broker.ts';
 import { ownKafkaOrSkip } from './stack.ts';
 

@@ -1,4 +1,4 @@
-import type { BrokerSettings } from '../../../src/local-stack/broker-settings.ts';
+import type { BrokerSettings } from '../../../src/dev/local-stack/broker-settings.ts';
 
 /**
  * Of brokers that no test kills. The quick settings let a broker be missed after three seconds, so that one that was

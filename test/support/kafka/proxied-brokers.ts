@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { LocalKafka } from '../../../src/local-stack/kafka-cluster.ts';
+import type { LocalKafka } from '../../../src/dev/local-stack/kafka-cluster.ts';
 import { startTcpProxy, type TcpProxy } from '../network/tcp-proxy.ts';
 import { PATIENT_BROKER } from './patient-broker.ts';
 import { ownKafkaOrSkip } from './stack.ts';

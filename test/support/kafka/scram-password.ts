@@ -1,8 +1,7 @@
 import { pbkdf2Sync, randomBytes } from 'node:crypto';
 import type { SASLOptions } from 'kafkajs';
+import { askKafka, hostAndPort } from '../../../src/dev/local-stack/probes.ts';
 import { loadKafkajs } from '../../../src/kafka/kafkajs/kafkajs-patches.ts';
-import { askKafka } from '../../../src/local-stack/kafka-requests.ts';
-import { hostAndPort } from '../../../src/local-stack/probes.ts';
 import { eventually } from '../runner/eventually.ts';
 
 const ALTER_USER_SCRAM_CREDENTIALS = 51;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { after, type TestContext } from 'node:test';
+import { type LocalKafka, type LocalKafkaOptions, startKafka } from '../../../src/dev/local-stack/kafka-cluster.ts';
+import { startLocalStack } from '../../../src/dev/local-stack/local-stack.ts';
+import type { LocalStack, StackContext } from '../../../src/dev/local-stack/stack-context.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { type LocalKafka, type LocalKafkaOptions, startKafka } from '../../../src/local-stack/kafka-cluster.ts';
-import { startLocalStack } from '../../../src/local-stack/local-stack.ts';
-import type { LocalStack, StackContext } from '../../../src/local-stack/stack-context.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { STACK_MISSING } from './stack-missing.ts';
 

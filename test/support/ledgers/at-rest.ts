@@ -1,6 +1,6 @@
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
-import { operatorId } from '../../../src/operator/state-operation.ts';
+import { operatorId } from '../../../src/run/state-operation.ts';
 
 /** The key and the partition of the instruments source that most tests run. */
 export const SOURCE_KEY = offsetKey('instruments', 'instruments');

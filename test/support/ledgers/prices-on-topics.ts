@@ -1,9 +1,9 @@
-import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
-import { readSchemaText, type SchemaName } from '../../../src/avro/schema-files.ts';
-import { readWireValue } from '../../../src/avro/wire-format.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
+import { createRecordReader, type ReadableRecord } from '../../../src/records/avro/record-reader.ts';
+import { readSchemaText, type SchemaName } from '../../../src/records/avro/schema-files.ts';
+import { readWireValue } from '../../../src/records/avro/wire-format.ts';
 import { readCommitted } from '../kafka/kafka-real.ts';
 import { answersOf, type PriceInput, type PriceLog } from './price-log.ts';
 
@@ -103,7 +103,8 @@ function unlessUnreachable(error: unknown): string {
 async function committedOffsets(kafka: KafkaCluster, prefix: string): Promise<Map<number, number>> {
   const [topic, groupId] = [`${prefix}.instruments`, `${prefix}-prices`];
   const offsets = PARTITIONS.map(async (partition) => {
-    const offset = await kafka.consumerOffset(groupId, { topic, partition }, AbortSignal.timeout(PATIENCE_MS));
+    const committed = await kafka.consumerOffset(groupId, { topic, partition }, AbortSignal.timeout(PATIENCE_MS));
+    const offset = committed?.offset ?? null;
     return [partition, Number(offset ?? 0n)] as const;
   });
   return new Map(await Promise.all(offsets));

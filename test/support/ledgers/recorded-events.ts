@@ -1,5 +1,4 @@
-import type { ConnectorEvents } from '../../../src/observability/connector-events.ts';
-import type { ProcessorEvents } from '../../../src/observability/processor-events.ts';
+import type { Events } from '../../../src/observe/events.ts';
 
 export interface RecordedEvent {
   readonly name: string;
@@ -8,9 +7,9 @@ export interface RecordedEvent {
 }
 
 /** Events that are only remembered, in the order they came. */
-export function recordedEvents(): { events: ConnectorEvents & ProcessorEvents; seen: RecordedEvent[] } {
+export function recordedEvents(): { events: Events; seen: RecordedEvent[] } {
   const seen: RecordedEvent[] = [];
-  const events = new Proxy({} as ConnectorEvents & ProcessorEvents, {
+  const events = new Proxy({} as Events, {
     get: (_, name) => (fields: unknown) => {
       seen.push({ name: String(name), fields });
     },

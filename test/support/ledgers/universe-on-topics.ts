@@ -1,10 +1,10 @@
-import { createRecordReader, type ReadableRecord } from '../../../src/avro/record-reader.ts';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
-import { readWireValue } from '../../../src/avro/wire-format.ts';
+import type { LedgerFilter } from '../../../src/dev/simulator/ledger/ledger.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { SourceOffset } from '../../../src/kafka/offset-store.ts';
-import type { LedgerFilter } from '../../../src/simulator/ledger/ledger.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { createRecordReader, type ReadableRecord } from '../../../src/records/avro/record-reader.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import { readWireValue } from '../../../src/records/avro/wire-format.ts';
 import { readCommitted } from '../kafka/kafka-real.ts';
 import { SOURCE_KEY, SOURCE_PARTITION } from './at-rest.ts';
 import type { UniverseLog } from './universe-log.ts';

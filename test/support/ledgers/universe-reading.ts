@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readSchemaText } from '../../../src/avro/schema-files.ts';
-import { WIRE_HEADER_BYTES } from '../../../src/avro/wire-format.ts';
-import type { DecodedEvent } from '../../../src/decoding/event-decoder.ts';
-import { createEventDecoder } from '../../../src/decoding/event-decoder.ts';
-import { createPageDecoder } from '../../../src/decoding/page-decoder.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import { WIRE_HEADER_BYTES } from '../../../src/records/avro/wire-format.ts';
+import type { DecodedEvent } from '../../../src/records/decoding/event-decoder.ts';
+import { createEventDecoder } from '../../../src/records/decoding/event-decoder.ts';
+import { createPageDecoder } from '../../../src/records/decoding/page-decoder.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import type { KeyedContent } from './universe-log.ts';
 

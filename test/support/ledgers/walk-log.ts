@@ -1,4 +1,4 @@
-import type { InstrumentsOffset } from '../../../src/connector/walk/instruments-offset.ts';
+import type { InstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
 
 /** A row of the instruments topic, as a read_committed reader saw it. */
 export interface WalkedRow {

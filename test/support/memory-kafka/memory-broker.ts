@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { CommittedOffset } from '../../../src/kafka/cluster.ts';
 import type { CommittedRecord, OutgoingRecord } from '../../../src/kafka/record.ts';
 import type { TopicPartition, TopicSpecification } from '../../../src/kafka/topic.ts';
 import type { ConsumerOffset } from '../../../src/kafka/transactional-writer.ts';
@@ -18,6 +20,7 @@ interface Appended {
 }
 
 interface Topic {
+  readonly id: string;
   readonly specification: TopicSpecification;
   readonly logs: readonly Appended[][];
 }
@@ -38,7 +41,7 @@ export class MemoryBroker {
   readonly #holders = new Map<string, { epoch: number; open: MemoryTransaction | undefined }>();
   readonly #wallMs: () => number;
   readonly #listeners = new Set<() => void>();
-  readonly #consumerOffsets = new Map<string, bigint>();
+  readonly #consumerOffsets = new Map<string, CommittedOffset>();
   /** Who reads together; tests make them rebalance. */
   readonly groups = new MemoryGroups((topic) => this.topic(topic)?.partitions ?? 0);
 
@@ -52,7 +55,17 @@ export class MemoryBroker {
 
   createTopic(specification: TopicSpecification): void {
     const logs = Array.from({ length: specification.partitions }, () => []);
-    this.#topics.set(specification.name, { specification, logs });
+    this.#topics.set(specification.name, { id: randomUUID(), specification, logs });
+  }
+
+  topicId(name: string): string | undefined {
+    return this.#topics.get(name)?.id;
+  }
+
+  /** With its records; a topic of the same name that is created later is another one, without consumer offsets. */
+  deleteTopic(name: string): void {
+    this.#topics.delete(name);
+    for (const key of this.#consumerOffsets.keys()) if (JSON.parse(key)[1] === name) this.#consumerOffsets.delete(key);
   }
 
   /** Fences every earlier holder, aborts what it left open, and gives the epoch of the new one. */
@@ -87,6 +100,10 @@ export class MemoryBroker {
 
   /** The next offset to read as committed by a group; null when there is none. */
   consumerOffset(groupId: string, partition: TopicPartition): bigint | null {
+    return this.committed(groupId, partition)?.offset ?? null;
+  }
+
+  committed(groupId: string, partition: TopicPartition): CommittedOffset | null {
     this.#log(partition.topic, partition.partition);
     return this.#consumerOffsets.get(offsetKey(groupId, partition)) ?? null;
   }
@@ -97,7 +114,8 @@ export class MemoryBroker {
     if (holder.open) holder.open.state = outcome;
     if (outcome === 'committed') {
       for (const committed of holder.open?.consumerOffsets ?? []) {
-        this.#consumerOffsets.set(offsetKey(committed.groupId, committed), committed.offset);
+        const { offset, metadata = '' } = committed;
+        this.#consumerOffsets.set(offsetKey(committed.groupId, committed), { offset, metadata });
       }
     }
     holder.open = undefined;

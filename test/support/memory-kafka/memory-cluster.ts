@@ -1,8 +1,8 @@
 import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import { OpenWriters } from '../../../src/kafka/kafkajs/open-clients.ts';
 import { planRounds } from '../../../src/kafka/kafkajs/send-plan.ts';
 import { DEFAULT_TUNING } from '../../../src/kafka/kafkajs/tuning.ts';
-import { OpenWriters } from '../../../src/kafka/open-writers.ts';
 import { compareTopic } from '../../../src/kafka/topic-comparison.ts';
 import type { TransactionalWriter, WriterOptions, WriterTransaction } from '../../../src/kafka/transactional-writer.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
@@ -25,6 +25,11 @@ export interface MemoryClusterOptions {
 
 const DEFAULT_MAX_MESSAGE_BYTES = 1_048_588;
 
+/** Kafka for a shared time, which passes while anything sleeps: the watch of the topics' ids would let all of it pass. */
+export function createUnwatchedCluster(options: MemoryClusterOptions): KafkaCluster {
+  return { ...createMemoryCluster(options), topicIds: async () => new Map() };
+}
+
 /** Kafka in memory, with the transactional semantics of the real one; the same contract tests run against both. */
 export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster {
   const { broker } = options;
@@ -38,7 +43,7 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
     async consumerOffset(groupId, partition, signal) {
       signal.throwIfAborted();
       try {
-        return broker.consumerOffset(groupId, partition);
+        return broker.committed(groupId, partition);
       } catch (cause) {
         throw new ConnectorError('KAFKA_UNREACHABLE', `The offset of group ${groupId} could not be read.`, { cause });
       }
@@ -91,7 +96,13 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
       );
       return { created, warnings, refused, maxMessageBytes };
     },
+    async topicIds(topics, signal) {
+      signal.throwIfAborted();
+      const ids = topics.map((name) => [name, broker.topicId(name)] as const);
+      return new Map(ids.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
+    },
     clusterId: async () => 'memory',
+    answeredMs: () => Number.POSITIVE_INFINITY,
     async close() {
       await writers.close();
     },

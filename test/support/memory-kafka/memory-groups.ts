@@ -1,4 +1,4 @@
-import type { Assignor } from '../../../src/kafka/assignor.ts';
+import type { Assignor } from '../../../src/kafka/group-reader.ts';
 import type { TopicPartition } from '../../../src/kafka/topic.ts';
 
 /** What a member of a group has reported to it. */

@@ -1,5 +1,5 @@
-import { FreshRecords } from '../../../src/kafka/fresh-records.ts';
-import type { LogTail } from '../../../src/kafka/log-tail.ts';
+import type { LogTail } from '../../../src/kafka/log-reader.ts';
+import { FreshRecords } from '../../../src/kafka/log-reader.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import type { MemoryBroker } from './memory-broker.ts';
 

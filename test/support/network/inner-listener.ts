@@ -1,5 +1,5 @@
-import type { BrokerSettings, NodeAddress } from '../../../src/local-stack/broker-settings.ts';
-import { freePorts } from '../../../src/local-stack/free-ports.ts';
+import type { BrokerSettings, NodeAddress } from '../../../src/dev/local-stack/broker-settings.ts';
+import { freePorts } from '../../../src/dev/local-stack/free-ports.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 /** How brokers speak to each other, and to themselves, past the proxies before which their clients stand. */

@@ -8,8 +8,8 @@ export interface BulkAsked {
   readonly isins: readonly string[];
 }
 
-/** What becomes of it: it goes on to the provider, gets a status, or no answer at all. */
-export type BulkFate = 'pass' | 'hang' | number;
+/** What becomes of it: it goes on to the provider, gets a status, no answer at all, or a reset before any header. */
+export type BulkFate = 'pass' | 'hang' | 'reset' | number | { readonly status: number; readonly retryAfter: string };
 
 const BULK = '/v1/products/bulk';
 
@@ -32,8 +32,14 @@ export async function startMarketProxy(
       if (bulk !== null) asked.push(bulk);
       const fate = bulk === null ? 'pass' : decide(bulk);
       if (fate === 'hang') return;
+      if (fate === 'reset') {
+        request.socket.resetAndDestroy();
+        return;
+      }
       if (fate !== 'pass') {
-        response.writeHead(fate, { 'content-type': 'application/problem+json' }).end('{}');
+        const [status, more] =
+          typeof fate === 'number' ? [fate, {}] : [fate.status, { 'retry-after': fate.retryAfter }];
+        response.writeHead(status, { 'content-type': 'application/problem+json', ...more }).end('{}');
         return;
       }
       const options = {

@@ -1,5 +1,5 @@
-import type { ReadableRecord, ReadableValue } from '../../../src/avro/record-reader.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
+import type { ReadableRecord, ReadableValue } from '../../../src/records/avro/record-reader.ts';
 
 type Served = { readonly [name: string]: string | boolean | null | Served };
 

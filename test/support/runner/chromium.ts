@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { cachedFolder, cacheRoot } from '../../../src/local-stack/cached-folder.ts';
+import { cachedFolder, cacheRoot } from '../../../src/dev/local-stack/java-artifacts.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 
 const INSTALLED = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];

@@ -1,4 +1,4 @@
-import { createStandingClock, type SimulatorClock } from '../../../src/simulator/clock.ts';
+import { createStandingClock, type SimulatorClock } from '../../../src/dev/simulator/clock.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 
 /**

@@ -17,31 +17,6 @@ test('a worker says which version of Connect it speaks and which cluster it is a
   assert.equal(((await answer.json()) as { kafka_cluster_id: string }).kafka_cluster_id, 'cluster-1');
 });
 
-test('connectors are listed by name, and expanded when asked', async (t) => {
-  const scene = await startAdminScene(t);
-  makeReady(scene);
-  assert.deepEqual(await (await scene.ask('/connectors')).json(), ['instruments', 'checks', 'prices']);
-  assert.deepEqual(await (await scene.ask('/connectors/')).json(), ['instruments', 'checks', 'prices']);
-  const both = (await (await scene.ask('/connectors?expand=status&expand=info')).json()) as Record<string, object>;
-  assert.deepEqual(Object.keys(both), ['instruments', 'checks', 'prices']);
-  assert.deepEqual(Object.keys(both.checks ?? {}), ['status', 'info']);
-  const info = (await (await scene.ask('/connectors?expand=info')).json()) as Record<string, { info: object }>;
-  assert.deepEqual(info.instruments?.info, await (await scene.ask('/connectors/instruments')).json());
-  assert.deepEqual(Object.keys(info.instruments ?? {}), ['info']);
-});
-
-test('an address that is none is reported in the error format of Kafka Connect', async (t) => {
-  const { ask } = await startAdminScene(t);
-  for (const [path, status] of [
-    ['/%zz', 400],
-    [`/connectors/${'x'.repeat(300)}`, 414],
-  ] as const) {
-    const answer = await ask(path);
-    assert.equal(answer.status, status);
-    assert.equal(((await answer.json()) as { error_code: number }).error_code, status);
-  }
-});
-
 test('a connector has a flat configuration, one task and its topics', async (t) => {
   const { ask } = await startAdminScene(t);
   const config = { name: 'instruments', 'connector.class': 'instruments' };

@@ -27,15 +27,3 @@ for (const state of ['running', 'failed', 'stopped'] as const) {
     }
   });
 }
-
-test('a path that is there names the methods that it has to a client that asks with another', async (t) => {
-  const { ask, change } = await startAdminScene(t);
-  const allowed = async (answer: Promise<Response>) => [(await answer).status, (await answer).headers.get('allow')];
-  assert.deepEqual(await allowed(ask('/connectors/instruments/offsets', { method: 'OPTIONS' })), [
-    405,
-    'DELETE, GET, HEAD, PATCH',
-  ]);
-  assert.deepEqual(await allowed(ask('/connectors/instruments/restart')), [405, 'POST']);
-  assert.deepEqual(await allowed(change('DELETE', '/metrics')), [405, 'GET, HEAD']);
-  assert.equal((await ask('/connectors', { method: 'DELETE' })).status, 401);
-});

@@ -19,6 +19,7 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
     [
       '503',
       '[+] process: running',
+      '[+] kafka: answers',
       '[-] topics: not verified yet',
       '[-] source instruments: not fenced yet, and its offset not read yet',
       '[-] source checks: not fenced yet, and its offset not read yet',
@@ -39,7 +40,7 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
 
 const troubles: Record<string, (scene: AdminScene) => void> = {
   'a failed source': ({ board }) => board.events.sourceFailed({ source: 'checks', err: new Error('x') }),
-  'a failed processor': ({ board }) => board.processorEvents.processorFailed({ err: new Error('x') }),
+  'a failed processor': ({ board }) => board.events.processorFailed({ err: new Error('x') }),
   'a stop': ({ stop }) => stop.abort(),
   'a lost writer': ({ board }) => {
     const { partition = 0 } = board.status().sources[1] ?? {};
@@ -82,7 +83,7 @@ test('metrics come as Prometheus asks for them, and nothing may be kept or guess
 test('what is shown of prices is new in every answer, and whether the process lives is answered without it', async (t) => {
   const scene = await startAdminScene(t);
   let refreshed = 0;
-  scene.board.processorEvents.processorStarted({
+  scene.board.events.processorStarted({
     groupId: 'g',
     topics: ['i'],
     kinds: ['overview'],

@@ -90,12 +90,16 @@ test('each SASL mechanism has what it needs and nothing else', async () => {
       'mechanism: oauthbearer, token: abcdef, extensions: { auth: x }',
       /sasl\.extensions\S*: .*expected names and values/,
     ],
+    // No problem follows from a wrong mechanism.
+    [`mechanism: kerberos, ${endpoint}, clientSecret: abcdef`, /sasl\.mechanism: found the string "kerberos"/],
   ] as const) {
     await refused(sasl(rest), reason);
   }
   const accept = async (rest: string) => (await accepted(sasl(rest))).kafka.sasl;
   assert.equal(await accept('mechanism: ""'), null);
-  assert.equal((await accept('mechanism: oauthbearer, token: abcdef'))?.mechanism, 'oauthbearer');
+  for (const word of ['oauthbearer', 'OAUTHBEARER', 'OAuthBearer']) {
+    assert.equal((await accept(`mechanism: ${word}, token: abcdef`))?.mechanism, 'oauthbearer');
+  }
   const given = 'mechanism: oauthbearer, token: abcdef, extensions: ';
   const extensions = { logicalCluster: 'lkc-1', identityPoolId: 'pool=2' };
   assert.deepEqual((await accept(`${given}{ logicalCluster: lkc-1, identityPoolId: pool=2 }`))?.extensions, extensions);

@@ -114,9 +114,10 @@ test('the deployment runs the image as it is: its user, its port, its probes, an
   assert.match(dockerfile, new RegExp(`^EXPOSE ${all(deployment, 'containerPort')[0]}$`, 'm'));
   const paths = all(deployment, 'httpGet').map((probe) => (probe as { readonly path: string }).path);
   assert.deepEqual(paths, ['/livez', '/readyz', '/livez']);
-  const [args] = all(deployment, 'args') as string[][];
+  const [[settings] = []] = all(deployment, 'env') as { readonly name: string; readonly value: string }[][];
+  assert.equal(settings?.name, 'SPCONNECT_CONFIG');
   const mounted = all(deployment, 'mountPath') as string[];
-  assert.ok(mounted.includes(String(args?.at(-1)).replace('/settings.yaml', '')));
+  assert.ok(mounted.includes(String(settings?.value).replace('/settings.yaml', '')));
 });
 
 test('its settings are valid, call every address by TLS, and take each secret from a file of the mounted secret', async () => {

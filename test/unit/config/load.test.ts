@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { loadSettings } from '../../../src/config/load.ts';
+import { loadSettings, loadSettingsTree } from '../../../src/config/load.ts';
 import { problemsIn, settingsText } from './settings-text.ts';
 
 const CANARY = 'canary-7f3a';
@@ -45,6 +45,16 @@ test('a whole file with the environment becomes settings, durations as milliseco
   assert.ok(source?.type === 'instruments');
   const topics = { instruments: 'mine', 'instrument-events': 'instrument-events' };
   assert.deepEqual([source.walkIntervalMs, source.topics], [604_800_000, topics]);
+});
+
+test('a setting of an earlier version that has no effect any more is a warning', async () => {
+  const text = settingsText({ sources: 'sources: [{ name: mine, type: instruments, drainLimit: 30s }]' });
+  const { settings, warnings } = await loadSettingsTree({ text, env: {} });
+  assert.equal(settings.sources[0]?.name, 'mine');
+  assert.match(
+    warnings.join(),
+    /^sources\[0\]\.drainLimit has no effect since version 0\.2\.0: [^,]+, [^,]+\. Remove it\.$/,
+  );
 });
 
 test('secrets can be had, are registered with the log, and are never printed', async () => {
@@ -171,6 +181,17 @@ log: { level: "\${LOG_LEVEL}" }
   ]);
 });
 
+test('a source that is off is not there, for prices neither', async () => {
+  const sources = `sources:
+  - { name: a, type: instruments, legalCountry: CH }
+  - { name: b, type: instruments, legalCountry: DE, enabled: false, topics: { instruments: b, instrument-events: b-events } }`;
+  const more = 'marketData: { url: https://m.example }\nprices: { from: [a, b] }';
+  const settings = await loadSettings({ text: settingsText({ sources, more }), env: {} });
+  assert.deepEqual([settings.sources.map(({ name }) => name), settings.prices.from], [['a'], ['a']]);
+  const off = 'sources: [{ name: a, type: instruments, enabled: false }]';
+  assert.match((await problemsIn(settingsText({ sources: off }))).join(), /sources: are all off; enable one$/);
+});
+
 test('a source cannot have the name of the price processor or of the backfill', async () => {
   for (const [name, owner] of [
     ['prices', 'price processor'],
@@ -181,22 +202,6 @@ test('a source cannot have the name of the price processor or of the backfill', 
     assert.ok(problem?.endsWith(`sources[0].name: is the name of the ${owner}; take another`), problem);
     assert.deepEqual(others, []);
   }
-});
-
-test('the environment cannot become YAML or another setting', async () => {
-  const text = settingsText({ prefix: 'prefix: ${PREFIX}' });
-  const PREFIX = 'a\nreferenceData: { allowHttp: true }';
-  const problems = await problemsIn(text, { env: { PREFIX } });
-  assert.deepEqual(problems, [
-    'config/connector.yaml:4:9 prefix: found the value of PREFIX; expected letters, digits, dots, - and _',
-  ]);
-});
-
-test('blanks in the environment are no zero', async () => {
-  const admin = 'admin: { port: "${ADMIN_PORT}" }';
-  assert.deepEqual(await problemsIn(settingsText({ admin }), { env: { ADMIN_PORT: ' ' } }), [
-    'config/connector.yaml:4:16 admin.port: found the value of ADMIN_PORT; expected a whole number from 0 to 65535',
-  ]);
 });
 
 test('a secret that stands in the wrong place is not quoted', async () => {
@@ -252,13 +257,6 @@ test('a file of aliases that grow, or without end, is refused quickly', async ()
   const levels = Array.from({ length: 12 }, (_, n) => `l${n + 1}: &l${n + 1} [${`*l${n},`.repeat(9)}]`);
   assert.match((await problemsIn(`l0: &l0 [a]\n${levels.join('\n')}`)).join('\n'), /more than 10000 values/);
   assert.match((await problemsIn('a: &a { b: *a }')).join('\n'), /20 levels/);
-});
-
-test('a file that is missing says so', async () => {
-  await assert.rejects(
-    loadSettings({ file: '/no/such/file.yaml', env: {} }),
-    /The settings file \/no\/such\/file\.yaml cannot be read \(ENOENT\)\./,
-  );
 });
 
 test('the secrets of a login by tokens are never printed either', async () => {

@@ -49,11 +49,33 @@ test('the account and the rules are those of the reference data interface, unles
   );
 });
 
+test('a look-back shorter than the interval or a window is refused with the least that would do', async () => {
+  const kinds = (text: string) => ({ ...MARKET, prices: `prices: { kinds: { ${text} } }` });
+  for (const [text, found] of [
+    ['intraday: { refreshInterval: 1d }', /intraday\.lookBack: is 1h; expected at least 1d/],
+    ['intraday: { lookBack: 59m, interval: [Minute_5, Hour_1] }', /intraday\.lookBack: is 59m; expected at least 1h/],
+    ['intraday: { lookBack: 1m }', /intraday\.lookBack: is 1m; expected at least 5m/],
+    ['daily: { lookBack: 1m }', /daily\.lookBack: is 1m; expected at least 1d/],
+    ['intraday: { catchUp: 4m }', /intraday\.catchUp: is 4m; expected at least refreshInterval, 5m/],
+  ] as const)
+    await refused(kinds(text), found);
+  await accepted(kinds('daily: { lookBack: 1d }, intraday: { lookBack: 1h, interval: Hour_1, refreshInterval: 1h }'));
+});
+
+test('a legal country is any text that is not empty', async () => {
+  const source = (country: string) => ({
+    sources: `sources: [{ name: a, type: instruments, legalCountry: ${country} }]`,
+  });
+  for (const country of ['CH', 'CHE', 'Schweiz / Suisse', '"756"', 'x'.repeat(100)]) await accepted(source(country));
+  for (const country of ['"a\\n"', 'x'.repeat(101)])
+    await refused(source(country), /legalCountry: .*expected a country/);
+});
+
 test('what is asked for is checked by name', async () => {
   const kinds = (text: string) => ({ prices: `prices: { kinds: { ${text} } }` });
   await refused(
-    kinds('overview: { fields: [LastPrice, lastOpen] }'),
-    /fields\[1\]: found the string "lastOpen"; expected one of/,
+    kinds('overview: { fields: [lastprice, LastOpening] }'),
+    /fields\[1\]: found the string "LastOpening"; expected one of/,
   );
   await refused(
     kinds('daily: { fields: BidAsk }'),

@@ -16,7 +16,7 @@ const PEM = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
 interface Service {
   readonly image: string;
   readonly build: string;
-  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
   readonly read_only: boolean;
   readonly cap_drop: readonly string[];
   readonly security_opt: readonly string[];
@@ -32,7 +32,7 @@ interface Service {
   };
 }
 const FIELDS =
-  'image build command read_only cap_drop security_opt init restart stop_grace_period volumes ports healthcheck logging deploy';
+  'image build environment read_only cap_drop security_opt init restart stop_grace_period volumes ports healthcheck logging deploy';
 
 function connector(): Service {
   const document = parseDocument(text('config/production/compose.yaml'), { uniqueKeys: true });
@@ -88,7 +88,7 @@ test('the compose file runs the image with these settings, secrets and limits, a
   assert.ok(existsSync(join(root, 'config/production', service.build, 'Dockerfile')));
   const mounts = service.volumes.map((volume) => volume.split(':'));
   assert.ok(mounts.every(([, , mode]) => mode === 'ro'));
-  assert.ok(mounts.some(([from, to]) => from === './connector.yaml' && to === service.command.at(-1)));
+  assert.ok(mounts.some(([from, to]) => from === './connector.yaml' && to === service.environment.SPCONNECT_CONFIG));
   assert.ok(mounts.some(([from, to]) => from === './secrets' && to === '/run/secrets'));
   assert.deepEqual([service.read_only, service.cap_drop, service.init], [true, ['ALL'], true]);
   assert.ok(service.ports.every((port) => port.startsWith('127.0.0.1:')));

@@ -2,18 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FileReference } from '../../../src/config/secret.ts';
-import { substitute } from '../../../src/config/substitute.ts';
+import { substitute } from '../../../src/config/yaml-tree.ts';
 
 const env = { HOST: 'kafka', EMPTY: '', REFERRING: '${HOST}', PASSWORD_FILE: '/run/password', HOST_FILE: undefined };
-
-test('references become what the environment says', () => {
-  assert.equal(substitute('${HOST}:9092', env).value, 'kafka:9092');
-  assert.equal(substitute('${HOST:-other}', env).value, 'kafka');
-  assert.equal(substitute('${MISSING:-other:9092}', env).value, 'other:9092');
-  assert.equal(substitute('${EMPTY:-other}', env).value, 'other');
-  assert.equal(substitute('${MISSING:-}', env).value, '');
-  assert.equal(substitute('a $HOST costs $5', env).value, 'a $HOST costs $5');
-});
 
 test('what was put in is not looked at again, and $${ is kept as ${', () => {
   assert.equal(substitute('${REFERRING}', env).value, '${HOST}');
@@ -24,12 +15,6 @@ test('a variable that is missing or empty is named, with the message of the file
   assert.deepEqual(substitute('${MISSING}', env).problems, ['MISSING is not set']);
   assert.deepEqual(substitute('${EMPTY:?the host: of Kafka}', env).problems, ['EMPTY is not set: the host: of Kafka']);
   assert.deepEqual(substitute('${A}${B}', env).problems, ['A is not set', 'B is not set']);
-});
-
-test('a reference that cannot be read is an error, never text', () => {
-  for (const text of ['${', '${HOST', '${}', '${1A}', '${HOST-other}', '${HOST:+other}', '${HO ST}']) {
-    assert.match(substitute(text, env).problems.join(), /^a reference cannot be read; expected \$\{NAME\}/, text);
-  }
 });
 
 test('the file of a variable stands in for it, when the reference is the whole value', () => {

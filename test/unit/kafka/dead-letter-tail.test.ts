@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readDeadLetterTail } from '../../../src/kafka/dead-letter-tail.ts';
+import { readDeadLetterTail } from '../../../src/kafka/dead-letter.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { SteppedClock } from './stepped-clock.ts';
 

@@ -8,8 +8,6 @@ export interface ProducerScript {
   readonly disconnect?: () => Promise<void>;
   /** The state of the last transaction, as the coordinator says it before the first one of this producer. */
   readonly last?: string;
-  /** Until the partitions have the markers of a transaction that was committed without records. */
-  readonly markers?: () => Promise<void>;
   /** How it ended its last transaction, when a connection was lost since. */
   readonly cutOffAfter?: () => 'commit' | 'abort' | undefined;
 }
@@ -49,10 +47,6 @@ export function fakeKafka(scripts: readonly ProducerScript[]) {
       async lastTransaction() {
         if (script.last !== undefined) step(`last ${script.last}`);
         return script.last;
-      },
-      async markersWritten() {
-        step('markers');
-        await script.markers?.();
       },
       async transaction() {
         step('transaction');

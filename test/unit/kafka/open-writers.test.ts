@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ConnectedWriter, OpenWriters } from '../../../src/kafka/open-writers.ts';
+import { type ConnectedWriter, OpenWriters } from '../../../src/kafka/kafkajs/open-clients.ts';
 
 const { signal } = new AbortController();
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isOperatorMark, OperatorMarks, operatorMark } from '../../../src/kafka/operator-marks.ts';
+import { OperatorMarks, operatorMark } from '../../../src/kafka/offset-store.ts';
 
 const mark = (offset: number, fencings: number) => {
   return { ...operatorMark({ topic: 'offsets', partition: 3, fencings }), offset: BigInt(offset) };
@@ -23,11 +23,4 @@ test('a mark whose number cannot be read stands for one fencing', () => {
   marks.take({ ...mark(1, 1), headers: { 'spc-fencings': 'many' } });
   marks.take({ ...mark(2, 1), headers: {} });
   assert.equal(marks.drain(), 2);
-});
-
-test('a mark is known by its key, and is no offset of a source', () => {
-  assert.equal(isOperatorMark(mark(1, 1)), true);
-  assert.equal(isOperatorMark({ key: Buffer.from('["instruments",{"endpoint":"instruments"}]') }), false);
-  assert.equal(isOperatorMark({ key: null }), false);
-  assert.equal(mark(1, 1).value, null);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createOwnershipProof } from '../../../src/kafka/ownership-proof.ts';
+import { createOwnershipProof } from '../../../src/kafka/group-reader.ts';
 
 const { signal } = new AbortController();
 

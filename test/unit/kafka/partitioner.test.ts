@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { murmur2, partitionFor } from '../../../src/kafka/partitioner.ts';
+import { murmur2, partitionFor } from '../../../src/kafka/record.ts';
 
 // The vectors of Kafka's own UtilsTest.
 const KAFKA_VECTORS: readonly [string, number][] = [

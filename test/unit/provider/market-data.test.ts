@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PriceQuery } from '../../../src/config/price-kinds/all.ts';
-import type { HttpRequest } from '../../../src/http/client.ts';
+import type { HttpRequest } from '../../../src/provider/http/client.ts';
 import { createMarketData } from '../../../src/provider/market-data.ts';
 
 const SIGNAL = new AbortController().signal;
@@ -67,24 +67,6 @@ for (const [what, [query, { $type, ...members }, parameters]] of Object.entries(
     assert.equal((single?.query ?? []).map(([name, value]) => `${name}=${value}`).join('&'), parameters);
   });
 }
-
-test('one bulk request can hold every kind, in the order given', async () => {
-  const { marketData, asked } = recording();
-  const queries = Object.values(QUERIES).map(([query]) => query);
-  await marketData
-    .bulk(
-      queries.map((query, index) => ({ isin: `I${index}`, query })),
-      nothing,
-      SIGNAL,
-    )
-    .catch(nothing);
-  const { items } = JSON.parse(asked[0]?.body ?? '') as { items: { isin: string; $type: string }[] };
-  assert.deepEqual(
-    items.map(({ isin }) => isin),
-    ['I0', 'I1', 'I2', 'I3', 'I4'],
-  );
-  assert.equal(new Set(items.map(({ $type }) => $type)).size, 3);
-});
 
 test('an isin is part of the path, whatever stands in it, and of no error', async () => {
   const { marketData, asked } = recording();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import type { HttpClient, HttpRequest } from '../../../src/http/client.ts';
-import { createPreTradeChecks, newestCheckOffset, nextCheckOffset } from '../../../src/provider/pre-trade-checks.ts';
+import type { HttpClient, HttpRequest } from '../../../src/provider/http/client.ts';
+import { createPreTradeChecks, nextCheckOffset } from '../../../src/provider/pre-trade-checks.ts';
 import { createReferenceData, filterText } from '../../../src/provider/reference-data.ts';
 
 const BASE = 'https://provider.example/reference-data';
@@ -14,7 +14,7 @@ function recordingHttp(): { readonly http: HttpClient; readonly asked: HttpReque
     asked.push(request);
     return Promise.reject(new Error('only recorded'));
   };
-  return { asked, http: { get, post: get, login: async () => {}, share() {}, close: async () => {} } };
+  return { asked, http: { get, post: get, share() {}, close: async () => {} } };
 }
 
 const nothing = async () => {};
@@ -92,10 +92,3 @@ for (const [what, link] of Object.entries({
     );
   });
 }
-
-test('a newest offset of another form counts as none', () => {
-  assert.equal(newestCheckOffset(new Map([['nextId', 'abc']])), 'abc');
-  for (const nextId of [undefined, null, 5, '', 'https://a.example']) {
-    assert.equal(newestCheckOffset(new Map([['nextId', nextId]])), null);
-  }
-});

@@ -1,6 +1,5 @@
 import { untilAborted } from '../../../support/until-aborted.ts';
-import type { GroupReaderOptions, PartitionReader, ReadBatch } from '../../group-reader.ts';
-import type { OwnershipProof } from '../../ownership-proof.ts';
+import type { GroupReaderOptions, OwnershipProof, PartitionReader, ReadBatch } from '../../group-reader.ts';
 import type { TopicPartition } from '../../topic.ts';
 
 /** Fetches for a member of a group. A partition is not fetched before `readFrom`, nor after `pause`. */
@@ -31,10 +30,7 @@ interface Held {
   readSinceJoin: number;
 }
 
-/**
- * The partitions of one member, over its rebalances. A new partition is read when its reader is ready. A kept one goes on
- * at its reader's position, whatever the group has committed. The signal of a lost one aborts at once.
- */
+/** A new partition is read when its reader is ready. A kept one goes on at its reader's position, whatever is committed. */
 export class HeldPartitions {
   readonly #options: HeldPartitionsOptions;
   #held = new Map<string, Held>();
@@ -45,7 +41,7 @@ export class HeldPartitions {
     this.#options = options;
   }
 
-  /** To be called at each join, before anything more is fetched. */
+  /** At each join, before anything more is fetched. */
   rejoin(partitions: readonly TopicPartition[]): void {
     // The response to a join comes even after the member has ended; partitions accepted then would never be released.
     if (this.#isOver) return;
@@ -84,7 +80,6 @@ export class HeldPartitions {
     return held.taken;
   }
 
-  /** Stops fetching the partition until everything offered has been taken. */
   pauseUntilTaken(partition: TopicPartition): void {
     const held = this.#held.get(keyOf(partition));
     if (held === undefined || held.readSinceJoin !== this.#joins) return;

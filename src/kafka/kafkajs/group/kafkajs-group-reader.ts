@@ -1,23 +1,19 @@
-import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import type { Consumer, EachBatchPayload, Kafka, PartitionAssigner } from 'kafkajs';
 import { ConnectorError } from '../../../errors.ts';
 import type { Clock } from '../../../support/clock.ts';
-import { within } from '../../../support/deadline.ts';
+import { StallWatch, within } from '../../../support/deadline.ts';
 import type { Log } from '../../../support/log.ts';
 import { untilAborted } from '../../../support/until-aborted.ts';
-import type { GroupReader, GroupReaderOptions, ReadBatch } from '../../group-reader.ts';
+import type { Assignor, GroupReader, GroupReaderOptions, ReadBatch } from '../../group-reader.ts';
+import { createOwnershipProof, type OwnershipProof } from '../../group-reader.ts';
 import { assignmentOfOne, type GroupQuestions, headStart } from '../../head-start.ts';
-import { createOwnershipProof, type OwnershipProof } from '../../ownership-proof.ts';
-import { StallWatch } from '../../stall-watch.ts';
 import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import { committedRecord } from '../kafkajs-record.ts';
-import { type FetchWaits, retryWithWaits } from '../patches/fetch-waits.ts';
-import { joinLimits, type KafkaTuning, kafkajsRetry } from '../tuning.ts';
-import { memberRefused } from '../writer-refusal.ts';
+import { memberRefused } from '../refusals.ts';
+import { FETCH_BYTES_PER_PARTITION, joinLimits, type KafkaTuning, kafkajsRetry } from '../tuning.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
-import { kafkajsAssignor } from './kafkajs-assignor.ts';
 import { reportMemberCount } from './kafkajs-member-count.ts';
-import { shortestHeartbeatMs, WantedHeartbeats } from './wanted-heartbeats.ts';
 
 export interface KafkajsGroupReaderOptions {
   readonly kafkajs: typeof import('kafkajs');
@@ -29,6 +25,8 @@ export interface KafkajsGroupReaderOptions {
 
 /** Batches of different partitions are handed over in parallel; this is more than any member has partitions. */
 const MAX_PARTITIONS_AT_ONCE = 100;
+/** kafkajs sends no heartbeat that comes earlier than its interval; a fetch may return a little early. */
+const CLOCK_SLACK_MS = 20;
 
 /**
  * A member of a group over a kafkajs consumer.
@@ -85,10 +83,9 @@ interface Member {
 function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOptions, onConfirmed: () => void): Member {
   const { kafkajs, kafka, tuning, clock, log } = options;
   const { groupId, assigned, joined, members, assignor, alone, signal } = request;
-  const [joinAnswered, leaving] = [new AbortController(), new AbortController()];
-  const heartbeats = new WantedHeartbeats(tuning, clock, leaving.signal);
-  const proof = createOwnershipProof(() => heartbeats.want());
-  const consumer = consumerOf(options, request, proof, heartbeats.waits);
+  const joinAnswered = new AbortController();
+  const proof = createOwnershipProof();
+  const consumer = consumerOf(options, request, proof);
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   const held = new HeldPartitions({
@@ -111,11 +108,9 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
   });
   if (members) reportMemberCount({ kafkajs, consumer, members, proof, tuning, clock, log, signal });
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
-    heartbeats.came();
     proof.confirm(askedAtMs);
-    // Life is shown by the heartbeats that follow each fetch, not by the fetches. kafkajs goes by the wall clock: when
-    // that was set back by an hour, it sends no heartbeat for an hour, and meanwhile no member may write. A new member
-    // begins with the new time.
+    // Heartbeats show life, not fetches. When the wall clock is set back by an hour, kafkajs sends none for an hour, and
+    // no member may write. A new member begins with the new time.
     onConfirmed();
   });
   // With `restart: false` the consumer would live on and read nothing; here it is always false.
@@ -147,7 +142,7 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
       joinAnswered.abort();
       held.end(reason);
     },
-    leave: () => leave(consumer, running, leaving, options, groupId),
+    leave: () => leave(consumer, running, options, groupId),
   };
 }
 
@@ -155,7 +150,6 @@ function consumerOf(
   { kafkajs, kafka, tuning, clock }: KafkajsGroupReaderOptions,
   { groupId, assignor }: GroupReaderOptions,
   proof: OwnershipProof,
-  waits: FetchWaits,
 ): Consumer {
   // A member whose process stood still has lost its partitions. It must not claim them when it joins again.
   const wasForgotten = () => !proof.holdsSince(clock.monotonicMs() - tuning.groupSessionTimeoutMs);
@@ -163,11 +157,15 @@ function consumerOf(
     groupId,
     sessionTimeout: tuning.groupSessionTimeoutMs,
     rebalanceTimeout: joinLimits(tuning).rebalanceMs,
-    heartbeatInterval: shortestHeartbeatMs(tuning),
-    maxWaitTimeInMs: waits.togetherMs,
+    heartbeatInterval: Math.min(
+      tuning.confirmIntervalMs - CLOCK_SLACK_MS,
+      Math.floor(tuning.groupSessionTimeoutMs / 3),
+    ),
+    maxWaitTimeInMs: tuning.confirmIntervalMs,
+    maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
     ...(assignor && { partitionAssigners: [kafkajsAssignor(kafkajs, assignor, wasForgotten)] }),
     allowAutoTopicCreation: false,
-    retry: retryWithWaits({ ...kafkajsRetry(tuning), restartOnFailure: async () => false }, waits),
+    retry: { ...kafkajsRetry(tuning), restartOnFailure: async () => false },
   });
 }
 
@@ -207,14 +205,12 @@ async function consume(consumer: Consumer, topics: readonly string[], { goAhead,
 async function leave(
   consumer: Consumer,
   running: Promise<void>,
-  leaving: AbortController,
   { tuning, clock, log }: KafkajsGroupReaderOptions,
   groupId: string,
 ): Promise<void> {
   const left = async () => {
     // A consumer that is still connecting would connect again after a disconnect.
     await running.catch(() => {});
-    leaving.abort();
     await consumer.disconnect();
   };
   await within(left(), tuning.disconnectMs, clock, () => new Error('kafkajs still waits for answers')).catch((error) =>
@@ -223,9 +219,8 @@ async function leave(
 }
 
 /**
- * A heartbeat's event says that it succeeded, and not when it was sent. The event of its request, which comes just before
- * and for failed ones too, says how long ago that was. There is one heartbeat at a time. kafkajs measures by the wall
- * clock: when that was set back meanwhile, the proof must not be valid for hours to come.
+ * The event of a heartbeat has no time of its sending; that of its request, which comes just before, has its duration. That
+ * is negative when the wall clock was set back meanwhile.
  */
 function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;
@@ -250,7 +245,7 @@ function groupQuestions(kafka: Kafka, groupId: string, tuning: KafkaTuning): Gro
   };
 }
 
-/** After a crash kafkajs has no group and throws; its event reports the crash. */
+/** After a crash kafkajs has no group and throws. */
 function fetcherOf(consumer: Consumer, log: Log): PartitionFetcher {
   const unlessGone = (action: () => void) => {
     try {
@@ -286,4 +281,49 @@ function unreachable(groupId: string, cause: unknown): ConnectorError {
     `The member of group ${groupId} could not go on (${kafkaReason(cause)}). Check kafka.brokers and that the topics exist.`,
     { cause, fields: { groupId } },
   );
+}
+
+type Kafkajs = typeof import('kafkajs');
+
+const VERSION = 1;
+
+/** Descriptions travel as the members' user data. */
+function kafkajsAssignor(
+  { AssignerProtocol }: Kafkajs,
+  assignor: Assignor,
+  wasForgotten: () => boolean,
+): PartitionAssigner {
+  const { MemberMetadata, MemberAssignment } = AssignerProtocol;
+  const { name } = assignor;
+  return () => ({
+    name,
+    version: VERSION,
+    protocol: ({ topics }) => ({
+      name,
+      metadata: MemberMetadata.encode({
+        version: VERSION,
+        topics,
+        userData: Buffer.from(assignor.describe(wasForgotten())),
+      }),
+    }),
+    assign: async ({ members }) => {
+      const described = members.map(({ memberId, memberMetadata }) => {
+        return { id: memberId, description: String(MemberMetadata.decode(memberMetadata)?.userData ?? '') };
+      });
+      const shares = assignor.assign(described);
+      return members.map(({ memberId }) => {
+        const assignment = Object.groupBy(shares.get(memberId) ?? [], ({ topic }) => topic);
+        return {
+          memberId,
+          memberAssignment: MemberAssignment.encode({
+            version: VERSION,
+            assignment: Object.fromEntries(
+              Object.entries(assignment).map(([topic, held = []]) => [topic, held.map(({ partition }) => partition)]),
+            ),
+            userData: Buffer.alloc(0),
+          }),
+        };
+      });
+    },
+  });
 }

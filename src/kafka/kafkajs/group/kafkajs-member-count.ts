@@ -1,18 +1,17 @@
 import type { Consumer, GroupDescription } from 'kafkajs';
 import type { Clock } from '../../../support/clock.ts';
 import type { Log } from '../../../support/log.ts';
-import { MemberShare } from '../../member-share.ts';
-import type { OwnershipProof } from '../../ownership-proof.ts';
+import type { OwnershipProof } from '../../group-reader.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import type { KafkaTuning } from '../tuning.ts';
 
 /** A member that is cut off is noticed so often within a session, beside the half of it that must have passed. */
 const LOOKS_PER_SESSION = 8;
 
-export interface MemberCountOptions {
+interface MemberCountOptions {
   readonly kafkajs: Pick<typeof import('kafkajs'), 'AssignerProtocol'>;
   readonly consumer: Pick<Consumer, 'on' | 'events' | 'describeGroup'>;
-  /** Called with each new number of members that share a limit; see member-share.ts. */
+  /** Called with each new number of members that share a limit. */
   readonly members: (count: number) => void;
   readonly proof: Pick<OwnershipProof, 'holdsSince'>;
   readonly tuning: Pick<KafkaTuning, 'groupSessionTimeoutMs'>;
@@ -23,35 +22,43 @@ export interface MemberCountOptions {
 }
 
 /**
- * Reports among how many members of its group a member shares a limit. Only the leader learns from the join who there
- * is, so the group is asked after each. Where that fails it is asked again with the next heartbeat, until it answers.
+ * Reports the number of members that share a limit of the whole group. Owners alone divide it, since standby members ask for
+ * nothing. But an owner of before may still go on, so after each join, and in a rebalance, all members count for one session.
+ * A member that the group has not confirmed for half a session counts all again: its larger share ends before the group gives
+ * its work to others.
+ *
+ * After each join the group is asked for its members, and with each heartbeat until it answers.
  */
 export function reportMemberCount(options: MemberCountOptions): void {
   const { kafkajs, consumer, members, proof, clock, log, signal } = options;
   const sessionMs = options.tuning.groupSessionTimeoutMs;
-  const share = new MemberShare(sessionMs, proof);
   /** 0 before the group has answered. */
+  let all = 0;
+  /** Null until the group has said who owns partitions after the newest join. */
+  let owners: number | null = null;
   let reported = 0;
-  let isCounted = false;
   let joins = 0;
+  let joinedMs = Number.POSITIVE_INFINITY;
   let countedAtJoin = 0;
   let isAsking = false;
   let isWatching = false;
 
   function report(): void {
-    const among = share.among(clock.monotonicMs());
-    if (!isCounted || signal.aborted) return;
+    if (all === 0 || signal.aborted) return;
+    const nowMs = clock.monotonicMs();
+    const isSteady = nowMs - joinedMs >= sessionMs && proof.holdsSince(nowMs - sessionMs / 2);
+    const among = owners !== null && isSteady ? owners : all;
     if (among !== reported) {
       reported = among;
       members(among);
     }
-    if (reported < share.all && !isWatching) watch().catch(() => {});
+    if (reported < all && !isWatching) watch().catch(() => {});
   }
 
-  /** A larger share than that of all must end in time without any event. A member that is alone has no larger one. */
+  /** A larger share than that of all must end in time without any event. */
   async function watch(): Promise<void> {
     isWatching = true;
-    for (; reported < share.all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
+    for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
     isWatching = false;
   }
 
@@ -62,11 +69,11 @@ export function reportMemberCount(options: MemberCountOptions): void {
     const join = joins;
     try {
       const group = await consumer.describeGroup();
-      // Another join came meanwhile: its own request follows, and this response must not count for it.
+      // After another join meanwhile, this response must not count.
       if (join === joins) {
         const isStable = group.state === 'Stable';
-        share.counted(group.members.length, isStable ? ownersOf(group, kafkajs) : null);
-        isCounted = true;
+        all = Math.max(1, group.members.length);
+        owners = (isStable && ownersOf(group, kafkajs)) || null;
         if (isStable) countedAtJoin = join;
       }
     } catch (error) {
@@ -79,12 +86,13 @@ export function reportMemberCount(options: MemberCountOptions): void {
 
   consumer.on(consumer.events.GROUP_JOIN, () => {
     joins += 1;
-    share.joined(clock.monotonicMs());
+    owners = null;
+    joinedMs = clock.monotonicMs();
     report();
     void count();
   });
   consumer.on(consumer.events.REBALANCING, () => {
-    share.rebalances();
+    owners = null;
     report();
   });
   consumer.on(consumer.events.HEARTBEAT, () => {
@@ -93,7 +101,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
   });
   // The next member of this process begins with the share of all until its group has answered.
   signal.addEventListener('abort', () => {
-    if (isCounted) members(share.all);
+    if (all > 0) members(all);
   });
 }
 

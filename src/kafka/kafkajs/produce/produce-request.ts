@@ -1,5 +1,5 @@
-import { COMPRESSIONS } from './batch-compression.ts';
-import type { BufferPool } from './buffer-pool.ts';
+import { FRAME_ROOM_BYTES, FramedRequest } from '../requests.ts';
+import { COMPRESSIONS } from './compression.ts';
 import {
   BATCH_HEAD_BYTES,
   type BatchRecord,
@@ -7,7 +7,6 @@ import {
   roomForRecords,
   writeBatchHead,
 } from './record-batch.ts';
-import { FRAME_ROOM_BYTES, FramedRequest } from './request-frame.ts';
 
 /*
  * A Produce request (version 7) in one buffer, with room in front for the frame that every request has:
@@ -21,10 +20,8 @@ import { FRAME_ROOM_BYTES, FramedRequest } from './request-frame.ts';
 
 const ACKS_FROM_ALL = -1;
 
-/** The records for one partition, which become one batch. */
 export interface PartitionRecords {
   readonly partition: number;
-  /** The sequence number of the first record. */
   readonly firstSequence: number;
   readonly records: readonly BatchRecord[];
 }
@@ -45,7 +42,6 @@ export interface ProduceRequest {
   readonly topics: readonly TopicRecords[];
 }
 
-/** The place of one partition's records before they are packed, and the result. */
 interface WrittenRecords {
   readonly start: number;
   readonly end: number;
@@ -93,7 +89,7 @@ function writeAllRecords(buffer: Buffer, request: ProduceRequest, writer: Record
   return written;
 }
 
-/** Writes everything around the records, and the records where they belong. Returns where the request ends. */
+/** Returns where the request ends. */
 function putTogether(buffer: Buffer, request: ProduceRequest, written: readonly WrittenRecords[]): number {
   const batches = written.values();
   let at = writeString(buffer, FRAME_ROOM_BYTES, request.transactionalId);
@@ -132,4 +128,34 @@ function stringSize(text: string): number {
 function writeString(buffer: Buffer, start: number, text: string): number {
   const bytes = buffer.write(text, start + 2);
   return buffer.writeInt16BE(bytes, start) + bytes;
+}
+
+const LARGEST_KEPT_BYTES = 8 * 1024 * 1024;
+const SMALLEST_BYTES = 64 * 1024;
+const MOST_KEPT = 2;
+
+/** New buffers for each page would cost a full collection every page or two. After a failure a late write could read one. */
+export class BufferPool {
+  readonly #kept: Buffer[] = [];
+
+  take(bytes: number): Buffer {
+    const index = this.#kept.findIndex(({ length }) => length >= bytes);
+    const [kept] = index < 0 ? [] : this.#kept.splice(index, 1);
+    return kept ?? Buffer.allocUnsafeSlow(roundUp(bytes));
+  }
+
+  /** The caller must not read or write the buffer from now on. */
+  giveBack(buffer: Buffer): void {
+    if (buffer.length > LARGEST_KEPT_BYTES) return;
+    this.#kept.push(buffer);
+    if (this.#kept.length <= MOST_KEPT) return;
+    this.#kept.sort((a, b) => b.length - a.length).length = MOST_KEPT;
+  }
+}
+
+/** Requests of about the same size fit into each other's buffers. */
+function roundUp(bytes: number): number {
+  let size = SMALLEST_BYTES;
+  while (size < bytes) size *= 2;
+  return size > LARGEST_KEPT_BYTES ? bytes : size;
 }

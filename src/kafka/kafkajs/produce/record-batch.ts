@@ -1,6 +1,61 @@
-import { crc32c } from './crc32c.ts';
-import { HeaderEncoder, type RecordHeaders, roomForHeaders } from './record-headers.ts';
-import { MAX_VARINT_BYTES, varintSize, writeVarint } from './varint.ts';
+/*
+ * Kafka's signed varint: zigzag (0, -1, 1, -2 … become 0, 1, 2, 3 …), then seven bits a byte, the lowest first, with the
+ * high bit set on all but the last. For whole numbers of 32 bits.
+ */
+
+const MAX_VARINT_BYTES = 5;
+
+function varintSize(value: number): number {
+  const rest = zigzag(value);
+  if (rest < 0x80) return 1;
+  if (rest < 0x4000) return 2;
+  if (rest < 0x20_0000) return 3;
+  return rest < 0x1000_0000 ? 4 : MAX_VARINT_BYTES;
+}
+
+function writeVarint(buffer: Buffer, start: number, value: number): number {
+  let rest = zigzag(value);
+  let at = start;
+  while (rest >= 0x80) {
+    buffer[at++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
+  }
+  buffer[at++] = rest;
+  return at;
+}
+
+function zigzag(value: number): number {
+  return ((value << 1) ^ (value >> 31)) >>> 0;
+}
+
+type RecordHeaders = Readonly<Record<string, string>>;
+
+const NONE: RecordHeaders = {};
+
+function encodeHeaders(headers: RecordHeaders): Buffer {
+  const texts = Object.entries(headers).flat();
+  const buffer = Buffer.allocUnsafe(texts.reduce((sum, text) => sum + MAX_VARINT_BYTES + Buffer.byteLength(text), 10));
+  let at = writeVarint(buffer, 0, texts.length / 2);
+  for (const text of texts) {
+    at = writeVarint(buffer, at, Buffer.byteLength(text));
+    at += buffer.write(text, at);
+  }
+  return buffer.subarray(0, at);
+}
+
+/** Headers as they are encoded. The records of a page share one object, which is encoded once. */
+class HeaderEncoder {
+  #headers = NONE;
+  #encoded = encodeHeaders(NONE);
+
+  encode(headers = NONE): Buffer {
+    if (headers !== this.#headers) {
+      this.#encoded = encodeHeaders(headers);
+      this.#headers = headers;
+    }
+    return this.#encoded;
+  }
+}
 
 /*
  * A record batch (magic 2) as the broker stores it: a head of 61 bytes, then the records. kafkajs builds ten small buffers
@@ -27,9 +82,7 @@ export interface BatchRecord {
   readonly headers?: RecordHeaders;
 }
 
-/** The fields in the head of a batch that do not follow from its records. */
-export interface BatchHead {
-  /** Kafka's number of the codec of the records behind the head; 0 is uncompressed. */
+interface BatchHead {
   readonly codec: number;
   readonly producerId: bigint;
   readonly producerEpoch: number;
@@ -40,38 +93,30 @@ export interface BatchHead {
 
 /** A number of bytes that is enough for the records of one batch, uncompressed and without its head. */
 export function roomForRecords(records: readonly BatchRecord[]): number {
+  const encoder = new HeaderEncoder();
   let bytes = 0;
-  let last: RecordHeaders | undefined;
-  let headerBytes = 0;
   for (const { key, value, headers } of records) {
-    if (headers !== last) {
-      last = headers;
-      headerBytes = roomForHeaders(headers);
-    }
-    bytes += RECORD_BYTES + (key?.length ?? 0) + (value?.length ?? 0) + headerBytes;
+    bytes += RECORD_BYTES + (key?.length ?? 0) + (value?.length ?? 0) + encoder.encode(headers).length;
   }
   return bytes;
 }
 
-/** Writes batches. It remembers the last headers, which the records of a page share. */
 export class RecordBatchWriter {
   readonly #headers = new HeaderEncoder();
 
-  /**
-   * Writes the records at `start` and returns where they end. The buffer has room for them (`roomForRecords`).
-   * All records have the batch's timestamp.
-   */
+  /** Writes the records at `start`, where the buffer has room for them (`roomForRecords`), and returns where they end. */
   writeRecords(buffer: Buffer, start: number, records: readonly BatchRecord[]): number {
     let at = start;
     for (const [index, { key, value, headers }] of records.entries()) {
-      const headerBytes = this.#headers.encode(headers);
-      at = writeVarint(buffer, at, 2 + varintSize(index) + sizeOf(key) + sizeOf(value) + headerBytes);
+      const encoded = this.#headers.encode(headers);
+      at = writeVarint(buffer, at, 2 + varintSize(index) + sizeOf(key) + sizeOf(value) + encoded.length);
       buffer[at++] = 0; // attributes
       buffer[at++] = 0; // timestamp delta
       at = writeVarint(buffer, at, index);
       at = writeBytes(buffer, at, key);
       at = writeBytes(buffer, at, value);
-      at = this.#headers.copyTo(buffer, at);
+      buffer.set(encoded, at);
+      at += encoded.length;
     }
     return at;
   }
@@ -106,4 +151,61 @@ function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number
   const at = writeVarint(buffer, start, bytes.length);
   buffer.set(bytes, at);
   return at + bytes.length;
+}
+
+/*
+ * CRC-32C (Castagnoli), eight bytes at a step ("slicing by eight"): table k holds the effect of a byte that k more bytes
+ * follow. kafkajs takes four times as long. `zlib.crc32` is another polynomial.
+ */
+
+/** The polynomial, its bits reversed. */
+const POLYNOMIAL = 0x82f63b78;
+const SLICES = 8;
+
+/** Eight tables of 256 entries, one behind the other. */
+const TABLES = new Int32Array(SLICES * 256);
+for (let entry = 0; entry < TABLES.length; entry++) {
+  const before = entry < 256 ? entry : (TABLES[entry - 256] as number);
+  let checksum = before;
+  if (entry < 256) for (let bit = 0; bit < 8; bit++) checksum = (checksum >>> 1) ^ (checksum & 1 ? POLYNOMIAL : 0);
+  else checksum = (TABLES[before & 255] as number) ^ (before >>> 8);
+  TABLES[entry] = checksum;
+}
+
+/** The entry of a byte in table `slice`. */
+function entryOf(slice: number, byte: number): number {
+  return TABLES[(slice << 8) | (byte & 255)] as number;
+}
+
+const NO_WORDS = new Int32Array(0);
+
+/** The CRC-32C of the bytes from `start` to `end`, as an unsigned number. For little-endian machines, like Node's own. */
+function crc32c(bytes: Buffer, start: number, end: number): number {
+  const aligned = Math.min(end, start + ((4 - ((bytes.byteOffset + start) & 3)) & 3));
+  let checksum = byteByByte(-1, bytes, start, aligned);
+  const pairs = (end - aligned) >> 3;
+  const words = pairs === 0 ? NO_WORDS : new Int32Array(bytes.buffer, bytes.byteOffset + aligned, pairs * 2);
+  for (let at = 0; at < words.length; at += 2) {
+    const low = (words[at] as number) ^ checksum;
+    const high = words[at + 1] as number;
+    checksum =
+      entryOf(7, low) ^
+      entryOf(6, low >>> 8) ^
+      entryOf(5, low >>> 16) ^
+      entryOf(4, low >>> 24) ^
+      entryOf(3, high) ^
+      entryOf(2, high >>> 8) ^
+      entryOf(1, high >>> 16) ^
+      entryOf(0, high >>> 24);
+  }
+  checksum = byteByByte(checksum, bytes, aligned + pairs * 8, end);
+  return (checksum ^ -1) >>> 0;
+}
+
+function byteByByte(before: number, bytes: Buffer, start: number, end: number): number {
+  let checksum = before;
+  for (let at = start; at < end; at++) {
+    checksum = entryOf(0, checksum ^ (bytes[at] as number)) ^ (checksum >>> 8);
+  }
+  return checksum;
 }

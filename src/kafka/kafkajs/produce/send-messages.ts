@@ -10,8 +10,7 @@ import type {
   Retrier,
   SendMessages,
 } from '../kafkajs-internals.ts';
-import { BufferPool } from './buffer-pool.ts';
-import { encodeProduceRequest, type PartitionRecords, type TopicRecords } from './produce-request.ts';
+import { BufferPool, encodeProduceRequest, type PartitionRecords, type TopicRecords } from './produce-request.ts';
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
 
 /*
@@ -28,17 +27,15 @@ import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** The broker still ends the transaction before, which takes milliseconds; kafkajs waits 50 ms and more each time. */
+/** The broker ends the transaction before within milliseconds; kafkajs waits 50 ms and more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
 /** Records do not wait until a broker that was lost without a word counts as lost, which takes 9 s by default. */
 const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const NOT_LEADER = 6;
-/** The leader has moved, or does not know yet that it is the leader. */
 const NOT_TAKEN: ReadonlySet<number> = new Set([UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER]);
 const LEADER_TRIES = 6;
-/** How many sequence numbers there are. */
 const SEQUENCES = 2 ** 31;
 const LEADER_WAIT = { initialMs: 50, maximumMs: 2_000 };
 
@@ -47,17 +44,13 @@ interface Message extends BatchRecord {
   readonly addsOnly?: boolean;
 }
 
-/** The batch for one partition. It keeps its sequence number when it is sent again. */
 interface PartitionBatch extends PartitionRecords {
   readonly topic: string;
 }
 
-/** The sending parts of the patched kafkajs: shared by all producers of the process. */
 export interface SendingParts {
   readonly clock: Clock;
-  /** kafkajs' reading of the response to a Produce request of version 7. */
   readonly decodeResponse: (data: unknown) => Promise<unknown>;
-  /** kafkajs' error for an error code of the protocol. */
   readonly errorFromCode: (code: number) => Error;
 }
 
@@ -119,7 +112,6 @@ function isEmpty({ records }: PartitionBatch): boolean {
   return records.length === 0;
 }
 
-/** The records by partition, in their order. */
 function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']): PartitionBatch[] {
   const batches = new Map<string, PartitionBatch & { readonly records: Message[] }>();
   for (const { topic, messages } of topicMessages) {
@@ -156,8 +148,7 @@ async function prepare(
     throw Object.assign(new Error(`no broker knows partition ${lacking.partition}`), { topic: lacking.topic });
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
-  // A broker that is lost now may never get the markers of the transaction before, although that ends: its records would end
-  // as these do. Nothing is added yet, so the next opening still learns how it ended.
+  // A broker that is lost now may never get the markers of the transaction before; its records would end as these do.
   const hasRecords = !batches.every(isEmpty);
   const limitMs = hasRecords ? RECORDS_LIMIT_MS : CONCURRENT_WAIT.limitMs;
   const mayRetry = (error: unknown) =>
@@ -190,7 +181,10 @@ async function sendToLeaders(
       const { topicName, partition, errorCode } = answer;
       if (errorCode === 0) taken.push(answer);
       else if (NOT_TAKEN.has(errorCode) && tries < LEADER_TRIES) refused.add(`${topicName}/${partition}`);
-      else throw Object.assign(parts.errorFromCode(errorCode), { topic: topicName, partition });
+      else {
+        const refusal = { topic: topicName, partition, refusedRecords: recordsFor(waiting, answer) };
+        throw Object.assign(parts.errorFromCode(errorCode), refusal);
+      }
     }
     if (refused.size === 0) return taken;
     waiting = waiting.filter(({ topic, partition }) => refused.has(`${topic}/${partition}`));
@@ -199,7 +193,12 @@ async function sendToLeaders(
   }
 }
 
-/** By the leader's node id. Partitions that the cluster does not know are left out. */
+function recordsFor(batches: readonly PartitionBatch[], answer: PartitionResponse): number | undefined {
+  return batches.find(({ topic, partition }) => topic === answer.topicName && partition === answer.partition)?.records
+    .length;
+}
+
+/** By the leader's node id, without partitions that the cluster does not know. */
 function byLeader(batches: readonly PartitionBatch[], cluster: Cluster): Map<string, PartitionBatch[]> {
   const leaders = new Map<string, PartitionBatch[]>();
   for (const batch of batches) {
@@ -223,9 +222,8 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
 }
 
 /**
- * Takes the sequence numbers. They are never given back: after a failure this producer sends nothing any more. Behind
- * 2^31 - 1 they go on at 0, within a batch too, as the broker counts. kafkajs would begin at 0 whatever is left over, and
- * with 2^31 - 1 itself already; so that number is kept there as -1.
+ * Sequence numbers are never given back. Behind 2^31 - 1 they go on at 0, within a batch too. kafkajs begins again with
+ * 2^31 - 1 already, so that number is kept there as -1.
  */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {

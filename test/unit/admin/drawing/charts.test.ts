@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { boundText, shownSteps } from '../../../../src/admin/drawing/age-bars.ts';
-import { ageChart } from '../../../../src/admin/drawing/age-chart.ts';
-import { minuteChart } from '../../../../src/admin/drawing/minute-chart.ts';
-import { WIDTH } from '../../../../src/admin/drawing/picture.ts';
-import { shareBar } from '../../../../src/admin/drawing/share-bar.ts';
+import { ageChart, boundText, minuteChart, shownSteps, WIDTH } from '../../../../src/admin/drawing/charts.ts';
 
 const STEPS = [1, 2, 5, 10, 20, 30, 45, 60, 90, 120, null].map((atMostSeconds, at) => ({
   atMostSeconds,
@@ -40,15 +36,6 @@ test('the heights of the bars are the shares of the highest, and a single price 
   assert.deepEqual([five[0], ten[0], minute[0]], [45, 90, 270]);
 });
 
-test('a drawing names itself, holds its numbers as a table, and no style or script of its own', () => {
-  const { html } = ageChart('Prices by age', 'half below 10 s', STEPS);
-  assert.match(html, /<svg class="chart" role="img" [^>]*><title>Prices by age<\/title><desc>half below 10 s<\/desc>/);
-  assert.match(html, /<th scope="row">at most 10 s<\/th><td>40<\/td>/);
-  for (const { html: text } of [ageChart('a', 'b', STEPS), minuteChart('a', [1, 2, 3])]) {
-    assert.doesNotMatch(text, /style|<script|\bon\w+=|href|url\(/);
-  }
-});
-
 test('minutes stand at the end of the drawing, and where the process is younger its start is marked', () => {
   const young = minuteChart('Events a minute', [4, 8, 2, 3]).html;
   const bars = barsOf(young);
@@ -63,17 +50,4 @@ test('minutes stand at the end of the drawing, and where the process is younger 
   const old = minuteChart('Events a minute', new Array(240).fill(3)).html;
   assert.doesNotMatch(old, /class="start"/);
   assert.equal(barsOf(old).length, 60);
-});
-
-test('where there is nothing to draw, words say so', () => {
-  for (const { html } of [minuteChart('Events a minute', [0, 0, 0]), ageChart('Prices by age', 'none', [])]) {
-    assert.doesNotMatch(html, /<svg/);
-    assert.match(html, /none/);
-  }
-});
-
-test('a bar shows its share of the whole, and never more or less than that', () => {
-  const width = (share: number) =>
-    /class="good" width="([^"]*)"/.exec(shareBar({ title: 't', text: 'x', share, look: 'good' }).html)?.[1];
-  assert.deepEqual([0, 0.25, 1, 1.5, -3].map(width), ['0', '25', '100', '100', '0']);
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { html } from '../../../../src/admin/drawing/html.ts';
 import { ago, durationText } from '../../../../src/admin/status/ages.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import { makeReady, startAdminScene } from '../../../support/connectors/admin-scene.ts';
@@ -8,27 +7,6 @@ import { makeReady, startAdminScene } from '../../../support/connectors/admin-sc
 /** With spaces where lines may not end, too. */
 const pageOf = async (answer: Response) => (await answer.text()).replaceAll('\u00a0', ' ');
 const asPage = { headers: { accept: 'text/html,application/xhtml+xml' } };
-
-test('a browser gets a page at the root, which asks for itself again and for nothing else', async (t) => {
-  const scene = await startAdminScene(t);
-  makeReady(scene);
-  const answer = await scene.ask('/', asPage);
-  assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
-  assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[^']+'/);
-  const page = await pageOf(answer);
-  assert.match(page, /<meta http-equiv="refresh" content="5">/);
-  assert.doesNotMatch(page, /<script|\bsrc=|\bon\w+=|https?:/i);
-  assert.match(page, /RUNNING/);
-  assert.match(page, /structured-products-connect 1\.2\.3/);
-});
-
-test('a reader who needs longer can stop the page from asking for itself again', async (t) => {
-  const scene = await startAdminScene(t);
-  assert.match(await pageOf(await scene.ask('/', asPage)), /<a href="\/\?hold">hold<\/a>/);
-  const held = await pageOf(await scene.ask('/?hold', asPage));
-  assert.doesNotMatch(held, /http-equiv="refresh"/);
-  assert.match(held, /<a href="\/">go on<\/a>/);
-});
 
 test('after a restart the page shows the walk and the next one from the committed offset', async (t) => {
   const scene = await startAdminScene(t);
@@ -119,7 +97,7 @@ test('a walk goes on counting when its writer is opened again, and shows how muc
   commit(1);
   board.events.sourceFailed({ source, err: new Error('x') });
   assert.equal(walk()?.running, false, 'it stands');
-  assert.match(await pageOf(await scene.ask('/', asPage)), /no\. 1 not running: 10 rows in 1 pages/);
+  assert.match(await pageOf(await scene.ask('/', asPage)), /no\. 1 not running: 10 rows in 1 page,/);
   board.events.sourceStarted(started);
   board.events.walkResumed({ source, walk: 1, pages: 1, cursor: '9' });
   commit(2);
@@ -129,7 +107,7 @@ test('a walk goes on counting when its writer is opened again, and shows how muc
   assert.deepEqual([walk()?.running, walk()?.gone], [false, 4]);
   board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due' });
   assert.deepEqual([walk()?.rows, walk()?.expectedRows], [0, 20]);
-  assert.deepEqual(board.status().sources[0]?.written, { instruments: 16, events: 0, checks: 0, deadLetters: 2 });
+  assert.deepEqual(board.status().sources[0]?.written, { instruments: 20, events: 0, checks: 0, deadLetters: 2 });
 });
 
 test('what needs somebody stands first, and how many do what is reported above', async (t) => {
@@ -198,8 +176,8 @@ test('the processor shows how fresh its prices are', async (t) => {
   } as const;
   const rest = { instruments: 1_200, unreadable: 42, unansweredInputs: 0, lag: 7 };
   const freshness = () => ({ ...overview, kinds: [overview, daily], ...rest });
-  board.processorEvents.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
-  board.processorEvents.processorJoined({ partitions: 1 });
+  board.events.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
+  board.events.processorJoined({ partitions: 0 });
   const page = await pageOf(await scene.ask('/', asPage));
   for (const part of [
     '1,200: 180 priced, 1,005 failing, 15 repaid',
@@ -232,14 +210,6 @@ test('all that goes to the notifications topic is reported: completed walks and 
   assert.equal(walked, 'Walk 1: 2 rows, 2 added, 0 corrected, 0 gone.');
 });
 
-test('only the newest notifications are kept', async (t) => {
-  const { board } = await startAdminScene(t);
-  for (let number = 0; number < 50; number++)
-    board.events.notified({ source: String(number), kind: 'gapProven', text: 'Events are lost. <b>hunter2</b>' });
-  const { notifications } = board.status();
-  assert.deepEqual([notifications.length, notifications[0]?.source], [20, '49']);
-});
-
 test('lengths of time are reported in their two largest units', () => {
   const shown = [0, 0.4, 59, 60, 3_599, 3_600, 86_399, 86_400, 604_799, -90].map(durationText);
   assert.deepEqual(shown, [
@@ -257,9 +227,83 @@ test('lengths of time are reported in their two largest units', () => {
   assert.equal(ago('2026-01-01T00:00:10Z', '2026-01-01T00:00:00Z'), '0 s ago');
 });
 
-test('templates escape what is put in, unless it is a template itself', () => {
-  assert.equal(
-    html`<a title="${'"x"'}">${[html`<b>${1}</b>`, html`&amp;`]}${null}</a>`.html,
-    '<a title="&quot;x&quot;"><b>1</b>&amp;</a>',
+test('with Kafka silent the page says so first and since when, and what it shows of a source is as of then', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  const poll = { source: 'instruments', since: '7-1', secondsToRetentionCliff: 600_000, rows: 0, durationMs: 1 };
+  board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
+  const page = async () => pageOf(await scene.ask('/', asPage));
+  assert.match(await page(), /caught up<\/dd>/);
+  assert.doesNotMatch(await page(), /role="alert"/);
+  scene.kafkaAnsweredMs = scene.now;
+  scene.now += 80_000;
+  // The provider goes on to answer, and there is nothing to commit.
+  board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
+  const silent = await page();
+  assert.match(silent, /<\/header>\n<p class="note bad" role="alert">Kafka has not answered for 1 min 20 s: nothing/);
+  assert.match(silent, /caught up as of 10:00:00 UTC/);
+  assert.match(silent, /RUNNING, waiting for Kafka/);
+  const [, cards = ''] = silent.split('class="cards"');
+  assert.doesNotMatch(cards, /class="(?:badge )?good"/);
+  const [source] = board.status().sources;
+  assert.deepEqual([source?.caughtUp, source?.caughtUpAt], [null, '2026-03-01T10:00:00.000Z']);
+});
+
+test('behind stays behind, whatever fails; caught up is not known while the source does not read', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board, operator } = scene;
+  makeReady(scene);
+  const source = 'instruments';
+  const poll = { source, since: '7-1', secondsToRetentionCliff: 600_000, rows: 0, durationMs: 1 };
+  const caughtUp = () => board.status().sources[0]?.caughtUp;
+  const err = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
+  for (const [was, shown] of [
+    [true, null],
+    [false, false],
+  ] as const) {
+    board.events.polled({ ...poll, endpoint: 'events', caughtUp: was });
+    assert.equal(caughtUp(), was);
+    board.events.attemptFailed({ source, endpoint: 'instruments', failures: 1, waitMs: 1_000, err });
+    assert.equal(caughtUp(), was, 'the stream goes on beside the list');
+    board.events.attemptFailed({ source, failures: 1, waitMs: 1_000, err });
+    assert.equal(caughtUp(), shown);
+  }
+  scene.now += 60_000;
+  assert.match(
+    board.status().alarms[0]?.text ?? '',
+    /^Source instruments has been retrying for 1 min: PROVIDER_BUSY: /,
   );
+  board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
+  assert.deepEqual(board.status().alarms, []);
+  operator.wants(source, { state: 'paused' });
+  board.events.sourcePaused({ source });
+  assert.equal(caughtUp(), null);
+  board.events.sourceFailed({ source, err });
+  scene.now += 120_000;
+  assert.match(board.status().alarms[0]?.text ?? '', /^Source instruments has failed 2 min ago/);
+});
+
+test('without its group a replica runs no source, and says why', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  board.events.replicaJoined({ partitions: board.status().sources.map(({ partition }) => partition), sources: [] });
+  makeReady(scene);
+  assert.equal(board.status().heldPartitions, 2);
+  const err = new ConnectorError('KAFKA_UNREACHABLE', 'The member could not go on.');
+  board.events.attemptFailed({ source: 'replicas', failures: 1, waitMs: 1_000, err });
+  const { heldPartitions, sources, checks, ready } = board.status();
+  assert.deepEqual(
+    [heldPartitions, sources.map(({ task, owned }) => [task, owned])],
+    [
+      null,
+      [
+        ['unassigned', null],
+        ['unassigned', null],
+      ],
+    ],
+  );
+  assert.equal(ready, false);
+  assert.match(checks.find(({ name }) => name === 'source checks')?.why ?? '', /: KAFKA_UNREACHABLE: The member could/);
 });

@@ -4,6 +4,7 @@ import { readinessChecks } from '../../../../src/admin/status/readiness.ts';
 import { createStatusProcessor } from '../../../../src/admin/status/status-processor.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 
+const kafka = { hasAnswered: true, isSilent: false, answeredAt: '' };
 const topics = { name: 'topics', ok: true, why: 'they are as they should be' };
 
 const PARTITIONS = [0, 1].map((partition) => ({ topic: 'p.instruments', partition }));
@@ -18,10 +19,10 @@ test('a price processor that rests has no instruments, which is no count of 0 pr
   });
   const freshness = () => ({ kinds: [], instruments: 0 }) as never;
   events.processorStarted({ groupId: 'g', topics: ['p.instruments'], kinds: ['overview'], freshness });
-  assert.equal(status().freshness?.instruments, 0);
+  assert.equal(status(false).freshness?.instruments, 0);
   state = 'paused';
   events.processorRests({ wanted: 'paused' });
-  assert.equal(status().freshness, null);
+  assert.equal(status(false).freshness, null);
 });
 
 test('a price processor is ready while it is a member of its group that holds its partitions, or says why it is not', () => {
@@ -32,12 +33,12 @@ test('a price processor is ready while it is a member of its group that holds it
     describe: (error) => (error instanceof Error ? error.message : ''),
   });
   const prices = () => {
-    const checks = readinessChecks({ topics, isStopping: false, sources: [], processor: status() });
+    const checks = readinessChecks({ kafka, topics, isStopping: false, sources: [], processor: status(false) });
     return checks.find(({ name }) => name === 'prices');
   };
   const failure = { failures: 1, waitMs: 100, err: new ConnectorError('KAFKA_UNREACHABLE', 'The group is away.') };
 
-  const assigned = { transactionalId: 'x', offset: '0', instruments: 1, isReadAhead: false, durationMs: 1 };
+  const assigned = { transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 };
   assert.equal(prices()?.ok, false);
   events.processorJoined({ partitions: 2 });
   assert.deepEqual([prices()?.ok, prices()?.why], [false, '0 of its 2 assigned partitions are fenced and read']);
@@ -45,13 +46,16 @@ test('a price processor is ready while it is a member of its group that holds it
   assert.equal(prices()?.ok, true);
   const [first = { topic: '', partition: 0 }] = PARTITIONS;
   events.partitionWriterLost({ ...first, err: new Error('The writer was cut.') });
-  assert.deepEqual([status().partitions, status().writerTrouble], [PARTITIONS.slice(1), 'The writer was cut.']);
+  assert.deepEqual(
+    [status(false).partitions, status(false).writerTrouble],
+    [PARTITIONS.slice(1), 'The writer was cut.'],
+  );
   assert.deepEqual(
     [prices()?.ok, prices()?.why],
     [false, '1 of its 2 assigned partitions are fenced and read: The writer was cut.'],
   );
   events.partitionAssigned({ ...first, ...assigned });
-  assert.deepEqual([prices()?.ok, status().writerTrouble], [true, null]);
+  assert.deepEqual([prices()?.ok, status(false).writerTrouble], [true, null]);
   events.processorAttemptFailed({ ...failure, isMember: true });
   assert.equal(prices()?.ok, true, 'it waits for the registry, and holds its partitions');
   events.processorAttemptFailed({ ...failure, isMember: false });

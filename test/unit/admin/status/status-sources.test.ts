@@ -13,7 +13,7 @@ test('the trouble of the list is shown until the list is asked again, also while
     describe: String,
   });
   const place = { source: 's', since: '5-0', secondsToRetentionCliff: 1, rows: 0, caughtUp: true, durationMs: 1 };
-  const trouble = () => status()[0]?.trouble;
+  const trouble = () => status(null)[0]?.trouble;
   const err = new Error('held back');
   events.attemptFailed({ source: 's', endpoint: 'instruments', failures: 1, waitMs: 3_600_000, err });
   for (const afterMs of [0, 30_000, 3_599_000, 3_600_000 + 60_000]) {

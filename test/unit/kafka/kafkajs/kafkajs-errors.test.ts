@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { isFenced, isLeaderless, isUnanswered, kafkaReason } from '../../../../src/kafka/kafkajs/kafkajs-errors.ts';
+import { connect } from 'node:tls';
+import {
+  isFenced,
+  isOneOf,
+  isUnanswered,
+  kafkaReason,
+  LEADERLESS,
+} from '../../../../src/kafka/kafkajs/kafkajs-errors.ts';
 
 const coded = (code: number, message = 'no') => Object.assign(new Error(message), { code, type: `TYPE_${code}` });
 
@@ -14,20 +23,8 @@ test('an error is a fencing by its code, at any depth, or by the code that kafka
 
 test('a moving leader is distinguished from other errors by the name that the broker gives', () => {
   const moving = Object.assign(new Error('no'), { type: 'NOT_LEADER_FOR_PARTITION' });
-  assert.equal(isLeaderless(new Error('outer', { cause: moving })), true);
-  assert.equal(isLeaderless(coded(3)), false);
-});
-
-test('the reason is the name that the broker gives, else the innermost message', () => {
-  assert.equal(kafkaReason(new Error('outer', { cause: coded(47, 'old epoch') })), 'TYPE_47: old epoch');
-  assert.equal(kafkaReason(new Error('outer', { cause: new Error('ECONNREFUSED') })), 'ECONNREFUSED');
-  assert.equal(kafkaReason('text'), 'text');
-});
-
-test('causes that lead back to themselves end', () => {
-  const circular = new Error('round');
-  circular.cause = circular;
-  assert.equal(isFenced(circular), false);
+  assert.equal(isOneOf(LEADERLESS, new Error('outer', { cause: moving })), true);
+  assert.equal(isOneOf(LEADERLESS, coded(3)), false);
 });
 
 test('that no broker answers is distinguished from what a broker refuses', () => {
@@ -37,4 +34,14 @@ test('that no broker answers is distinguished from what a broker refuses', () =>
   }
   assert.equal(isUnanswered(new Error('Broker not connected')), true, 'it was lost between two requests');
   for (const name of ['KafkaJSProtocolError', 'Error']) assert.equal(isUnanswered(named(name)), false, name);
+});
+
+test('a TLS connection to a port without TLS says so; a connection that was lost is called that', async (t) => {
+  const server = createServer((socket) => socket.once('data', () => socket.end()));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const [error] = await once(connect({ port, host: '127.0.0.1' }), 'error').catch((error: unknown) => [error]);
+  assert.match(kafkaReason(new Error('of the client', { cause: error })), /: is this port TLS\?$/);
+  assert.equal(kafkaReason(new Error('Broker not connected')), 'the connection to the broker was lost');
 });

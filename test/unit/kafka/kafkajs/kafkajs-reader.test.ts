@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createKafkajsReader } from '../../../../src/kafka/kafkajs/kafkajs-reader.ts';
-import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
+import { DEFAULT_TUNING, longestOpenMs } from '../../../../src/kafka/kafkajs/tuning.ts';
 import { type ClientScript, fakeLogClients, part } from '../fake-log-client.ts';
 import { SteppedClock } from '../stepped-clock.ts';
 
@@ -14,6 +14,7 @@ function readingOver(
     readonly partitions?: readonly number[];
     readonly newest?: number;
     readonly room?: () => Promise<void>;
+    readonly behindOpen?: boolean;
   } = {},
 ) {
   const clock = new SteppedClock();
@@ -44,6 +45,25 @@ test('of a long partition the newest offsets are read, and of a short one all', 
   };
   assert.deepEqual(await read(0, 100), ['1 fetch 0@90']);
   assert.deepEqual(await read(95, 100), ['1 fetch 0@95']);
+});
+
+test('a position behind an open transaction is waited for, and one that does not end is an error', async () => {
+  const open = { bounds: bounds(0, 3), fetch: async (call: number) => (call < 3 ? part([], 1) : part([1, 2])) };
+  const { reading, seen } = readingOver([open], { behindOpen: true });
+  await reading;
+  assert.deepEqual(seen, [1, 2]);
+  const clock = new SteppedClock();
+  const fetch = () => clock.sleep(1_000).then(() => part([], 1));
+  const { openClient } = fakeLogClients([{ bounds: bounds(0, 3), fetch }]);
+  const reader = createKafkajsReader({ openClient, tuning: DEFAULT_TUNING, clock });
+  const hangs = reader.readToEnd({ topic: 't', partitions: [0], behindOpen: true, onRecord() {}, signal });
+  const refused = assert.rejects(hangs, {
+    code: 'TRANSACTION_HANGS',
+    message: /t, partition 0.*kafka-transactions\.sh/,
+  });
+  await clock.advance(longestOpenMs(DEFAULT_TUNING) + 5_000);
+  await refused;
+  assert.equal(clock.sleeping, 0);
 });
 
 test('a leader that moves is waited for', async () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kafkaReason } from '../../../../src/kafka/kafkajs/kafkajs-errors.ts';
-import { type BrokerTokens, oauthbearer } from '../../../../src/kafka/kafkajs/login/oauthbearer.ts';
-import { describeToken } from '../../../../src/kafka/kafkajs/login/token-claims.ts';
+import { type BrokerTokens, oauthbearer } from '../../../../src/kafka/kafkajs/oauthbearer.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 
 type Provider = ReturnType<typeof oauthbearer>['authenticationProvider'];
@@ -72,11 +71,12 @@ test('a connection that breaks during the login is no refusal', async () => {
   assert.deepEqual(refused, []);
 });
 
-test('claims are shown on one line and cut, and what is missing is named', () => {
+test('claims are shown on one line and cut, and what is missing is named', async () => {
+  const refusalOf = async (claims: object) => (await logIn({ get: async () => jwt(claims) }, ['no', ''])).outcome;
   assert.match(
-    describeToken(jwt({ sub: 'a\u001b[2J\n', exp: 100 }), 40_000),
-    /^It has subject .*, and no iss and no aud; it expires in 60 s$/,
+    await refusalOf({ sub: 'a\u001b[2J\n', exp: 1 }),
+    /It has subject .*, and no iss and no aud; it expired /,
   );
-  assert.doesNotMatch(describeToken(jwt({ sub: 'a\u001b[2J\u202e' }), 0), /[\p{Cc}\p{Cf}]/u);
-  assert.ok(describeToken(jwt({ aud: 'x'.repeat(9_999) }), 0).length < 400);
+  assert.doesNotMatch(await refusalOf({ sub: 'a\u001b[2J\u202e' }), /[\p{Cc}\p{Cf}]/u);
+  assert.doesNotMatch(await refusalOf({ aud: 'x'.repeat(9_999) }), /x{300}/);
 });

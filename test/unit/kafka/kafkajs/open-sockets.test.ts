@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { OpenSockets } from '../../../../src/kafka/kafkajs/open-clients.ts';
+import { systemClock } from '../../../../src/support/clock.ts';
 
 test('what is open ends with the client, and so does what is opened afterwards; each with an error for those who wait', async (t) => {
   const accepted: Socket[] = [];
@@ -11,7 +12,7 @@ test('what is open ends with the client, and so does what is opened afterwards; 
   await once(server, 'listening');
   t.after(() => server.close());
   t.after(() => accepted.forEach((socket) => void socket.destroy()));
-  const sockets = new OpenSockets();
+  const sockets = new OpenSockets(systemClock);
   const { port } = server.address() as AddressInfo;
   const opened = (onConnect: () => void) =>
     sockets.factory({ host: '127.0.0.1', port, ssl: undefined as never, onConnect });

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { shouldReauthenticate } from '../../../../src/kafka/kafkajs/login/reauthentication.ts';
+import { loadKafkajs } from '../../../../src/kafka/kafkajs/kafkajs-patches.ts';
+
+loadKafkajs();
+const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/connection.js');
+const symbols = Object.getOwnPropertySymbols(prototype);
+const shouldReauthenticate = prototype[symbols.find(({ description = '' }) => /shouldReauth/.test(description)) ?? ''];
 
 /** Whether a connection logs in again, by the life of its session and the time since its login. */
 function isDue(sessionMs: number, sinceMs: number): boolean {

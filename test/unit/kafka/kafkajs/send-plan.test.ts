@@ -13,47 +13,6 @@ const record = (topic: string, partition: number, bytes = 1): OutgoingRecord => 
   headers: {},
 });
 const LIMITS = { maxSendBytes: 1_000, maxSendRecords: 100, maxRoundBytes: 3_000 };
-const shape = (
-  records: OutgoingRecord[],
-  { sourceOffset, ...limits }: Partial<typeof LIMITS> & { readonly sourceOffset?: OutgoingRecord } = {},
-) =>
-  planRounds({ records, sourceOffset }, { ...LIMITS, ...limits }).map((round) =>
-    round.map((send) => `${send.topic}/${send.partition}:${send.records.length}`),
-  );
-
-test('without records there is nothing to send', () => {
-  assert.deepEqual(shape([]), []);
-});
-
-test('one round has one send for each partition, the source offset at its end with all records of its partition', () => {
-  const records = [record('o', 1), record('a', 0), record('b', 0), record('a', 0)];
-  assert.deepEqual(shape(records, { sourceOffset: record('o', 1) }), [['a/0:2', 'b/0:1', 'o/1:2']]);
-});
-
-test('a partition is cut into sends by bytes and by number, one in each round', () => {
-  assert.deepEqual(shape(Array(5).fill(record('a', 0, 400))), [['a/0:2'], ['a/0:2'], ['a/0:1']]);
-  assert.deepEqual(shape(Array(5).fill(record('a', 0)), { maxSendRecords: 2 }), [['a/0:2'], ['a/0:2'], ['a/0:1']]);
-});
-
-test('the source offset is sent in the last round, with what is left of the others', () => {
-  const records = [...Array(3).fill(record('a', 0, 400)), record('b', 0)];
-  assert.deepEqual(shape(records, { sourceOffset: record('o', 1) }), [
-    ['a/0:2', 'b/0:1'],
-    ['a/0:1', 'o/1:1'],
-  ]);
-});
-
-test('a round is cut by bytes', () => {
-  const records = ['a', 'b', 'c', 'd'].map((topic) => record(topic, 0, 900));
-  assert.deepEqual(shape(records), [['a/0:1', 'b/0:1', 'c/0:1'], ['d/0:1']]);
-});
-
-test('a record larger than a send, or than a round, goes alone', () => {
-  assert.deepEqual(shape([record('a', 0), record('a', 0, 5_000), record('a', 0)]), [['a/0:1'], ['a/0:1'], ['a/0:1']]);
-  const records = [record('b', 0), record('a', 0, 5_000)];
-  assert.deepEqual(shape(records, { sourceOffset: record('o', 0) }), [['b/0:1'], ['a/0:1'], ['o/0:1']]);
-});
-
 test('key, value and headers all count', () => {
   const plain = recordBytes(record('a', 0, 10));
   const key = Buffer.alloc(7);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { BATCH_HEAD_BYTES } from '../../../../src/kafka/kafkajs/produce/record-batch.ts';
-import { FRAME_ROOM_BYTES, type FramedRequest } from '../../../../src/kafka/kafkajs/produce/request-frame.ts';
 import { sendOnce } from '../../../../src/kafka/kafkajs/produce/send-messages.ts';
+import { FRAME_ROOM_BYTES, type FramedRequest } from '../../../../src/kafka/kafkajs/requests.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 
 const require = createRequire(import.meta.url);

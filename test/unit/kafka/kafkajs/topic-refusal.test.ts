@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type TopicFacts, topicRefused } from '../../../../src/kafka/kafkajs/topic-refusal.ts';
-import { TopicLimits } from '../../../../src/kafka/topic-limits.ts';
+import { type TopicFacts, topicRefused } from '../../../../src/kafka/kafkajs/refusals.ts';
 
 const TOPICS = ['p.rows', 'p.letters'];
-const FACTS: TopicFacts = { missing: async () => ['p.rows'], takeLessThanKnown: async () => false };
+const FACTS: TopicFacts = { missing: async () => ['p.rows'], learnLimits: async () => {} };
 
 const wrapped = (type: string, more: object = {}) =>
   new Error('retries exceeded', { cause: Object.assign(new Error('refused'), { type, ...more }) });
@@ -16,7 +15,7 @@ for (const [type, advice] of [
   ['INVALID_RECORD', /p\.rows or p\.letters .*settings/],
 ] as const) {
   test(`${type} is a refusal that no repetition mends, and says what to do`, async () => {
-    const refused = await topicRefused(wrapped(type), TOPICS, FACTS);
+    const refused = await topicRefused(wrapped(type, { refusedRecords: 1 }), TOPICS, FACTS);
     assert.equal(refused?.code, 'TOPIC_REFUSED');
     assert.equal(refused?.action, 'stopSource');
     assert.match(refused?.message ?? '', advice);
@@ -29,11 +28,19 @@ test('the topic that the error names is the one that is reported', async () => {
   assert.deepEqual(refused?.fields, { topics: ['p.letters'] });
 });
 
-test('a topic that is there after all, or takes less than was known, may be written to another time', async () => {
-  const facts = { missing: async () => [], takeLessThanKnown: async () => true };
-  for (const type of ['UNKNOWN_TOPIC_OR_PARTITION', 'MESSAGE_TOO_LARGE']) {
-    assert.equal(await topicRefused(wrapped(type), TOPICS, facts), undefined, type);
+test('a topic that is there after all may be written to another time', async () => {
+  const facts = { ...FACTS, missing: async () => [] };
+  assert.equal(await topicRefused(wrapped('UNKNOWN_TOPIC_OR_PARTITION'), TOPICS, facts), undefined);
+});
+
+test('a batch of several records that is too large is cut by the limit as it is now', async () => {
+  const learnt: (readonly string[])[] = [];
+  const facts = { ...FACTS, learnLimits: async (topics: readonly string[]) => void learnt.push(topics) };
+  for (const type of ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']) {
+    const cause = wrapped(type, { topic: 'p.letters', refusedRecords: 2 });
+    assert.equal(await topicRefused(cause, TOPICS, facts), undefined, type);
   }
+  assert.deepEqual(learnt, [['p.letters'], ['p.letters']]);
 });
 
 test('what passes with time, or cannot be looked at, is no refusal', async () => {
@@ -43,14 +50,4 @@ test('what passes with time, or cannot be looked at, is no refusal', async () =>
   assert.equal(await topicRefused(new Error('the connection is gone'), TOPICS, FACTS), undefined);
   const silent = { ...FACTS, missing: () => Promise.reject(new Error('no broker answers')) };
   assert.equal(await topicRefused(wrapped('UNKNOWN_TOPIC_OR_PARTITION'), TOPICS, silent), undefined);
-});
-
-test('limits of topics are known once they were asked for, and report when they became smaller', () => {
-  const limits = new TopicLimits();
-  assert.equal(limits.of('p.rows'), undefined);
-  limits.learn(new Map([['p.rows', 1_000]]));
-  assert.equal(limits.of('p.rows'), 1_000);
-  assert.equal(limits.learn(new Map([['p.rows', 1_000]])), false);
-  assert.equal(limits.learn(new Map([['p.rows', 900]])), true);
-  assert.equal(limits.of('p.rows'), 900);
 });

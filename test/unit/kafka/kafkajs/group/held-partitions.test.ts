@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReadBatch } from '../../../../../src/kafka/group-reader.ts';
+import { createOwnershipProof, type OwnershipProof } from '../../../../../src/kafka/group-reader.ts';
 import { HeldPartitions } from '../../../../../src/kafka/kafkajs/group/held-partitions.ts';
-import { createOwnershipProof, type OwnershipProof } from '../../../../../src/kafka/ownership-proof.ts';
 import type { TopicPartition } from '../../../../../src/kafka/topic.ts';
 
 const on = (...partitions: number[]) => partitions.map((partition) => ({ topic: 't', partition }));

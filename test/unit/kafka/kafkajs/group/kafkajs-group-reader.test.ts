@@ -3,11 +3,10 @@ import { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { AssignerProtocol, type Kafka, type PartitionAssigner } from 'kafkajs';
+import type { OwnershipProof } from '../../../../../src/kafka/group-reader.ts';
 import { createKafkajsGroupReader } from '../../../../../src/kafka/kafkajs/group/kafkajs-group-reader.ts';
 import { loadKafkajs } from '../../../../../src/kafka/kafkajs/kafkajs-patches.ts';
-import type { FetchWaits } from '../../../../../src/kafka/kafkajs/patches/fetch-waits.ts';
 import { DEFAULT_TUNING, type KafkaTuning } from '../../../../../src/kafka/kafkajs/tuning.ts';
-import type { OwnershipProof } from '../../../../../src/kafka/ownership-proof.ts';
 import { SteppedClock, settle } from '../../stepped-clock.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -189,28 +188,6 @@ test('a wall clock that is set back while the group is asked makes no proof for 
   emit('heartbeat', {});
   await proven;
   await reader.close();
-});
-
-test('a proof that is awaited ends the long wait of a lone member, and leaving ends every wait', async () => {
-  const { clock, configs, reader, emit, proofs, ended, calls } = member();
-  const { retry } = configs[0] as { retry: { fetchWaits: FetchWaits } };
-  const { leaving, longWaits, aloneMs, readMs, togetherMs, restingMs } = retry.fetchWaits;
-  assert.deepEqual([aloneMs, readMs, togetherMs, restingMs], [1_000, 5_000, 300, 100]);
-  emit('join', { memberAssignment: { t: [0] }, duration: 5 });
-  emit('request', { apiName: 'Heartbeat', duration: 1 });
-  emit('heartbeat', {});
-  await settle();
-  const fetching = new AbortController();
-  longWaits.add(fetching);
-  const awaited = proofs[0]?.(clock.monotonicMs(), new AbortController().signal);
-  awaited?.catch(() => {});
-  await clock.advance(400);
-  assert.equal(fetching.signal.aborted, true);
-  assert.equal(leaving.aborted, false);
-  await reader.close();
-  await assert.rejects(ended);
-  assert.equal(leaving.aborted, true);
-  assert.equal(calls.at(-1), 'disconnect');
 });
 
 test('a member that may not read its topic ends with the right that it lacks, whether it is refused before its join or after', async () => {

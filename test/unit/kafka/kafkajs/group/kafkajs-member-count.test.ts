@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Consumer } from 'kafkajs';
+import { createOwnershipProof } from '../../../../../src/kafka/group-reader.ts';
 import { reportMemberCount } from '../../../../../src/kafka/kafkajs/group/kafkajs-member-count.ts';
 import { loadKafkajs } from '../../../../../src/kafka/kafkajs/kafkajs-patches.ts';
-import { createOwnershipProof } from '../../../../../src/kafka/ownership-proof.ts';
 import { SteppedClock } from '../../stepped-clock.ts';
 
 const SESSION_MS = 6_000;

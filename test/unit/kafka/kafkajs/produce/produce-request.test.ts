@@ -4,10 +4,13 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { BufferPool } from '../../../../../src/kafka/kafkajs/produce/buffer-pool.ts';
-import { encodeProduceRequest, type ProduceRequest } from '../../../../../src/kafka/kafkajs/produce/produce-request.ts';
+import {
+  BufferPool,
+  encodeProduceRequest,
+  type ProduceRequest,
+} from '../../../../../src/kafka/kafkajs/produce/produce-request.ts';
 import { BATCH_HEAD_BYTES, RecordBatchWriter } from '../../../../../src/kafka/kafkajs/produce/record-batch.ts';
-import { FRAME_ROOM_BYTES, framedInPlace } from '../../../../../src/kafka/kafkajs/produce/request-frame.ts';
+import { FRAME_ROOM_BYTES, framedInPlace } from '../../../../../src/kafka/kafkajs/requests.ts';
 
 const require = createRequire(import.meta.url);
 const kafkajsProduce = require('kafkajs/src/protocol/requests/produce/v7/request.js');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FramedRequest } from '../../../../../src/kafka/kafkajs/produce/request-frame.ts';
 import { sendOnce } from '../../../../../src/kafka/kafkajs/produce/send-messages.ts';
+import { FramedRequest } from '../../../../../src/kafka/kafkajs/requests.ts';
 import { skippingClock } from '../../../../support/runner/manual-clock.ts';
 
 /** Whatever fails is tried again as long as it says that it may, as kafkajs does. */

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { constants, createZstdCompress } from 'node:zlib';
-import { COMPRESSIONS } from '../../../../../src/kafka/kafkajs/produce/batch-compression.ts';
-import { zstdCodec } from '../../../../../src/kafka/kafkajs/produce/zstd-codec.ts';
+import { COMPRESSIONS, zstdCodec } from '../../../../../src/kafka/kafkajs/produce/compression.ts';
 
 const ZSTD = 4;
 

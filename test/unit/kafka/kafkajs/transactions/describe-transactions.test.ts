@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { framedInPlace } from '../../../../../src/kafka/kafkajs/produce/request-frame.ts';
 import {
   decodeDescribeTransactions,
   encodeDescribeTransactions,
-} from '../../../../../src/kafka/kafkajs/transactions/describe-transactions.ts';
+  framedInPlace,
+} from '../../../../../src/kafka/kafkajs/requests.ts';
 
 /** What a broker 4.3.1 answered and sent, without length and correlation id; the client was `c`, the correlation id 7. */
 const REQUEST = '0000001e004100000000000700016300021062797465732d636f6d6d697474656400';

@@ -9,7 +9,7 @@ const abortHanging = () => [
   { topic: 'rows', partition: 0 },
 ];
 const abortHangingOffset = { groupId: 'g', topic: 'in', partition: 0 };
-const COMMITTED = ['send offsets added', 'send rows added', 'commit', 'markers'];
+const COMMITTED = ['send offsets added', 'send rows added', 'commit'];
 const ABORTED = ['send offsets null | rows null', 'abort'];
 /** The steps of the producer's first transaction. */
 const firstOf = (steps: readonly string[], producer: number) => {
@@ -41,22 +41,7 @@ for (const [state, expected] of [
 test('the group is added without an offset where what hangs is committed', async () => {
   const { writer, steps } = writerOver([{ last: 'CompleteCommit' }], { abortHanging, abortHangingOffset });
   await writer.open(async () => {}, signal);
-  assert.deepEqual(steps.slice(3), ['1 offsets of g: 0', '1 send offsets added | rows added', '1 commit', '1 markers']);
-});
-
-test('the position is read once the partitions have the markers, and the writer opens again where they do not get them', async () => {
-  const { promise: written, resolve } = Promise.withResolvers<void>();
-  const scripts = [
-    { last: 'CompleteCommit', markers: fail('a committed transaction has not ended yet') },
-    { last: 'PrepareCommit', markers: () => written },
-  ];
-  const { writer, clock, steps } = writerOver(scripts, { abortHanging });
-  const opening = writer.open(async () => steps.push('position'), signal);
-  await clock.advance(1_000);
-  assert.equal(steps.at(-1), '2 markers');
-  resolve();
-  await opening;
-  assert.deepEqual(steps.slice(-2), ['2 markers', 'position']);
+  assert.deepEqual(steps.slice(3), ['1 offsets of g: 0', '1 send offsets added | rows added', '1 commit']);
 });
 
 test('a committed transaction stays one when the fence has succeeded and what hangs of it could not be committed', async () => {
@@ -139,7 +124,7 @@ for (const [state, since, first, ending] of [
     const running = () => [position, ...(openings[opening++] ?? [rows, others])].filter((at) => at !== undefined);
     const { writer, steps } = writerOver(scripts, { abortHanging: running });
     for (const _ of openings) await writer.open(async () => {}, signal);
-    assert.deepEqual(firstOf(steps, 4), [...first, 'transaction', 'send rows added', ending, 'markers']);
+    assert.deepEqual(firstOf(steps, 4), [...first, 'transaction', 'send rows added', ending]);
     await writer.open(async () => {}, signal);
     assert.ok(!firstOf(steps, 5).includes('transaction'), 'then it has ended');
   });

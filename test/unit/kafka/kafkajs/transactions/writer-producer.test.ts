@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Producer } from 'kafkajs';
-import { askingForLast, type WriterProducer } from '../../../../../src/kafka/kafkajs/transactions/writer-producer.ts';
+import { askingForLast, type WriterProducer } from '../../../../../src/kafka/kafkajs/writer-producer.ts';
 import { skippingClock } from '../../../../support/runner/manual-clock.ts';
 
 const TRANSACTION = 1;
@@ -57,25 +57,6 @@ test('a coordinator that moves or loads is asked again, for a while', async () =
     (error: Error) => (error.cause as Error).message === 'code 14',
   );
   assert.equal(never.clock.sleepsMs.length, 5);
-});
-
-test('markers are waited for until the transaction is complete, and its coordinator is found again then', async () => {
-  const states = ['PrepareCommit', 'PrepareCommit', 'CompleteCommit'];
-  const answers = states.map((state) => ({ errorCode: 0, state }));
-  const soon = producerOver([...answers.slice(0, 1), { errorCode: 15, state: '' }, ...answers.slice(1)]);
-  await soon.producer.markersWritten?.();
-  assert.deepEqual(soon.clock.sleepsMs, [5, 10, 20]);
-  assert.equal((await soon.find(asked)).number, 5);
-  const never = producerOver(Array(100).fill(answers[0]));
-  await assert.rejects(async () => never.producer.markersWritten?.(), /has not ended yet/);
-  assert.equal(never.clock.sleepsMs.length, 79);
-  // Where nothing is known, or another producer has begun, there is nothing to wait for.
-  for (const answer of [
-    { errorCode: 105, state: '' },
-    { errorCode: 0, state: 'Ongoing' },
-  ]) {
-    await producerOver([answer]).producer.markersWritten?.();
-  }
 });
 
 test('nothing is known from an id without transactions, a refusal, or a broker that cannot be asked', async () => {

@@ -1,0 +1,81 @@
+import type { Meters } from '../../observe/meters.ts';
+import { STATUSES } from '../../observe/metric-table.ts';
+import { shownState } from './cards.ts';
+import type { ProcessorStatus, ShownKind, SourceStatus, Status } from './status.ts';
+
+/** The provider chooses the status of each item; only valid ones become a label. */
+const KNOWN_PROBLEM = /^((status|refused) [1-5][0-9]{2}|mismatch|unanswered|unusable|none)$/;
+
+/**
+ * Sets the gauges of sources and prices at a scrape. Each is a number of the status, so that metrics, page and readiness
+ * cannot differ. What the status does not know now has no series.
+ */
+export function setStatusGauges(status: Status, { set }: Pick<Meters, 'set'>): void {
+  set('spconnect_kafka_silent_seconds', {}, status.kafkaSilentSeconds);
+  set('spconnect_source_partitions', {}, status.heldPartitions);
+  for (const source of status.sources) setSource(source, status.startedAt, set);
+  if (status.processor !== null) setProcessor(status.processor, set);
+}
+
+function setSource(shown: SourceStatus, startedAt: string, set: Meters['set']): void {
+  const { name: source, type, task, walk, lastWalk, nextWalkAt, caughtUp } = shown;
+  for (const status of STATUSES)
+    set('spconnect_source_status', { source, status }, Number(status === shownState(shown)));
+  set('spconnect_source_caught_up', { source }, caughtUp === null ? null : Number(caughtUp));
+  set('spconnect_source_last_poll_timestamp_seconds', { source }, secondsOf(shown.lastPollAt ?? startedAt));
+  set('spconnect_seconds_to_retention_cliff', { source }, shown.secondsToRetentionCliff);
+  const mayWalk = type === 'instruments' && ['running', 'paused'].includes(task) && (walk ?? nextWalkAt) !== null;
+  set('spconnect_walk_running', { source }, mayWalk ? Number(walk?.running === true) : null);
+  set('spconnect_walk_pages', { source }, walk?.pages ?? null);
+  set('spconnect_walk_last_pages', { source }, lastWalk?.pages ?? null);
+  set('spconnect_walk_last_duration_seconds', { source }, lastWalk === null ? null : lastWalk.durationMs / 1_000);
+  set('spconnect_walk_last_completed_timestamp_seconds', { source }, secondsOf(lastWalk?.completedAt ?? null));
+  set('spconnect_walk_next_timestamp_seconds', { source }, secondsOf(nextWalkAt));
+  set('spconnect_walks_without_deletion', { source }, shown.walksWithoutDeletion);
+  set('spconnect_seconds_to_next_walk', { source }, shown.secondsToNextWalk);
+}
+
+function setProcessor(shown: ProcessorStatus, set: Meters['set']): void {
+  const { task, partitions, freshness, batchLimits } = shown;
+  for (const status of STATUSES) set('spconnect_prices_status', { status }, Number(status === shownState(shown)));
+  set('spconnect_prices_partitions', {}, task === 'running' ? partitions.length : null);
+  for (const [price, limit] of Object.entries(batchLimits)) set('spconnect_prices_batch_limit', { price }, limit);
+  set('spconnect_prices_instruments', {}, freshness?.instruments ?? null);
+  set('spconnect_prices_unreadable_instruments', {}, freshness?.unreadable ?? null);
+  set('spconnect_prices_unanswered_inputs', {}, freshness?.unansweredInputs ?? null);
+  set('spconnect_prices_input_lag', {}, freshness?.lag ?? null);
+  for (const kind of freshness?.kinds ?? []) setKind(kind, set);
+}
+
+function setKind({ kind: price, ...fresh }: ShownKind, set: Meters['set']): void {
+  set('spconnect_prices_priced', { price }, fresh.priced);
+  set('spconnect_prices_waiting', { price }, fresh.waiting);
+  set('spconnect_prices_repaid', { price }, fresh.repaid);
+  set('spconnect_prices_overdue', { price }, fresh.overdue);
+  set('spconnect_prices_pulled', { price }, fresh.pulled);
+  set('spconnect_prices_age_p50_seconds', { price }, fresh.ageP50Ms && fresh.ageP50Ms / 1_000);
+  set('spconnect_prices_age_p99_seconds', { price }, fresh.ageP99Ms && fresh.ageP99Ms / 1_000);
+  set('spconnect_prices_age_max_seconds', { price }, fresh.ageMaxMs && fresh.ageMaxMs / 1_000);
+  let upToHere = 0;
+  for (const { atMostSeconds, instruments } of fresh.ages) {
+    upToHere += instruments;
+    set('spconnect_prices_by_age', { price, at_most_seconds: String(atMostSeconds ?? 'any') }, upToHere);
+  }
+  for (const [problem, instruments] of problemCounts(fresh.failing)) {
+    set('spconnect_prices_failing', { price, problem }, instruments);
+  }
+}
+
+function problemCounts(failing: ShownKind['failing']): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const [name, instruments] of Object.entries(failing)) {
+    const problem = KNOWN_PROBLEM.test(name) ? name : 'other';
+    counts.set(problem, (counts.get(problem) ?? 0) + instruments);
+  }
+  return counts;
+}
+
+/** Since 1970. */
+function secondsOf(instant: string | null): number | null {
+  return instant === null ? null : Date.parse(instant) / 1_000;
+}

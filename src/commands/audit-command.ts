@@ -1,0 +1,334 @@
+import type { SourceSettingsOf } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
+import { recordDigest } from '../records/avro/record-digest.ts';
+import type { ReadableRecord, ReadableValue } from '../records/avro/record-reader.ts';
+import { pointerStep } from '../records/json/json-value.ts';
+import { atInstallation, type Installation } from '../run/installation.ts';
+import { instrumentId } from '../sources/tasks/census-reader.ts';
+import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
+import type { Census } from '../sources/walk/census.ts';
+import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
+import { mayDelete } from '../sources/walk/sweep.ts';
+import { knownSource, loadWholeSettings } from './command-settings.ts';
+import { openComparison } from './list-comparison.ts';
+import { atProvider, type ProviderSession, sessionReader } from './provider-session.ts';
+import { commandProgress, print, textTable } from './shell/output.ts';
+import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
+
+/** Beyond poll and margin, for the commit and its way to a reader. */
+const COMMIT_MS = 5_000;
+const LONGEST_VALUE = 60;
+
+/** `audit`: compares the topic with the provider's list. The differences go to stdout. */
+export async function auditCommand(
+  context: CommandContext,
+  { settle }: { readonly settle?: number },
+  name: string | undefined,
+): Promise<void> {
+  const { stderr, signal, exitWith } = context;
+  const settings = await loadWholeSettings(context);
+  const all = settings.sources.filter((source) => source.type === 'instruments');
+  const progress = commandProgress(stderr, null);
+  const reports: AuditReport[] = [];
+  for (const source of name === undefined ? all : [knownSource(context, name, all)]) {
+    const settleMs = settle ?? source.pollIntervalMs + source.handoffMarginMs + COMMIT_MS;
+    const request = { source, settleMs, onProgress: progress.show };
+    const report = await atInstallation({ settings, signal, needs: ['offsets'] }, (at) =>
+      atProvider(at, (session) => audit(at, session, request)),
+    ).finally(progress.end);
+    reports.push(report);
+  }
+  const rows = reports.flatMap(rowsOf);
+  print(context, reports, rows.length === 0 ? '' : textTable([['source', 'instrument', 'found', 'field'], ...rows]));
+  for (const report of reports) stderr.write(summaryOf(report));
+  if (reports.some(({ differences, withoutId }) => differences.length > 0 || withoutId > 0))
+    exitWith(EXIT_CODES.failed);
+}
+
+const MEANINGS = {
+  missing: 'the provider lists it, the topic has no record of it',
+  different: 'the record on the topic has other values than the list, field by field above',
+  extra: 'the topic has a record of it, the list has not; a walk is overdue, or would not delete so many unasked',
+} as const;
+
+function rowsOf({ source, differences }: AuditReport): string[][] {
+  return differences.flatMap(({ id, kind, fields }) =>
+    fields.length === 0
+      ? [[source, id, kind, '']]
+      : fields.map(({ pointer, provider, topic }) => [
+          source,
+          id,
+          kind,
+          `${pointer}: the provider has ${short(provider)}, the topic ${short(topic)}`,
+        ]),
+  );
+}
+
+function short(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+}
+
+function summaryOf(report: AuditReport): string {
+  const { source, topic, rows, unmapped, withoutId, differences, left, walks, unsettled } = report;
+  const kinds = Object.entries(MEANINGS).flatMap(([kind, meaning]) => {
+    const count = differences.filter((one) => one.kind === kind).length;
+    return count === 0 ? [] : [{ kind, meaning, count }];
+  });
+  const totals = kinds.map(({ kind, count }) => `${count} ${kind}`).join(', ');
+  const extra = kinds.find(({ kind }) => kind === 'extra')?.count ?? 0;
+  const allowed = extra > SHRINK_ALWAYS_ALLOWED ? ` --allow-shrink ${extra}` : '';
+  const lines = [
+    `Compared ${topic} with the list of source ${source} (${rows} rows): ${totals || 'no differences'}.`,
+    ...kinds.map(({ kind, meaning }) => `${kind}: ${meaning}.`),
+    left.length > 0 && `${left.length} left the list, which is no difference: ${whenDeleted(walks)}.`,
+    unmapped > 0 && `${unmapped} rows could not be mapped and were not compared: see spconnect dead-letters list.`,
+    withoutId > 0 &&
+      `${withoutId} of them have no readable id: instruments that the list has dropped were not looked for.`,
+    unsettled.length > 0 && `${unsettled.length} changed during the audit and could not be compared.`,
+    kinds.length > 0 &&
+      `To correct the topic, request a walk, and audit again when it is done: spconnect walk ${source}${allowed}`,
+  ];
+  return lines.flatMap((line) => (line === false ? [] : [`${line}\n`])).join('');
+}
+
+function whenDeleted(walks: WalkTimes | null): string {
+  if (walks === null) return 'they stay, since the source deletes nothing';
+  const after = `the last walk, of ${walks.startedAt}, had seen them`;
+  return walks.isRunning
+    ? `${after}; it still runs`
+    : `${after}, the next deletes them, at ${walks.nextAt} or on request`;
+}
+
+/** An instrument whose record is not as it should be. */
+interface AuditDifference {
+  readonly id: string;
+  /** `extra`: on the topic alone, although no walk is to come that deletes it. */
+  readonly kind: keyof typeof MEANINGS;
+  /** For `different`. */
+  readonly fields: readonly FieldDifference[];
+}
+
+/** The walks of a source, by its committed offset. Times in ISO 8601. */
+interface WalkTimes {
+  readonly walk: number;
+  readonly startedAt: string;
+  readonly isRunning: boolean;
+  readonly nextAt: string;
+  readonly intervalMs: number;
+  /** Walks in a row that could not decide about deletions. */
+  readonly withoutDeletion: number;
+}
+
+type AuditReport = Awaited<ReturnType<typeof audit>>;
+
+interface AuditRequest {
+  readonly source: SourceSettingsOf<'instruments'>;
+  /** A change at the provider is on the topic after this time. */
+  readonly settleMs: number;
+  readonly onProgress: (text: string) => void;
+}
+
+/** The provider's value of an instrument, in wire format; null for none. */
+type Suspects = Map<bigint, Buffer | null>;
+
+const MOST_SUSPECTS = 10_000;
+const ROUNDS = 3;
+/** A row and its neighbour: the provider's cursor may include the row that it names, or not. */
+const NEIGHBOURS = 2;
+
+/**
+ * Compares the provider's list with the topic. A difference is compared again after the connector had time to write it;
+ * it counts when it is still there while the provider gives the same as before. Rows without a readable id hide the
+ * instruments that the list has dropped.
+ *
+ * @throws ConnectorError TOO_MANY_DIFFERENCES, and as the provider's client, the registry and Kafka do.
+ */
+async function audit(at: Installation, session: ProviderSession, { source, settleMs, onProgress }: AuditRequest) {
+  const { clock, signal } = at;
+  const comparison = await openComparison(at, session, source, { onProgress, withEvents: false });
+  const { committed, topic, provider, digests, read, census } = comparison;
+  const walks = committed && {
+    walk: committed.walk,
+    startedAt: new Date(committed.walkStartedOwnMs).toISOString(),
+    isRunning: committed.walkPending,
+    nextAt: new Date(committed.walkStartedOwnMs + committed.walkIntervalMs).toISOString(),
+    intervalMs: committed.walkIntervalMs,
+    withoutDeletion: committed.walksWithoutDeletion,
+  };
+  const walked = await readList(session, provider, census, onProgress);
+  const neighbours = session.instruments(source, NEIGHBOURS).provider;
+  const providerReader = sessionReader('Instrument');
+  const digestOf = async (value: Buffer | null): Promise<bigint | null> => {
+    const found = value === null ? null : digests.of(value);
+    if (found === null || 'digest' in found) return found?.digest ?? null;
+    await digests.load(found.unknownSchemaId);
+    return digestOf(value);
+  };
+  const differenceOf = async (id: bigint, row: Buffer | null, onTopic: Buffer | null): Promise<AuditDifference> => {
+    if (onTopic === null) return { id: String(id), kind: 'missing', fields: [] };
+    if (row === null) return { id: String(id), kind: 'extra', fields: [] };
+    return {
+      id: String(id),
+      kind: 'different',
+      fields: fieldDifferences(providerReader.read(row), await read(onTopic)),
+    };
+  };
+  const found: AuditDifference[] = [];
+  let { suspects } = walked;
+  for (let round = 1; round <= ROUNDS && suspects.size > 0; round++) {
+    onProgress(`${suspects.size} are compared again in ${Math.ceil(settleMs / 1_000)} s`);
+    await clock.sleep(settleMs, signal);
+    const held = await newestValues(at, topic, suspects);
+    const unsettled: Suspects = new Map();
+    for (const [id, before] of suspects) {
+      const row = await rowOf(session, neighbours, id, signal);
+      if (row === 'unmapped') continue;
+      const onTopic = held.get(id) ?? null;
+      const [wasDigest, isDigest] = [digestIn(before), digestIn(row)];
+      const topicDigest = await digestOf(onTopic);
+      if (topicDigest === wasDigest || topicDigest === isDigest) continue;
+      if (wasDigest !== isDigest) unsettled.set(id, row);
+      else found.push(await differenceOf(id, row, onTopic));
+    }
+    suspects = unsettled;
+  }
+  const { rows, unmapped, withoutId } = walked;
+  const inOrder = found.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+  return {
+    source: source.name,
+    topic: topic.name,
+    rows,
+    unmapped,
+    withoutId,
+    ...withoutLeft(inOrder, source, walks, { instruments: census.size, nowMs: clock.wallMs() }),
+    walks: source.tombstones ? walks : null,
+    unsettled: [...suspects.keys()].map(String),
+  };
+}
+
+/**
+ * Only a walk deletes. An instrument on the topic alone is a difference where that walk is overdue, or would refuse to
+ * delete so many; else it `left` the list after the last walk.
+ */
+function withoutLeft(
+  found: readonly AuditDifference[],
+  { maxShrink, tombstones }: AuditRequest['source'],
+  walks: WalkTimes | null,
+  { instruments, nowMs }: { readonly instruments: number; readonly nowMs: number },
+): { readonly differences: readonly AuditDifference[]; readonly left: readonly string[] } {
+  const extra = found.filter(({ kind }) => kind === 'extra');
+  // A walk that was resumed decides nothing; the next one does.
+  const isOnTime = walks !== null && nowMs <= Date.parse(walks.nextAt) + walks.intervalMs && walks.withoutDeletion <= 1;
+  const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });
+  if (tombstones && !(isOnTime && mayGo)) return { differences: found, left: [] };
+  return { differences: found.filter(({ kind }) => kind !== 'extra'), left: extra.map(({ id }) => id) };
+}
+
+/** Reads the whole list; gives the instruments that differ on the topic. */
+async function readList(
+  session: ProviderSession,
+  provider: InstrumentsProvider,
+  census: Census,
+  onProgress: (text: string) => void,
+) {
+  const suspects: Suspects = new Map();
+  let [rows, unmapped, withoutId] = [0, 0, 0];
+  for await (const page of session.pages(provider)) {
+    for (const row of page.decoded.rows) {
+      rows += 1;
+      if (row.kind === 'failure') {
+        unmapped += 1;
+        if (row.key === null) withoutId += 1;
+        else census.see(BigInt(row.key));
+        continue;
+      }
+      census.see(row.id);
+      const comparison = census.compare(row.id, recordDigest(row.value));
+      if (comparison === 'absent' || comparison === 'different') suspect(suspects, row.id, row.value);
+    }
+    onProgress(`${rows} of about ${census.size} rows compared`);
+  }
+  // A row without a readable id may be any instrument that did not come.
+  if (withoutId === 0) for (const id of census.unseen()) suspect(suspects, id, null);
+  return { suspects, rows, unmapped, withoutId };
+}
+
+function suspect(suspects: Suspects, id: bigint, value: Buffer | null): void {
+  if (suspects.size >= MOST_SUSPECTS) {
+    throw new ConnectorError(
+      'TOO_MANY_DIFFERENCES',
+      `More than ${MOST_SUSPECTS} instruments of the list differ from the topic: no walk has been completed, ` +
+        'or it is another list. The audit stopped here.',
+    );
+  }
+  suspects.set(id, value);
+}
+
+/** The topic's present values of these. */
+async function newestValues(
+  { kafka, signal }: Installation,
+  topic: { readonly name: string; readonly partitions: number },
+  ids: ReadonlyMap<bigint, unknown>,
+): Promise<ReadonlyMap<bigint, Buffer | null>> {
+  const newest = new Map<bigint, Buffer | null>();
+  await kafka.logReader.readToEnd({
+    topic: topic.name,
+    partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
+    onRecord({ key, value }) {
+      const id = instrumentId(key);
+      if (id !== null && ids.has(id)) newest.set(id, value);
+    },
+    signal,
+  });
+  return newest;
+}
+
+/** The provider's present value of one instrument; null when the list has none of this id. */
+async function rowOf(
+  session: ProviderSession,
+  provider: InstrumentsProvider,
+  id: bigint,
+  signal: AbortSignal,
+): Promise<Buffer | null | 'unmapped'> {
+  const before = id > 0n ? String(id - 1n) : null;
+  const page = await session.patiently(() => provider.page(before, signal));
+  const row = page.decoded.rows.find(({ key }) => key === String(id));
+  if (row === undefined) return null;
+  return row.kind === 'failure' ? 'unmapped' : row.value;
+}
+
+function digestIn(value: Buffer | null): bigint | null {
+  return value === null ? null : recordDigest(value);
+}
+
+interface FieldDifference {
+  /** JSON pointer, in the schema's spelling. */
+  readonly pointer: string;
+  readonly provider: ReadableValue;
+  readonly topic: ReadableValue;
+}
+
+const MOST_FIELDS = 200;
+
+/** Every field in which the records differ, in the order of the schema; an absent field counts as null. */
+function fieldDifferences(provider: ReadableRecord, topic: ReadableRecord): readonly FieldDifference[] {
+  const found: FieldDifference[] = [];
+  const compare = (pointer: string, ours: ReadableValue, theirs: ReadableValue): void => {
+    if (found.length >= MOST_FIELDS || ours === theirs) return;
+    if (!isBranch(ours) || !isBranch(theirs) || Array.isArray(ours) !== Array.isArray(theirs)) {
+      found.push({ pointer, provider: ours, topic: theirs });
+      return;
+    }
+    const [left, right] = [new Map(Object.entries(ours)), new Map(Object.entries(theirs))];
+    for (const name of new Set([...left.keys(), ...right.keys()])) {
+      compare(`${pointer}${pointerStep(name)}`, left.get(name) ?? null, right.get(name) ?? null);
+    }
+  };
+  compare('', provider, topic);
+  return found;
+}
+
+function isBranch(value: ReadableValue): value is ReadableRecord | readonly ReadableValue[] {
+  return value !== null && typeof value === 'object';
+}

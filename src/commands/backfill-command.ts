@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { countText } from '../admin/drawing/counts.ts';
+import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
+import { epochDays, parseInstant } from '../records/avro/instant.ts';
+import { atInstallation } from '../run/installation.ts';
+import { type BackfillReport, backfill, type SeriesReport } from './backfill/backfill-operation.ts';
+import type { BackfilledKind } from './backfill/backfill-plan.ts';
+import { loadWholeSettings } from './command-settings.ts';
+import { commandProgress, print, printable, textTable } from './shell/output.ts';
+import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
+
+const DAY_MS = 86_400_000;
+/** Lines elsewhere than on a terminal. */
+const LINE_EVERY_MS = 5_000;
+/** More products without prices are in a file. */
+const MOST_ISINS = 100;
+
+interface BackfillOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly isin?: readonly string[];
+  readonly isinFile?: string;
+  readonly rate?: number;
+}
+
+/** `backfill`: the past of daily or intraday prices. Progress goes to stderr, the totals to stdout. */
+export async function backfillCommand(
+  context: CommandContext,
+  options: BackfillOptions,
+  kind: BackfilledKind,
+): Promise<void> {
+  const { config, stderr, signal, redaction, exitWith, refuse } = context;
+  const { from, to, rate } = options;
+  const form = kind === 'daily' ? 'a day like 2026-03-31' : 'an instant like 2026-03-31T12:00:00Z';
+  const msOf = (name: string, text: string) =>
+    (kind === 'daily' ? dayMs(text) : instantMs(text)) ?? refuse(`found ${name} ${printable(text)}; expected ${form}.`);
+  const lastMs = msOf('--to', to);
+  const fromMs = msOf('--from', from);
+  const range = { fromMs, toMs: lastMs + (kind === 'daily' ? DAY_MS : 0) };
+  const isins = [...(options.isin ?? []), ...(options.isinFile ? await isinsOf(options.isinFile, refuse) : [])];
+  const settings = await loadWholeSettings(context);
+  const shown = commandProgress(stderr, LINE_EVERY_MS);
+  const latest = new Map<string, Pick<SeriesReport, 'series' | 'failed'>>();
+  const again = [
+    `spconnect backfill ${kind} --from ${from} --to ${to}`,
+    ...(rate === undefined ? [] : [`--rate ${rate}`]),
+    ...(config === DEFAULT_SETTINGS_FILE ? [] : [`--config ${shellWord(config)}`]),
+  ].join(' ');
+  const say = (lines: readonly string[]) => stderr.write(lines.map((line) => `${line}\n`).join(''));
+  try {
+    const report = await atInstallation({ settings, signal, needs: ['instruments', 'dead-letters'] }, (at) =>
+      backfill(at, {
+        kind,
+        range,
+        isins: new Set(isins),
+        rate: rate ?? null,
+        onProgress(series, progress) {
+          latest.set(series, { series, failed: progress.failed });
+          shown.show(progressText({ series, ...progress }));
+        },
+        onTrouble: (text) => shown.show(`waiting: ${redaction.redact(text)}`),
+      }),
+    );
+    shown.end();
+    print(context, { kind, from, to, ...report }, asText(report.series));
+    const problems = await problemsOf(report, again);
+    say(problems);
+    if (problems.length > 0) exitWith(EXIT_CODES.failed);
+  } catch (error) {
+    shown.end();
+    if (signal.aborted) {
+      const problems = await problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
+      say([...problems, 'Run the same command again: it goes on where it stopped.']);
+    }
+    throw error;
+  }
+}
+
+interface Problems extends Pick<BackfillReport, 'absent' | 'unreadable'> {
+  readonly series: readonly Pick<SeriesReport, 'series' | 'failed'>[];
+}
+
+/** A line for each reason why there are no prices; at last the command that requests them alone. */
+async function problemsOf({ absent, unreadable, series }: Problems, command: string): Promise<string[]> {
+  const lines = unreadable.map(
+    ({ topic, partition, reason, records, firstOffset }) =>
+      `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; the first at offset ${firstOffset}): their instruments were left out.`,
+  );
+  if (absent.length > 0) {
+    lines.push(`On no topic of instruments whose prices are followed: ${named(absent)}. Check --isin and prices.from.`);
+  }
+  for (const { series: name, failed } of series) {
+    for (const [problem, products] of Map.groupBy(failed, (one) => one.problem)) {
+      const isins = products.map(({ isin }) => isin);
+      lines.push(`${name}: the provider gave no prices (${problem}) for ${named(isins)}. Their dead letters say more.`);
+    }
+  }
+  const failed = [...new Set(series.flatMap((one) => one.failed.map(({ isin }) => isin)))];
+  if (failed.length > 0) {
+    const option =
+      failed.length > MOST_ISINS
+        ? `--isin-file ${shellWord(await isinFile(failed))}`
+        : `--isin ${failed.map(printable).join(' ')}`;
+    lines.push('The same command does not ask for them again. Ask for them alone:', `  ${command} ${option}`);
+  }
+  return lines;
+}
+
+/** Days of the calendar alone: Date.parse takes one that no month has for one of the next month. */
+function dayMs(text: string): number | null {
+  const days = epochDays(text);
+  return days === null ? null : days * DAY_MS;
+}
+
+function instantMs(text: string): number | null {
+  const instant = parseInstant(text, null);
+  return instant === null || instant === 'noZone' ? null : Number(instant.micros) / 1_000;
+}
+
+async function isinsOf(file: string, refuse: (text: string) => never): Promise<readonly string[]> {
+  const text = await readFile(file, 'utf8').catch((error: Error) => refuse(`--isin-file: ${error.message}`));
+  const isins = text.split('\n').map((line) => line.trim());
+  return isins.filter((isin) => isin !== '');
+}
+
+/** Writes it here; where that is not allowed, beside other temporary files. */
+async function isinFile(isins: readonly string[]): Promise<string> {
+  const name = `backfill-isins-${randomUUID().slice(0, 8)}.txt`;
+  const text = isins.map((isin) => `${isin}\n`).join('');
+  const temporary = join(tmpdir(), name);
+  return writeFile(name, text).then(
+    () => name,
+    () => writeFile(temporary, text).then(() => temporary),
+  );
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function named(isins: readonly string[]): string {
+  const more = isins.length > MOST_ISINS ? ` and ${countText(isins.length - MOST_ISINS)} more` : '';
+  return `${isins.slice(0, MOST_ISINS).map(printable).join(', ')}${more}`;
+}
+
+function progressText({
+  series,
+  instruments,
+  done,
+  windows,
+  deadLetters,
+}: Omit<SeriesReport, 'topic' | 'failed'>): string {
+  const dead = deadLetters > 0 ? `, ${countText(deadLetters)} dead letters` : '';
+  return `${series}: ${countText(done)} of ${countText(instruments)} instruments, ${countText(windows)} windows${dead}`;
+}
+
+function asText(reports: readonly SeriesReport[]): string {
+  const rows = reports.map(({ series, topic, instruments, windows, deadLetters, failed }) => [
+    series,
+    topic,
+    ...[instruments, windows, deadLetters, failed.length].map(countText),
+  ]);
+  return textTable([['series', 'topic', 'instruments', 'windows written', 'dead letters', 'without prices'], ...rows]);
+}

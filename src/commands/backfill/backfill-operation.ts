@@ -1,0 +1,285 @@
+import { createHash } from 'node:crypto';
+import { partitionsOf, RECORD_ALLOWANCE_BYTES } from '../../kafka/topic.ts';
+import { BulkCaller } from '../../prices/bulk-caller.ts';
+import type { PriceQuestion, QuestionOutcome } from '../../prices/bulk-prices.ts';
+import { NOTHING_ASKED } from '../../prices/core/batch.ts';
+import { type CoreResult, problemOf } from '../../prices/core/core-messages.ts';
+import type { AskedInstrument } from '../../prices/core/instrument.ts';
+import { type EnabledKind, enabledKinds } from '../../prices/enabled-kinds.ts';
+import { priceRecords } from '../../prices/price-records.ts';
+import { createProviderPrices } from '../../prices/provider-prices.ts';
+import { readTable } from '../../prices/read-table.ts';
+import { backfillText } from '../../prices/window-progress.ts';
+import type { HttpClient } from '../../provider/http/client.ts';
+import { createMarketData } from '../../provider/market-data.ts';
+import { createPricedInstrumentReader } from '../../records/avro/priced-instrument-reader.ts';
+import type { SchemaRegistry } from '../../records/avro/registry.ts';
+import { readSchemaText } from '../../records/avro/schema-files.ts';
+import { priceSchemaName } from '../../records/decoding/priced.ts';
+import type { Installation } from '../../run/installation.ts';
+import { priceInputs } from '../../run/price-inputs.ts';
+import { createRegistry } from '../../run/registry-client.ts';
+import { silentLog } from '../../support/log.ts';
+import { systemRandom } from '../../support/system-random.ts';
+import { BACKFILL } from '../../worker/target.ts';
+import { atMarketData } from '../provider-session.ts';
+import {
+  BACKFILL_GROUP,
+  BACKFILL_REQUEST,
+  type BackfilledKind,
+  checkedRange,
+  checkedRate,
+  opensWithin,
+  pagePlan,
+  type WindowRange,
+} from './backfill-plan.ts';
+import { backfillSeries, progressOf, type SeriesBackfill, type SeriesProgress } from './backfill-series.ts';
+
+/** Where many products in a row were refused, so many of all followed ones are requested. */
+const OTHERS_OF_REFUSED = 20;
+
+interface BackfillRequest {
+  readonly kind: BackfilledKind;
+  readonly range: WindowRange;
+  /** Empty: all instruments whose prices are followed. */
+  readonly isins: ReadonlySet<string>;
+  /** Requests a second; null for half of marketData.requestsPerSecond: the rest is for a connector that runs beside. */
+  readonly rate: number | null;
+  readonly onProgress: (series: string, progress: SeriesProgress) => void;
+  /** A request failed and is repeated. */
+  readonly onTrouble: (text: string) => void;
+}
+
+export type BackfillReport = Awaited<ReturnType<typeof backfill>>;
+
+export interface SeriesReport extends SeriesProgress {
+  /** `daily/OHLC`, as in the metrics. */
+  readonly series: string;
+  readonly topic: string;
+}
+
+/**
+ * Reads the past of daily or intraday prices and writes it to their topic, exactly once: every series of the settings, one
+ * after the other. The same request continues from the progress of an earlier run, as long as the broker keeps the
+ * offsets of a group without members (offsets.retention.minutes, seven days by default).
+ *
+ * @throws ConnectorError SETTINGS_INVALID for a range that may not be written; and as provider, registry and Kafka do.
+ */
+export async function backfill(at: Installation, request: BackfillRequest) {
+  const { settings, clock, signal } = at;
+  const { marketData } = settings;
+  const requestsPerSecond = marketData && checkedRate(request.rate, marketData.requestsPerSecond);
+  const limited = {
+    ...settings,
+    marketData: marketData && { ...marketData, requestsPerSecond: requestsPerSecond ?? 0 },
+  };
+  return atMarketData({ settings: limited, clock }, async (http) => {
+    const all = seriesOf(at, request.kind);
+    for (const { plan } of all) if (plan.windows) checkedRange(request.range, plan.windows, clock.wallMs());
+    const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
+    const { followed, instruments, absent, unreadable } = await readInstruments(at, registry, request.isins);
+    const reports: SeriesReport[] = [];
+    for (const series of all) {
+      const prepared = await prepare(at, request, { series, registry, http, followed });
+      const progress = await backfillSeries(at, { ...prepared, instruments });
+      reports.push({ series: series.kind, topic: prepared.topic.name, ...progress });
+      signal.throwIfAborted();
+    }
+    return { series: reports, absent, unreadable };
+  });
+}
+
+/** The series of the settings, followed or not. */
+function seriesOf({ settings }: Installation, kind: BackfilledKind): readonly EnabledKind[] {
+  const { prices } = settings;
+  const { overview, daily, intraday } = prices.kinds;
+  const kinds = {
+    overview: { ...overview, enabled: false },
+    daily: { ...daily, enabled: kind === 'daily' },
+    intraday: { ...intraday, enabled: kind === 'intraday' },
+  };
+  return enabledKinds({ ...prices, enabled: true, kinds });
+}
+
+async function prepare(
+  at: Installation,
+  { kind: base, range, isins, onProgress, onTrouble }: BackfillRequest,
+  parts: {
+    readonly series: EnabledKind;
+    readonly registry: SchemaRegistry;
+    readonly http: HttpClient;
+    readonly followed: readonly AskedInstrument[];
+  },
+) {
+  const { settings, prefix, kafka, topics, clock, signal } = at;
+  const { series, registry, http, followed } = parts;
+  const { kind, plan } = series;
+  const { windows } = plan;
+  if (windows === null) throw new TypeError('An overview has no past.');
+  const topic = topics[series.topic];
+  const { maxMessageBytes, refused } = await kafka.ensureTopics([topic], { create: settings.topics.create });
+  const refusal = refused.get(topic.name);
+  if (refusal !== undefined) throw refusal;
+  const marketData = createMarketData({ http });
+  const asking = { slice: range };
+  const events = {
+    batchBisected() {},
+    batchLimitLearnt() {},
+    bulkAttemptFailed: ({ err }: { readonly err: Error }) => onTrouble(err.message),
+  };
+  const prices = createProviderPrices({
+    marketData,
+    asked: [{ ...plan, windows: { ...windows, range: () => asking.slice } }],
+    schemaId: (_, asked) => registry.schemaId(`${topic.name}-value`, readSchemaText(priceSchemaName(base)), asked),
+    maxValueBytes: () => (maxMessageBytes.get(topic.name) ?? Number.POSITIVE_INFINITY) - RECORD_ALLOWANCE_BYTES,
+    onMismatch: settings.mapping.onMismatch,
+    assumedZone: settings.marketData?.assumedZone ?? null,
+    clock,
+  });
+  const caller = new BulkCaller({
+    ...settings.prices,
+    togetherMs: 0,
+    // A range before the provider's history is refused for every instrument, and not only for these.
+    sampleOthers: () => spreadOver(followed, OTHERS_OF_REFUSED).map(questionOf),
+    prices,
+    clock,
+    random: systemRandom,
+    events,
+  });
+  const targets = {
+    prices: new Map([[kind, topic]]),
+    deadLetters: topics['dead-letters'],
+    endpoint: marketData.bulkEndpoint,
+  };
+  const groupId = `${prefix}-backfill-${base}-${nameOf(plan.series, range, isins)}`;
+  const deadLetterHeaders = { [BACKFILL_REQUEST]: backfillText(base, range), [BACKFILL_GROUP]: groupId };
+  const { slices, instruments: instrumentsPerPage } = pagePlan(range, windows.lengthMs, settings.prices.maxItems);
+  const ask: SeriesBackfill['ask'] = async (instruments, slice, isNews) => {
+    asking.slice = slice;
+    const wallMs = clock.wallMs();
+    const pages = [];
+    for (const asked of withEachIsinOnce(instruments)) {
+      const outcomes: QuestionOutcome[] = [];
+      await caller.ask(
+        { kind, questions: asked.map(questionOf), isWanted: () => true },
+        (positions, answers) => {
+          for (const [at, position] of positions.entries())
+            outcomes[position] = answers.outcomes[at] as QuestionOutcome;
+        },
+        signal,
+      );
+      const results = asked.map((instrument, position) => resultOf(instrument, outcomes[position], slice, isNews));
+      const answers = { ...NOTHING_ASKED, outcomes };
+      const part = { batch: { kind, questions: asked, inputs: [], answers }, results };
+      // No record of instruments is answered, so the input names no topic.
+      const input = { topic: '', partition: 0 };
+      const written = { input, targets, windows: new Map(), wallMs, source: BACKFILL, deadLetterHeaders };
+      const { records, report } = priceRecords(part, written);
+      const failed = results.flatMap((result) =>
+        result.kind === 'failure' ? [{ isin: result.instrument.isin, problem: result.problem }] : [],
+      );
+      pages.push({ records, windows: report.records, deadLetters: report.deadLetters, failed });
+    }
+    return pages;
+  };
+  return {
+    slices,
+    instrumentsPerPage,
+    topic,
+    transactionalId: `${prefix}-backfill-${base}`,
+    groupId,
+    ask,
+    onProgress: (progress: SeriesProgress) => onProgress(kind, progress),
+  };
+}
+
+/** The records that the price processor would write, or the failure; `isNews`: it is not a dead letter yet. */
+function resultOf(
+  instrument: AskedInstrument,
+  outcome: QuestionOutcome | undefined,
+  range: WindowRange,
+  isNews: Parameters<SeriesBackfill['ask']>[2],
+): CoreResult {
+  if (outcome === undefined || outcome.kind === 'dropped')
+    throw new RangeError('A page was answered with fewer outcomes than it had questions.');
+  if (outcome.kind === 'prices') {
+    const records = outcome.records.filter(({ key }) => opensWithin(String(key), range));
+    return { kind: 'prices', instrument, answer: { ...outcome, records }, offsets: [] };
+  }
+  const problem = problemOf(outcome);
+  const isDeadLetter = isNews(instrument.id, problem);
+  return { kind: 'failure', instrument, outcome, problem, offsets: [], isDeadLetter, withdrawal: null };
+}
+
+function questionOf({ id, isin, terms: { currency, priceType } }: AskedInstrument): PriceQuestion {
+  return { instrumentId: id, isin, currency, priceType };
+}
+
+function withEachIsinOnce(instruments: readonly AskedInstrument[]): readonly (readonly AskedInstrument[])[] {
+  const groups: Map<string, AskedInstrument>[] = [];
+  for (const instrument of instruments) {
+    const group = groups.find((one) => !one.has(instrument.isin));
+    if (group === undefined) groups.push(new Map([[instrument.isin, instrument]]));
+    else group.set(instrument.isin, instrument);
+  }
+  return groups.map((group) => [...group.values()]);
+}
+
+/** Behind every record of a partition. */
+const BEHIND_ALL = 2n ** 62n;
+
+interface UnreadableRecords {
+  readonly topic: string;
+  readonly partition: number;
+  readonly reason: string;
+  readonly records: number;
+  readonly firstOffset: string;
+}
+
+/**
+ * The instruments whose prices are `followed`; of them the `instruments` to backfill, in the order of `progressOf`, and
+ * the wanted isins that are `absent`. Instruments with `unreadable` records are left out. Exported for tests.
+ */
+export async function readInstruments(
+  { settings, kafka, topics, signal }: Installation,
+  registry: Pick<SchemaRegistry, 'schemaText'>,
+  isins: ReadonlySet<string>,
+) {
+  const instrumentReader = createPricedInstrumentReader((id, asked) => registry.schemaText(id, asked));
+  const followed: AskedInstrument[] = [];
+  const unreadable: UnreadableRecords[] = [];
+  for (const name of priceInputs(settings).topics) {
+    for (const partition of partitionsOf({ ...topics.instruments, name })) {
+      const whole = { offset: BEHIND_ALL, until: BEHIND_ALL };
+      const read = await readTable({ reader: kafka.logReader, partition, instrumentReader, ...whole, signal });
+      for (const [id, isin, terms] of read.instruments) {
+        followed.push({ id, isin, terms, row: 0, version: 0, isinChanged: false, plans: [] });
+      }
+      read.unreadable.report(partition, { recordsUnreadable: (one) => void unreadable.push(one) });
+    }
+  }
+  const found = isins.size === 0 ? followed : followed.filter(({ isin }) => isins.has(isin));
+  const present = new Set(found.map(({ isin }) => isin));
+  return { followed, instruments: inOrder(found), absent: [...isins].filter((isin) => !present.has(isin)), unreadable };
+}
+
+function inOrder(instruments: readonly AskedInstrument[]): readonly AskedInstrument[] {
+  const placed = instruments.map((instrument) => ({ instrument, at: progressOf(instrument) }));
+  return placed.sort((one, other) => (one.at < other.at ? -1 : 1)).map(({ instrument }) => instrument);
+}
+
+/** So many of the items, spread over the whole list. */
+function spreadOver<Item>(items: readonly Item[], most: number): readonly Item[] {
+  const count = Math.min(most, items.length);
+  const phase = systemRandom();
+  return Array.from({ length: count }).flatMap((_, stretch) => {
+    const at = Math.floor(((stretch + phase) * items.length) / count);
+    return items.slice(at, at + 1);
+  });
+}
+
+/** The same request has the same name, so it continues from the progress of an earlier run. */
+function nameOf(series: string | null, { fromMs, toMs }: WindowRange, isins: ReadonlySet<string>): string {
+  const request = JSON.stringify([series, fromMs, toMs, [...isins].sort()]);
+  return createHash('sha256').update(request).digest('hex').slice(0, 16);
+}

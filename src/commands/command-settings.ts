@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { DEFAULT_SETTINGS_FILE, loadSettings, loadSettingsTree, SETTINGS_FILE_VARIABLE } from '../config/load.ts';
+import type { Settings } from '../config/settings.ts';
+import { nearestName } from '../config/suggestion.ts';
+import { settingsWarnings } from '../config/warnings.ts';
+import { readSettingsTree, type SettingsTree } from '../config/yaml-tree.ts';
+import { isTooShortToRedact, SHORTEST_SECRET } from '../observe/redaction.ts';
+import type { CommandContext } from './shell/terminal.ts';
+
+type Given = Pick<CommandContext, 'config' | 'env' | 'redaction'>;
+
+// The usual settings file names more variables than one command needs. The others get values that are never used.
+const KAFKA_NOT_NEEDED = { KAFKA_BROKERS: 'localhost:9092', SCHEMA_REGISTRY_URL: 'http://localhost' };
+const PROVIDER_NOT_NEEDED = {
+  REFERENCE_DATA_URL: 'https://localhost',
+  AUTH_TOKEN_URL: 'https://localhost',
+  CLIENT_ID: 'not needed',
+  CLIENT_SECRET: 'not-needed-by-this-command',
+};
+
+/** Files that only the connector's account may be able to read, and the setting that requires them. */
+const PROVIDER_FILES = [
+  'CLIENT_SECRET_FILE',
+  'CLIENT_AUTHENTICATION',
+  'CLIENT_KEY_FILE',
+  'PROVIDER_CA_FILE',
+  'PROVIDER_CERT_FILE',
+  'PROVIDER_KEY_FILE',
+];
+
+/** The settings file names every variable that has an effect. */
+const USUAL_FILE = new URL('../../config/connector.yaml', import.meta.url);
+
+export function loadWholeSettings({ config, env, redaction }: Given): Promise<Settings> {
+  return loadSettings({ file: config, env, onSecret: redaction.register });
+}
+
+/** The settings for a command that calls only the provider. */
+export function loadWithoutKafka(given: Given): Promise<Settings> {
+  return loadWholeSettings({ ...given, env: { ...KAFKA_NOT_NEEDED, ...setIn(given.env) } });
+}
+
+/** The settings for a command that never calls the provider. */
+export function loadWithoutProvider(given: Given): Promise<Settings> {
+  const set = Object.entries(setIn(given.env)).filter(([name]) => !PROVIDER_FILES.includes(name));
+  return loadWholeSettings({ ...given, env: { ...PROVIDER_NOT_NEEDED, ...Object.fromEntries(set) } });
+}
+
+/** An empty variable counts as not set. */
+function setIn(env: Given['env']): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}
+
+/** The settings, and warnings about values that are allowed and may be a mistake. Throws as loadSettings does. */
+export async function loadWithWarnings({
+  config: file,
+  env,
+  redaction,
+}: Given): Promise<{ readonly settings: Settings; readonly warnings: readonly string[] }> {
+  const short = new Set<string>();
+  const onSecret = (value: string, from?: string) => {
+    redaction.register(value, from);
+    if (isTooShortToRedact(value)) short.add(value);
+  };
+  const { settings, tree, warnings: retired } = await loadSettingsTree({ file, env, onSecret });
+  const ofSecrets = [...short].map(
+    () =>
+      `A secret has fewer than ${SHORTEST_SECRET} characters. It is not taken out of messages by its value, as it would be ` +
+      'found within ordinary words; use a longer one.',
+  );
+  const isUsual = file === DEFAULT_SETTINGS_FILE && !env[SETTINGS_FILE_VARIABLE];
+  const unused = isUsual ? [] : await unusedVariables(tree, env);
+  return { settings, warnings: [...retired, ...settingsWarnings(settings), ...unused, ...ofSecrets] };
+}
+
+/** Variables that are set and have no effect, since the settings file does not refer to them. */
+async function unusedVariables({ variables: used }: SettingsTree, env: Given['env']): Promise<readonly string[]> {
+  const { variables } = readSettingsTree(await readFile(USUAL_FILE, 'utf8').catch(() => ''), {});
+  const unused = [...variables]
+    .filter((name) => !used.has(name))
+    .flatMap((name) => [name, `${name}_FILE`].filter((one) => env[one]));
+  const why = 'Set, and without effect, since the settings file does not refer to them';
+  return unused.length === 0 ? [] : [`${why}: ${unused.join(', ')}.`];
+}
+
+/** The source of that name; an unknown name is a usage error that lists the known ones. */
+export function knownSource<Source extends { readonly name: string }>(
+  { refuse }: Pick<CommandContext, 'refuse'>,
+  name: string,
+  sources: readonly Source[],
+): Source {
+  const found = sources.find((source) => source.name === name);
+  if (found !== undefined) return found;
+  const names = sources.map((source) => source.name);
+  const nearest = nearestName(name, names);
+  const meant = nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`;
+  const there = names.length === 0 ? 'The settings have none' : `The settings have: ${names.join(', ')}`;
+  return refuse(`unknown source ${JSON.stringify(name)}. ${there}.${meant}`);
+}

@@ -1,0 +1,148 @@
+import type { PriceQuery } from '../config/price-kinds/all.ts';
+import { INTERVALS, PRICE_FIELDS } from '../config/price-kinds/parameters.ts';
+import { ConnectorError } from '../errors.ts';
+import { createMarketData, isResponseType, responseType } from '../provider/market-data.ts';
+import { epochDays, parseInstant } from '../records/avro/instant.ts';
+import { readJson } from '../records/json/json-scanner.ts';
+import { isArray, type JsonObject, type JsonValue, toIndentedJson, toJsonText } from '../records/json/json-value.ts';
+import { isIsin } from '../support/isin.ts';
+import { loadWithoutKafka } from './command-settings.ts';
+import { atMarketData, atProvider, nullWhenUnknown, sessionReader } from './provider-session.ts';
+import { print, printable, textTable, writtenJson } from './shell/output.ts';
+import { fieldsText, withoutUrl } from './shell/record-text.ts';
+import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
+
+const TRY_URL = 'is wrong (spconnect validate --connect tries it)';
+
+/** `lookup check`: one pre-trade check as it would be written to its topic. */
+export async function lookupCheck(
+  context: CommandContext,
+  { showUrl }: { readonly showUrl: boolean },
+  id: string,
+): Promise<void> {
+  const settings = await loadWithoutKafka(context);
+  const found = await atProvider({ settings, signal: context.signal }, (session) => session.check(id));
+  if (found === null) return unknown(context, `pre-trade check with this id, or referenceData.url ${TRY_URL}`);
+  const check = sessionReader('PreTradeCheck').read(found.value);
+  const shown = showUrl ? check : withoutUrl(check);
+  print(context, shown, fieldsText(shown));
+}
+
+function unknown({ stderr, exitWith }: CommandContext, what: string): void {
+  stderr.write(`The provider answered with 404: it has no ${what}.\n`);
+  exitWith(EXIT_CODES.failed);
+}
+
+interface PriceOptions {
+  readonly kind: PriceQuery['kind'];
+  readonly fields?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly count?: number;
+  readonly ascending?: boolean;
+  readonly interval?: string;
+}
+
+const SERIES = { fields: true, from: true, to: true } as const;
+
+/** The options of each kind. */
+const OPTIONS_OF: Readonly<Record<PriceQuery['kind'], Readonly<Partial<Record<keyof PriceOptions, true>>>>> = {
+  overview: { fields: true },
+  daily: { ...SERIES, count: true, ascending: true },
+  intraday: { ...SERIES, interval: true },
+};
+
+/** `lookup price`: prices of one product from the provider, with its own digits. */
+export async function lookupPrice(context: CommandContext, options: PriceOptions, isin: string): Promise<void> {
+  const { env, stdout, stderr, signal, output } = context;
+  const query = queryOf(options, context.refuse);
+  const usual = { ...env, REFERENCE_DATA_URL: env.REFERENCE_DATA_URL || 'https://localhost' };
+  const settings = await loadWithoutKafka({ ...context, env: usual });
+  const response = await atMarketData({ settings }, (http) => {
+    if (!isIsin(isin)) {
+      stderr.write('This is not a valid ISIN (form or check digit); it is requested all the same.\n');
+    }
+    const consume = ({ body }: { readonly body: AsyncIterable<Uint8Array> }) =>
+      readJson(body, Number.POSITIVE_INFINITY);
+    return nullWhenUnknown(
+      createMarketData({ http })
+        .single({ isin, query }, consume, signal)
+        .then((found) => ({ found })),
+    );
+  });
+  if (response === null) return unknown(context, `product with this isin, or marketData.url ${TRY_URL}`);
+  const { found } = response;
+  if (!(found instanceof Map && isResponseType(found.get('$type'), query.kind))) {
+    const text = `Expected a response of $type ${responseType(query.kind)}, but its $type is missing or another one.`;
+    throw new ConnectorError('BODY_MALFORMED', text);
+  }
+  stdout.write(output === 'json' ? writtenJson(toIndentedJson(found)) : pricesAsTable(found));
+}
+
+function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): PriceQuery {
+  const { kind, fields = null, from: dateFrom = null, to: dateTo = null, interval = null, count = null } = options;
+  const all = Object.keys({ ...OPTIONS_OF.daily, ...OPTIONS_OF.intraday }) as (keyof PriceOptions)[];
+  const refused = all.find((name) => options[name] !== undefined && !OPTIONS_OF[kind][name]);
+  if (refused !== undefined) refuse(`--${refused} cannot be used with --kind ${kind}.`);
+  const asked = kind === 'overview' ? (fields?.split(',') ?? []) : [fields ?? []].flat();
+  const known: readonly string[] = PRICE_FIELDS[kind];
+  const unknown = asked.find((name) => !known.includes(name));
+  const some = kind === 'overview' ? 'some of' : 'one of';
+  if (unknown !== undefined) refuse(`--fields ${printable(unknown)}: expected ${some} ${known.join(', ')}.`);
+  if (interval !== null && !INTERVALS.some((one) => one === interval))
+    refuse(`--interval must be one of ${INTERVALS.join(', ')}.`);
+  if (kind === 'overview') return { kind, fields: asked };
+  for (const when of [dateFrom, dateTo]) {
+    if (when === null) continue;
+    if (kind === 'daily' && epochDays(when) === null) refuse('--from and --to must be days, like 2026-01-31.');
+    if (kind === 'intraday' && !isInstant(when)) refuse('--from and --to must be instants, like 2026-01-31T09:00:00Z.');
+  }
+  if (kind === 'intraday') return { kind, interval, dateFrom, dateTo, fields };
+  return { kind, dateFrom, dateTo, fields, orderByAscending: options.ascending ?? null, count };
+}
+
+function isInstant(text: string): boolean {
+  const instant = parseInstant(text, null);
+  return instant !== null && instant !== 'noZone';
+}
+
+const OBSERVED = 'ObservedAtTimestamp';
+const OBSERVED_OF_QUOTE = 'observedAtTimestamp';
+
+/** A line for each price of an overview, or for each window of a series; nulls are left out. */
+function pricesAsTable(response: JsonObject): string {
+  const prices = response.get('prices');
+  return textTable(prices !== undefined && isArray(prices) ? seriesRows(prices) : overviewRows(response));
+}
+
+function overviewRows(response: JsonObject): string[][] {
+  const rows = [['price', 'value', 'observed at']];
+  for (const [name, value] of response) {
+    if (name === '$type' || (name.endsWith(OBSERVED) && response.has(name.slice(0, -OBSERVED.length)))) continue;
+    const observed = cell(response.get(`${name}${OBSERVED}`));
+    if (!(value instanceof Map)) {
+      if (value !== null) rows.push([name, cell(value), observed]);
+      continue;
+    }
+    const quote: JsonObject = value;
+    for (const [member, inner] of quote) {
+      if (member === OBSERVED_OF_QUOTE || inner === null) continue;
+      rows.push([`${name}.${member}`, cell(inner), cell(quote.get(OBSERVED_OF_QUOTE))]);
+    }
+  }
+  return rows;
+}
+
+function seriesRows(prices: readonly JsonValue[]): string[][] {
+  const windows = prices.filter((price): price is JsonObject => price instanceof Map);
+  const names = new Set(
+    windows.flatMap((window) => [...window].flatMap(([name, value]) => (value === null ? [] : [name]))),
+  );
+  return [[...names], ...windows.map((window) => [...names].map((name) => cell(window.get(name))))];
+}
+
+/** Numbers keep the digits of the provider. */
+function cell(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : toJsonText(value);
+}

@@ -1,0 +1,77 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SubjectVersion } from '../records/avro/registry.ts';
+import { readSchemaText, SCHEMA_NAMES } from '../records/avro/schema-files.ts';
+import { createRegistry, createSubjects } from '../run/registry-client.ts';
+import { subjectsOf } from '../run/subjects.ts';
+import { systemClock } from '../support/clock.ts';
+import { silentLog } from '../support/log.ts';
+import { loadWithoutProvider } from './command-settings.ts';
+import { print, textTable } from './shell/output.ts';
+import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
+
+/** `schemas list`: every subject of the settings, as the registry has it. */
+export async function schemasList(context: CommandContext): Promise<void> {
+  const { registry, subjects } = await registryOf(context);
+  const found = [];
+  for (const { subject, name, schema } of subjects) {
+    const versions = await registry.versions(subject, schema, context.signal);
+    found.push({ subject, schema: name, versions, compatibility: await registry.level(subject, context.signal) });
+  }
+  const rows = found.map(({ subject, schema, versions, compatibility }) => {
+    const shown = versions.map(versionText).join(', ') || 'not registered';
+    return [subject, schema, compatibility ?? 'no compatibility set', shown];
+  });
+  print(context, found, textTable(rows));
+}
+
+function versionText({ version, id, isOurs }: SubjectVersion): string {
+  return `${version} (id ${id}${isOurs ? ', ours' : ''})`;
+}
+
+/** `schemas check`: whether the registry has, or would accept, our schemas. */
+export async function schemasCheck(context: CommandContext): Promise<void> {
+  const { signal, stderr, exitWith } = context;
+  const { registry, subjects } = await registryOf(context);
+  const found = [];
+  for (const { subject, name, schema } of subjects) {
+    const versions = await registry.versions(subject, schema, signal);
+    const isThere = versions.some(({ isOurs }) => isOurs);
+    const isCompatible = isThere || versions.length === 0 || (await registry.isCompatible(subject, schema, signal));
+    found.push({ subject, schema: name, state: isThere ? 'registered' : isCompatible ? 'compatible' : 'incompatible' });
+  }
+  print(context, found, textTable(found.map((one) => Object.values(one))));
+  if (found.every(({ state }) => state !== 'incompatible')) return;
+  stderr.write(
+    'The registry would refuse the incompatible schemas: register a compatible schema, or use other topics.\n',
+  );
+  exitWith(EXIT_CODES.failed);
+}
+
+/** `schemas register`: as the connector does at its start, whatever schemaRegistry.register says. */
+export async function schemasRegister(context: CommandContext): Promise<void> {
+  const { settings, subjects } = await registryOf(context);
+  const registering = { ...settings.schemaRegistry, register: true };
+  const registry = await createRegistry(registering, { clock: systemClock, log: silentLog });
+  const found = [];
+  for (const { subject, name, schema } of subjects) {
+    found.push({ subject, schema: name, id: await registry.schemaId(subject, schema, context.signal) });
+  }
+  print(context, found, textTable(found.map(({ subject, schema, id }) => [subject, schema, `id ${id}`])));
+}
+
+/** `schemas export`: every schema as a self-contained file. */
+export async function schemasExport({ stdout }: CommandContext, _options: object, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const name of SCHEMA_NAMES) {
+    const path = join(folder, `${name}.avsc`);
+    await writeFile(path, `${JSON.stringify(JSON.parse(readSchemaText(name)), null, 2)}\n`);
+    stdout.write(textTable([[path]]));
+  }
+}
+
+async function registryOf(context: CommandContext) {
+  const settings = await loadWithoutProvider(context);
+  const registry = await createSubjects(settings.schemaRegistry, systemClock);
+  return { settings, registry, subjects: subjectsOf(settings) };
+}

@@ -1,0 +1,29 @@
+import { adviceBehind, ConnectorError } from '../../errors.ts';
+import type { Redaction } from '../../observe/redaction.ts';
+
+/** Whatever could control a terminal, but for the line breaks between our own sentences and commands. */
+const CONTROL = /[^\P{Cc}\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+const WHERE_SETTINGS_ARE =
+  'Nothing was started. config/connector.yaml lists every setting, config/README.md explains how to set them.';
+
+/**
+ * An error for people, ending with a line break: what is wrong, and what to do; for an unexpected error, where. What the
+ * system refuses, as a folder or a port, it says in one sentence itself.
+ */
+export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>, source?: string): string {
+  return `${withoutControls(redaction.redact(textOf(error, source)))}\n`;
+}
+
+/** Text from elsewhere, fit for a terminal. */
+export function withoutControls(text: string): string {
+  return text.replace(CONTROL, ' ');
+}
+
+function textOf(error: unknown, source?: string): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof ConnectorError)) return 'syscall' in error ? error.message : (error.stack ?? error.message);
+  const { code, message } = error;
+  const advice = code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : adviceBehind(error, source);
+  return [`${code}: ${message}`, advice].filter((line) => line !== '').join('\n');
+}

@@ -1,0 +1,60 @@
+// A program of its own, for the health check of a container, which has neither curl nor a shell to spare:
+//   node dist/commands/shell/health-probe.js [url]
+
+import { readFile } from 'node:fs/promises';
+import { readSettingsTree } from '../../config/yaml-tree.ts';
+
+const TIMEOUT_MS = 3_000;
+/** As `run` has it; what would be loaded with that takes half a second of CPU, at each check. */
+const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
+/** Of the container's first process, which is the connector, or was started with its words. */
+const COMMAND_LINE = '/proc/1/cmdline';
+
+export interface ProbedProcess {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Reads a text file; rejects when there is none. */
+  readonly read: (path: string) => Promise<string>;
+}
+
+/**
+ * Where the admin server says that the process is alive, by the settings that it runs with; null where it cannot be asked.
+ * Exported for tests.
+ */
+export async function livenessUrl({ env, read }: ProbedProcess): Promise<string | null> {
+  const words = (await read(COMMAND_LINE).catch(() => '')).split('\0');
+  const text = await read(settingsFileOf(words) ?? (env.SPCONNECT_CONFIG || DEFAULT_SETTINGS_FILE)).catch(() => '');
+  const { admin } = (readSettingsTree(text, env).value ?? {}) as { admin?: Readonly<Record<string, unknown>> | null };
+  const { enabled = true, host = '127.0.0.1', port = 8083 } = admin ?? {};
+  // The system gives a port 0 a number that nothing here knows.
+  if (String(enabled) === 'false' || Number(port) === 0) return null;
+  // A server that listens on every network also listens on this machine.
+  const near = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : String(host);
+  return `http://${near.includes(':') ? `[${near}]` : near}:${port}/livez`;
+}
+
+/** As `spconnect run` takes it: `--config file` or `--config=file`, the last one. */
+function settingsFileOf(words: readonly string[]): string | undefined {
+  const files = words.flatMap((word, at) => {
+    if (word === '--config') return words[at + 1] ?? [];
+    return word.startsWith('--config=') ? word.slice('--config='.length) : [];
+  });
+  return files.at(-1);
+}
+
+/** Whether it is answered with success within 3 s. Never rejects. Exported for tests. */
+export async function answersWell(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+if (import.meta.main) {
+  const read = (path: string) => readFile(path, 'utf8');
+  const url = process.argv[2] ?? (await livenessUrl({ env: process.env, read }));
+  // Where there is no admin server to ask, the process lives: its end would be the container's.
+  process.exit(url === null || (await answersWell(url)) ? 0 : 1);
+}

@@ -1,0 +1,65 @@
+import { InvalidArgumentError } from 'commander';
+import { durationMs } from '../../config/duration.ts';
+import { epochDays } from '../../records/avro/instant.ts';
+import { systemClock } from '../../support/clock.ts';
+
+const HIGHEST_PORT = 65_535;
+const HIGHEST_RATE = 10_000;
+const LONGEST_ID = 512;
+
+export function wholeNumberOption(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('Expected a whole number.');
+  return value;
+}
+
+/** Reads a TCP port; 0 means any free one. */
+export function portNumber(text: string): number {
+  const value = wholeNumberOption(text);
+  if (value > HIGHEST_PORT) throw new InvalidArgumentError(`Expected a port from 0 to ${HIGHEST_PORT}.`);
+  return value;
+}
+
+export function ratePerSecond(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]/.test(text) || !(value <= HIGHEST_RATE)) {
+    throw new InvalidArgumentError(`Expected a number from 0 to ${HIGHEST_RATE}.`);
+  }
+  return value;
+}
+
+/** Reads a time with its zone, or how long ago; gives milliseconds since the epoch. */
+export function pastTimeMs(text: string): number {
+  const agoMs = durationMs(text);
+  if (agoMs !== undefined) return Math.max(0, systemClock.wallMs() - agoMs);
+  // A time without a zone is ambiguous, and Date.parse takes February 30 for a day in March.
+  const isTime = /T.*(Z|[+-]\d{2}:?\d{2})$/.test(text) && epochDays(text.split('T')[0] ?? '') !== null;
+  const ms = isTime ? Date.parse(text) : Number.NaN;
+  if (ms > systemClock.wallMs()) throw new InvalidArgumentError('Expected a time in the past.');
+  if (Number.isNaN(ms)) throw new InvalidArgumentError('Expected a time with its zone, or a duration like 6h.');
+  return ms;
+}
+
+/** Reads a duration; gives milliseconds. */
+export function durationOption(text: string): number {
+  const ms = durationMs(text);
+  if (ms === undefined) throw new InvalidArgumentError('Expected a duration, like 250ms, 30s or 5m.');
+  return ms;
+}
+
+/** Reads the base URL of a server, without a slash at its end. */
+export function baseAddress(text: string): string {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+    throw new InvalidArgumentError('Expected a URL like http://127.0.0.1:8083.');
+  }
+  return text.replace(/\/+$/, '');
+}
+
+export function checkId(text: string): string {
+  // A dot or two would be another path.
+  if (text === '' || text.length > LONGEST_ID || /^\.{1,2}$/.test(text)) {
+    throw new InvalidArgumentError('Expected the id of a pre-trade check.');
+  }
+  return text;
+}

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { createProgressLine, type ProgressLine } from '../../dev/local-stack/progress-line.ts';
+import { systemClock } from '../../support/clock.ts';
+import type { CommandContext, Terminal } from './terminal.ts';
+
+/** Control characters, and those that change the direction of writing: none of them may reach a terminal. */
+const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Writes the data of a command to stdout: as JSON, or as this text. */
+export function print({ stdout, output }: Pick<CommandContext, 'stdout' | 'output'>, data: unknown, text: string) {
+  stdout.write(output === 'json' ? jsonText(data) : text);
+}
+
+/** JSON for people and programs, fit for a terminal too; ends with a line break. */
+export function jsonText(value: unknown): string {
+  return writtenJson(JSON.stringify(value, null, 2));
+}
+
+/** The same for JSON that has been written already. */
+export function writtenJson(json: string): string {
+  // The line breaks are those of the layout: within texts they are escaped already.
+  return `${escaped(json, '\n')}\n`;
+}
+
+/** One line of JSON, fit for a terminal too. */
+export function jsonLine(value: unknown): string {
+  return `${escaped(JSON.stringify(value), '')}\n`;
+}
+
+/** Writes a part of what may be more than memory holds: resolves once there is room for the next, or once the command is aborted. */
+export async function writeAll(stdout: Writable, text: string, signal: AbortSignal): Promise<void> {
+  if (!stdout.write(text)) await once(stdout, 'drain', { signal }).catch(() => {});
+}
+
+/** Text from elsewhere as it is, but for what could control a terminal, which is escaped; line breaks too. */
+export function printable(text: string): string {
+  return escaped(text, '');
+}
+
+/** Rows as columns of one width each; the last column is as long as it is. Whatever could control a terminal becomes a blank. */
+export function textTable(rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map((cell) => cell.replace(CONTROL, ' ')));
+  const widths = cells.reduce<number[]>(
+    (known, row) => row.map((cell, at) => Math.max(known[at] ?? 0, cell.length)),
+    [],
+  );
+  return cells
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+function escaped(text: string, kept: string): string {
+  return text.replace(CONTROL, (found) =>
+    found === kept ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** How far a command is, on stderr: on a terminal one line that changes; elsewhere a line now and then, or none (null). */
+export function commandProgress(
+  stderr: Terminal['stderr'],
+  lineEveryMs: number | null,
+): Pick<ProgressLine, 'show' | 'end'> {
+  const line = createProgressLine(stderr, () => systemClock.monotonicMs());
+  if (stderr.isTTY === true) return line;
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return {
+    show(text) {
+      const nowMs = systemClock.monotonicMs();
+      if (lineEveryMs === null || nowMs < lastMs + lineEveryMs) return;
+      stderr.write(`${text}\n`);
+      lastMs = nowMs;
+    },
+    end() {},
+  };
+}

@@ -1,0 +1,531 @@
+import { Argument, Command, CommanderError, Option } from 'commander';
+import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
+import { INTERVALS, PRICE_FIELDS } from '../../config/price-kinds/parameters.ts';
+import { ConnectorError } from '../../errors.ts';
+import { createRedaction, type Redaction } from '../../observe/redaction.ts';
+import { projectVersion } from '../../support/version.ts';
+import { PRICE_PROCESSOR } from '../../worker/target.ts';
+import { describeError } from './describe-error.ts';
+import {
+  baseAddress,
+  checkId,
+  durationOption,
+  pastTimeMs,
+  portNumber,
+  ratePerSecond,
+  wholeNumberOption,
+} from './option-values.ts';
+import { type CommandContext, EXIT_CODES, type Terminal } from './terminal.ts';
+
+/** The work of a command: its options, then its arguments as they stand on the command line. */
+type Work = (context: CommandContext, options: never, ...given: never[]) => Promise<void>;
+
+interface Definition {
+  readonly description: string;
+  readonly arguments?: readonly Argument[];
+  readonly options?: readonly Option[];
+  /** `--output` and `--config`, unless these say otherwise. */
+  readonly common?: readonly Option[];
+  readonly help?: string;
+  readonly examples: readonly string[];
+  /** Loads the command alone, and only when it runs: a usage error is quick. */
+  readonly load: () => Promise<Work>;
+}
+
+const CONFIG = new Option('--config <file>', 'the settings file').default(DEFAULT_SETTINGS_FILE);
+const OUTPUT = new Option('--output <form>', 'the format of stdout').choices(['text', 'json']).default('text');
+const EXECUTE = flag('--execute', 'make the change; without this option, only show it');
+const SHOW_URLS = flag('--show-url', 'print the simulation URLs of pre-trade checks, which let their holder trade');
+const SOURCE = new Argument('<source>', 'the name of a source');
+const INSTRUMENTS_SOURCE = new Argument('<source>', 'the name of an instruments source');
+
+function flag(flags: string, description: string): Option {
+  return new Option(flags, description).default(false);
+}
+
+function value(flags: string, description: string, parse?: (text: string) => unknown, usual?: unknown): Option {
+  const option = new Option(flags, description).default(usual);
+  return parse === undefined ? option : option.argParser(parse);
+}
+
+/** The commands that request a state of a source differ in their words alone. */
+function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description: string, help: string): Definition {
+  return {
+    description,
+    arguments: [new Argument('<source>', `the name of a source, or ${PRICE_PROCESSOR} for the price processor`)],
+    help: `${help}\nThe request is kept until another one replaces it, also across restarts. No connector has to run.`,
+    examples: [`${name} instruments`],
+    load: async () => {
+      const { stateCommand } = await import('../state-command.ts');
+      return (context, _options, source) => stateCommand(context, name, source);
+    },
+  };
+}
+
+/** The commands in groups: the description of each group, and an example. */
+const GROUPS: Readonly<Record<string, readonly [description: string, example: string]>> = {
+  config: ['Show the settings.', 'config print'],
+  topics: ['Create or verify the topics of the settings.', 'topics verify'],
+  schemas: ['List, check, register or export the schemas.', 'schemas list'],
+  offsets: ['List, set, skip or reset the committed offsets of the sources.', 'offsets list'],
+  'dead-letters': ['Show or retry inputs that could not become records.', 'dead-letters list --since 1d'],
+  lookup: ['Print one price or one pre-trade check from the provider.', 'lookup price CH0012032048'],
+};
+
+/** Every command, in the order of the help. */
+const COMMANDS: Readonly<Record<string, Definition>> = {
+  run: {
+    description: 'Run the sources and the price processor of the settings until SIGTERM or SIGINT.',
+    options: [
+      new Option('--roles <roles>', 'the work of this process')
+        .choices(['sources', 'processor', 'both'])
+        .default('both'),
+    ],
+    common: [CONFIG],
+    examples: ['run --config config/connector.yaml'],
+    load: async () => (await import('../run-command.ts')).runCommand,
+  },
+  validate: {
+    description: 'Check the settings; with --connect, also the provider, Kafka, its topics and the registry.',
+    options: [flag('--connect', 'also connect to what the settings name; changes nothing')],
+    examples: ['validate', 'validate --connect --output json'],
+    load: async () => (await import('../validate-command.ts')).validateCommand,
+  },
+  doctor: {
+    description:
+      'Check how the provider behaves where its documentation says nothing, and compare with what we assume.',
+    help: 'It only reads: fewer than 40 requests, within requestsPerSecond. The exit code is 1 when something differs.',
+    examples: ['doctor'],
+    load: async () => (await import('../doctor-command.ts')).doctorCommand,
+  },
+  'config print': {
+    description:
+      'Print the effective settings in the form of the settings file, each with where its value comes from; no secrets.',
+    examples: ['config print --output json'],
+    load: async () => (await import('../config-command.ts')).configPrint,
+  },
+  'topics verify': {
+    description: 'Compare the topics with what the connector needs, and say how to correct what differs.',
+    help: 'A harmless difference is not an error.',
+    examples: ['topics verify'],
+    load: async () => (await import('../topics-command.ts')).topicsVerify,
+  },
+  'topics create': {
+    description: 'Create the missing topics; existing ones are compared and never changed.',
+    examples: ['topics create --output json'],
+    load: async () => (await import('../topics-command.ts')).topicsCreate,
+  },
+  'schemas list': {
+    description: 'List the subjects of the settings: their versions and ids in the registry, and which one is ours.',
+    examples: ['schemas list'],
+    load: async () => (await import('../schemas-command.ts')).schemasList,
+  },
+  'schemas check': {
+    description: 'Check whether the registry has, or would accept, our schemas; registers nothing.',
+    examples: ['schemas check'],
+    load: async () => (await import('../schemas-command.ts')).schemasCheck,
+  },
+  'schemas register': {
+    description: 'Register our schemas, with compatibility FULL_TRANSITIVE.',
+    examples: ['schemas register'],
+    load: async () => (await import('../schemas-command.ts')).schemasRegister,
+  },
+  'schemas export': {
+    description: 'Write our schemas as self-contained files, for code generators.',
+    arguments: [
+      new Argument('<folder>', 'the folder to write to; created when missing, files of the same name are replaced'),
+    ],
+    common: [],
+    examples: ['schemas export build/schemas'],
+    load: async () => (await import('../schemas-command.ts')).schemasExport,
+  },
+  status: {
+    description: 'Show the state of a running connector: its sources, their progress, its problems.',
+    options: [
+      value('--url <url>', 'the base URL of its admin server; without it, from the settings file', baseAddress),
+      flag('--watch', 'show it again every two seconds, until Ctrl-C'),
+    ],
+    help: `The exit code is 0 when it is ready, and 1 when it is not ready or cannot be reached.
+--watch goes on until it is stopped, also while the connector restarts.`,
+    examples: ['status --url http://127.0.0.1:8083', 'status --watch'],
+    load: async () => (await import('../status-command.ts')).statusCommand,
+  },
+  pause: stateCommand(
+    'pause',
+    'Pause a source: it keeps its position and sends no requests to the provider.',
+    'Its walk and its position in the stream are kept. The provider keeps events for seven days only.',
+  ),
+  resume: stateCommand(
+    'resume',
+    'Resume a paused or stopped source.',
+    'A paused source continues where it is, a stopped one from its committed offset.',
+  ),
+  stop: stateCommand(
+    'stop',
+    'Stop the task of a source; its offset can be changed after that.',
+    'The other sources continue. resume starts this one from its committed offset.',
+  ),
+  restart: stateCommand(
+    'restart',
+    'Restart a failed or running source from its committed offset.',
+    'Nothing is lost or written twice. A stopped source stays stopped: resume starts it.',
+  ),
+  walk: {
+    description: 'Request a walk: the source reads its complete list now and writes what differs.',
+    arguments: [INSTRUMENTS_SOURCE],
+    options: [
+      value('--allow-shrink <count>', 'allow this walk to delete up to this many instruments', wholeNumberOption),
+      flag('--dry-run', 'only show what a walk would write and delete; request nothing'),
+      value('--ids <count>', 'with --dry-run: the first ids of each kind, at most this many', wholeNumberOption, 10),
+    ],
+    help: `A walk that would delete too many instruments deletes none, and writes a notification with the number.
+Ask the provider whether its list is right; then allow that number, for this walk only. --dry-run reads the list
+and the topic, and writes nothing.`,
+    examples: ['walk instruments --allow-shrink 1200', 'walk instruments --dry-run'],
+    load: async () => (await import('../walk-command.ts')).walkCommand,
+  },
+  tail: {
+    description: 'Print the records of a topic, decoded, each as it is committed.',
+    arguments: [new Argument('<topic>', 'a topic of the settings, with or without the prefix, like instruments')],
+    options: [
+      flag('--from-beginning', 'also print the existing records'),
+      flag('--until-end', 'print the existing records, then end'),
+      value('--key <key>', 'only records with this key'),
+      value('--limit <count>', 'end after this many records', wholeNumberOption),
+      SHOW_URLS,
+    ],
+    help: `Decimals and 64-bit integers are printed exactly. Records that were compacted away are not printed. With
+--output json each record is one line, with its headers.`,
+    examples: ['tail instruments --from-beginning --limit 3', 'tail notifications --until-end --output json'],
+    load: async () => (await import('../tail-command.ts')).tailCommand,
+  },
+  preview: {
+    description: 'Read one page from the provider and print its records; needs no Kafka.',
+    arguments: [SOURCE],
+    options: [
+      value('--from <cursor>', 'an id of the list, or an offset of the stream; without it, the first page'),
+      value('--limit <count>', 'rows, events or checks at most', wholeNumberOption, 10),
+      SHOW_URLS,
+    ],
+    help: 'An input that would be a dead letter is printed as one, with its reason. With --output json each record is one line.',
+    examples: ['preview instruments --limit 2'],
+    load: async () => (await import('../preview-command.ts')).previewCommand,
+  },
+  audit: {
+    description: "Compare the instruments topic with the provider's list, field by field; changes nothing.",
+    arguments: [new Argument('[source]', 'the name of an instruments source; without it, all of them')],
+    options: [
+      value(
+        '--settle <duration>',
+        'how long a change may take to reach the topic, like 30s; by default from the settings',
+        durationOption,
+      ),
+    ],
+    help: `Rows that differ are compared again after --settle, since the provider changes meanwhile. The exit code is 1 when
+the topic differs, or could not be compared whole: a walk corrects it. Instruments that left the list after the last walk are no difference: the
+next walk deletes them.`,
+    examples: ['audit instruments'],
+    load: async () => (await import('../audit-command.ts')).auditCommand,
+  },
+  backfill: {
+    description: 'Write the past of daily or intraday prices to their topic, exactly once; can be resumed.',
+    arguments: [new Argument('<kind>', 'which prices').choices(['daily', 'intraday'])],
+    options: [
+      new Option('--from <when>', 'the first day, or the first instant in UTC').makeOptionMandatory(),
+      new Option(
+        '--to <when>',
+        'the last day; or the instant before which the last window opens',
+      ).makeOptionMandatory(),
+      value('--isin <isin...>', 'only these products; by default all whose prices are followed'),
+      value('--isin-file <file>', 'only the products of this file, an ISIN in each line'),
+      value('--rate <requests>', 'requests a second; by default half of marketData.requestsPerSecond', Number),
+    ],
+    help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it goes on
+where it stopped, as long as the broker keeps the offsets of a group without members (seven days by default).
+What the price processor follows (lookBack) is left to it. --rate is beside what a running connector asks: with
+little of its own work, as in steady operation, half of the limit keeps both within it. The exit code is 1 when a
+product is on no topic of instruments, or the provider gave no prices for it in this run or an interrupted one; the
+ISINs are named.`,
+    examples: [
+      'backfill daily --from 2026-01-01 --to 2026-03-31',
+      'backfill intraday --from 2026-03-30T06:00:00Z --to 2026-03-30T18:00:00Z --isin CH0012032048',
+    ],
+    load: async () => (await import('../backfill-command.ts')).backfillCommand,
+  },
+  'offsets list': {
+    description: 'Show the committed offset of every source: its place in the stream, and its walks.',
+    help: 'With --output json all members of each offset.',
+    examples: ['offsets list --output json'],
+    load: async () => (await import('../offsets-command.ts')).offsetsList,
+  },
+  'offsets reset': {
+    description: 'Delete the committed offset of a source, so that it starts from the beginning.',
+    arguments: [SOURCE],
+    options: [EXECUTE],
+    help: 'Stop the source first (spconnect stop), and resume it afterwards. The committed offset goes to stdout: keep it.',
+    examples: ['offsets reset instruments'],
+    load: async () => (await import('../offsets-command.ts')).offsetsReset,
+  },
+  'offsets set': {
+    description: 'Set the stream of a source to another offset, or to its position at a given time.',
+    arguments: [SOURCE],
+    options: [
+      value('--since <offset>', 'an offset of the provider'),
+      value('--to <time>', 'a time like 2026-03-31T12:00:00Z, or how long ago, like 6h', pastTimeMs).conflicts('since'),
+      EXECUTE,
+    ],
+    help: `Events that were already written are written again to the events topic, and their instruments have the older state
+until the stream is read up to date. Events that are skipped are missing on the events topic. Walks follow and
+correct the instruments. Stop the source first (spconnect stop), and resume it afterwards.`,
+    examples: ['offsets set instruments --to 6h'],
+    load: async () => (await import('../offsets-command.ts')).offsetsSet,
+  },
+  'offsets skip': {
+    description: 'Skip a position of the stream whose response can never be read.',
+    arguments: [
+      new Argument('<source>', 'the name of a source that repeats an error of the response, as BODY_MALFORMED'),
+    ],
+    options: [
+      value(
+        '--to <offset>',
+        'an offset of the provider to go on from, or "newest"; default: behind what is unreadable',
+      ),
+      EXECUTE,
+    ],
+    help: `The position is asked for again first, one event at a time: where it can be read, nothing is skipped. Else the source
+goes on behind the events that cannot be read, and no further: the unreadable responses name the next offset. Where
+they do not, ask the provider for it and give it with --to. --to newest goes on where the stream starts now; all
+until then is lost. A notification (stream-skipped) says what is lost, between which offsets. Walks follow and
+correct the instruments. Stop the source first (spconnect stop), and resume it afterwards.`,
+    examples: ['offsets skip instruments'],
+    load: async () => (await import('../offsets-command.ts')).offsetsSkip,
+  },
+  'dead-letters list': {
+    description: 'List the dead letters: id, time, source, key, place of the problem, reason.',
+    options: [
+      value('--source <source>', 'only those of this source'),
+      value('--reason <text>', 'only those with this text in their reason'),
+      value(
+        '--since <time>',
+        'only those since a time, like 2026-03-31T12:00:00Z, or of the last duration, like 6h',
+        pastTimeMs,
+      ),
+      value('--limit <count>', 'the newest, at most this many', wholeNumberOption, 50),
+    ],
+    examples: ['dead-letters list --source instruments --since 7d'],
+    load: async () => (await import('../dead-letters-command.ts')).deadLettersList,
+  },
+  'dead-letters show': {
+    description: 'Print one dead letter: its headers and the input as it was received.',
+    arguments: [new Argument('<id>', 'an id of dead-letters list')],
+    help: 'A dead letter of a pre-trade check has no input, because a check allows trading.',
+    examples: ['dead-letters show 0'],
+    load: async () => (await import('../dead-letters-command.ts')).deadLettersShow,
+  },
+  'dead-letters retry': {
+    description: 'Decode dead letters again with the current schemas and settings, and write their records.',
+    arguments: [new Argument('<id...>', 'ids of dead-letters list')],
+    options: [EXECUTE],
+    help: `All of them are written in one transaction, each once. An instrument is written only if the topic has no newer
+state of it; its source then restarts, to read it. An event comes after those that were written meanwhile. Of a
+pre-trade check the topic has no input: the provider is asked for it by its id.`,
+    examples: ['dead-letters retry 0'],
+    load: async () => (await import('../dead-letters-command.ts')).deadLettersRetry,
+  },
+  'lookup price': {
+    description: 'Print prices of one product, with the digits that the provider sent.',
+    arguments: [new Argument('<isin>', 'the isin of the product')],
+    options: [
+      new Option('--kind <kind>', 'which prices').choices(['overview', 'daily', 'intraday']).default('overview'),
+      value(
+        '--fields <names>',
+        "which fields; for an overview several, with commas; none: the provider's default fields",
+      ),
+      value('--from <when>', 'the first day, or the first instant with its zone'),
+      value('--to <when>', 'the last day or instant'),
+      value('--count <number>', 'days at most', wholeNumberOption),
+      value('--ascending', 'the oldest day first'),
+      value('--interval <length>', `the length of a window: ${INTERVALS.join(' or ')}`),
+    ],
+    help: `Fields:
+  overview: some of ${PRICE_FIELDS.overview.join(', ')}
+  daily: one of ${PRICE_FIELDS.daily.join(', ')}
+  intraday: one of ${PRICE_FIELDS.intraday.join(', ')}`,
+    examples: [
+      'lookup price CH0012032048',
+      'lookup price CH0012032048 --kind daily --fields OHLC --from 2026-01-01 --output json',
+    ],
+    load: async () => (await import('../lookup-command.ts')).lookupPrice,
+  },
+  'lookup check': {
+    description: 'Print one pre-trade check. Its URL allows trading: it is printed only with --show-url.',
+    arguments: [new Argument('<id>', 'the id of the check, as the platform shows it').argParser(checkId)],
+    options: [flag('--show-url', 'print the simulation URL too')],
+    examples: ['lookup check PTC-0123456789 --output json'],
+    load: async () => (await import('../lookup-command.ts')).lookupCheck,
+  },
+  demo: {
+    description: 'Start Kafka, a schema registry and a simulated provider, and run the connector with them.',
+    options: [
+      flag('--once', 'end when the walk is done and all is priced'),
+      value('--instruments <count>', 'instruments that the provider has', wholeNumberOption, 5_000),
+    ],
+    common: [],
+    examples: ['demo --instruments 20000'],
+    load: async () => (await import('../simulate-command.ts')).demoCommand,
+  },
+  simulate: {
+    description: 'Serve a simulated provider: both interfaces, a token endpoint and a control path.',
+    options: [
+      value('--host <address>', 'address to listen on; 0.0.0.0 for every network', undefined, '127.0.0.1'),
+      value('--port <number>', 'port to listen on; 0 for a free one', portNumber, 8090),
+      value('--instruments <count>', 'instruments in the universe', wholeNumberOption, 5_000),
+      value('--seed <number>', 'the same seed gives the same universe', wholeNumberOption, 1),
+      value('--changes <rate>', 'changes of the universe per second', ratePerSecond, 0),
+    ],
+    common: [OUTPUT],
+    examples: ['simulate --instruments 50000 --changes 20'],
+    load: async () => (await import('../simulate-command.ts')).simulateCommand,
+  },
+};
+
+const HELP = `
+Examples:
+  spconnect validate --connect
+  spconnect run
+  spconnect status
+  spconnect tail notifications --from-beginning
+
+Each command has --help with examples. Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 failed
+or found a problem, 2 wrong arguments or settings.
+`;
+
+interface ProgramContext extends Terminal {
+  readonly redaction: Redaction;
+  readonly exitWith: (code: number) => void;
+}
+
+/** The program with all commands, their arguments, options and help. Exported for tests. */
+export function createProgram(context: ProgramContext): Command {
+  const program = new Command('spconnect')
+    .description("Puts a structured-products provider's reference data and prices on Kafka, exactly once.")
+    .version(projectVersion(), '--version')
+    .addHelpText('after', HELP)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+    });
+  const groups = new Map<string, Command>();
+  for (const [path, definition] of Object.entries(COMMANDS)) {
+    const [name = '', inner] = path.split(' ');
+    if (inner === undefined) {
+      addCommand(program.command(name), definition, context);
+      continue;
+    }
+    const [description, example] = GROUPS[name] ?? ['', ''];
+    const group = groups.get(name) ?? program.command(name).description(description);
+    if (!groups.has(name)) group.addHelpText('after', examplesText([example]));
+    groups.set(name, group);
+    addCommand(group.command(inner), definition, context);
+  }
+  hintAtUsage(program);
+  return program;
+}
+
+function addCommand(command: Command, definition: Definition, context: ProgramContext): void {
+  const {
+    description,
+    arguments: given = [],
+    options = [],
+    common = [OUTPUT, CONFIG],
+    help,
+    examples,
+    load,
+  } = definition;
+  command.description(description);
+  for (const argument of given) command.addArgument(argument);
+  for (const option of [...options, ...common]) command.addOption(option);
+  command.addHelpText('after', `${help === undefined ? '' : `\n${help}\n`}${examplesText(examples)}`);
+  const refuse = (text: string) => command.error(`error: ${text}`, { exitCode: EXIT_CODES.usage });
+  command.action(async (...all: unknown[]) => {
+    const work = await load();
+    const chosen = command.opts();
+    const { config = DEFAULT_SETTINGS_FILE, output = 'text' } = chosen;
+    await work({ ...context, config, output, refuse }, chosen as never, ...(all.slice(0, -2) as never[]));
+  });
+}
+
+function examplesText(examples: readonly string[]): string {
+  return `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((one) => `  spconnect ${one}\n`).join('')}`;
+}
+
+function hintAtUsage(command: Command): void {
+  const names = command.commands.map((inner) => inner.name());
+  const usage = names.length > 0 ? `${pathOf(command)} <command>\nCommands: ${names.join(', ')}` : usageLine(command);
+  command.showHelpAfterError(`Usage: ${usage}\nMore: ${pathOf(command)} --help, or src/commands/README.md`);
+  for (const inner of command.commands) hintAtUsage(inner);
+}
+
+/** Options that every command has or may have. */
+const EVERYWHERE = /^--(config|output|help|version)\b/;
+
+/**
+ * A command with its arguments and its own options, as one line; `<value>` of an option with choices shows these.
+ * Exported for tests.
+ */
+export function usageLine(command: Command): string {
+  const given = command.registeredArguments.map((argument) => {
+    const name = argument.argChoices?.join('|') ?? `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? `<${name}>` : `[${name}]`;
+  });
+  const options = command.options.filter(({ flags }) => !EVERYWHERE.test(flags));
+  const shown = options.map(
+    ({ flags, argChoices }) => `[${argChoices ? flags.replace(/<.*>/, argChoices.join('|')) : flags}]`,
+  );
+  return [pathOf(command), ...given, ...shown].join(' ');
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+/** Commands that run until they are stopped: a stop is their success. */
+const ENDLESS = ['run', 'tail', 'demo', 'simulate'];
+
+/** `--config <file> status` is `status --config <file>`. */
+function optionsLast(given: readonly string[]): readonly string[] {
+  let at = 0;
+  for (let word = given[0]; word && /^--(config|output)(=|$)/.test(word); word = given[at])
+    at += word.includes('=') ? 1 : 2;
+  return at < given.length ? [...given.slice(at), ...given.slice(0, at)] : given;
+}
+
+/** Parses the arguments, runs the command, and turns every outcome into an exit code. Never throws. */
+export async function runCommandLine(terminal: Terminal): Promise<number> {
+  let exitCode: number = EXIT_CODES.ok;
+  const redaction = createRedaction();
+  const exitWith = (code: number) => {
+    exitCode = code;
+  };
+  let isEndless = false;
+  const program = createProgram({ ...terminal, exitWith, redaction });
+  program.hook('preAction', (all, chosen) => {
+    isEndless = chosen.parent === all && ENDLESS.includes(chosen.name());
+  });
+  try {
+    await program.parseAsync(optionsLast(terminal.arguments), { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
+    if (terminal.signal.aborted && error === terminal.signal.reason) {
+      // A reader that closed the output is not an interruption.
+      if (isEndless || !(error instanceof Error) || error.cause === undefined) return EXIT_CODES.ok;
+      terminal.stderr.write(`${error.cause} ended the command before it was done: its result is not known.\n`);
+      return EXIT_CODES.interrupted;
+    }
+    terminal.stderr.write(describeError(error, redaction));
+    const isUsage = error instanceof ConnectorError && error.code === 'SETTINGS_INVALID';
+    return isUsage ? EXIT_CODES.usage : EXIT_CODES.failed;
+  }
+}

@@ -1,0 +1,98 @@
+import type { ReadableRecord, ReadableValue } from '../../records/avro/record-reader.ts';
+import { printable } from './output.ts';
+
+/** Stands in place of the URL of a check, which allows trading. Exported for tests. */
+export const HIDDEN_URL = '[hidden; --show-url shows it]';
+const URL_FIELD = /(^|\/)simulation[-_]?url$/i;
+/** Longer names push only their own value to the right. */
+const LONGEST_ALIGNED = 40;
+
+/** A record of a topic, or one that would be written: then it has no place there yet. */
+interface PrintedRecord {
+  readonly topic: string;
+  readonly key: string | null;
+  readonly value: ReadableValue;
+  readonly partition?: number;
+  readonly offset?: string;
+  readonly timestamp?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Why it would be a dead letter, and where in it the problem is. */
+  readonly deadLetter?: { readonly pointer: string; readonly reason: string } | null;
+}
+
+/** A line with topic, key, place and time; below it the fields that have a value, and an empty line. */
+export function recordText(record: PrintedRecord): string {
+  const { topic, key, value, partition, offset, timestamp, headers = {}, deadLetter = deadLetterOf(headers) } = record;
+  const place = partition === undefined ? [] : [`partition ${partition}`, `offset ${offset}`];
+  const why = deadLetter
+    ? [`${deadLetter.reason} at ${deadLetter.pointer === '' ? 'the whole' : deadLetter.pointer}`]
+    : [];
+  const head = [
+    topic,
+    key === null ? 'no key' : `key ${key}`,
+    ...place,
+    ...(timestamp === undefined ? [] : [timestamp]),
+    ...why,
+  ];
+  return `${printable(head.join(', '))}\n${bodyText(value, headers).replace(/^(?=.)/gm, '  ')}\n`;
+}
+
+/** Of a record of the dead letters. */
+function deadLetterOf(headers: NonNullable<PrintedRecord['headers']>): PrintedRecord['deadLetter'] {
+  const reason = headers['__connect.errors.exception.message'];
+  return reason === undefined ? null : { reason, pointer: headers['spc-pointer'] ?? '' };
+}
+
+function bodyText(value: ReadableValue, headers: NonNullable<PrintedRecord['headers']>): string {
+  if (value === null) {
+    const walk = headers['spc-walk'] === undefined ? undefined : `walk ${headers['spc-walk']}`;
+    // On prices the reason; on instruments the event, or the walk that did not find it.
+    const ofPrices = [headers['spc-reason'], headers['spc-problem']];
+    const why = [...ofPrices, headers['spc-event-type'] ?? walk].filter((one) => one !== undefined);
+    return `deleted${why.length === 0 ? '' : ` (${printable(why.join(', '))})`}\n`;
+  }
+  return typeof value === 'object' ? fieldsText(value) : `${printable(String(value))}\n`;
+}
+
+/** A record as lines of name and value, without what it does not have. */
+export function fieldsText(record: ReadableValue): string {
+  const rows: [string, string][] = [];
+  const add = (name: string, value: ReadableValue): void => {
+    if (value === null) return;
+    if (typeof value !== 'object') rows.push([name, String(value)]);
+    else if (isList(value)) for (const [position, item] of value.entries()) add(`${name}[${position}]`, item);
+    else for (const [member, inner] of Object.entries(value)) add(name === '' ? member : `${name}.${member}`, inner);
+  };
+  add('', record);
+  const names = rows.map(([name]) => name.length).filter((length) => length <= LONGEST_ALIGNED);
+  const width = Math.max(0, ...names);
+  return rows.map(([name, value]) => `${printable(name).padEnd(width)}  ${printable(value)}\n`).join('');
+}
+
+function isList(value: object): value is readonly ReadableValue[] {
+  return Array.isArray(value);
+}
+
+/** The check without its URL, wherever in it the URL stands. */
+export function withoutUrl(check: ReadableRecord): ReadableRecord {
+  const url = typeof check.simulationUrl === 'string' && check.simulationUrl !== '' ? check.simulationUrl : null;
+  const hide = (value: ReadableValue): ReadableValue => {
+    if (typeof value === 'string') return url !== null && value.includes(url) ? HIDDEN_URL : value;
+    if (value === null || typeof value !== 'object') return value;
+    if (isList(value)) return value.map(hide);
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [
+        name,
+        member !== null && URL_FIELD.test(name) ? HIDDEN_URL : hide(member),
+      ]),
+    );
+  };
+  return hide(check) as ReadableRecord;
+}
+
+/** The same for a holder with a check in its value; any other value is unchanged. */
+export function withoutUrlIn<Holder extends { readonly value: ReadableValue }>(holder: Holder): Holder {
+  const { value } = holder;
+  if (value === null || typeof value !== 'object' || isList(value)) return holder;
+  return { ...holder, value: withoutUrl(value as ReadableRecord) };
+}

@@ -1,0 +1,38 @@
+import type { Writable } from 'node:stream';
+import type { Redaction } from '../../observe/redaction.ts';
+
+/** The process that a command runs in. Data goes to stdout, messages to stderr. */
+export interface Terminal {
+  readonly arguments: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  /** Aborts when the process must stop. */
+  readonly signal: AbortSignal;
+}
+
+/** The form of the data on stdout. */
+export type Output = 'text' | 'json';
+
+export interface CommandContext extends Terminal {
+  /** The settings file. */
+  readonly config: string;
+  readonly output: Output;
+  readonly redaction: Redaction;
+  /** Sets the exit code of a command that did not succeed. */
+  readonly exitWith: (code: number) => void;
+  /** Ends the command with the usage and exit code 2. */
+  readonly refuse: (text: string) => never;
+}
+
+/** The exit codes of every command. */
+export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+
+/** What each exit code says. Exported for tests. */
+export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
+  ok: 'Done. For run, tail, demo, simulate and status --watch, which run until they are stopped: stopped as requested.',
+  failed: 'The command failed or found a problem; the last lines on stderr say what, and what to do.',
+  usage: 'The arguments or the settings are wrong; nothing was started.',
+  interrupted:
+    'SIGINT or SIGTERM ended the command before it was done: its result is not known. After Ctrl-C, npx ends with this code whatever its command ends with.',
+};

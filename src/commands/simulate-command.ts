@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { runDemo } from '../dev/demo/demo.ts';
+import { createSimulator } from '../dev/simulator/simulator.ts';
+import { jsonLine } from './shell/output.ts';
+import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
+
+/** `demo`: the whole path on real parts, started here. */
+export async function demoCommand(
+  { env, stdout, stderr, signal, exitWith }: CommandContext,
+  options: { readonly once: boolean; readonly instruments: number },
+): Promise<void> {
+  const isComplete = await runDemo({ ...options, env, stdout, stderr, signal });
+  if (!isComplete) exitWith(EXIT_CODES.failed);
+}
+
+interface SimulateOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly instruments: number;
+  readonly seed: number;
+  readonly changes: number;
+}
+
+/** `simulate`: a simulated provider, until it is stopped. Its addresses go to stdout, for a shell or as a line of JSON. */
+export async function simulateCommand(
+  { stdout, stderr, signal, output, refuse }: CommandContext,
+  { host, port, instruments, seed, changes }: SimulateOptions,
+): Promise<void> {
+  const starting = createSimulator({ host, port, instruments, seed, mutationsPerSecond: changes });
+  const simulator = await starting.catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    return refuse(`port ${port} of ${host} is in use; choose another with --port, or 0 for a free one.`);
+  });
+  const { referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret } = simulator;
+  stderr.write(
+    `A simulated provider listens at ${simulator.url}; Ctrl-C ends it. Its control path, which breaks responses and moves\n` +
+      `the clock, is ${controlUrl} (src/dev/simulator/README.md). For a connector in another shell; nothing of it is secret:\n`,
+  );
+  stdout.write(
+    output === 'json'
+      ? jsonLine({ referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret })
+      : `export REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}\n` +
+          `export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}\n`,
+  );
+  if (!signal.aborted) await once(signal, 'abort');
+  await simulator.close();
+}

@@ -1,0 +1,28 @@
+import { atInstallation } from '../run/installation.ts';
+import { requestRestart, requestState } from '../run/state-operation.ts';
+import { PRICE_PROCESSOR } from '../worker/target.ts';
+import { knownSource, loadWithoutProvider } from './command-settings.ts';
+import { print, textTable } from './shell/output.ts';
+import type { CommandContext } from './shell/terminal.ts';
+
+const STATES = { pause: 'paused', resume: 'running', stop: 'stopped' } as const;
+
+/** `pause`, `resume`, `stop` and `restart`: through the states topic, so they need Kafka alone. */
+export async function stateCommand(
+  context: CommandContext,
+  request: keyof typeof STATES | 'restart',
+  given: string,
+): Promise<void> {
+  const { signal, stderr } = context;
+  const settings = await loadWithoutProvider(context);
+  const { sources, prices } = settings;
+  // Whether prices run depends on the provider's address, which need not be set here.
+  const processor = prices.from.length > 0 ? [{ name: PRICE_PROCESSOR }] : [];
+  const { name } = knownSource(context, given, [...sources, ...processor]);
+  await atInstallation({ settings, signal, needs: ['states'] }, (at) =>
+    request === 'restart' ? requestRestart(at, name) : requestState(at, name, STATES[request]),
+  );
+  const shown = request === 'restart' ? request : STATES[request];
+  print(context, { source: name, asked: request }, textTable([[name, shown]]));
+  stderr.write('Requested. A running connector does it at once, another one when it starts.\n');
+}

@@ -1,0 +1,190 @@
+import { isUtf8 } from 'node:buffer';
+import { PRICE_KINDS } from '../config/price-kinds/all.ts';
+import { type Settings, topicOf } from '../config/settings.ts';
+import { nearestName } from '../config/suggestion.ts';
+import { ConnectorError } from '../errors.ts';
+import type { CommittedRecord } from '../kafka/record.ts';
+import { partitionFor } from '../kafka/record.ts';
+import type { TopicSpecification } from '../kafka/topic.ts';
+import { topicPlan } from '../kafka/topic-plan.ts';
+import { createRecordReader, type ReadableValue, type RecordReader } from '../records/avro/record-reader.ts';
+import { readWireValue } from '../records/avro/wire-format.ts';
+import { atInstallation, type Installation } from '../run/installation.ts';
+import { planSources } from '../run/planned-sources.ts';
+import { createRegistry } from '../run/registry-client.ts';
+import { silentLog } from '../support/log.ts';
+import { untilAborted } from '../support/until-aborted.ts';
+import { loadWithoutProvider } from './command-settings.ts';
+import { jsonLine, writeAll } from './shell/output.ts';
+import { recordText, withoutUrlIn } from './shell/record-text.ts';
+import type { CommandContext } from './shell/terminal.ts';
+
+const AVRO_BEGINS = 0;
+
+interface TailOptions {
+  readonly fromBeginning: boolean;
+  readonly untilEnd: boolean;
+  readonly key?: string;
+  readonly limit?: number;
+  readonly showUrl: boolean;
+}
+
+/** `tail`: the committed records of one of our topics, decoded. */
+export async function tailCommand(context: CommandContext, options: TailOptions, name: string): Promise<void> {
+  const { stdout, stderr, signal, output } = context;
+  const { key = null, limit = Number.POSITIVE_INFINITY, fromBeginning, untilEnd, showUrl } = options;
+  const format = output === 'json' ? jsonLine : recordText;
+  const settings = await loadWithoutProvider(context);
+  const topic = knownTopic(settings, name);
+  await atInstallation({ settings, signal, needs: [] }, async (at) => {
+    await untilAborted(at.kafka.ensureTopics([topic], { create: false }), signal);
+    stderr.write(untilEnd ? `Reading ${topic.name}.\n` : `Following ${topic.name}; Ctrl-C ends it.\n`);
+    const onRecord = (record: ReadableTopicRecord) =>
+      writeAll(stdout, format(showUrl ? record : withoutUrlIn(record)), signal);
+    await tailTopic(at, { topic, key, fromBeginning, untilEnd, limit, onRecord });
+  });
+}
+
+/**
+ * The topic of the settings with this name, with or without the prefix. A topic of prices is known even when its kind is
+ * disabled: a backfill writes there.
+ *
+ * @throws ConnectorError SETTINGS_INVALID with the known topics.
+ */
+function knownTopic(settings: Settings, given: string): TopicSpecification {
+  const { topics } = planSources(settings);
+  const plan = topicPlan({ prefix: settings.prefix, ...settings.topics });
+  const ofPrices = Object.values(PRICE_KINDS).map(({ topic }) => plan[topic]);
+  const found = [...topics, ...ofPrices].find(({ name }) => name === given || name === topicOf(settings, given));
+  if (found !== undefined) return found;
+  const names = topics.map(({ name }) => name.slice(settings.prefix.length + 1));
+  const nearest = nearestName(given, names);
+  const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  throw new ConnectorError(
+    'SETTINGS_INVALID',
+    `The settings have no topic ${JSON.stringify(given)}; they have: ${names.join(', ')}.${meant}`,
+  );
+}
+
+/** A record of any of our topics, for people. */
+interface ReadableTopicRecord {
+  readonly topic: string;
+  readonly partition: number;
+  /** In decimal. */
+  readonly offset: string;
+  /** ISO 8601, by the broker's clock. */
+  readonly timestamp: string;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Decimals and longs are exact text; null for a tombstone. */
+  readonly value: ReadableValue;
+}
+
+interface TailRequest {
+  readonly topic: TopicSpecification;
+  /** Null for all records. */
+  readonly key: string | null;
+  readonly fromBeginning: boolean;
+  /** Ends at the end that the topic had at the start; only with `fromBeginning`. */
+  readonly untilEnd: boolean;
+  readonly limit: number;
+  /** Reading waits for its result: no more is held in memory than the reader of the output takes. */
+  readonly onRecord: (record: ReadableTopicRecord) => void | Promise<void>;
+}
+
+/**
+ * Gives the committed records of a topic, in the order of each partition, until the limit, the end or the signal, which
+ * is no error. Exported for tests.
+ *
+ * @throws ConnectorError RECORD_UNREADABLE, KAFKA_UNREACHABLE, and as the registry does.
+ */
+export async function tailTopic(at: Installation, request: TailRequest): Promise<void> {
+  const { settings, kafka, clock, signal } = at;
+  const { topic, key, fromBeginning, untilEnd, limit, onRecord } = request;
+  if (limit === 0) return;
+  const ended = new AbortController();
+  const enough = new Error('as many as were asked for');
+  const stop = AbortSignal.any([signal, ended.signal]);
+  const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
+  const read = recordReader(at, (id) => registry.schemaText(id, stop));
+
+  let given = 0;
+  let shown: Promise<void> = Promise.resolve();
+  const take = (record: CommittedRecord): void => {
+    if (key !== null && record.key?.toString() !== key) return;
+    // One after the other: a record waits while the schema of an earlier one is loaded.
+    shown = shown.then(async () => {
+      if (ended.signal.aborted) return;
+      await onRecord(await read(record));
+      given += 1;
+      if (given === limit) ended.abort(enough);
+    });
+    shown.catch((error: unknown) => ended.abort(error));
+  };
+
+  const partitions =
+    key === null
+      ? Array.from({ length: topic.partitions }, (_, partition) => partition)
+      : [partitionFor(Buffer.from(placingPart(at, topic, key), 'utf8'), topic.partitions)];
+  const room = () => shown.catch(() => {});
+  const log = { topic: topic.name, partitions, onRecord: take, room, signal: stop };
+  try {
+    if (untilEnd) await kafka.logReader.readToEnd(log);
+    else await kafka.logTail.follow({ ...log, onlyNew: !fromBeginning });
+    await shown;
+  } catch (error) {
+    if (error !== enough && !(signal.aborted && error === signal.reason)) throw error;
+  }
+}
+
+/** Prices are on the partition of their instrument, whose id their key begins with. */
+function placingPart({ topics }: Installation, { name }: TopicSpecification, key: string): string {
+  const ofPrices = Object.values(PRICE_KINDS).some(({ topic }) => topics[topic].name === name);
+  return ofPrices ? (key.split('/')[0] ?? key) : key;
+}
+
+/**
+ * Makes records readable; each schema is loaded once. Dead letters stay text, and offsets and states are JSON, unless
+ * parsing would change the text.
+ */
+function recordReader({ topics }: Installation, schemaText: (id: number) => Promise<string>) {
+  const json = [topics.offsets.name, topics.states.name];
+  const readers = new Map<number, RecordReader>();
+
+  async function readValue(topic: string, value: Buffer): Promise<ReadableValue> {
+    if (json.includes(topic)) return parsed(textOf(value));
+    if (topic === topics['dead-letters'].name || value[0] !== AVRO_BEGINS) return textOf(value);
+    const { schemaId } = readWireValue(value);
+    let reader = readers.get(schemaId);
+    if (reader === undefined) {
+      reader = createRecordReader({ schemas: new Map([[schemaId, await schemaText(schemaId)]]) });
+      readers.set(schemaId, reader);
+    }
+    return reader.read(value);
+  }
+
+  return async (record: CommittedRecord): Promise<ReadableTopicRecord> => ({
+    topic: record.topic,
+    partition: record.partition,
+    offset: String(record.offset),
+    timestamp: new Date(record.timestampMs).toISOString(),
+    key: record.key === null ? null : record.key.toString(),
+    headers: record.headers,
+    value: record.value === null ? null : await readValue(record.topic, record.value),
+  });
+}
+
+/** Another program may have written numbers that parsing would round. */
+function parsed(text: string): ReadableValue {
+  try {
+    const value: ReadableValue = JSON.parse(text);
+    return JSON.stringify(value) === text ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+/** Bytes that are not UTF-8 are shown in Latin-1. */
+function textOf(value: Buffer): string {
+  return value.toString(isUtf8(value) ? 'utf8' : 'latin1');
+}

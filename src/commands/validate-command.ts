@@ -1,0 +1,241 @@
+import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
+import { adviceBehind, ConnectorError } from '../errors.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
+import { createMarketData } from '../provider/market-data.ts';
+import { readJson } from '../records/json/json-scanner.ts';
+import { createKafkaCluster } from '../run/kafka-client.ts';
+import { createSubjects } from '../run/registry-client.ts';
+import { subjectsOf } from '../run/subjects.ts';
+import { assertUsable } from '../run/usable-offset.ts';
+import { systemClock } from '../support/clock.ts';
+import { silentLog } from '../support/log.ts';
+import { systemRandom } from '../support/system-random.ts';
+import { loadWithWarnings } from './command-settings.ts';
+import { atMarketData, atProvider, type ProviderSession } from './provider-session.ts';
+import { jsonText, textTable } from './shell/output.ts';
+import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
+import { compareTopics } from './topics-command.ts';
+
+/** `validate`: every problem of the settings at once; with --connect, also of the services that they name. */
+export async function validateCommand(
+  context: CommandContext,
+  { connect }: { readonly connect: boolean },
+): Promise<void> {
+  const { config, stdout, stderr, signal, exitWith, redaction, output } = context;
+  const loaded = await loadWithWarnings(context).catch(problemsOf);
+  if (!('settings' in loaded)) {
+    const problems = loaded.map((line) => redaction.redact(line));
+    stdout.write(output === 'json' ? jsonText({ ok: false, problems }) : textTable(problems.map((line) => [line])));
+    stderr.write('config/connector.yaml lists every setting, config/README.md explains how to set them.\n');
+    exitWith(EXIT_CODES.usage);
+    return;
+  }
+  const { settings, warnings } = loaded;
+  if (output === 'text') for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
+  if (!connect) {
+    const sources = settings.sources.map(({ name }) => name).join(', ');
+    const text = textTable([[`${config}: ok; sources: ${sources}`]]);
+    stdout.write(output === 'json' ? jsonText({ ok: true, problems: [], warnings }) : text);
+    return;
+  }
+  const found = await checkConnections({ settings, signal });
+  const ok = found.every(({ state }) => state === 'ok');
+  const checks = found.map((check) => ({ ...check, says: redaction.redact(check.says) }));
+  const table = textTable(checks.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`]));
+  stdout.write(output === 'json' ? jsonText({ ok, problems: [], warnings, checks }) : table);
+  if (ok) return;
+  stderr.write('Some checks failed: the lines above say what was found, and what to do.\n');
+  exitWith(EXIT_CODES.failed);
+}
+
+/** The lines about wrong settings; any other error is thrown. */
+function problemsOf(error: unknown): readonly string[] {
+  if (!(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID') throw error;
+  const [title = '', ...lines] = error.message.split('\n');
+  return lines.length === 0 ? [title] : lines;
+}
+
+interface ConnectionCheck {
+  readonly what: string;
+  /** `skipped`: not tried, since an earlier check failed. */
+  readonly state: 'ok' | 'failed' | 'skipped';
+  readonly says: string;
+  /** Empty when there is nothing to do. */
+  readonly toDo: string;
+}
+
+interface CheckOptions {
+  readonly settings: Settings;
+  readonly signal: AbortSignal;
+}
+
+/** Only a provider that sells it would know it: its check digit is right. */
+const UNKNOWN_ISIN = 'XS0000000009';
+
+/** Tries every service of the settings, and changes nothing there. Exported for tests. */
+export async function checkConnections(options: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  return [
+    ...(await checkProvider(options)),
+    ...(await checkMarketData(options)),
+    ...(await checkKafka(options)),
+    ...(await checkRegistry(options)),
+  ];
+}
+
+function checkProvider({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  const { referenceData, sources } = settings;
+  const token = 'credentials of referenceData';
+  const name = (source: SourceSettings) => `first page of source ${source.name}`;
+  return atProvider({ settings, signal }, async (session) => {
+    const checks: ConnectionCheck[] = [];
+    for (const source of sources) {
+      const { check, code } = await attempt(name(source), signal, () => firstPage(session, source, signal));
+      if (code === 'TOKEN_FAILED') return [{ ...check, what: token }, ...sources.map(name).map(notTried)];
+      checks.push(check);
+    }
+    const accepted = checks.some(({ state }) => state === 'ok');
+    const says = accepted ? `accepted (${referenceData.auth.type})` : 'unknown, because no page was read';
+    return [{ what: token, state: accepted ? 'ok' : 'skipped', says, toDo: '' }, ...checks];
+  });
+}
+
+/** Reads the first response as the source would, so that another service is noticed. */
+async function firstPage(session: ProviderSession, source: SourceSettings, signal: AbortSignal): Promise<string> {
+  if (source.type === 'pre-trade-checks') {
+    await session.checks().stream.start(signal);
+    return 'a page of pre-trade checks';
+  }
+  await session.instruments(source, 1).provider.page(null, signal);
+  return 'a page of instruments';
+}
+
+/** A bulk request, as of the price processor: a single one gets 404 for an unknown product, and for a wrong url as well. */
+async function checkMarketData({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  if (settings.marketData === null) return [];
+  const items = [{ isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } }];
+  const { check } = await attempt('prices of marketData', signal, () =>
+    atMarketData({ settings }, async (http) => {
+      const answer = await createMarketData({ http }).bulk(
+        items,
+        ({ body }) => readJson(body, Number.POSITIVE_INFINITY),
+        signal,
+      );
+      if (isBulkResponse(answer, items.length)) return 'it responds to a bulk request, for one test product';
+      throw new ConnectorError(
+        'BODY_MALFORMED',
+        'The response to a bulk request is not one: expected a list of "items", one for each product. ' +
+          'Is marketData.url (MARKET_DATA_URL) that of another service?',
+      );
+    }),
+  );
+  return [check];
+}
+
+/** The keys of a provider may be capitalised. */
+function isBulkResponse(answer: unknown, count: number): boolean {
+  const entries = answer instanceof Map ? [...answer] : [];
+  return entries.some(([key, items]) => /^items$/i.test(key) && Array.isArray(items) && items.length === count);
+}
+
+async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  const brokers = `brokers ${settings.kafka.brokers.join(', ')}`;
+  const { create } = settings.topics;
+  const kafka = await createKafkaCluster(settings, { clock: systemClock, random: systemRandom, log: silentLog });
+  try {
+    const findings = await compareTopics({ settings, kafka, signal }, { create: false, tryCreation: create });
+    const checks = findings.map(({ topic, state, problems, toDo }): ConnectionCheck => {
+      const what = `topic ${topic}`;
+      if (state === 'missing' && create) return okay(what, 'will be created');
+      const says = problems.join(' ') || 'as expected';
+      return state === 'ok' || state === 'differs' ? okay(what, says) : { what, state: 'failed', says, toDo };
+    });
+    const offsets = topicOf(settings, settings.topics.names.offsets);
+    const hasRun = findings.some(({ topic, state }) => topic === offsets && state !== 'missing');
+    const ofSources = hasRun ? await checkOffsets(settings, offsets, kafka, signal) : [];
+    return [okay(brokers, 'they respond'), ...checks, ...ofSources];
+  } catch (error) {
+    return [failure(brokers, error, signal).check, notTried('topics')];
+  } finally {
+    await kafka.close();
+  }
+}
+
+/** A source cannot continue from its offset after its filter was changed. */
+function checkOffsets(
+  settings: Settings,
+  topic: string,
+  { logReader }: Pick<KafkaCluster, 'logReader'>,
+  signal: AbortSignal,
+): Promise<readonly ConnectionCheck[]> {
+  return Promise.all(
+    settings.sources.map(async (source) => {
+      const { check } = await attempt(`offset of source ${source.name}`, signal, async () => {
+        const key = offsetKey(source.name, source.type);
+        const stored = await readAllOffsets(logReader, topic, [offsetPartition(key)], signal);
+        const found = stored.find((one) => one.key === key);
+        if (found === undefined) return 'none is committed: the source starts from the beginning';
+        if (found.offset === null) throw found.error;
+        assertUsable(source, found.offset);
+        return 'the source continues from it';
+      });
+      return check;
+    }),
+  );
+}
+
+async function checkRegistry({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
+  const { schemaRegistry } = settings;
+  const subjects = await createSubjects(schemaRegistry, systemClock);
+  const checks: ConnectionCheck[] = [];
+  let refused: ConnectionCheck | null = null;
+  for (const { subject, schema } of subjectsOf(settings)) {
+    const { check, code } = await attempt(`subject ${subject}`, signal, async () => {
+      const versions = await subjects.versions(subject, schema, signal);
+      const ours = versions.find(({ isOurs }) => isOurs);
+      if (ours !== undefined) return `version ${ours.version}, id ${ours.id}`;
+      if (!schemaRegistry.register) {
+        const text = 'Our schema is not registered, and schemaRegistry.register is false.';
+        throw new ConnectorError('SCHEMA_NOT_REGISTERED', text);
+      }
+      if (versions.length > 0 && !(await subjects.isCompatible(subject, schema, signal))) {
+        const text = `Our schema is not compatible with the ${versions.length} registered versions.`;
+        throw new ConnectorError('SCHEMA_INCOMPATIBLE', text);
+      }
+      return 'will be registered';
+    });
+    // The other requests would fail too.
+    if (code === 'REGISTRY_UNREACHABLE' || code === 'TOKEN_FAILED')
+      return [{ ...check, what: 'schema registry' }, notTried('subjects')];
+    if (code === 'REGISTRY_REFUSED') refused ??= check;
+    checks.push(check);
+  }
+  // A server that refuses every request may not be a registry.
+  if (refused !== null && checks.every(({ toDo }) => toDo === refused.toDo)) {
+    return [{ ...refused, what: 'schema registry' }, notTried('subjects')];
+  }
+  return [okay('schema registry', 'it responds'), ...checks];
+}
+
+async function attempt(what: string, signal: AbortSignal, work: () => Promise<string>) {
+  try {
+    return { check: okay(what, await work()), code: null };
+  } catch (error) {
+    return failure(what, error, signal);
+  }
+}
+
+function okay(what: string, says: string): ConnectionCheck {
+  return { what, state: 'ok', says, toDo: '' };
+}
+
+function failure(what: string, error: unknown, signal: AbortSignal) {
+  signal.throwIfAborted();
+  if (!(error instanceof ConnectorError)) throw error;
+  const check: ConnectionCheck = { what, state: 'failed', says: error.message, toDo: adviceBehind(error) };
+  return { check, code: error.code };
+}
+
+function notTried(what: string): ConnectionCheck {
+  return { what, state: 'skipped', says: 'not tried', toDo: '' };
+}

@@ -1,0 +1,96 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadSettings } from '../../config/load.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { LocalStack } from '../local-stack/stack-context.ts';
+import type { Simulator } from '../simulator/simulator.ts';
+
+/** Products that the provider drops without an event leave the topic at the next walk; a day is too long to watch. */
+const WALK_INTERVAL_MS = 120_000;
+
+const CHECKS_INTERVAL_MS = 2_000;
+
+/**
+ * A walk deletes nothing that an event named within the last 90 minutes (src/sources/walk/census.ts): a list without it
+ * may be an old one. So repaid products stay on the simulated list for longer than that, as they do at a provider, and
+ * some were repaid before the demo began.
+ */
+export const DEMO_PROVIDER = { seed: 1, port: 0, delistAfterMs: 2 * 3_600_000, repaidAtFirst: 0.1 } as const;
+
+interface DemoInstallation {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stack: Pick<LocalStack, 'brokers' | 'registryUrl'>;
+  readonly simulator: Pick<Simulator, 'referenceDataUrl' | 'marketDataUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>;
+  /** Always one of its own: what is simulated must not reach the topics of a real provider. */
+  readonly prefix: string;
+  /** Printed by the demo, so never that of the environment. */
+  readonly adminToken: string;
+  readonly onSecret: (value: string, file?: string) => void;
+}
+
+/** The settings of the demo: the usual ones, but at what was started here, and with a walk every two minutes. */
+export async function demoSettings(installation: DemoInstallation): Promise<Settings> {
+  const { env, stack, simulator, prefix, adminToken, onSecret } = installation;
+  const settings = await loadSettings({
+    env: {
+      POLL_INTERVAL: '2s',
+      PRICE_REFRESH_INTERVAL: '10s',
+      PRE_TRADE_CHECKS: 'true',
+      // A free one: a connector may run beside the demo.
+      ADMIN_PORT: '0',
+      ...env,
+      TOPIC_PREFIX: prefix,
+      KAFKA_BROKERS: stack.brokers.join(','),
+      SCHEMA_REGISTRY_URL: stack.registryUrl,
+      REFERENCE_DATA_URL: simulator.referenceDataUrl,
+      MARKET_DATA_URL: simulator.marketDataUrl,
+      AUTH_TOKEN_URL: simulator.tokenUrl,
+      CLIENT_ID: simulator.clientId,
+      CLIENT_SECRET: simulator.clientSecret,
+      ADMIN_TOKEN: adminToken,
+      // Those of a real provider are not needed and must not be sent.
+      CLIENT_SECRET_FILE: undefined,
+      SPCONNECT_CONFIG: undefined,
+      ADMIN_TOKEN_FILE: undefined,
+    },
+    onSecret,
+  });
+  const sources = settings.sources.map((source) => {
+    if (source.type === 'instruments') return { ...source, walkIntervalMs: WALK_INTERVAL_MS };
+    return { ...source, pollIntervalMs: CHECKS_INTERVAL_MS };
+  });
+  return { ...settings, sources };
+}
+
+interface ShellSettings {
+  readonly settings: Pick<Settings, 'prefix'>;
+  readonly stack: Pick<LocalStack, 'brokers' | 'registryUrl'>;
+  readonly simulator: Pick<Simulator, 'referenceDataUrl' | 'marketDataUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>;
+  readonly statusPage: string | null;
+}
+
+/** The environment for spconnect in another shell; the simulator's secret is not secret. */
+export function exportLines({ settings, stack, simulator, statusPage }: ShellSettings): string[] {
+  const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
+  const port = statusPage === null ? '' : ` ADMIN_PORT=${new URL(statusPage).port}`;
+  return [
+    `export TOPIC_PREFIX=${settings.prefix}${port}`,
+    `export KAFKA_BROKERS=${stack.brokers.join(',')} SCHEMA_REGISTRY_URL=${stack.registryUrl}`,
+    `export REFERENCE_DATA_URL=${referenceDataUrl}`,
+    `export MARKET_DATA_URL=${marketDataUrl}`,
+    `export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}`,
+  ];
+}
+
+/**
+ * The same as a file for the shell: on a terminal, what was printed at first is soon far above. It is removed with the
+ * demo.
+ * @returns its path.
+ */
+export async function writeShellFile(shell: ShellSettings, cleanUp: AsyncDisposableStack): Promise<string> {
+  const path = join(tmpdir(), `${shell.settings.prefix}.env`);
+  cleanUp.defer(() => rm(path, { force: true }));
+  await writeFile(path, `${exportLines(shell).join('\n')}\n`, { mode: 0o600 });
+  return path;
+}

@@ -1,0 +1,383 @@
+import { randomBytes } from 'node:crypto';
+import type { Writable } from 'node:stream';
+import type { Settings } from '../../config/settings.ts';
+import type { KafkaCluster } from '../../kafka/cluster.ts';
+import type { CommittedRecord } from '../../kafka/record.ts';
+import { OFFSETS_PARTITIONS } from '../../kafka/topic-plan.ts';
+import { logEvents } from '../../observe/event-table.ts';
+import type { EventItem, EventsCommitted, WalkCompleted } from '../../observe/events.ts';
+import type { LogDestination } from '../../observe/log-output.ts';
+import { createLog } from '../../observe/pino-log.ts';
+import { createRedaction } from '../../observe/redaction.ts';
+import { createRecordReader, type ReadableRecord } from '../../records/avro/record-reader.ts';
+import { readSchemaText } from '../../records/avro/schema-files.ts';
+import { readWireValue } from '../../records/avro/wire-format.ts';
+import { runConnector } from '../../run/connector.ts';
+import { createKafkaCluster } from '../../run/kafka-client.ts';
+import type { Random } from '../../support/back-off.ts';
+import { type Clock, systemClock as clock } from '../../support/clock.ts';
+import type { Log } from '../../support/log.ts';
+import { systemRandom } from '../../support/system-random.ts';
+import { startLocalStack } from '../local-stack/local-stack.ts';
+import { createProgressLine, type ProgressLine } from '../local-stack/progress-line.ts';
+import type { LocalStack } from '../local-stack/stack-context.ts';
+import { createSimulator, type Simulator } from '../simulator/simulator.ts';
+import { DEMO_PROVIDER, demoSettings, exportLines, writeShellFile } from './demo-settings.ts';
+import { createLiveBlock, type LiveBlock } from './live-block.ts';
+import { createPriceBoard, firstPrices, type PriceBoard, wrapped } from './price-board.ts';
+import { createWalkProgress, type WalkProgress, walkEvents } from './walk-progress.ts';
+
+const LONGEST_NAME = 60;
+
+/** Events worth a line in the demo; data changes are many and say little. */
+const SHOWN: Readonly<Record<string, string>> = {
+  newissue: 'new issue',
+  barriercross: 'barrier breach',
+  repayment: 'repayment',
+  couponpayment: 'coupon',
+};
+
+const LONGEST_TEXT = 60;
+const SHOWN_ITEMS = 1;
+const SHOWN_FIELDS = 16;
+const DEEPEST = 2;
+
+/** After the walk: enough to see something, slow enough to read it. */
+const CHANGES_PER_SECOND = 3;
+
+/** On a terminal the table is rewritten in place, elsewhere it comes again. */
+const TABLE_INTERVAL_MS = { terminal: 1_000, elsewhere: 10_000 };
+
+export interface DemoOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly signal: AbortSignal;
+  /** End when the walk is done and all is priced, instead of staying up. */
+  readonly once: boolean;
+  readonly instruments: number;
+}
+
+/**
+ * The main job, whole, on real parts that are started here: Kafka, registry, simulated provider, connector.
+ * @returns whether the walk was completed.
+ */
+export async function runDemo(options: DemoOptions): Promise<boolean> {
+  const { stdout, stderr, once, instruments } = options;
+  const line = createProgressLine(stderr, () => clock.monotonicMs());
+  const done = new AbortController();
+  const signal = AbortSignal.any([options.signal, done.signal]);
+  await using cleanUp = new AsyncDisposableStack();
+  const live = createLiveBlock(stdout);
+  const parts = await startParts(options, { line, live }, cleanUp);
+  const progress = createWalkProgress(line, clock);
+  const board = createPriceBoard(clock, parts.settings.prices.kinds.overview.refreshIntervalMs);
+  const { connector, walked, statusPage } = startConnector({ ...parts, line, progress, board, live, signal });
+  const walk = await walked;
+  line.end();
+  if (walk !== null) {
+    for (const { id } of parts.simulator.ledger.instruments()) {
+      parts.simulator.triggerCheck(id);
+      break;
+    }
+    await Promise.race([firstPrices(instruments, board, line, clock, signal), connector]);
+    line.end();
+    const shown = { ...parts, walk, progress, board, stdout, clock, random: systemRandom, signal };
+    const shell = { ...parts, statusPage: statusPage() };
+    const shellFile = once ? null : await writeShellFile(shell, cleanUp);
+    const names = await printSummary({ ...shown, ...shell, shellFile });
+    if (once) done.abort(new Error('the walk is complete'));
+    else {
+      stdout.write('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:\n');
+      parts.simulator.setChangeRate(CHANGES_PER_SECOND);
+      const where = stdout.isTTY && shellFile !== null ? placeLines(shell.statusPage, shellFile) : [];
+      const lines = () => {
+        const columns = stdout.isTTY ? stdout.columns : undefined;
+        return ['', ...board.table(names, columns), ...wrapped(board.freshnessLine(), columns), ...where];
+      };
+      const intervalMs = stdout.isTTY ? TABLE_INTERVAL_MS.terminal : TABLE_INTERVAL_MS.elsewhere;
+      await Promise.race([showPrices(live, lines, intervalMs, signal), connector]);
+    }
+  }
+  await connector;
+  return walk !== null;
+}
+
+/** Stays in sight on a terminal, where all that was printed before scrolls away. */
+function placeLines(statusPage: string | null, shellFile: string): string[] {
+  return [
+    ...(statusPage === null ? [] : [`Status page ${statusPage}`]),
+    `In another shell: . ${shellFile} && npx spconnect status`,
+  ];
+}
+
+interface DemoParts {
+  readonly stack: LocalStack;
+  readonly simulator: Simulator;
+  readonly settings: Settings;
+  readonly adminToken: string;
+  readonly log: Log;
+}
+
+/** Kafka, registry and provider, with the settings that name them; `cleanUp` ends each of them. */
+async function startParts(
+  { env, stderr, signal, instruments }: DemoOptions,
+  { line, live }: { readonly line: ProgressLine; readonly live: LiveBlock },
+  cleanUp: AsyncDisposableStack,
+): Promise<DemoParts> {
+  // Each line stays: one of them may say why a way is not available, or where a log was kept.
+  const onProgress = (text: string) => line.print(text);
+  const stack = await startLocalStack({ env, clock, signal, onProgress });
+  cleanUp.defer(() => stack.stop());
+  const simulator = await createSimulator({ ...DEMO_PROVIDER, instruments });
+  cleanUp.defer(() => simulator.close());
+  onProgress(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
+  const redaction = createRedaction();
+  const adminToken = randomBytes(9).toString('base64url');
+  const prefix = `demo-${clock.wallMs().toString(36)}`;
+  const settings = await demoSettings({ env, stack, simulator, prefix, adminToken, onSecret: redaction.register });
+  const log = await createLog({
+    level: 'warn',
+    redaction,
+    format: 'text',
+    isColoured: stderr.isTTY === true,
+    destination: logAbove({ line, live, isTerminal: stderr.isTTY === true }),
+  });
+  return { stack, simulator, settings, adminToken, log };
+}
+
+/** On a terminal, lines of the log come above what is rewritten in place, and not into it. Exported for tests. */
+export function logAbove({
+  line,
+  live,
+  isTerminal,
+}: {
+  readonly line: Pick<ProgressLine, 'print'>;
+  readonly live: Pick<LiveBlock, 'print' | 'isShown'>;
+  readonly isTerminal: boolean;
+}): LogDestination {
+  return {
+    write(text) {
+      const above = isTerminal && live.isShown() ? live : line;
+      above.print(text.trimEnd());
+    },
+  };
+}
+
+/** The connector, its first complete walk (null where it ended before), and its status page once it listens. */
+function startConnector({
+  settings,
+  log,
+  line,
+  progress,
+  board,
+  live,
+  signal,
+}: Pick<DemoParts, 'settings' | 'log'> & {
+  readonly line: ProgressLine;
+  readonly progress: WalkProgress;
+  readonly board: PriceBoard;
+  readonly live: LiveBlock;
+  readonly signal: AbortSignal;
+}) {
+  const completed = Promise.withResolvers<WalkCompleted | null>();
+  let statusPage: string | null = null;
+  const connector = runConnector({
+    settings,
+    log,
+    events: {
+      ...logEvents(log),
+      ...board.events,
+      adminListening({ url }) {
+        statusPage = url;
+      },
+      ...walkEvents({ line, progress, live }, completed.resolve),
+      eventsCommitted(event) {
+        for (const text of eventLines(event)) live.print(text);
+      },
+      checksCommitted({ checks }) {
+        live.print(`  pre-trade check: ${checks} triggered by a user, on the topic pre-trade-checks`);
+      },
+    },
+    signal,
+  });
+  connector.then(
+    () => completed.resolve(null),
+    (error: unknown) => completed.reject(error),
+  );
+  return { connector, walked: completed.promise, statusPage: () => statusPage };
+}
+
+async function showPrices(
+  live: LiveBlock,
+  lines: () => readonly string[],
+  intervalMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    live.show(lines());
+    await clock.sleep(intervalMs, signal).catch(() => {});
+  }
+}
+
+interface SummaryOptions {
+  readonly settings: Settings;
+  readonly walk: WalkCompleted;
+  readonly progress: WalkProgress;
+  readonly board: PriceBoard;
+  readonly stack: LocalStack;
+  readonly simulator: Simulator;
+  readonly statusPage: string | null;
+  readonly adminToken: string;
+  /** The file that sets the environment of another shell; null where nothing stays up afterwards. */
+  readonly shellFile: string | null;
+  readonly stdout: Writable;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+// Prints Kafka's content as read back: topics with counts, one decoded record, some prices, and where to look.
+// @returns the names of the products of the price table, by instrument id.
+async function printSummary(options: SummaryOptions): Promise<ReadonlyMap<string, string>> {
+  const { settings, walk, progress, board, simulator, stdout } = options;
+  const kafka = await createKafkaCluster({ ...settings, prefix: `${settings.prefix}-summary` }, options);
+  const print = (text = '') => stdout.write(`${text}\n`);
+  try {
+    const { partitions, names } = settings.topics;
+    const counts: readonly (readonly [name: string, partitions: number])[] = [
+      [names.instruments, partitions],
+      [names['instrument-events'], partitions],
+      [names['pre-trade-checks'], partitions],
+      [names.prices, partitions],
+      [names.notifications, 1],
+      [names['dead-letters'], 1],
+      [names.offsets, OFFSETS_PARTITIONS],
+    ];
+    const found: TopicContent[] = [];
+    const productNames = new Map<string, string>();
+    const shown = new Set(board.knownIds());
+    for (const [name, count] of counts) {
+      const topic = `${settings.prefix}.${name}`;
+      const content = await readTopic(kafka, topic, count, options.signal, (record) => {
+        if (name !== names.instruments || !shown.has(String(record.key)) || record.value === null) return;
+        productNames.set(String(record.key), String(decode(record.value).name));
+      });
+      found.push(content);
+    }
+    const [instruments] = found;
+    if (instruments?.last?.value) {
+      print(`\nOne record of ${instruments.name}, key ${String(instruments.last.key)}, decoded and shortened:`);
+      print(indent(JSON.stringify(shorten(decode(instruments.last.value)), null, 2)));
+    }
+    print(`\nWalk ${walk.walk} is complete: ${progress.text()}.`);
+    print(`The provider has ${simulator.size.toLocaleString('en')} instruments.\n`);
+    print('Topics, with the number of committed records:');
+    const width = Math.max(...found.map(({ name }) => name.length));
+    for (const { name, count } of found) print(`  ${name.padEnd(width)} ${count.toLocaleString('en').padStart(9)}`);
+    print('\nThe newest prices of some products:');
+    for (const row of board.table(productNames)) print(`  ${row}`);
+    print(`\n${board.freshnessLine()}`);
+    for (const line of options.shellFile === null ? END : addressLines(options, options.shellFile)) print(line);
+    return productNames;
+  } finally {
+    await kafka.close();
+  }
+}
+
+const END = [
+  '\nThe demo ends here, and with it what it has started. Without --once it goes on, and prints the addresses of all parts.',
+];
+
+/** Where to look, and how spconnect is used in another shell. */
+function addressLines(options: SummaryOptions, shellFile: string): string[] {
+  const { stack, simulator, statusPage, adminToken } = options;
+  const pause = `curl -X PUT -H 'Authorization: Bearer ${adminToken}' ${statusPage}/connectors/prices`;
+  return [
+    '\nAddresses:',
+    ...(statusPage === null ? [] : [`  Status page        ${statusPage}`]),
+    `  Kafka              ${stack.brokers.join(',')}`,
+    `  Schema registry    ${stack.registryUrl}`,
+    `  Simulated provider ${simulator.referenceDataUrl}`,
+    `  Its ledger         ${simulator.controlUrl}ledger/instruments`,
+    '\nTo use spconnect in another shell, in this folder:',
+    `  . ${shellFile}`,
+    '  npx spconnect status',
+    '  npx spconnect tail instrument-events',
+    'The file has these lines:',
+    ...exportLines(options).map((line) => `  ${line}`),
+    ...(statusPage === null
+      ? []
+      : [
+          '\nTo pause and resume the prices over HTTP, with the admin token of this demo:',
+          `  ${pause}/pause`,
+          `  ${pause}/resume`,
+        ]),
+  ];
+}
+
+interface TopicContent {
+  readonly name: string;
+  readonly count: number;
+  readonly last: CommittedRecord | undefined;
+}
+
+async function readTopic(
+  kafka: KafkaCluster,
+  name: string,
+  partitions: number,
+  signal: AbortSignal,
+  onRecord: (record: CommittedRecord) => void,
+): Promise<TopicContent> {
+  let count = 0;
+  let last: CommittedRecord | undefined;
+  await kafka.logReader.readToEnd({
+    topic: name,
+    partitions: Array.from({ length: partitions }, (_, partition) => partition),
+    onRecord: (record) => {
+      count += 1;
+      last = record;
+      onRecord(record);
+    },
+    signal,
+  });
+  return { name, count, last };
+}
+
+function decode(value: Buffer): ReadableRecord {
+  const { schemaId } = readWireValue(value);
+  return createRecordReader({ schemas: new Map([[schemaId, readSchemaText('Instrument')]]) }).read(value);
+}
+
+/** A whole record has some 300 fields: absent ones are left out, lists, texts and depth are cut. */
+function shorten(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > DEEPEST) return '…';
+  if (Array.isArray(value)) {
+    const more = value.length - SHOWN_ITEMS;
+    const shown = value.slice(0, SHOWN_ITEMS).map((item) => shorten(item, depth + 1));
+    return [...shown, ...(more > 0 ? [`… and ${more} more`] : [])];
+  }
+  const present = Object.entries(value).filter(([, field]) => field !== null);
+  const shown = present.slice(0, SHOWN_FIELDS).map(([name, field]) => [name, shorten(field, depth + 1)]);
+  const more = present.length - SHOWN_FIELDS;
+  return Object.fromEntries([...shown, ...(more > 0 ? [['…', `and ${more} more`]] : [])]);
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '  ');
+}
+
+function eventLines({ items }: Pick<EventsCommitted, 'items'>): string[] {
+  return items.flatMap((item) => {
+    const what = SHOWN[item.type ?? ''];
+    return what === undefined ? [] : [`  ${what.padEnd(14)} ${(item.isin ?? '(no isin)').padEnd(12)} ${nameOf(item)}`];
+  });
+}
+
+function nameOf({ name, id }: EventItem): string {
+  if (name === null) return `instrument ${id}`;
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+}

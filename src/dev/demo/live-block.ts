@@ -1,0 +1,28 @@
+import type { Writable } from 'node:stream';
+
+export interface LiveBlock {
+  print(text: string): void;
+  show(lines: readonly string[]): void;
+  /** Lines are shown that will be rewritten: nothing else may be written below them. */
+  isShown(): boolean;
+}
+
+/** On a terminal: some lines at the bottom that are rewritten in place, while others scroll by above. Elsewhere they are appended. */
+export function createLiveBlock(stream: Writable & { readonly isTTY?: boolean; readonly columns?: number }): LiveBlock {
+  let shown: readonly string[] = [];
+  const isTerminal = stream.isTTY === true;
+  const draw = () => shown.map((line) => `${line}\n`).join('');
+  // A longer line wraps, since no number and no address is cut, and takes several rows.
+  const rowsOf = (line: string) => Math.max(1, Math.ceil(line.length / (stream.columns ?? 80)));
+  const erase = () =>
+    shown.length === 0 ? '' : `\u001b[${shown.reduce((sum, line) => sum + rowsOf(line), 0)}A\u001b[J`;
+  return {
+    print: (text) => void stream.write(isTerminal ? `${erase()}${text}\n${draw()}` : `${text}\n`),
+    isShown: () => isTerminal && shown.length > 0,
+    show(lines) {
+      const before = isTerminal ? erase() : '';
+      shown = lines;
+      stream.write(`${before}${draw()}`);
+    },
+  };
+}

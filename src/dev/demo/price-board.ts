@@ -1,0 +1,222 @@
+import type { BatchPriced, Events, Freshness } from '../../observe/events.ts';
+import { createRecordReader, type ReadableRecord } from '../../records/avro/record-reader.ts';
+import { readSchemaText } from '../../records/avro/schema-files.ts';
+import { readWireValue } from '../../records/avro/wire-format.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { ProgressLine } from '../local-stack/progress-line.ts';
+
+const LIMIT_MS = 60_000;
+const CHECK_MS = 250;
+const SHOWN_PRODUCTS = 8;
+
+/** So many are known, so that others take the rows of products that are repaid or leave the list. */
+const KNOWN_PRODUCTS = 40;
+
+/** A product that got no price for so many refresh intervals has none any more. */
+const MISSED_REFRESHES = 3;
+
+const RATE_WINDOW_MS = 10_000;
+const LONGEST_NAME = 32;
+const SHORTEST_NAME = 8;
+const BETWEEN = '  ';
+const SEPARATOR = ' · ';
+
+export interface PriceBoard {
+  readonly events: Pick<Events, 'processorStarted' | 'batchPriced'>;
+  freshness(): Freshness | null;
+  /** The keys of the products that the table may show: the first that had a bid and an ask. */
+  knownIds(): readonly string[];
+  /** The newest bid and ask of some products; names by instrument id, shortened to fit a terminal. */
+  table(names: ReadonlyMap<string, string>, columns?: number): readonly string[];
+  freshnessLine(): string;
+}
+
+export function createPriceBoard(clock: Clock, refreshIntervalMs: number): PriceBoard {
+  const products = new Map<string, Product>();
+  const priced = createPricedTime(clock, refreshIntervalMs);
+  const rate = createRate(clock);
+  let freshness: () => Freshness | null = () => null;
+
+  function committed(event: BatchPriced): void {
+    rate.add(event.items, event.calls);
+    priced.goOn();
+    if (event.kind !== 'overview') return;
+    for (const { instrumentId, isin, values } of event.prices) {
+      if (!products.has(instrumentId) && products.size >= KNOWN_PRODUCTS) continue;
+      const [value] = values;
+      const product = value && productOf(isin, decode(value), priced.ms());
+      if (product) products.set(instrumentId, product);
+    }
+  }
+
+  return {
+    events: {
+      batchPriced: committed,
+      processorStarted(event) {
+        freshness = event.freshness;
+      },
+    },
+    freshness: () => freshness(),
+    knownIds: () => [...products.keys()],
+    table(names, columns = Number.POSITIVE_INFINITY) {
+      const oldestMs = priced.ms() - MISSED_REFRESHES * refreshIntervalMs;
+      const shown = [...products].filter(([, { pricedMs }]) => pricedMs >= oldestMs).slice(0, SHOWN_PRODUCTS);
+      const quotes = shown.map(([, product]) => product);
+      const bids = atTheirPoint(quotes.map(({ bid }) => bid));
+      const asks = atTheirPoint(quotes.map(({ ask }) => ask));
+      const rows = shown.map(([id, { isin, observedAt }], at) => {
+        return [isin, names.get(id) ?? `instrument ${id}`, bids[at] ?? '', asks[at] ?? '', observedAt];
+      });
+      const table = [['isin', 'name', 'bid', 'ask', 'observed (UTC)'], ...rows];
+      // Where a terminal is too narrow, the time goes first, then the name: a number is never cut.
+      for (const wanted of [5, 4]) {
+        const all = table.map((row) => row.slice(0, wanted));
+        const others = Math.max(...aligned(all.map(([isin = '', _, ...more]) => [isin, '', ...more])).map(widthOf));
+        const room = Math.min(LONGEST_NAME, columns - 1 - others);
+        if (room < SHORTEST_NAME) continue;
+        return aligned(all.map(([isin = '', name = '', ...more]) => [isin, shortened(name, room), ...more]));
+      }
+      return aligned(table.map(([isin = '', _, bid = '', ask = '']) => [isin, '', bid, ask])).map(withoutGap);
+    },
+    freshnessLine() {
+      const now = freshness();
+      return now === null ? 'Prices: none yet' : `${freshnessText(now)} · ${rate.text()}`;
+    },
+  };
+}
+
+const widthOf = (line: string) => line.length;
+
+const withoutGap = (line: string) => line.replace(BETWEEN + BETWEEN, BETWEEN);
+
+function shortened(name: string, longest: number): string {
+  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
+}
+
+/** A line of facts as several, where it is longer than a terminal is wide. */
+export function wrapped(line: string, columns = Number.POSITIVE_INFINITY): string[] {
+  const lines: string[] = [];
+  for (const fact of line.split(SEPARATOR)) {
+    const longer = lines.length === 0 ? fact : `${lines.at(-1)}${SEPARATOR}${fact}`;
+    if (lines.length > 0 && longer.length >= columns) lines.push(`${BETWEEN}${fact}`);
+    else lines.splice(-1, 1, longer);
+  }
+  return lines;
+}
+
+interface Product {
+  readonly isin: string;
+  readonly bid: string;
+  readonly ask: string;
+  readonly observedAt: string;
+  /** When it was last priced, in the time in which prices come. */
+  readonly pricedMs: number;
+}
+
+/** The time in which prices come: while all of them are paused, no product gets older. */
+function createPricedTime(clock: Clock, refreshIntervalMs: number) {
+  let lastMs = clock.monotonicMs();
+  let sumMs = 0;
+  return {
+    goOn() {
+      const nowMs = clock.monotonicMs();
+      sumMs += Math.min(nowMs - lastMs, refreshIntervalMs);
+      lastMs = nowMs;
+    },
+    ms: () => sumMs,
+  };
+}
+
+/** Undefined for a product without a quote: there is nothing to show of it. */
+function productOf(isin: string, { lastPrice }: ReadableRecord, pricedMs: number): Product | undefined {
+  if (lastPrice === null || typeof lastPrice !== 'object' || Array.isArray(lastPrice)) return undefined;
+  const { bid, ask, observedAtTimestamp, isQuotingPulled } = lastPrice as ReadableRecord;
+  if (typeof bid !== 'string' || typeof ask !== 'string') return undefined;
+  const observed = typeof observedAtTimestamp === 'string' ? observedAtTimestamp.slice(11, 19) : '';
+  // Otherwise a row that does not move for minutes looks like a stalled price.
+  const observedAt = isQuotingPulled === true ? `${observed}, quoting pulled` : observed;
+  return { isin, bid, ask, observedAt, pricedMs };
+}
+
+function decode(value: Buffer): ReadableRecord {
+  const { schemaId } = readWireValue(value);
+  return createRecordReader({ schemas: new Map([[schemaId, readSchemaText('PriceSnapshot')]]) }).read(value);
+}
+
+/** Decimals one below the other, digit by digit: nothing is rounded. */
+function atTheirPoint(decimals: readonly string[]): string[] {
+  const fractionOf = (decimal: string) => decimal.length - (`${decimal}.`.indexOf('.') + 1);
+  const longest = Math.max(0, ...decimals.map(fractionOf));
+  return decimals.map((decimal) => decimal + ' '.repeat(longest - fractionOf(decimal)));
+}
+
+/** The first two columns are texts and aligned to the left, the others to the right. */
+function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, at) => (at < 2 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join(BETWEEN)
+      .trimEnd(),
+  );
+}
+
+function freshnessText(now: Freshness): string {
+  const problems = Object.entries(now.failing).map(([problem, count]) => `${count} ${problem}`);
+  const others = Object.entries({ waiting: now.waiting, repaid: now.repaid }).filter(([, count]) => count > 0);
+  const seconds = (ms: number | null) => `${((ms ?? 0) / 1_000).toFixed(1)} s`;
+  return [
+    `${now.priced.toLocaleString('en')} of ${now.instruments.toLocaleString('en')} priced`,
+    ...(now.priced > 0
+      ? [`age p50 ${seconds(now.ageP50Ms)}, p99 ${seconds(now.ageP99Ms)}, max ${seconds(now.ageMaxMs)}`]
+      : []),
+    ...others.map(([name, count]) => `${count.toLocaleString('en')} ${name}`),
+    `${now.overdue.toLocaleString('en')} overdue`,
+    `failing: ${problems.length === 0 ? 'none' : problems.join(', ')}`,
+  ].join(SEPARATOR);
+}
+
+function createRate(clock: Clock) {
+  let batches: { readonly atMs: number; readonly items: number; readonly calls: number }[] = [];
+  const startedMs = clock.monotonicMs();
+  const recent = () => {
+    const sinceMs = clock.monotonicMs() - RATE_WINDOW_MS;
+    batches = batches.filter(({ atMs }) => atMs >= sinceMs);
+    return batches;
+  };
+  return {
+    add(items: number, calls: number): void {
+      recent().push({ atMs: clock.monotonicMs(), items, calls });
+    },
+    text(): string {
+      const seconds = Math.max(1, Math.min(RATE_WINDOW_MS, clock.monotonicMs() - startedMs) / 1_000);
+      const sum = (of: 'items' | 'calls') => recent().reduce((total, batch) => total + batch[of], 0) / seconds;
+      return `${Math.round(sum('items')).toLocaleString('en')} items/s in ${sum('calls').toFixed(1)} calls/s`;
+    },
+  };
+}
+
+/**
+ * Waits until every instrument has its price, or a reason why not; a minute at most, and no longer than the signal
+ * lets. The processor's own count is not enough: between two fetches it may have answered all that it knows of, while
+ * the newest pages are still unknown to it.
+ * @param instruments how many there are at the provider
+ */
+export async function firstPrices(
+  instruments: number,
+  board: Pick<PriceBoard, 'freshness'>,
+  line: Pick<ProgressLine, 'show'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadlineMs = clock.monotonicMs() + LIMIT_MS;
+  while (!signal.aborted && clock.monotonicMs() < deadlineMs) {
+    const now = board.freshness();
+    if (now !== null) {
+      line.show(`Prices: ${freshnessText(now)}`);
+      const isKnown = now.lag === 0 && now.unansweredInputs === 0 && now.instruments >= instruments;
+      if (isKnown && now.waiting === 0) return;
+    }
+    await clock.sleep(CHECK_MS, signal).catch(() => {});
+  }
+}

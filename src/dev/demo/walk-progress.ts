@@ -1,0 +1,84 @@
+import type { Events, PageCommitted, WalkCompleted } from '../../observe/events.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { ProgressLine } from '../local-stack/progress-line.ts';
+import type { LiveBlock } from './live-block.ts';
+
+const MIB = 1024 * 1024;
+
+export interface WalkProgress {
+  /** Bound to a source's event: counts the page and shows the line. */
+  readonly pageCommitted: (event: PageCommitted) => void;
+  text(): string;
+}
+
+/** Counts the pages of a walk as they are committed and keeps the progress line current. The time runs from the first page's request. */
+export function createWalkProgress(line: Pick<ProgressLine, 'show' | 'end'>, clock: Clock): WalkProgress {
+  let startedMs = clock.monotonicMs();
+  let pages = 0;
+  let records = 0;
+  let deadLetters = 0;
+  let jsonBytes = 0;
+  let endedMs = startedMs;
+  const text = () => {
+    const seconds = Math.max((endedMs - startedMs) / 1_000, 0.001);
+    const rate = Math.round(records / seconds);
+    const dead = deadLetters === 0 ? '' : ` · ${counted(deadLetters, 'dead letter')}`;
+    return (
+      `${counted(pages, 'page')} · ${counted(records, 'record')}${dead} · ${rate.toLocaleString('en')} records/s · ` +
+      `${(jsonBytes / MIB).toFixed(1)} MiB of JSON · ${seconds.toFixed(1)} s`
+    );
+  };
+  return {
+    text,
+    pageCommitted(event) {
+      endedMs = clock.monotonicMs();
+      // Of one walk alone: a walk that begins again counts from its first page.
+      if (event.page === 1) [pages, records, deadLetters, jsonBytes] = [0, 0, 0, 0];
+      if (pages === 0) startedMs = endedMs - event.fetchMs - event.commitMs;
+      pages += 1;
+      records += event.records;
+      deadLetters += event.deadLetters;
+      jsonBytes += event.jsonBytes;
+      line.show(text());
+    },
+  };
+}
+
+function counted(value: number, noun: string): string {
+  return `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** The first walk has a line of progress; each later one is a line among the events. */
+export function walkEvents(
+  {
+    line,
+    progress,
+    live,
+  }: {
+    readonly line: Pick<ProgressLine, 'show'>;
+    readonly progress: Pick<WalkProgress, 'pageCommitted'>;
+    readonly live: Pick<LiveBlock, 'print'>;
+  },
+  firstCompleted: (walk: WalkCompleted) => void,
+): Pick<Events, 'walkStarted' | 'pageCommitted' | 'walkCompleted'> {
+  let isFirst = true;
+  return {
+    walkStarted() {
+      if (isFirst) line.show('Reading the event stream up to date before the first page …');
+    },
+    pageCommitted(event) {
+      if (isFirst) progress.pageCommitted(event);
+    },
+    walkCompleted(walk) {
+      if (isFirst) firstCompleted(walk);
+      else live.print(walkLine(walk));
+      isFirst = false;
+    },
+  };
+}
+
+function walkLine({ walk, rows, added, corrected, gone }: WalkCompleted): string {
+  const found = Object.entries({ rows, added, corrected, gone });
+  const counts = found.map(([what, count]) => `${count.toLocaleString('en')} ${what}`);
+  return `  ${`walk ${walk}`.padEnd(14)} ${counts.join(', ')}`;
+}

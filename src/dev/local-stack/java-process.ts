@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Clock } from '../../support/clock.ts';
+import type { JavaRuntime } from './java-runtime.ts';
+import type { StackEnvironment } from './stack-context.ts';
+
+const STOP_TIMEOUT_MS = 10_000;
+
+/** Small heaps that start quickly: these programs serve one machine for minutes. */
+const QUICK_START_FLAGS = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xms64m'];
+
+/** Arguments: the process id of the program, then the paths to remove. */
+const END_ORPHAN = `
+  kill -TERM "$1" 2>/dev/null
+  tries=0
+  while kill -0 "$1" 2>/dev/null && [ "$tries" -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+  kill -KILL "$1" 2>/dev/null
+  shift
+  [ "$#" -eq 0 ] || rm -rf -- "$@"`;
+
+interface JavaProcessOptions {
+  readonly java: JavaRuntime;
+  /** After the flags for memory: class path, main class or jar, and their arguments. */
+  readonly arguments: readonly string[];
+  readonly maximumHeapMb: number;
+  readonly folder: string;
+  readonly logFile: string;
+  /** Removed when this process is killed hard and the program is ended as an orphan. */
+  readonly removeWithOrphan: readonly string[];
+  readonly clock: Clock;
+}
+
+/** One Java program that we started. It has a session of its own, so that a Ctrl-C in the terminal reaches only us. */
+export interface JavaProcess {
+  readonly pid: number;
+  /** Why it ended by itself, in words; undefined while it runs, and when we ended it. */
+  ended(): string | undefined;
+  /** SIGTERM, and SIGKILL when that was not enough in time. Resolves when it is gone; harmless when it is. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+/** Starts a Java program; resolves when the process exists, long before the program is ready. */
+export async function startJavaProcess(options: JavaProcessOptions): Promise<JavaProcess> {
+  const log = openSync(options.logFile, 'a');
+  const heap = `-Xmx${options.maximumHeapMb}m`;
+  const child = spawn(options.java.program, [...QUICK_START_FLAGS, heap, ...options.arguments], {
+    cwd: options.folder,
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  const pid = await startedPid(child);
+  const endWatch = runWhenOrphaned(END_ORPHAN, [String(pid), ...options.removeWithOrphan]);
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      endWatch();
+      resolve();
+    });
+  });
+  let endedByUs = false;
+  const isGone = () => child.exitCode !== null || child.signalCode !== null;
+  const ended = () => (isGone() && !endedByUs ? endOf(child, options.logFile) : undefined);
+  const kill = () => {
+    endedByUs = true;
+    child.kill('SIGKILL');
+    return exited;
+  };
+  const stop = async () => {
+    if (isGone()) return;
+    endedByUs = true;
+    const inTime = new AbortController();
+    child.kill('SIGTERM');
+    const tooLate = options.clock.sleep(STOP_TIMEOUT_MS, inTime.signal).then(kill, () => undefined);
+    await exited;
+    inTime.abort();
+    await tooLate;
+  };
+  return { pid, ended, stop, kill };
+}
+
+function startedPid(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('spawn', () => resolve(child.pid ?? 0));
+  });
+}
+
+function endOf(child: ChildProcess, logFile: string): string {
+  const how = child.signalCode === null ? `code ${child.exitCode}` : `signal ${child.signalCode}`;
+  return `${basename(logFile, '.log')} ended with ${how}; ${lastWords(logFile)}`;
+}
+
+/** The last line of a log that says something, cut, with the path of the log. */
+function lastWords(logFile: string): string {
+  const lines = readFileSync(logFile, 'utf8').split('\n');
+  const last = lines.findLast((line) => line.trim() !== '' && !/^\s+at /.test(line)) ?? 'nothing';
+  return `its last words: ${last.trim().slice(0, 200)} (log: ${logFile})`;
+}
+
+export type EndWatch = () => void;
+
+/**
+ * Runs a shell script after a hard kill of this process: the script waits for the end of its stdin, a pipe from us.
+ * Without /bin/sh (Windows) there is no watch.
+ * @param script its arguments are "$@"
+ */
+export function runWhenOrphaned(script: string, args: readonly string[], env: StackEnvironment = {}): EndWatch {
+  const watch = spawn('/bin/sh', ['-c', `read -r _\n${script}`, 'orphan-watch', ...args], {
+    // A session of its own: a Ctrl-C in the terminal may not end it before us.
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: { ...env },
+  });
+  watch.once('error', () => undefined);
+  watch.stdin?.once('error', () => undefined);
+  // Neither the shell nor the pipe may keep this process alive.
+  watch.unref();
+  (watch.stdin as { unref?: () => void } | null)?.unref?.();
+  return () => watch.kill('SIGKILL');
+}

@@ -1,0 +1,240 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ConnectorError } from '../../errors.ts';
+import { asProperties, type BrokerSettings, brokerSettings, type NodeAddress } from './broker-settings.ts';
+import { freePorts } from './free-ports.ts';
+import { kafkaJars, kafkaVersion } from './java-artifacts.ts';
+import { type JavaProcess, startJavaProcess } from './java-process.ts';
+import { type JavaRuntime, usableJava } from './java-runtime.ts';
+import { answersApiVersions, answersCoordinators, hostAndPort, isUnfenced } from './probes.ts';
+import { openWorkFolder, type StackContext, startTogether, untilReady, type WorkFolder } from './stack-context.ts';
+
+const FORMAT_TIMEOUT_MS = 600_000;
+const READY_LIMIT_MS = 600_000;
+const HEAP_MB = 320;
+
+const LOG_FLAGS = [
+  '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
+  '-Dorg.slf4j.simpleLogger.showDateTime=true',
+  '-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS',
+];
+
+export interface LocalKafkaOptions extends StackContext {
+  /** Added to the quick settings of the broker, and stronger; those of a node can build on its addresses. */
+  readonly settings?: BrokerSettings | ((node: NodeAddress) => BrokerSettings);
+  readonly nodes?: number;
+  /** Kept at the end. Without it, the data is in a temporary folder that goes with the cluster. */
+  readonly dataFolder?: string;
+  /** The address that a node advertises, for example a proxy before its listener: both host:port. */
+  readonly advertise?: (listener: string, nodeId: number) => string | Promise<string>;
+  readonly javaFlags?: readonly string[];
+  readonly java?: JavaRuntime;
+}
+
+/** A cluster of Kafka brokers that keeps its ports and data while its nodes are killed and restarted. */
+export interface LocalKafka {
+  /** Where the nodes listen, host:port, whatever they advertise. */
+  readonly brokers: string[];
+  pids(): number[];
+  failures(): string[];
+  /** SIGKILL, to all nodes or one (from 1). Resolves when they are gone. */
+  kill(nodeId?: number): Promise<void>;
+  /**
+   * Starts all nodes or one again, after an orderly end when they still run. Resolves when groups and transactions can
+   * begin; a single broker serves all its partitions then, one of several may still be getting its own back.
+   */
+  restart(nodeId?: number): Promise<void>;
+  /** Ends what runs in good order and removes the data, unless a folder for it was given. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts Kafka from its Maven artifacts. Resolves when every node answers, and groups and transactions can begin.
+ * @throws ConnectorError STACK_UNAVAILABLE without Java 17+ or Maven, or when Kafka does not start: the logs stay then.
+ */
+export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka> {
+  const java = options.java ?? (await usableJava(options.env));
+  const jars = await kafkaJars(options);
+  const folder = await openWorkFolder('kafka', options.dataFolder);
+  const addresses = await nodeAddresses(options);
+  const nodes = createNodes(options, java, jars, folder, addresses);
+  const chosen = (nodeId?: number) => nodes.filter((_node, index) => nodeId === undefined || index + 1 === nodeId);
+  const failures = () => nodes.flatMap((node) => node.ended() ?? []);
+  const stop = async (nodeId?: number) => {
+    await Promise.all(chosen(nodeId).map((node) => node.stop()));
+  };
+  // All at once: in a cluster, no node is ready before most of them have met.
+  const start = async (nodeId?: number) => {
+    const starts = chosen(nodeId).map((node) => async () => {
+      await node.start();
+      return node;
+    });
+    await startTogether<KafkaNode[]>(starts);
+  };
+  try {
+    await start();
+  } catch (error) {
+    if (options.signal.aborted) await folder.remove();
+    throw error;
+  }
+  return {
+    brokers: addresses.map(({ listener }) => listener),
+    pids: () => nodes.flatMap((node) => node.pid() ?? []),
+    failures,
+    kill: async (nodeId) => {
+      await Promise.all(chosen(nodeId).map((node) => node.kill()));
+    },
+    restart: async (nodeId) => {
+      await stop(nodeId);
+      await start(nodeId);
+    },
+    stop: async () => {
+      const failed = failures();
+      await stop();
+      // A log that says why a broker ended is worth more than a tidy folder.
+      for (const failure of failed) options.onProgress(failure);
+      if (failed.length === 0) await folder.remove();
+    },
+  };
+}
+
+async function nodeAddresses(options: LocalKafkaOptions): Promise<NodeAddress[]> {
+  const count = options.nodes ?? 1;
+  const ports = await freePorts(2 * count);
+  const addresses = Array.from({ length: count }, async (_none, index) => {
+    const id = index + 1;
+    const listener = `127.0.0.1:${ports[index]}`;
+    const advertised = (await options.advertise?.(listener, id)) ?? listener;
+    return { id, listener, advertised, controller: `127.0.0.1:${ports[count + index]}` };
+  });
+  return Promise.all(addresses);
+}
+
+function createNodes(
+  options: LocalKafkaOptions,
+  java: JavaRuntime,
+  jars: string,
+  folder: WorkFolder,
+  addresses: readonly NodeAddress[],
+): KafkaNode[] {
+  const clusterId = newClusterId();
+  const { settings = {} } = options;
+  return addresses.map((address) =>
+    createKafkaNode({
+      context: options,
+      java,
+      javaFlags: options.javaFlags ?? [],
+      jars,
+      address,
+      clusterId,
+      folder: join(folder.path, `broker-${address.id}`),
+      logFile: join(folder.path, `kafka-broker-${address.id}.log`),
+      settings: brokerSettings(address, addresses, typeof settings === 'function' ? settings(address) : settings),
+      removeWithOrphan: folder.isTemporary ? [folder.path] : [],
+    }),
+  );
+}
+
+/** An id for the tool that formats a data folder; it would read a leading minus as an option. */
+export function newClusterId(): string {
+  return randomBytes(16).toString('base64url').replace(/^-/, 'A');
+}
+
+interface KafkaNodeOptions {
+  readonly context: StackContext;
+  readonly java: JavaRuntime;
+  readonly javaFlags: readonly string[];
+  readonly jars: string;
+  readonly address: NodeAddress;
+  readonly clusterId: string;
+  readonly folder: string;
+  readonly logFile: string;
+  readonly settings: BrokerSettings;
+  /** Removed when we are killed hard. */
+  readonly removeWithOrphan: readonly string[];
+}
+
+interface KafkaNode {
+  /** Resolves when the broker answers, and may lead and coordinate. Its data is kept from an earlier run. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+  pid(): number | undefined;
+  /** Why it ended by itself, in words; undefined while it runs or when we ended it. */
+  ended(): string | undefined;
+}
+
+function createKafkaNode(options: KafkaNodeOptions): KafkaNode {
+  const { context, folder, address } = options;
+  const settingsFile = join(folder, 'server.properties');
+  const data = join(folder, 'data');
+  let running: JavaProcess | undefined;
+
+  const format = async () => {
+    if (existsSync(join(data, 'meta.properties'))) return;
+    const format = ['format', '--cluster-id', options.clusterId, '--config', settingsFile];
+    try {
+      await promisify(execFile)(
+        options.java.program,
+        ['-XX:TieredStopAtLevel=1', '-cp', join(options.jars, '*'), 'kafka.tools.StorageTool', ...format],
+        { signal: context.signal, timeout: FORMAT_TIMEOUT_MS },
+      );
+    } catch (error) {
+      context.signal.throwIfAborted();
+      const { stderr } = error as { stderr?: string };
+      const reason = stderr?.split('\n').find((line) => /exception|error/i.test(line)) ?? String(error);
+      const message = `Kafka could not format its data folder ${data}: ${reason.trim().slice(0, 300)}`;
+      throw new ConnectorError('STACK_UNAVAILABLE', message, { cause: error });
+    }
+  };
+
+  const end = async (how: 'stop' | 'kill') => {
+    const ending = running;
+    running = undefined;
+    await ending?.[how]();
+  };
+
+  return {
+    async start() {
+      await mkdir(folder, { recursive: true });
+      await writeFile(settingsFile, asProperties({ ...options.settings, 'log.dirs': data }));
+      await format();
+      const started = await startJavaProcess({
+        java: options.java,
+        arguments: [...LOG_FLAGS, ...options.javaFlags, '-cp', join(options.jars, '*'), 'kafka.Kafka', settingsFile],
+        maximumHeapMb: HEAP_MB,
+        folder,
+        logFile: options.logFile,
+        removeWithOrphan: options.removeWithOrphan,
+        clock: context.clock,
+      });
+      running = started;
+      const { host, port } = hostAndPort(address.listener);
+      // A test's own listener may want TLS or credentials, of which the probe has none.
+      const isPlain = options.settings.listeners?.startsWith(`PLAINTEXT://${address.listener}`);
+      const serves = async () =>
+        (await isUnfenced(host, port, address.id)) && answersCoordinators(host, port, address.id);
+      const ready = untilReady({
+        name: `Kafka ${kafkaVersion(context.env)} at ${address.listener}`,
+        probe: async () => (await answersApiVersions(host, port)) && (!isPlain || serves()),
+        ended: started.ended,
+        limitMs: READY_LIMIT_MS,
+        clock: context.clock,
+        signal: context.signal,
+        onProgress: context.onProgress,
+      });
+      await ready.catch(async (error: unknown) => {
+        await end('kill');
+        throw error;
+      });
+    },
+    stop: () => end('stop'),
+    kill: () => end('kill'),
+    pid: () => running?.pid,
+    ended: () => running?.ended(),
+  };
+}

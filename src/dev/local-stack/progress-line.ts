@@ -1,0 +1,45 @@
+import type { Writable } from 'node:stream';
+
+const PLAIN_INTERVAL_MS = 1_000;
+
+export interface ProgressLine {
+  /** Shows this text in place of the one before; on a stream that is no terminal, once a second at most. */
+  show(text: string): void;
+  print(text: string): void;
+  end(): void;
+}
+
+/** One line that shows how far something is: rewritten on a terminal, a line now and then elsewhere. */
+export function createProgressLine(
+  stream: Writable & { readonly isTTY?: boolean; readonly columns?: number },
+  monotonicMs: () => number,
+): ProgressLine {
+  let last = '';
+  let shownAtMs = Number.NEGATIVE_INFINITY;
+  const isTerminal = stream.isTTY === true;
+  // It is rewritten in place, so it must fit. It ends behind a word, with a mark: no number is cut.
+  const fitted = (text: string) => {
+    const room = (stream.columns ?? 80) - 1;
+    return text.length <= room ? text : `${text.slice(0, text.lastIndexOf(' ', room - 2))} …`;
+  };
+  return {
+    show(text) {
+      last = text;
+      if (isTerminal) {
+        stream.write(`\r\u001b[K${fitted(text)}`);
+      } else if (monotonicMs() - shownAtMs >= PLAIN_INTERVAL_MS) {
+        shownAtMs = monotonicMs();
+        stream.write(`${text}\n`);
+        last = '';
+      }
+    },
+    print(text) {
+      stream.write(isTerminal && last !== '' ? `\r\u001b[K${text}\n${fitted(last)}` : `${text}\n`);
+    },
+    end() {
+      if (isTerminal) stream.write('\n');
+      else if (last !== '') stream.write(`${last}\n`);
+      last = '';
+    },
+  };
+}

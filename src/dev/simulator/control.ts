@@ -1,0 +1,196 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Endpoint, FaultRule } from './faults/fault.ts';
+import type { Replica } from './ledger/event-log.ts';
+import type { Ledger, LedgerFilter } from './ledger/ledger.ts';
+import type { Change, Published } from './universe/changes.ts';
+
+/** Where the control paths begin. They need no token and answer loopback only. */
+export const CONTROL_BASE = '/_simulator/';
+
+const MAX_CONTROL_BODY_BYTES = 64 * 2 ** 20;
+type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
+
+/**
+ * The simulator's control over HTTP, for tests in other processes: GET ledger/instruments, ledger/events,
+ * ledger/checks, ledger/prices (NDJSON; `scope=my`, `legalCountry`), ledger/poisoned, requests, faults; POST publish (a
+ * change or a list of them), checks, mutations, list, clock, faults, tokens/expire, tokens/rotate, failover,
+ * stream/reset; DELETE faults, requests. GET tokens/keys is the JWKS for those who verify the tokens.
+ */
+export function createControl(
+  simulator: SimulatorControl,
+): (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> {
+  const handlers: Readonly<Record<string, Handler>> = {
+    'POST publish': (body) => (Array.isArray(body) ? body : [body]).map((change: Change) => simulator.publish(change)),
+    'POST checks': (body) => simulator.triggerCheck(readChecked(body).id, readChecked(body).raw),
+    'POST mutations': (body) => {
+      const { count, perSecond } = body as { count?: number; perSecond?: number };
+      if (perSecond !== undefined) simulator.setChangeRate(perSecond);
+      if (count !== undefined) simulator.change(count);
+      return { size: simulator.size };
+    },
+    'POST list': (body) => {
+      const { lagMs } = body as { lagMs?: number };
+      if (!Number.isSafeInteger(lagMs) || Number(lagMs) < 0)
+        throw new RangeError('lagMs is no number of milliseconds.');
+      simulator.setListLag(Number(lagMs));
+    },
+    'POST clock': (body) => {
+      const { advanceMs } = body as { advanceMs?: number };
+      if (!Number.isSafeInteger(advanceMs)) throw new RangeError('advanceMs is no whole number of milliseconds.');
+      simulator.advanceClock(Number(advanceMs));
+      return { wallMs: simulator.wallMs() };
+    },
+    'POST faults': (body) => simulator.injectFaults((Array.isArray(body) ? body : [body]) as FaultRule[]),
+    'GET faults': () => ({ rules: simulator.faultRules(), struck: simulator.faultsStruck() }),
+    'DELETE faults': () => simulator.clearFaults(),
+    'POST tokens/expire': () => simulator.expireTokens(),
+    'POST tokens/rotate': () => simulator.rotateSigningKey(),
+    'GET tokens/keys': () => simulator.signingKeys(),
+    'POST failover': (body) => {
+      const to = body as Replica | null;
+      if (to !== null && (!Number.isSafeInteger(to.lagMs) || to.beyond === undefined)) {
+        throw new RangeError('lagMs is no number of milliseconds, or beyond is missing.');
+      }
+      simulator.failOver(to);
+    },
+    'POST stream/reset': (body) => simulator.resetStream((body as { to: string }).to),
+    'GET requests': (_body, parameters) => ({
+      counts: simulator.requests.counts,
+      last: simulator.requests.last.slice(-Number(parameters.get('last') ?? 100)),
+    }),
+    'DELETE requests': () => simulator.requests.clear(),
+    'GET ledger/poisoned': () => [...simulator.ledger.poisonedIds()],
+  };
+  return async (request, response, url) => {
+    const path = url.pathname.slice(CONTROL_BASE.length);
+    if (!isLoopback(request.socket.remoteAddress)) return answer(response, 403, { error: 'Loopback only.' });
+    const lines = request.method === 'GET' ? ledgerLines(simulator.ledger, path, url.searchParams) : undefined;
+    if (lines) {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      // A reader that hangs up ends the stream with an error, which concerns no other part.
+      return pipeline(Readable.from(lines), response).catch(() => undefined);
+    }
+    const handler = handlers[`${request.method} ${path}`];
+    if (!handler) return answer(response, 404, { error: `There is no control ${request.method} ${path}.` });
+    const body = await readBody(request, MAX_CONTROL_BODY_BYTES);
+    try {
+      answer(response, 200, handler(body === undefined || body === '' ? {} : JSON.parse(body), url.searchParams) ?? {});
+    } catch (error) {
+      answer(response, 400, { error: String(error) });
+    }
+  };
+}
+
+function ledgerLines(ledger: Ledger, path: string, parameters: URLSearchParams): Iterable<string> | undefined {
+  const legalCountry = parameters.get('legalCountry');
+  const filter: LedgerFilter = {
+    mine: parameters.get('scope') === 'my',
+    ...(legalCountry !== null && { legalCountry }),
+  };
+  const sources: Readonly<Record<string, () => Iterable<string>>> = {
+    'ledger/instruments': () => Iterator.from(ledger.instruments(filter)).map(({ text }) => `${text}\n`),
+    'ledger/events': () => Iterator.from(ledger.events(filter)).map((event) => `${JSON.stringify(event)}\n`),
+    'ledger/checks': () => Iterator.from(ledger.checks()).map((check) => `${JSON.stringify(check)}\n`),
+    'ledger/prices': () => Iterator.from(ledger.prices()).map((prices) => `${JSON.stringify(prices)}\n`),
+  };
+  return sources[path]?.();
+}
+
+function readChecked(body: unknown): { id: string; raw?: string } {
+  return body as { id: string; raw?: string };
+}
+
+function answer(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(`${JSON.stringify(value)}\n`);
+}
+
+function isLoopback(address: string | undefined): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address ?? '');
+}
+
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    length += (chunk as Buffer).length;
+    if (length <= maxBytes) chunks.push(chunk as Buffer);
+  }
+  return length > maxBytes ? undefined : Buffer.concat(chunks).toString();
+}
+
+/** Control of the simulated provider; the control paths offer the same over HTTP. */
+export interface SimulatorControl {
+  readonly ledger: Ledger;
+  readonly requests: RequestLog;
+  readonly size: number;
+  publish(change: Change): Published;
+  /** A user triggers a pre-trade check; gives its id. `raw` replaces its JSON text, `{id}` in it its id. */
+  triggerCheck(id: string, raw?: string): string;
+  change(count: number): void;
+  setChangeRate(perSecond: number): void;
+  /** The list lags behind the event log by so much from now on; 0 for not at all. */
+  setListLag(ms: number): void;
+  /** Moves the simulated wall clock; prices, retention, tokens and the Date header go by it. */
+  advanceClock(ms: number): void;
+  wallMs(): number;
+  injectFaults(rules: readonly FaultRule[]): void;
+  clearFaults(): void;
+  faultRules(): readonly FaultRule[];
+  faultsStruck(): Readonly<Record<string, number>>;
+  expireTokens(): void;
+  rotateSigningKey(): void;
+  signingKeys(): { readonly keys: readonly object[] };
+  /** Calls the listener just before each accepted request is answered; gives a function that ends this. In-process only. */
+  onRequest(listener: (endpoint: Endpoint, url: URL) => void): () => void;
+  /** A replica answers from now on, whose stream and list are behind; null: the current one again. */
+  failOver(to: Replica | null): void;
+  /** Forgets all events and goes on from this offset, lower ones included. */
+  resetStream(to: string): void;
+}
+
+/** One request as the simulator saw it; never with a header, so never with a token. */
+interface SeenRequest {
+  readonly endpoint: Endpoint | 'unknown';
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly atMs: number;
+  readonly status: number;
+  readonly faults: readonly string[];
+}
+
+export interface RequestLog {
+  add(request: SeenRequest): void;
+  count(endpoint: Endpoint): number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly last: readonly SeenRequest[];
+  clear(): void;
+}
+
+const MAX_REQUESTS = 2_000;
+
+export function createRequestLog(): RequestLog {
+  const counts = new Map<string, number>();
+  let last: SeenRequest[] = [];
+  return {
+    add(request) {
+      counts.set(request.endpoint, (counts.get(request.endpoint) ?? 0) + 1);
+      last.push(request);
+      if (last.length > MAX_REQUESTS) last = last.slice(MAX_REQUESTS / 2);
+    },
+    count: (endpoint) => counts.get(endpoint) ?? 0,
+    get counts() {
+      return Object.fromEntries(counts);
+    },
+    get last() {
+      return last;
+    },
+    clear() {
+      counts.clear();
+      last = [];
+    },
+  };
+}

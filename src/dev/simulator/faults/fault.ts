@@ -1,0 +1,164 @@
+import type { Edit } from '../ledger/lossless-json.ts';
+import { createChoices } from '../universe/random.ts';
+
+const ENDPOINTS = [
+  'token',
+  'instruments',
+  'instruments-my',
+  'events',
+  'events-my',
+  'pre-trade-checks',
+  'pre-trade-check',
+  'bulk',
+  'intraday',
+  'daily',
+  'overview',
+] as const;
+
+export type Endpoint = (typeof ENDPOINTS)[number];
+
+/** Something that goes wrong with one response. Several may meet on one request, each in its own stage. */
+export type Fault =
+  /** Answers with a status. Retry-After: seconds, or `dateInSeconds` for the date form. The body defaults to a problem. */
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly retryAfterSeconds?: number;
+      readonly retryAfterDateInSeconds?: number;
+      readonly body?: string;
+      readonly contentType?: string;
+    }
+  | { readonly kind: 'delay'; readonly ms: number }
+  | { readonly kind: 'redirect'; readonly status?: number; readonly location: string }
+  | { readonly kind: 'expireTokens' }
+  /** Answers 200 with this body: HTML, malformed or deep JSON, whatever. */
+  | { readonly kind: 'body'; readonly body: string; readonly contentType?: string; readonly status?: number }
+  /** Adds or replaces headers of the response, e.g. Age or Date. */
+  | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
+  /** Destroys the connection (RST) after a share of the body; 0 is before the first byte. */
+  | { readonly kind: 'reset'; readonly share?: number }
+  | { readonly kind: 'truncate'; readonly how: 'contentLength' | 'chunked' | 'close'; readonly share?: number }
+  | { readonly kind: 'cutJson'; readonly characters?: number }
+  | { readonly kind: 'bom' }
+  /** The first occurrence of a text in the body becomes one byte, such as 0xfc, an ü in Latin-1. */
+  | { readonly kind: 'byte'; readonly text: string; readonly byte: number }
+  | { readonly kind: 'compress'; readonly codings: readonly ('gzip' | 'deflate' | 'br')[] }
+  /** A few bytes at a time, of the head or of the body. */
+  | { readonly kind: 'slow'; readonly part: 'head' | 'body'; readonly bytesPerSecond: number }
+  /** A body that goes on, up to `maxBytes` (1 GiB). */
+  | { readonly kind: 'endless'; readonly maxBytes?: number }
+  | { readonly kind: 'bomb'; readonly decodedBytes: number }
+  | { readonly kind: 'links'; readonly how: PageLinks; readonly url?: string }
+  | { readonly kind: 'rows'; readonly how: PageRows }
+  /** Changes rows: those at the given places, or a share of all, the same ones in every response. */
+  | {
+      readonly kind: 'poison';
+      readonly rows?: readonly number[];
+      readonly share?: number;
+      readonly how: Poison;
+    }
+  /** Edits a JSON body by pointers (e.g. expires_in of a token). */
+  | { readonly kind: 'edit'; readonly edits: readonly Edit[] }
+  /** Only for bulk. With `isins`, only requests that hold one of them, at its place; else at the first item. */
+  | { readonly kind: 'bulk'; readonly how: BulkSpoil; readonly isins?: readonly string[] };
+
+/**
+ * `swap`: two items change places; `drop`: one is missing; `add`: one comes twice; `mismatch`: one has another isin;
+ * `type`: one has another $type; `null`: one has neither response nor errorResponse; `failAll`: all have failed;
+ * `flag`: the errors flag says otherwise than the items; `refuse`: the whole request gets 400.
+ */
+export type BulkSpoil = 'swap' | 'drop' | 'add' | 'mismatch' | 'type' | 'null' | 'failAll' | 'flag' | 'refuse';
+
+/**
+ * `missing`: no links at all; `end`: next is null; `same`: next is this request's own cursor; `back`: next is the
+ * cursor of the request before (with `same` in turn a loop of two); `lower`: a cursor far below; `form`: a cursor of
+ * another form; `url`: next is `url`; `number`: next is a number.
+ */
+export type PageLinks = 'missing' | 'end' | 'same' | 'back' | 'lower' | 'form' | 'url' | 'number';
+
+/** `previous`: the page before once more; `none`: no rows; `twice`: each row twice; `descending`: last row first. */
+type PageRows = 'previous' | 'none' | 'twice' | 'descending';
+
+export type Poison =
+  | { readonly edit: readonly Edit[] }
+  | { readonly extraBytes: number }
+  | { readonly capitalised: true }
+  | { readonly text: string };
+
+/** When a fault strikes: the nth matching request (from when it was set, 1 by default), `count` times, or at a rate. */
+export interface FaultRule {
+  /** An endpoint, several, or `*` for all but the token endpoint. */
+  readonly match: Endpoint | '*' | readonly Endpoint[];
+  readonly nth?: number;
+  /** How often; 1 by default, unlimited with a rate. 0 means without limit. */
+  readonly count?: number;
+  /** A probability per request, in place of nth. */
+  readonly rate?: number;
+  /** Only requests whose body holds one of these texts, as a bulk call about an isin. */
+  readonly bodyHas?: readonly string[];
+  readonly fault: Fault;
+}
+
+export interface FaultScript {
+  inject(rules: readonly FaultRule[]): void;
+  clear(): void;
+  /** The faults of one request, in the order in which their rules were given. */
+  take(endpoint: Endpoint, body?: string): readonly Fault[];
+  readonly struck: ReadonlyMap<string, number>;
+  readonly rules: readonly FaultRule[];
+}
+
+interface Armed {
+  readonly rule: FaultRule;
+  seen: number;
+  struck: number;
+}
+
+const MAX_RULES = 1_000;
+
+export function createFaultScript(seed: number, first: readonly FaultRule[]): FaultScript {
+  const choices = createChoices(seed);
+  const struck = new Map<string, number>();
+  let armed: Armed[] = [];
+  const inject = (rules: readonly FaultRule[]) => {
+    if (armed.length + rules.length > MAX_RULES) throw new RangeError(`At most ${MAX_RULES} fault rules fit.`);
+    armed.push(...rules.map((rule) => ({ rule, seen: 0, struck: 0 })));
+  };
+  inject(first);
+  return {
+    struck,
+    inject,
+    get rules() {
+      return armed.map(({ rule }) => rule);
+    },
+    clear() {
+      armed = [];
+    },
+    take(endpoint, body = '') {
+      const taken = armed.filter((entry) => matches(entry.rule, endpoint, body) && strikes(entry, choices.chance));
+      armed = armed.filter((entry) => entry.struck < limitOf(entry.rule));
+      for (const { rule } of taken) struck.set(rule.fault.kind, (struck.get(rule.fault.kind) ?? 0) + 1);
+      return taken.map(({ rule }) => rule.fault);
+    },
+  };
+}
+
+function matches({ match, bodyHas }: FaultRule, endpoint: Endpoint, body: string): boolean {
+  if (bodyHas?.every((text) => !body.includes(text))) return false;
+  if (match === '*') return endpoint !== 'token';
+  return typeof match === 'string' ? match === endpoint : match.includes(endpoint);
+}
+
+function limitOf({ count, rate }: FaultRule): number {
+  if (count === undefined) return rate === undefined ? 1 : Number.POSITIVE_INFINITY;
+  return count === 0 ? Number.POSITIVE_INFINITY : count;
+}
+
+function strikes(entry: Armed, chance: (probability: number) => boolean): boolean {
+  entry.seen += 1;
+  if (entry.struck >= limitOf(entry.rule)) return false;
+  const { rate, nth = 1 } = entry.rule;
+  if (rate === undefined ? entry.seen < nth : !chance(rate)) return false;
+  entry.struck += 1;
+  return true;
+}

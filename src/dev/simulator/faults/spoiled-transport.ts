@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { Answer } from '../answer.ts';
+import type { SimulatorClock } from '../clock.ts';
+
+/** How a body that never ends is bounded, since a client may never hang up. */
+const DEFAULT_ENDLESS_BYTES = 2 ** 30;
+const PIECE_BYTES = 65_536;
+const SLOW_STEPS_PER_SECOND = 20;
+
+export async function reset(response: ServerResponse, answer: Answer, share: number): Promise<void> {
+  const { socket } = response;
+  if (share > 0) {
+    response.writeHead(answer.status, { ...answer.headers, 'content-length': String(answer.body.length) });
+    await written(response, answer.body.subarray(0, Math.floor(answer.body.length * share)));
+  }
+  socket?.resetAndDestroy();
+}
+
+/** Sends a share of the response and then closes the connection in good order, in each framing of HTTP/1.1. */
+export async function cutShort(
+  response: ServerResponse,
+  answer: Answer,
+  how: 'contentLength' | 'chunked' | 'close',
+  share: number,
+): Promise<void> {
+  const { socket } = response;
+  const part = answer.body.subarray(0, Math.floor(answer.body.length * share));
+  const framing = {
+    contentLength: { 'content-length': String(answer.body.length) },
+    chunked: { 'transfer-encoding': 'chunked' },
+    close: { connection: 'close' },
+  };
+  socket?.write(headText(answer, framing[how]));
+  if (how === 'chunked') socket?.write(`${part.length.toString(16)}\r\n`);
+  socket?.write(part);
+  if (how === 'chunked') socket?.write('\r\n');
+  socket?.end();
+}
+
+/** A few bytes at a time, of the head without ever ending it, or of the body. */
+export async function slowly(
+  response: ServerResponse,
+  answer: Answer,
+  { part, bytesPerSecond }: { part: 'head' | 'body'; bytesPerSecond: number },
+  clock: SimulatorClock,
+): Promise<void> {
+  const hungUp = hangUp(response);
+  const { socket } = response;
+  const head = headText(answer, { 'content-length': String(answer.body.length) });
+  const bytes = part === 'body' ? answer.body : Buffer.from(`${head}x-slow: ${'s'.repeat(PIECE_BYTES)}`);
+  if (part === 'body') socket?.write(head);
+  const step = Math.max(1, Math.floor(bytesPerSecond / SLOW_STEPS_PER_SECOND));
+  for (let at = 0; at < bytes.length && !hungUp.aborted; at += step) {
+    socket?.write(bytes.subarray(at, at + step));
+    await clock.sleep((step / bytesPerSecond) * 1_000, hungUp);
+  }
+  socket?.end();
+}
+
+export async function endless(
+  response: ServerResponse,
+  answer: Answer,
+  maxBytes = DEFAULT_ENDLESS_BYTES,
+): Promise<void> {
+  response.writeHead(answer.status, answer.headers);
+  const hungUp = hangUp(response);
+  const piece = Buffer.alloc(PIECE_BYTES, ' ');
+  await written(response, answer.body.subarray(0, -1));
+  for (let sent = 0; sent < maxBytes && !hungUp.aborted; sent += PIECE_BYTES) await written(response, piece);
+  response.end(answer.body.subarray(-1));
+}
+
+/** The same as `endless`, but bounded in decoded bytes and packed by gzip to a thousandth. */
+export async function gzipBomb(response: ServerResponse, answer: Answer, decodedBytes: number): Promise<void> {
+  response.writeHead(answer.status, { ...answer.headers, 'content-encoding': 'gzip' });
+  const piece = Buffer.alloc(PIECE_BYTES, ' ');
+  const decoded = function* () {
+    yield answer.body.subarray(0, -1);
+    for (let sent = 0; sent < decodedBytes; sent += PIECE_BYTES) yield piece;
+    yield answer.body.subarray(-1);
+  };
+  // A client that hangs up ends the pipeline with an error, and that is what the fault is for.
+  await pipeline(Readable.from(decoded()), createGzip(), response).catch(() => undefined);
+}
+
+function headText({ status, headers }: Answer, framing: Record<string, string>): string {
+  const lines = Object.entries({ ...headers, ...framing }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
+}
+
+/** Aborts when the connection is gone, so that nothing waits for a client that has left. */
+export function hangUp(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  return gone.signal;
+}
+
+/** Resolves when the bytes have been handed to the connection, or when it is gone. */
+async function written(response: ServerResponse, bytes: Buffer): Promise<void> {
+  if (response.destroyed || response.write(bytes)) return;
+  const settled = new AbortController();
+  const events = ['drain', 'close'].map((name) =>
+    once(response, name, { signal: settled.signal }).catch(() => undefined),
+  );
+  await Promise.race(events);
+  settled.abort();
+}

@@ -1,0 +1,139 @@
+import type { SimulatorClock } from '../clock.ts';
+import { type EventLog, offsetText } from '../ledger/event-log.ts';
+import { dateTimeText, dayText } from './calendar.ts';
+import type { InstrumentText } from './instrument-text.ts';
+import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
+import type { Universe } from './universe.ts';
+
+/** The changes of the provider's world. Ids are decimal text, since JSON numbers would round them. */
+export type Change =
+  /** Something happens to an instrument and an event reports it. Without an id: a new or the first instrument. */
+  | { readonly kind: EventKind; readonly id?: string }
+  /** Delisted: it leaves the list, and no event says so. */
+  | { readonly kind: 'vanish'; readonly id: string }
+  /** The instrument is from now on exactly this JSON text; an event of that type reports it unless it is null. */
+  | { readonly kind: 'replace'; readonly id: string; readonly instrument: string; readonly type?: string | null }
+  /** An event with exactly this JSON text as envelope; the universe stays as it is. */
+  | { readonly kind: 'event'; readonly envelope: string; readonly type?: string; readonly id?: string }
+  /** An entry of the log that is filtered out for everyone: the offset moves, nothing is returned. */
+  | { readonly kind: 'hidden' };
+
+/** Exported for tests. */
+export const EVENT_KINDS = [
+  'newissue',
+  'datachange',
+  'rulebasedparameteradjustment',
+  'repayment',
+  'barriercross',
+  'couponpayment',
+  'incomepayment',
+] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+/** The event types that part 6 of src/provider/README.md names; income payments share the type of coupon payments. */
+export const EVENT_TYPES: readonly string[] = EVENT_KINDS.filter((kind) => kind !== 'incomepayment');
+
+export interface Published {
+  readonly id: string | null;
+  readonly offset: string | null;
+}
+
+export interface Changes {
+  apply(change: Change): Published;
+  /** Ids of instruments that were replaced by raw text, whether or not they still exist. */
+  rawIds(): Iterable<bigint>;
+}
+
+export function createChanges(parts: {
+  universe: Universe;
+  log: EventLog;
+  text: InstrumentText;
+  clock: SimulatorClock;
+}): Changes {
+  const { universe, log, text, clock } = parts;
+  const blank = { version: ISSUED, repayment: null, coupon: null, raw: null, hidden: false };
+
+  const rawIds = new Set<bigint>();
+
+  const happen = (kind: EventKind, id: bigint): Published => {
+    const nowMs = clock.wallMs();
+    const before = universe.versionOf(id);
+    const version = kind === 'newissue' ? before : next(before, kind, nowMs, text.blueprint(id));
+    universe.put(id, version);
+    const offset = log.append({
+      ...blank,
+      type: kind === 'incomepayment' ? 'couponpayment' : kind,
+      id,
+      version,
+      repayment: kind === 'repayment' ? repaymentText(nowMs, text.blueprint(id).currency) : null,
+      coupon: kind.endsWith('payment') && kind !== 'repayment' ? couponText(kind, nowMs, version) : null,
+    });
+    return { id: String(id), offset: offsetText(offset) };
+  };
+  return {
+    rawIds: () => rawIds,
+    apply(change) {
+      switch (change.kind) {
+        case 'hidden':
+          return { id: null, offset: offsetText(log.append({ ...blank, type: 'hidden', id: 0n, hidden: true })) };
+        case 'vanish':
+          universe.remove(BigInt(change.id));
+          return { id: change.id, offset: null };
+        case 'event': {
+          const id = BigInt(change.id ?? 0);
+          const entry = { ...blank, type: change.type ?? 'datachange', id, raw: oneLine(change.envelope) };
+          return { id: change.id ?? null, offset: offsetText(log.append(entry)) };
+        }
+        case 'replace': {
+          const id = BigInt(change.id);
+          const before = universe.versionOf(id);
+          const version = { ...before, number: before.number + 1, raw: oneLine(change.instrument) };
+          universe.put(id, version);
+          rawIds.add(id);
+          if (change.type === null) return { id: change.id, offset: null };
+          const entry = { ...blank, type: change.type ?? 'datachange', id, version };
+          return { id: change.id, offset: offsetText(log.append(entry)) };
+        }
+        default: {
+          const fresh = change.kind === 'newissue' ? universe.nextId() : universe.idAt(0);
+          const id = change.id === undefined ? fresh : BigInt(change.id);
+          return id === undefined ? { id: null, offset: null } : happen(change.kind, id);
+        }
+      }
+    },
+  };
+}
+
+function next(
+  before: InstrumentVersion,
+  kind: EventKind,
+  nowMs: number,
+  limits: { underlyings: number; coupons: number },
+): InstrumentVersion {
+  const version = { ...before, number: before.number + 1 };
+  if (kind === 'repayment') return { ...version, repaidOn: dayText(nowMs) };
+  if (kind === 'rulebasedparameteradjustment') return { ...version, adjustments: before.adjustments + 1 };
+  if (kind === 'barriercross' && before.breachedAt.length < limits.underlyings) {
+    return { ...version, breachedAt: [...before.breachedAt, dateTimeText(nowMs)] };
+  }
+  if (kind === 'couponpayment' && before.couponsPaid < limits.coupons) {
+    return { ...version, couponsPaid: before.couponsPaid + 1 };
+  }
+  return { ...version, dataChanges: before.dataChanges + 1 };
+}
+
+// The interface does not show the shapes of repayment and coupon (part 2.2 of src/provider/README.md), so these are the
+// simulator's own.
+function repaymentText(nowMs: number, currency: string): string {
+  return `{"valueDate":"${dayText(nowMs)}","currency":"${currency}","cashAmount":1000.00,"repaymentRate":100.000000000000000000}`;
+}
+
+function couponText(kind: EventKind, nowMs: number, version: InstrumentVersion): string {
+  const income = kind === 'incomepayment' ? ',"income":true' : '';
+  return `{"valueDate":"${dayText(nowMs)}","amount":12.50,"number":${version.couponsPaid}${income}}`;
+}
+
+/** Line ends can be only between tokens of JSON, and the ledger has one instrument per line. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\r\n]+/g, ' ');
+}

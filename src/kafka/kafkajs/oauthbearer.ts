@@ -1,0 +1,134 @@
+import type { Mechanism } from 'kafkajs';
+import type { Clock } from '../../support/clock.ts';
+import { LoginFailed } from './kafkajs-errors.ts';
+
+/** Where the tokens for the brokers come from. */
+export interface BrokerTokens {
+  /** A token for the login that begins now. */
+  get(): Promise<string>;
+  /** A broker refused it. */
+  refused(token: string): void;
+}
+
+/** Begins and ends the parts of the client's message (RFC 7628, 3.1). */
+const SEPARATOR = '\u0001';
+const LENGTH_BYTES = 4;
+const LONGEST_REASON = 300;
+
+/**
+ * SASL OAUTHBEARER (RFC 7628) in place of that of kafkajs, which does not read the broker's answer: it takes a refused
+ * token for a login, and the connection is closed at the next request, without a word on why.
+ */
+export function oauthbearer(
+  tokens: BrokerTokens,
+  { extensions, clock }: { readonly extensions: Readonly<Record<string, string>>; readonly clock: Clock },
+): Mechanism {
+  return {
+    mechanism: 'oauthbearer',
+    authenticationProvider: ({ host, port, saslAuthenticate }) => ({
+      async authenticate() {
+        const token = await tokens.get().catch((error: unknown) => {
+          throw new LoginFailed(`There is no token for the brokers. ${messageOf(error)}`, error);
+        });
+        const reason = await answerTo(firstMessage(token, extensions), saslAuthenticate);
+        if (reason === '') return;
+        tokens.refused(token);
+        throw new LoginFailed(
+          `The broker ${host}:${port} refuses the token of kafka.sasl (${reason}). ${describeToken(token, clock.wallMs())}. ` +
+            'Compare it with what the brokers expect (sasl.oauthbearer.expected.audience, expected.issuer, ' +
+            'jwks.endpoint.url), and set audience, scope or extensions of kafka.sasl to match.',
+        );
+      },
+    }),
+  };
+}
+
+type Send = Parameters<Mechanism['authenticationProvider']>[0]['saslAuthenticate'];
+
+/** Why the broker refuses; empty when it accepts. */
+async function answerTo(message: string, send: Send): Promise<string> {
+  try {
+    const refusal = await send({ request: requestOf(message), response: RESPONSE });
+    if (!refusal) return '';
+    // The broker waits for this to close the exchange; its answer is a failure without more in it.
+    await send({ request: requestOf(SEPARATOR), response: RESPONSE }).catch(() => {});
+    return statusOf(refusal);
+  } catch (error) {
+    if (error instanceof Error && 'type' in error && error.type === 'SASL_AUTHENTICATION_FAILED') {
+      return error.message.slice(0, LONGEST_REASON);
+    }
+    throw error;
+  }
+}
+
+function firstMessage(token: string, extensions: Readonly<Record<string, string>>): string {
+  const parts = [`auth=Bearer ${token}`, ...Object.entries(extensions).map(([name, value]) => `${name}=${value}`)];
+  return `n,,${SEPARATOR}${parts.join(SEPARATOR)}${SEPARATOR}${SEPARATOR}`;
+}
+
+function requestOf(message: string) {
+  const text = Buffer.from(message, 'utf8');
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeInt32BE(text.length);
+  return { encode: () => Buffer.concat([length, text]) };
+}
+
+const RESPONSE = {
+  decode: (bytes: Buffer) => bytes,
+  parse: (bytes: Buffer) => bytes.subarray(LENGTH_BYTES).toString('utf8'),
+};
+
+/** The `status` of the broker's JSON, such as `invalid_token`, or the text as it is. */
+function statusOf(refusal: string): string {
+  try {
+    const { status }: { status?: unknown } = JSON.parse(refusal);
+    if (typeof status === 'string') return status.slice(0, LONGEST_REASON);
+  } catch {
+    // A broker may answer with any text.
+  }
+  return refusal.slice(0, LONGEST_REASON);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+const LONGEST_VALUE = 200;
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** The claims by which brokers judge a token, and what messages call them. None is a secret. */
+const SHOWN = { iss: 'issuer', aud: 'audience', sub: 'subject', scope: 'scope', scp: 'scope' } as const;
+
+/** What a token says about itself, for a message about its refusal; never anything from which it could be made again. */
+function describeToken(token: string, wallMs: number): string {
+  const claims = claimsOf(token);
+  if (claims === null) return 'It is no JWT, so that only the brokers can know what it says';
+  const named = Object.entries(SHOWN).flatMap(([claim, name]) =>
+    claims[claim] === undefined ? [] : [`${name} ${shown(claims[claim])}`],
+  );
+  const missing = ['iss', 'aud'].filter((claim) => claims[claim] === undefined);
+  const lacks = missing.length === 0 ? '' : `, and no ${missing.join(' and no ')}`;
+  return `It has ${named.join(', ') || 'no claims'}${lacks}; ${life(claims.exp, wallMs)}`;
+}
+
+function life(exp: unknown, wallMs: number): string {
+  if (typeof exp !== 'number' || !Number.isFinite(exp)) return 'it does not say when it expires';
+  const seconds = Math.round(exp - wallMs / 1_000);
+  return seconds <= 0 ? `it expired ${-seconds} s ago by this machine's clock` : `it expires in ${seconds} s`;
+}
+
+/** The payload of a JWT, unverified. */
+function claimsOf(token: string): Readonly<Record<string, unknown>> | null {
+  const payload = token.split('.')[1];
+  if (payload === undefined) return null;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    return typeof claims === 'object' && claims !== null ? (claims as Readonly<Record<string, unknown>>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function shown(value: unknown): string {
+  const text = (JSON.stringify(value) ?? 'nothing').replace(UNSAFE, ' ');
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+}

@@ -1,0 +1,127 @@
+import { ConnectorError } from '../../errors.ts';
+import type { WriterOptions } from '../transactional-writer.ts';
+import { kafkaReason, refusedRecords, type TopicRefusal, topicRefusalOf, topicsOf, typeOf } from './kafkajs-errors.ts';
+import type { AbortHangingFailed } from './kafkajs-hanging.ts';
+
+export interface TopicFacts {
+  missing(topics: readonly string[]): Promise<readonly string[]>;
+  /** Reads again how large a batch each of the topics takes; the next transactions are cut by that. */
+  learnLimits(topics: readonly string[]): Promise<void>;
+}
+
+const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
+  missing: 'Create the topic again: `spconnect topics create`.',
+  forbidden: 'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write).',
+  tooLarge: "Raise the topic's max.message.bytes above the largest record.",
+  invalid: "Look at the topic's settings (compression.type, cleanup.policy, schema validation at the broker).",
+};
+
+/**
+ * A TOPIC_REFUSED when no retry resolves the refusal; undefined when it may pass. A broker that has just started knows no
+ * topic, so a missing one is checked again. Only a batch of one record cannot be cut to a topic's lowered limit.
+ */
+export async function topicRefused(
+  cause: unknown,
+  topics: readonly string[],
+  facts: TopicFacts,
+): Promise<ConnectorError | undefined> {
+  const refusal = topicRefusalOf(cause);
+  if (refusal === undefined) return undefined;
+  let concerned = topicsOf(cause) ?? topics;
+  try {
+    if (refusal === 'missing') concerned = await facts.missing(topics);
+    if (refusal === 'tooLarge') {
+      await facts.learnLimits(concerned);
+      if (refusedRecords(cause) !== 1) return undefined;
+    }
+  } catch {
+    return undefined;
+  }
+  if (concerned.length === 0) return undefined;
+  const text = `Kafka refuses what is written to ${concerned.join(' or ')} (${kafkaReason(cause)}).`;
+  return new ConnectorError('TOPIC_REFUSED', `${text} ${WHAT_TO_DO[refusal]}`, {
+    cause,
+    fields: { topics: concerned },
+  });
+}
+
+/**
+ * A topic that takes no records is reported at once, since other sources may go on without it; the first one has the offset.
+ *
+ * @throws ConnectorError TOPIC_REFUSED, or KAFKA_UNREACHABLE with the field `topics`.
+ */
+export async function giveUpAborting(
+  cause: AbortHangingFailed,
+  { transactionalId, facts, abortHanging }: Pick<WriterOptions, 'abortHanging'> & Opening,
+): Promise<void> {
+  const { topic } = cause;
+  const refused = await topicRefused(cause, [topic], facts);
+  if (refused !== undefined) throw refused;
+  if (abortHanging?.()[0]?.topic === topic) return;
+  throw new ConnectorError(
+    'KAFKA_UNREACHABLE',
+    `The writer ${transactionalId} could not be opened: topic ${topic} takes no records (${kafkaReason(cause)}). ` +
+      'Check the brokers that hold it.',
+    { cause, fields: { transactionalId, topics: [topic] } },
+  );
+}
+
+interface Opening {
+  readonly transactionalId: string;
+  readonly facts: TopicFacts;
+}
+
+interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
+  readonly transactionalId: string;
+}
+
+/** By the broker's error: refusals that depend neither on the records nor on retries, and what resolves them. */
+const ADVICE: Readonly<Record<string, (of: Refused) => string>> = {
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
+    `Give the connector's account the right Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,
+  GROUP_AUTHORIZATION_FAILED: ({ abortHangingOffset }) => readGroup(abortHangingOffset?.groupId ?? '<group>'),
+  INVALID_TRANSACTION_TIMEOUT: () =>
+    'Lower kafka.transactionTimeout, or raise transaction.max.timeout.ms at the brokers',
+};
+
+/** A WRITER_REFUSED when a writer failed for a reason that no retry and no other topic resolves. */
+export function writerRefused(cause: unknown, of: Refused): ConnectorError | undefined {
+  const advice = ADVICE[typeOf(cause) ?? '']?.(of);
+  if (advice === undefined) return undefined;
+  const { transactionalId } = of;
+  return new ConnectorError(
+    'WRITER_REFUSED',
+    `Kafka refuses the transactional id ${transactionalId} (${kafkaReason(cause)}). ${advice}. Then start it again.`,
+    { cause, fields: { transactionalId } },
+  );
+}
+
+/** A WRITER_REFUSED when a member may not be one of the group, a TOPIC_REFUSED when it may not read. */
+export function memberRefused(
+  cause: unknown,
+  { groupId, topics }: { readonly groupId: string; readonly topics: readonly string[] },
+): ConnectorError | undefined {
+  const details = { cause, fields: { groupId } };
+  switch (typeOf(cause)) {
+    case 'GROUP_AUTHORIZATION_FAILED': {
+      const text = `Kafka refuses a member of the group ${groupId} (${kafkaReason(cause)}).`;
+      return new ConnectorError('WRITER_REFUSED', `${text} ${readGroup(groupId)}. Then start it again.`, details);
+    }
+    case 'TOPIC_AUTHORIZATION_FAILED': {
+      const text = `Kafka lets the group ${groupId} not read ${topics.join(' or ')} (${kafkaReason(cause)}).`;
+      const rights = topics.map((topic) => acl(`--topic ${topic}`, 'Read')).join('; ');
+      const advice = `Give the connector's account the right Read: ${rights}. Then start it again.`;
+      return new ConnectorError('TOPIC_REFUSED', `${text} ${advice}`, details);
+    }
+    default:
+      return undefined;
+  }
+}
+
+function readGroup(groupId: string): string {
+  return `Give the connector's account the right Read on its group: ${acl(`--group ${groupId}`, 'Read')}`;
+}
+
+function acl(resource: string, operation: string): string {
+  return `kafka-acls.sh --add --allow-principal User:<account> --operation ${operation} ${resource}`;
+}

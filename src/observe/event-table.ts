@@ -1,0 +1,283 @@
+import { ConnectorError } from '../errors.ts';
+import { afterwards } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import { type Events, type ResponseCounts, TOMBSTONE_REASONS } from './events.ts';
+import type { Meters } from './meters.ts';
+
+type Name = keyof Events;
+type EventOf<Of extends Name> = Parameters<Events[Of]>[0];
+type Add = Meters['add'];
+type Observe = Meters['observe'];
+
+interface Row<Event> {
+  readonly level: keyof Log;
+  /** The message of its log line. */
+  readonly text: string;
+  /** The fields of its log line; all of the event unless given. */
+  readonly fields?: (event: Event) => object;
+  /** Counts that are added up to one log line a minute: its message, whose counts they are, and their fields. */
+  readonly minute?: readonly [text: string, of: keyof Event & string, ...counts: (keyof Event & string)[]];
+  /** Its metrics; the status has the gauges. */
+  readonly count?: (event: Event, add: Add, observe: Observe) => void;
+}
+
+const MINUTE_MS = 60_000;
+/** The dead letters of one response that are logged one by one; its own line counts all. */
+const MOST_DEAD_LINES = 20;
+const COMMITTED = 'committed within a minute';
+const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as const;
+
+/** Every event: its log line and its metrics, so that the two cannot differ. */
+const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
+  topicCreated: { level: 'info', text: 'topic created' },
+  topicDrift: { level: 'warn', text: 'topic differs from what would be created' },
+  replicaJoined: { level: 'info', text: 'joined the replicas' },
+  writerOpened: {
+    level: 'info',
+    text: 'writer opened',
+    count: ({ partition }, add) => add('spconnect_writer_opened_total', { partition: String(partition) }, 1),
+  },
+  sourceStarted: { level: 'info', text: 'source started' },
+  schemasRegistered: { level: 'debug', text: 'schemas registered' },
+  polled: {
+    level: 'debug',
+    text: 'poll answered',
+    count({ source, endpoint, rows, durationMs }, add, observe) {
+      add('spconnect_polls_total', { source, endpoint }, 1);
+      add('spconnect_rows_received_total', { source, endpoint }, rows);
+      observe('spconnect_poll_duration_seconds', { source, endpoint }, durationMs / 1_000);
+    },
+  },
+  walkStarted: { level: 'info', text: 'walk started' },
+  walkResumed: { level: 'info', text: 'walk resumed' },
+  pageCommitted: {
+    level: 'info',
+    text: 'page committed',
+    fields: withoutZeros,
+    count(page, add, observe) {
+      responseCommitted(page, 'instrument', page.records, add, observe);
+      add('spconnect_rows_unchanged_total', { source: page.source }, page.unchanged);
+    },
+  },
+  walkCompleted: {
+    level: 'info',
+    text: 'walk completed',
+    count({ source, deadLetters, ...walk }, add) {
+      add('spconnect_walks_completed_total', { source }, 1);
+      for (const result of WALK_RESULTS) add('spconnect_walk_rows_total', { source, result }, walk[result]);
+      add('spconnect_walk_rows_total', { source, result: 'deadLetter' }, deadLetters);
+      add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
+    },
+  },
+  walkScheduled: { level: 'info', text: 'next walk scheduled' },
+  eventsCommitted: {
+    level: 'debug',
+    text: 'events committed',
+    fields: ({ items: _, ...event }) => withoutZeros(event),
+    minute: [COMMITTED, 'source', 'events', 'deadLetters'],
+    count: (response, add, observe) => responseCommitted(response, 'event', response.events, add, observe),
+  },
+  instrumentsDeleted: {
+    level: 'info',
+    text: 'instruments deleted',
+    count: ({ source, why: reason, instruments }, add) =>
+      add('spconnect_tombstones_total', { source, reason }, instruments),
+  },
+  checksCommitted: {
+    level: 'debug',
+    text: 'pre-trade checks committed',
+    fields: withoutZeros,
+    minute: [COMMITTED, 'source', 'checks', 'deadLetters'],
+    count: (response, add, observe) => responseCommitted(response, 'check', response.checks, add, observe),
+  },
+  responseDiscarded: {
+    level: 'warn',
+    text: 'response of the stream discarded, asking again',
+    count: ({ source, why: reason }, add) => add('spconnect_stream_responses_discarded_total', { source, reason }, 1),
+  },
+  notified: {
+    level: 'warn',
+    text: 'notification written',
+    count: ({ source, kind }, add) => add('spconnect_notifications_total', { source, kind }, 1),
+  },
+  attemptFailed: {
+    level: 'warn',
+    text: 'attempt failed, trying again',
+    count: ({ source, err }, add) => add('spconnect_poll_failures_total', { source, code: codeOf(err) }, 1),
+  },
+  writerLost: {
+    level: 'warn',
+    text: 'writer lost, opening again',
+    count: ({ partition, err }, add) =>
+      add('spconnect_writer_lost_total', { partition: String(partition), code: codeOf(err) }, 1),
+  },
+  sourcePaused: { level: 'info', text: 'source paused' },
+  sourceResumed: { level: 'info', text: 'source resumed' },
+  sourceStopped: { level: 'info', text: 'source stopped as asked' },
+  stateUnreadable: { level: 'warn', text: 'value of the states topic ignored' },
+  sourceFailed: { level: 'error', text: 'source failed, an operator is needed' },
+  adminListening: { level: 'info', text: 'admin server listens' },
+  stopped: { level: 'info', text: 'stopped' },
+  processorStarted: {
+    level: 'info',
+    text: 'price processor started',
+    fields: ({ freshness: _, refreshed: __, ...event }) => event,
+  },
+  processorJoined: { level: 'info', text: 'group of the price processor joined' },
+  partitionAssigned: { level: 'info', text: 'partition assigned' },
+  partitionLost: { level: 'info', text: 'partition lost' },
+  partitionWriterLost: {
+    level: 'warn',
+    text: 'writer of a partition lost, opening again',
+    count: ({ err }, add) => add('spconnect_prices_writer_lost_total', { code: codeOf(err) }, 1),
+  },
+  recordsUnreadable: {
+    level: 'warn',
+    text: 'records that cannot be read',
+    count: ({ reason, records }, add) => add('spconnect_prices_unreadable_records_total', { reason }, records),
+  },
+  batchPriced: {
+    level: 'debug',
+    text: 'batch priced',
+    fields: ({ prices: _, ...event }) => event,
+    minute: [
+      'priced within a minute',
+      'kind',
+      ...(['items', 'priced', 'records', 'problems', 'deadLetters', 'calls'] as const),
+    ],
+    count(batch, add, observe) {
+      const { kind: price, priced, problems, unusable, dropped, withoutIsin, gone, postponed } = batch;
+      // Records without any response do not show that the provider answers.
+      add('spconnect_prices_batches_total', { price }, batch.items > 0 ? 1 : 0);
+      add('spconnect_prices_bulk_calls_total', { price }, batch.calls);
+      const items = { priced, problem: problems, unusable, dropped };
+      for (const [result, count] of Object.entries(items))
+        add('spconnect_prices_items_total', { price, result }, count);
+      add('spconnect_prices_records_total', { price, result: 'written' }, batch.records);
+      add('spconnect_prices_records_total', { price, result: 'unchanged' }, batch.unchanged);
+      const inputs = { asked: batch.inputs - withoutIsin - gone - postponed, withoutIsin, gone, postponed };
+      for (const [result, count] of Object.entries(inputs)) add('spconnect_prices_inputs_total', { result }, count);
+      add('spconnect_prices_dead_letters_total', { price }, batch.deadLetters);
+      for (const reason of TOMBSTONE_REASONS) {
+        add('spconnect_prices_tombstones_total', { reason }, batch.tombstones[reason] ?? 0);
+      }
+      add('spconnect_prices_drift_fields_total', { price }, batch.drift);
+      add('spconnect_prices_rounded_numbers_total', { price }, batch.roundedNumbers);
+      observe('spconnect_prices_ask_duration_seconds', { price }, batch.askMs / 1_000);
+      observe('spconnect_prices_commit_duration_seconds', { price }, batch.commitMs / 1_000);
+    },
+  },
+  batchBisected: {
+    level: 'warn',
+    text: 'bulk request to be divided, asking for its parts',
+    count: ({ kind: price, code }, add) => add('spconnect_prices_bisected_total', { price, code }, 1),
+  },
+  batchLimitLearnt: { level: 'info', text: 'largest bulk request learnt' },
+  bulkAttemptFailed: {
+    level: 'warn',
+    text: 'bulk request failed, trying again',
+    count: ({ kind: price, err }, add) => add('spconnect_prices_bulk_failures_total', { price, code: codeOf(err) }, 1),
+  },
+  instrumentFailing: { level: 'debug', text: 'instrument gets no price' },
+  windowsMissed: { level: 'warn', text: 'windows of prices were not requested' },
+  processorAttemptFailed: {
+    level: 'warn',
+    text: 'price processor failed, trying again',
+    count: ({ err }, add) => add('spconnect_prices_attempts_failed_total', { code: codeOf(err) }, 1),
+  },
+  processorRests: { level: 'info', text: 'price processor rests as an operator wants' },
+  processorFailed: { level: 'error', text: 'price processor failed, an operator is needed' },
+};
+
+/** The counts of every committed response. */
+function responseCommitted(
+  response: ResponseCounts & { readonly source: string; readonly commitMs: number },
+  record: string,
+  records: number,
+  add: Add,
+  observe: Observe,
+): void {
+  const { source, deadLetters, deadLettersTooLarge: tooLarge, deadLettersWithoutKey: withoutKey } = response;
+  add('spconnect_records_written_total', { source, record }, records);
+  const reasons = { tooLarge, withoutKey, wrongType: deadLetters - tooLarge - withoutKey };
+  for (const [reason, count] of Object.entries(reasons)) add('spconnect_dead_letters_total', { source, reason }, count);
+  add('spconnect_drift_fields_total', { source }, response.drift);
+  add('spconnect_rounded_numbers_total', { source }, response.roundedNumbers);
+  add('spconnect_duplicate_keys_total', { source }, response.duplicateKeys);
+  observe('spconnect_commit_duration_seconds', { source }, response.commitMs / 1_000);
+}
+
+/** The code of an error as a label. */
+function codeOf(err: unknown): string {
+  return err instanceof ConnectorError ? err.code : 'OTHER';
+}
+
+function eachEvent(react: (name: Name) => (event: never) => void): Events {
+  return Object.fromEntries((Object.keys(EVENTS) as Name[]).map((name) => [name, react(name)])) as unknown as Events;
+}
+
+/** Events that reach each of these, in their order, as far as they take them. */
+export function toAll(sinks: readonly Partial<Events>[]): Events {
+  return eachEvent((name) => (event) => {
+    for (const sink of sinks) sink[name]?.(event);
+  });
+}
+
+/** Events as metrics: the numbers of the log lines, added up. */
+export function countEvents({ add, observe }: Pick<Meters, 'add' | 'observe'>): Events {
+  return eachEvent((name) => (event: object) => {
+    (EVENTS[name] as Row<object>).count?.(event, add, observe);
+    // Failures of the registry appear as errors of its callers.
+    const code = 'err' in event ? codeOf(event.err) : '';
+    if (/^(REGISTRY|SCHEMA)_/.test(code)) add('spconnect_registry_failures_total', { code }, 1);
+  });
+}
+
+type DeadRows = Pick<ResponseCounts, 'dead'>;
+
+/** Events as log lines: the message is fixed, the facts are fields. What happens often is added up to one line a minute. */
+export function logEvents(log: Log, later = afterwards): Events {
+  const sums = new Map<string, { readonly text: string; readonly fields: Record<string, unknown> }>();
+  const report = () => {
+    for (const { text, fields } of sums.values()) log.info(fields, text);
+    sums.clear();
+  };
+  const addUp = (
+    [text, of, ...counts]: NonNullable<Row<never>['minute']>,
+    event: Readonly<Record<string, unknown>>,
+  ) => {
+    if (sums.size === 0) later(MINUTE_MS, report);
+    const { fields } = sums.get(`${text} ${event[of]}`) ?? { fields: { [of]: event[of], batches: 0 } };
+    for (const [name, count] of Object.entries({
+      batches: 1,
+      ...Object.fromEntries(counts.map((at) => [at, event[at]])),
+    }))
+      fields[name] = Number(fields[name] ?? 0) + Number(count);
+    sums.set(`${text} ${event[of]}`, { text, fields });
+  };
+  return eachEvent((name) => {
+    const { level, text, fields = (event) => event, minute } = EVENTS[name] as unknown as Row<Record<string, unknown>>;
+    return (event: Readonly<Record<string, unknown>>) => {
+      if (minute) addUp(minute, event);
+      // The end does not wait for the minute.
+      if (name === 'stopped') report();
+      const { dead = [], ...logged } = fields(event) as DeadRows;
+      log[level](roundedDurations(logged), text);
+      for (const row of dead.slice(0, MOST_DEAD_LINES)) log.warn({ source: event.source, ...row }, 'dead letter');
+    };
+  });
+}
+
+/** Of many counts, most are 0 as a rule: an absent one did not happen. */
+function withoutZeros(event: object): object {
+  return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== 0));
+}
+
+/** Durations in whole milliseconds: fractions only make lines longer. */
+function roundedDurations(event: object): Record<string, unknown> {
+  const entries = Object.entries(event).map(([name, value]) => [
+    name,
+    name.endsWith('Ms') && typeof value === 'number' ? Math.round(value) : value,
+  ]);
+  return Object.fromEntries(entries);
+}

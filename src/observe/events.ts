@@ -1,0 +1,466 @@
+/** Why a response of the stream was not used: our offset was refused, brought nothing, went back or did not move. */
+export const DISCARD_REASONS = ['refused', 'quiet', 'lower', 'stuck'] as const;
+
+/** The kinds of notifications of a source. */
+export const NOTIFICATION_KINDS = [
+  'gapSuspected',
+  'gapCertain',
+  'gapProven',
+  'streamBehind',
+  'streamReset',
+  'offsetReset',
+  'shrinkRefused',
+  'deletionSkipped',
+  'listLags',
+  'deletionsStandStill',
+  'walkGivenUp',
+  'topicReplaced',
+] as const;
+
+/** The kinds of prices of an instrument: where several series of one are followed, `daily/OHLC` and the like. */
+type Kind = string;
+
+interface InputPartition {
+  /** The topic of instruments that is read. */
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/**
+ * Everything that an operator may care about, one function per event: log, metrics and status all read it from here.
+ * Names end with their unit.
+ */
+export interface Events {
+  topicCreated(event: { readonly topic: string }): void;
+  /** A topic differs harmlessly from what we would create; one sentence says how. */
+  topicDrift(event: { readonly drift: string }): void;
+  /** This replica has joined the others (again): it holds these partitions and runs these sources, perhaps none. */
+  replicaJoined(event: { readonly partitions: readonly number[]; readonly sources: readonly string[] }): void;
+  /** A partition of the offsets topic is ours: earlier holders are fenced, the committed offsets are read. */
+  writerOpened(event: {
+    readonly partition: number;
+    readonly transactionalId: string;
+    readonly durationMs: number;
+  }): void;
+  /** A source begins at its committed offset, or without one: at the start, and whenever its writer was opened again. */
+  sourceStarted(event: SourceStarted): void;
+  /** The registry knows every schema that the source writes; reported once for each source. */
+  schemasRegistered(event: { readonly source: string }): void;
+  /** The provider has answered a poll, and its results, if any, are committed. */
+  polled(event: Polled): void;
+  walkStarted(event: WalkStarted): void;
+  walkResumed(event: WalkResumed): void;
+  pageCommitted(event: PageCommitted): void;
+  walkCompleted(event: WalkCompleted): void;
+  /** When the next walk begins by itself, ISO 8601 by our own clock; in the past: with the next poll. */
+  walkScheduled(event: { readonly source: string; readonly at: string }): void;
+  eventsCommitted(event: EventsCommitted): void;
+  /** Tombstones on an instruments topic are committed. */
+  instrumentsDeleted(event: InstrumentsDeleted): void;
+  checksCommitted(event: ChecksCommitted): void;
+  /** A response of the stream was not used: it would repeat or lose events, or is empty while our offset is in doubt. */
+  responseDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
+  /** A record was written to the notifications topic; the record has the details. */
+  notified(event: {
+    readonly source: string;
+    readonly kind: (typeof NOTIFICATION_KINDS)[number];
+    /** The message of the record. */
+    readonly text: string;
+  }): void;
+  /** A poll failed and is tried again after the wait. */
+  attemptFailed(event: {
+    readonly source: string;
+    /** The only endpoint that waits, while the source goes on; absent where the whole source waits. */
+    readonly endpoint?: Polled['endpoint'];
+    /** How many in a row, this one included. */
+    readonly failures: number;
+    readonly waitMs: number;
+    readonly err: Error;
+  }): void;
+  /** The writer of a partition is dead; a new one is opened and every position on it read again. */
+  writerLost(event: { readonly partition: number; readonly err: unknown }): void;
+  /** An operator has paused a source: it keeps its place and sends no requests. */
+  sourcePaused(event: { readonly source: string }): void;
+  sourceResumed(event: { readonly source: string }): void;
+  /** An operator has stopped a source: it has given up its task, and its offset may be altered. */
+  sourceStopped(event: { readonly source: string }): void;
+  /** A value of the states topic cannot be read; the known state of the source stays in force. */
+  stateUnreadable(event: { readonly source: string; readonly offset: string; readonly why: string }): void;
+  /** A source has stopped for good: it needs an operator. The others go on. */
+  sourceFailed(event: { readonly source: string; readonly err: unknown }): void;
+  /** The admin server answers; the base of its addresses. */
+  adminListening(event: { readonly url: string }): void;
+  stopped(event: Stopped): void;
+
+  /** The processor begins to read instruments; `freshness` can be asked from now on until the process ends. */
+  processorStarted(event: ProcessorStarted): void;
+  /** The member has joined its group (again) with this number of partitions, perhaps 0. */
+  processorJoined(event: { readonly partitions: number }): void;
+  /** A partition is ours: earlier holders are fenced, the committed offset is read and the table is filled. */
+  partitionAssigned(event: PartitionAssigned): void;
+  /** Another member reads this partition now, or we stop, or cannot go on. */
+  partitionLost(event: InputPartition & { readonly why: string }): void;
+  /** The writer of a partition is dead; a new one is opened, and offset and table are read again. */
+  partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
+  /** Records that cannot be read were met: of instruments, as the table is filled or as they come, or of a series. */
+  recordsUnreadable(event: RecordsUnreadable): void;
+  /** The responses of one batch are committed in one transaction. */
+  batchPriced(event: BatchPriced): void;
+  /** A bulk request failed twice, while others were answered: its parts are requested. */
+  batchBisected(event: BatchBisected): void;
+  /** The provider answers no larger requests. */
+  batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
+  /** A bulk request failed as a whole. It is tried again once another one is answered; one item is asked after the wait. */
+  bulkAttemptFailed(event: {
+    readonly kind: Kind;
+    readonly items: number;
+    /** How many in a row, this one included. */
+    readonly failures: number;
+    readonly waitMs: number;
+    readonly err: Error;
+  }): void;
+  /** An instrument that was priced, or is new, got no price; once per instrument and problem in a row. */
+  instrumentFailing(event: InstrumentFailing): void;
+  windowsMissed(event: WindowsMissed): void;
+  /** The group could not be read, or the registry did not give a schema of instruments; tried again after the wait. */
+  processorAttemptFailed(event: {
+    readonly failures: number;
+    readonly waitMs: number;
+    readonly err: Error;
+    /** Whether the group counts this process meanwhile; otherwise it joins again after the wait. */
+    readonly isMember: boolean;
+  }): void;
+  /** An operator has paused or stopped it: it has left its group, or not joined it, until it starts again. */
+  processorRests(event: { readonly wanted: 'paused' | 'stopped' }): void;
+  /** The processor has stopped for good: it needs an operator. Sources in the same process go on. */
+  processorFailed(event: { readonly err: unknown }): void;
+}
+
+/** The position of a source in its stream. */
+export interface StreamPlace {
+  readonly source: string;
+  /** Our offset in the stream; null before the first one. */
+  readonly since: string | null;
+  /**
+   * The time from now until the provider drops events that we have not read, if no further poll were answered. It falls
+   * by a second per second until the next event of this source. Negative: they are dropped. Null without an offset.
+   */
+  readonly secondsToRetentionCliff: number | null;
+  /**
+   * The time from now until its next walk begins by itself, by the clock on which that is sooner; negative: overdue.
+   * Null while a walk is under way; absent for sources that do not walk.
+   */
+  readonly secondsToNextWalk?: number | null;
+  /** Where the provider's stream ends, if that is before our offset; null or absent where it is not. */
+  readonly providerEndsAt?: string | null;
+  /** How many walks in a row could not find out what is gone; absent for sources that do not walk. */
+  readonly walksWithoutDeletion?: number;
+}
+
+export interface SourceStarted extends StreamPlace {
+  /** The newest walk, as the committed offset has it; absent without one, and for sources that do not walk. */
+  readonly walk?: {
+    readonly walk: number;
+    /** ISO 8601, by our own clock. */
+    readonly startedAt: string;
+    readonly pages: number;
+    readonly rows: number;
+    /** Instruments that were no longer in the list; null for a walk that is not completed. */
+    readonly gone: number | null;
+  };
+}
+
+/** One readable response with rows; neither a refusal of our offset, nor a request for the start of a stream. */
+export interface Polled extends StreamPlace {
+  readonly endpoint: 'instruments' | 'events' | 'pretradechecks';
+  /** Instruments, events or checks in the response, also those that were not written. */
+  readonly rows: number;
+  /** Whether the stream had no more for us when it was last asked; false while our offset is in doubt. */
+  readonly caughtUp: boolean;
+  /** Of the request, with its body decoded. */
+  readonly durationMs: number;
+}
+
+export interface WalkStarted {
+  readonly source: string;
+  /** The number of the walk, from 1. */
+  readonly walk: number;
+  /** The provider's offset in its event stream from before the walk's first row. */
+  readonly since: string;
+  readonly why: string;
+}
+
+export interface WalkResumed {
+  readonly source: string;
+  readonly walk: number;
+  /** Pages of this walk that are committed already. */
+  readonly pages: number;
+  /** Where it goes on: the minId of its next page, null at its beginning. */
+  readonly cursor: string | null;
+}
+
+/** Inputs that could not become a record and went to the dead letters. */
+export interface DeadLetterCounts {
+  readonly deadLetters: number;
+  /** Of these, values larger than their topic takes, and inputs without a readable key; the others have a wrong type. */
+  readonly deadLettersTooLarge: number;
+  readonly deadLettersWithoutKey: number;
+  /** A log line each; `pointer` and `reason` quote no value. */
+  readonly dead?: readonly { readonly key: string | null; readonly pointer: string; readonly reason: string }[];
+}
+
+/** Reported for every response whose rows were committed. */
+export interface ResponseCounts extends DeadLetterCounts {
+  /** Fields that the schema does not know, kept in extras. */
+  readonly drift: number;
+  /** Decimals with more digits than the schema's, rounded in their field and verbatim in extras. */
+  readonly roundedNumbers: number;
+  /** Keys that were twice in one JSON object; the last one counts. */
+  readonly duplicateKeys: number;
+}
+
+/** One page of a walk, committed in one transaction. */
+export interface PageCommitted extends ResponseCounts {
+  readonly source: string;
+  /** The number of the page in its walk, from 1. */
+  readonly page: number;
+  /** Rows in the response; each is one of records, unchanged, deadLetters and repeatedRows. */
+  readonly rows: number;
+  readonly records: number;
+  /** Rows that the topic holds already, or holds newer. */
+  readonly unchanged: number;
+  /** Rows that came again further down the same page; the last one counts. */
+  readonly repeatedRows: number;
+  /** Size of the response's body, decoded. */
+  readonly jsonBytes: number;
+  /** Size of the records' values. */
+  readonly avroBytes: number;
+  readonly fetchMs: number;
+  readonly commitMs: number;
+  /** The minId of the walk's next page; null when this was its last. */
+  readonly cursor: string | null;
+}
+
+export interface WalkCompleted {
+  readonly source: string;
+  readonly walk: number;
+  /** Whether a restart came between: then it deleted nothing. */
+  readonly resumed: boolean;
+  readonly pages: number;
+  readonly rows: number;
+  /** Instruments that the topic did not hold, held otherwise, held as they are, or held in an older schema. */
+  readonly added: number;
+  readonly corrected: number;
+  readonly unchanged: number;
+  readonly reEncoded: number;
+  /** Instruments that are no longer in the list: their tombstones. */
+  readonly gone: number;
+  readonly deadLetters: number;
+  /** From its start to its end by the provider's clock, pauses between two processes included. */
+  readonly durationMs: number;
+}
+
+/** Why an instrument was deleted: a walk found it no more, or an event of a type in `deleteOnEventTypes` named it. */
+export const DELETION_REASONS = ['walk', 'event'] as const;
+
+export interface InstrumentsDeleted {
+  readonly source: string;
+  readonly why: (typeof DELETION_REASONS)[number];
+  readonly instruments: number;
+}
+
+/** One response of the event stream, committed in one transaction. */
+export interface EventsCommitted extends ResponseCounts {
+  readonly source: string;
+  readonly events: number;
+  /** Our offset in the stream from here on. */
+  readonly since: string;
+  readonly commitMs: number;
+  /** The events, for the status page; not logged. */
+  readonly items: readonly EventItem[];
+}
+
+/** One response with pre-trade checks, committed in one transaction. Reports no content: the holder of a check can trade. */
+export interface ChecksCommitted extends ResponseCounts {
+  readonly source: string;
+  readonly checks: number;
+  /** Our offset among the checks from here on. */
+  readonly since: string;
+  readonly commitMs: number;
+}
+
+export interface EventItem {
+  readonly type: string | null;
+  readonly name: string | null;
+  readonly isin: string | null;
+  readonly id: string;
+}
+
+export interface Stopped {
+  readonly reason: string;
+  /** The CPU time of the process, all cores together. */
+  readonly cpuSeconds: number;
+  readonly peakMemoryBytes: number;
+}
+
+export interface ProcessorStarted {
+  readonly groupId: string;
+  readonly topics: readonly string[];
+  readonly kinds: readonly Kind[];
+  /** How fresh the prices were at the last computation; null until the instruments of a partition are known. */
+  readonly freshness: () => Freshness | null;
+  /** Resolves when that is at most a second old; the pass over all instruments leaves other work its turn. */
+  readonly refreshed?: () => Promise<void>;
+}
+
+export interface PartitionAssigned extends InputPartition {
+  readonly transactionalId: string;
+  /** Where reading goes on; the beginning where no offset was committed. */
+  readonly offset: string;
+  /** Instruments in the table, those without isin left out. */
+  readonly instruments: number;
+  readonly durationMs: number;
+}
+
+/**
+ * Why a record cannot be read: the registry has no schema of instruments under the id that it names, it is none of an
+ * instrument, or it is none of a series of prices.
+ */
+export const UNREADABLE_REASONS = ['schema', 'instrument', 'price'] as const;
+export type UnreadableReason = (typeof UNREADABLE_REASONS)[number];
+
+export interface RecordsUnreadable extends InputPartition {
+  readonly reason: UnreadableReason;
+  readonly records: number;
+  readonly firstOffset: string;
+}
+
+export interface BatchPriced extends InputPartition {
+  readonly kind: Kind;
+  /** Requested instruments. */
+  readonly items: number;
+  /** Instruments that got a response with prices. */
+  readonly priced: number;
+  /** Price records written: snapshots, or windows that are new or changed. */
+  readonly records: number;
+  /** Windows that the topic holds already. */
+  readonly unchanged: number;
+  /** Items that the provider could not answer or refused. */
+  readonly problems: number;
+  /** Items whose response has a field of the wrong type. */
+  readonly unusable: number;
+  /** Responses that were not used, since the instrument has left or changed its isin meanwhile. */
+  readonly dropped: number;
+  /** Records of instruments that this batch answers; 0 for a refresh. */
+  readonly inputs: number;
+  /** Of them those that need no price: instruments without isin, and instruments that are gone. */
+  readonly withoutIsin: number;
+  readonly gone: number;
+  /** And those whose price did not come in time, and is owed. */
+  readonly postponed: number;
+  readonly deadLetters: number;
+  /** Tombstones on the topic of latest prices, by reason. */
+  readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;
+  /** Bulk calls made for it, repetitions and parts included. */
+  readonly calls: number;
+  readonly drift: number;
+  readonly roundedNumbers: number;
+  /** Responses whose `errors` flag contradicts their items. */
+  readonly errorsFlagDiffers: number;
+  /** From the first call to the last response, waiting for a free call included. */
+  readonly askMs: number;
+  readonly commitMs: number;
+  /** The priced instruments, for the status page; not logged. */
+  readonly prices: readonly PricedItem[];
+}
+
+/**
+ * Why an instrument has no price on the topic any more: it is gone, has no isin, or its record cannot be read; or it has
+ * another isin, or the provider no price, and then the header `spc-problem` says what the provider answered.
+ */
+export const TOMBSTONE_REASONS = ['gone', 'no-isin', 'unreadable', 'isin-changed', 'no-price'] as const;
+export type TombstoneReason = (typeof TOMBSTONE_REASONS)[number];
+
+/** One instrument of which records were written. */
+export interface PricedItem {
+  readonly instrumentId: string;
+  readonly isin: string;
+  /** The values of its records, Avro in the wire format. */
+  readonly values: readonly Buffer[];
+}
+
+export interface BatchBisected {
+  readonly kind: Kind;
+  readonly items: number;
+  /** The code of the error, such as BULK_MISMATCH. */
+  readonly code: string;
+  /** The HTTP status of the refusal; null when the response did not fit. */
+  readonly status: number | null;
+}
+
+/** Windows of a series were never requested: nothing was answered, or no processor ran, for longer than `catchUp`. */
+export interface WindowsMissed {
+  readonly kind: Kind;
+  /** When the first of them opened; and when those open that were not missed. In ISO 8601. */
+  readonly from: string;
+  readonly to: string;
+  /** How many products failed on their own; null when all of them are affected. */
+  readonly products: number | null;
+  /** The command that fills them. */
+  readonly command: string;
+}
+
+export interface InstrumentFailing {
+  readonly kind: Kind;
+  readonly instrumentId: string;
+  readonly problem: PriceProblem;
+  /** Failures in a row, this one included. */
+  readonly failures: number;
+  readonly nextTryMs: number;
+}
+
+/**
+ * Why an instrument has no price: the status of its item, `refused` with the status of the whole call, `mismatch` where
+ * a response for it alone was for something else, `unanswered` where calls for it alone got no usable
+ * response, `unusable` for a field of the wrong type, `none` for an item with neither.
+ */
+export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch' | 'unanswered' | 'unusable' | 'none';
+
+/**
+ * How fresh the prices of one kind are, over all partitions that this process prices. Each instrument is one of priced,
+ * waiting, failing and repaid (`priceState` of src/prices/core/price-state.ts): together they are all instruments.
+ */
+export interface KindFreshness {
+  readonly kind: Kind;
+  /** The last request, by this process and for this isin, was answered with a price; ages are theirs. */
+  readonly priced: number;
+  /** Not requested by this process yet. */
+  readonly waiting: number;
+  /** Repaid, and without a price or so long ago that it is requested once a day only. */
+  readonly repaid: number;
+  /** Null where nothing is priced. */
+  readonly ageP50Ms: number | null;
+  readonly ageP99Ms: number | null;
+  readonly ageMaxMs: number | null;
+  /** How many ages are at most this many milliseconds; the bounds ascend, the last is infinite. */
+  readonly ages: readonly { readonly atMostMs: number; readonly instruments: number }[];
+  /** Of the priced and waiting ones: whose price, or else whose arrival, is older than one and a half intervals. */
+  readonly overdue: number;
+  /** Of the priced ones: whose newest snapshot says that quoting is inactive. */
+  readonly pulled: number;
+  /** Not repaid, and the last request got no price; by problem. */
+  readonly failing: Readonly<Record<string, number>>;
+}
+
+/** How fresh the prices are: of the first kind, which answers new instruments, and of each. */
+export interface Freshness extends KindFreshness {
+  readonly kinds: readonly KindFreshness[];
+  /** Instruments with an isin, whose prices this process follows. */
+  readonly instruments: number;
+  /** Instruments whose newest record cannot be read: they are not priced. */
+  readonly unreadable: number;
+  /** Records of instruments that were read and are not answered yet. */
+  readonly unansweredInputs: number;
+  /** Records of instruments that were not read yet, by the last fetches. */
+  readonly lag: number;
+}

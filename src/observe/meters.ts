@@ -1,0 +1,94 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { METRICS, type MetricDefinition, type MetricLabel, type MetricName } from './metric-table.ts';
+
+/** Gauges of the library with names of counters; the same numbers exist, by type, under the names without the ending. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/**
+ * Each measurement wakes the process: at the library's 10 ms that was half of what an idle process took. A turn that is
+ * longer than this is always seen.
+ */
+const LOOP_DELAY_EVERY_MS = 250;
+
+/** Buckets for durations of milliseconds when all is well, and a minute at most. */
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+type NamesOf<Type extends string> = {
+  [Name in MetricName]: (typeof METRICS)[Name]['type'] extends Type ? Name : never;
+}[MetricName];
+
+type GivenLabels = Readonly<Partial<Record<MetricLabel, string>>>;
+
+/** The labels of a metric, each with its value. */
+export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]['labels'][number], string>>;
+
+/** The metrics of the table, by their names; the compiler knows which labels each one has. */
+export interface Meters {
+  add<Name extends NamesOf<'counter'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
+  /** Null: not known now, so that there is no such series until the next value. */
+  set<Name extends NamesOf<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number | null): void;
+  /** Forgets every series of these gauges: their last values would pass for the present ones. */
+  clear(names: readonly NamesOf<'gauge'>[]): void;
+  observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
+  /**
+   * Counters with these labels, and beside them only labels of known values, begin at 0 instead of with their first
+   * increase, which no rate would see.
+   */
+  startAtZero(labels: GivenLabels): void;
+  /** All of them, and those of the process, in the text format that Prometheus reads. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/**
+ * A registry of its own with the metrics of the table, and the library's metrics of the process.
+ *
+ * @param isThere whether a metric exists: one without labels is 0 from the start, which is wrong for a part that is off
+ */
+export function createMeters(isThere: (name: string) => boolean = () => true): Meters {
+  const registry = new Registry();
+  const counters = new Map<string, Counter>();
+  const gauges = new Map<string, Gauge>();
+  const histograms = new Map<string, Histogram>();
+  for (const [name, definition] of Object.entries(METRICS)) {
+    if (!isThere(name)) continue;
+    const { type, help, labels } = definition;
+    const made = { name, help, labelNames: [...labels], registers: [registry] };
+    if (type === 'counter') counters.set(name, new Counter(made));
+    else if (type === 'gauge') gauges.set(name, new Gauge(made));
+    else histograms.set(name, new Histogram({ ...made, buckets: SECONDS }));
+  }
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_DELAY_EVERY_MS });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  return {
+    add: (name, labels, value) => counters.get(name)?.inc(labels, value),
+    set(name, labels, value) {
+      if (value !== null) gauges.get(name)?.set(labels, value);
+    },
+    clear(names) {
+      for (const name of names) {
+        gauges.get(name)?.reset();
+        // The library begins one without labels again at 0.
+        if (METRICS[name].labels.length === 0) gauges.get(name)?.remove({});
+      }
+    },
+    observe: (name, labels, value) => histograms.get(name)?.observe(labels, value),
+    startAtZero(labels) {
+      for (const [name, counter] of counters) {
+        for (const series of seriesWith(labels, METRICS[name as MetricName])) counter.inc(series, 0);
+      }
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+/** Every series of a metric with these labels; none where it lacks one of them, or has others with unknown values. */
+function seriesWith(labels: GivenLabels, { labels: names, values = {} }: MetricDefinition): readonly GivenLabels[] {
+  if (Object.keys(labels).some((name) => !names.includes(name as MetricLabel))) return [];
+  const others = names.filter((name) => !(name in labels));
+  return others.reduce<readonly GivenLabels[]>(
+    (series, name) => series.flatMap((given) => (values[name] ?? []).map((value) => ({ ...given, [name]: value }))),
+    [labels],
+  );
+}

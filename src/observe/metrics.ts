@@ -1,0 +1,95 @@
+import type { HttpObserver } from '../support/http-observer.ts';
+import { countEvents, toAll } from './event-table.ts';
+import type { Events } from './events.ts';
+import { createMeters, type Meters } from './meters.ts';
+import { PRICE_METRICS, SOURCE_METRICS } from './metric-table.ts';
+
+/** The metrics of one running connector: their sinks, and the text that Prometheus reads. */
+export interface Metrics {
+  readonly events: Events;
+  readonly httpObserver: HttpObserver;
+  /** From now on `setGauges` sets the gauges of sources and prices at each scrape, as they are then. */
+  follow(setGauges: (meters: Pick<Meters, 'set'>) => void): void;
+  /** The response to a scrape. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+const CLIENTS = ['referenceData', 'marketData'];
+
+export function createMetrics(options: {
+  readonly version: string;
+  /** The names of all sources of the settings: each exists from the first scrape on, with zeros. */
+  readonly sources: readonly string[];
+  /** Whether this process prices; the metrics of prices are there only if it does. */
+  readonly prices?: boolean;
+  /** How many lines of the log were dropped since the start. */
+  readonly droppedLogLines?: (() => number) | undefined;
+}): Metrics {
+  const { prices = true, droppedLogLines = () => 0 } = options;
+  const meters = createMeters((name) => prices || !(name in PRICE_METRICS));
+  meters.startAtZero({});
+  for (const client of CLIENTS) meters.startAtZero({ client });
+  for (const source of options.sources) meters.startAtZero({ source });
+  let countedLines = 0;
+  const countDroppedLines = () => {
+    const lines = droppedLogLines();
+    meters.add('spconnect_log_lines_dropped_total', {}, lines - countedLines);
+    countedLines = lines;
+  };
+  meters.set('spconnect_build_info', { version: options.version, node: process.versions.node }, 1);
+  const followed = [...gaugesIn({ ...SOURCE_METRICS, ...PRICE_METRICS }), 'spconnect_kafka_silent_seconds'] as const;
+  const startAtZero: Partial<Events> = {
+    processorStarted({ kinds }) {
+      for (const price of kinds) meters.startAtZero({ price });
+    },
+  };
+  let setGauges: (meters: Pick<Meters, 'set'>) => void = () => {};
+  return {
+    events: toAll([startAtZero, countEvents(meters)]),
+    httpObserver: createHttpMetrics(meters),
+    follow(given) {
+      setGauges = given;
+    },
+    text() {
+      // What has no value now must not keep its last one.
+      meters.clear(followed);
+      setGauges(meters);
+      countDroppedLines();
+      return meters.text();
+    },
+    contentType: meters.contentType,
+  };
+}
+
+type GaugeNames<Table> = {
+  [Name in keyof Table]: Table[Name] extends { readonly type: 'gauge' } ? Name : never;
+}[keyof Table];
+
+function gaugesIn<Table extends Readonly<Record<string, { readonly type: string }>>>(
+  table: Table,
+): GaugeNames<Table>[] {
+  return Object.keys(table).filter((name) => table[name]?.type === 'gauge') as GaugeNames<Table>[];
+}
+
+/** HTTP requests as metrics. */
+function createHttpMetrics(meters: Meters): HttpObserver {
+  return {
+    requested({ client, endpoint, code, durationMs, bytes }) {
+      meters.add('spconnect_http_requests_total', { client, endpoint, code }, 1);
+      meters.observe('spconnect_http_request_duration_seconds', { client, endpoint }, durationMs / 1_000);
+      meters.add('spconnect_http_response_bytes_total', { client, endpoint }, bytes);
+    },
+    heldBack: ({ client, waitMs }) =>
+      meters.add('spconnect_http_rate_limit_wait_seconds_total', { client }, waitMs / 1_000),
+    limitShared({ client, processes, requestsPerSecond }) {
+      meters.set('spconnect_rate_limit_processes', { client }, processes);
+      meters.set('spconnect_rate_limit_requests_per_second', { client }, requestsPerSecond);
+    },
+    clockSeen: ({ clock, aheadMs }) => meters.set('spconnect_clock_ahead_seconds', { clock }, aheadMs / 1_000),
+    tokenAsked({ client, outcome }) {
+      meters.add('spconnect_token_requests_total', { client, outcome }, 1);
+      meters.set('spconnect_token_failing', { client }, outcome === 'failed' ? 1 : 0);
+    },
+  };
+}

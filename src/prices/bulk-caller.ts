@@ -1,0 +1,241 @@
+import { ConnectorError, type ErrorAction } from '../errors.ts';
+import type { Events } from '../observe/events.ts';
+import type { Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import { Pulse } from '../support/pulse.ts';
+import { untilAborted } from '../support/until-aborted.ts';
+import type {
+  BatchResponses,
+  BulkPrices,
+  BulkResponse,
+  PriceKind,
+  PriceQuestion,
+  QuestionOutcome,
+} from './bulk-prices.ts';
+import { type Asked, type Call, CallQueue } from './core/call-queue.ts';
+
+/** The actions of errors that a later call may not meet. Any other error ends the batch. */
+const PASSING: readonly ErrorAction[] = ['retry', 'retrySlowly', 'askForLess'];
+
+export interface BulkCallerOptions {
+  readonly prices: BulkPrices;
+  /** Questions of one call at most, until the provider is found to take fewer. */
+  readonly maxItems: number;
+  readonly concurrency: number;
+  /** How long the small batch of a partition waits for those of others, to share a call; 0: it waits for none. */
+  readonly togetherMs: number;
+  /**
+   * Other products, to see whether the provider answers at all where it does not answer a batch. When it refuses all of
+   * them, the batch fails. None: it is tried again until the provider answers.
+   */
+  readonly sampleOthers?: () => readonly PriceQuestion[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Pick<Events, 'batchBisected' | 'batchLimitLearnt' | 'bulkAttemptFailed'>;
+}
+
+export interface AskedBatch {
+  readonly kind: PriceKind;
+  /** Each isin at most once. */
+  readonly questions: readonly PriceQuestion[];
+  /** False once the instrument of the question at this position has left or changed its isin: no further call asks it. */
+  readonly isWanted: (at: number) => boolean;
+}
+
+export type Answered = (positions: readonly number[], answers: BatchResponses) => void;
+
+/** Makes bulk calls until every question has its outcome. Shared by all partitions; each kind has its own queue. */
+export class BulkCaller {
+  readonly #options: BulkCallerOptions;
+  readonly #kinds = new Map<PriceKind, KindCalls>();
+
+  constructor(options: BulkCallerOptions) {
+    this.#options = options;
+  }
+
+  maxItems(kind: PriceKind): number {
+    return this.#callsOf(kind).maxItems;
+  }
+
+  /**
+   * Resolves when every question has its outcome.
+   *
+   * @throws ConnectorError that no repetition mends, or the signal's reason.
+   */
+  ask(batch: AskedBatch, answered: Answered, signal: AbortSignal): Promise<void> {
+    return this.#callsOf(batch.kind).ask(batch, answered, signal);
+  }
+
+  #callsOf(kind: PriceKind): KindCalls {
+    const calls = this.#kinds.get(kind) ?? new KindCalls(kind, this.#options);
+    this.#kinds.set(kind, calls);
+    return calls;
+  }
+}
+
+interface Run {
+  readonly batch: AskedBatch;
+  readonly answered: Answered;
+  readonly startedMs: number;
+  readonly ended: PromiseWithResolvers<void>;
+  isOver: boolean;
+  unanswered: number;
+  /** Calls since answers were last handed on. */
+  unreportedCalls: number;
+}
+
+/** A question of a batch, or one that only shows whether the provider answers. */
+class BatchQuestion implements Asked {
+  readonly question: PriceQuestion;
+  readonly run: Run | null;
+  readonly at: number;
+
+  constructor(question: PriceQuestion, run: Run | null = null, at = 0) {
+    this.question = question;
+    this.run = run;
+    this.at = at;
+  }
+
+  isWanted(): boolean {
+    return this.run === null || (!this.run.isOver && this.run.batch.isWanted(this.at));
+  }
+}
+
+class KindCalls {
+  readonly #kind: PriceKind;
+  readonly #options: BulkCallerOptions;
+  readonly #queue: CallQueue<BatchQuestion>;
+  readonly #changed = new Pulse();
+  readonly #inFlight = new Map<Call<BatchQuestion>, AbortController>();
+  readonly #never = new AbortController().signal;
+  readonly #runs = new Set<Run>();
+  #answeredLast: readonly PriceQuestion[] = [];
+  #isWorking = false;
+
+  constructor(kind: PriceKind, options: BulkCallerOptions) {
+    const { sampleOthers } = options;
+    this.#kind = kind;
+    this.#options = options;
+    this.#queue = new CallQueue({
+      ...options,
+      kind,
+      // First the one that was answered last: where few have prices, a sample may find none of them.
+      witnesses:
+        sampleOthers &&
+        (() => [...this.#answeredLast, ...sampleOthers()].map((question) => new BatchQuestion(question))),
+      ended: (asked, outcome) => this.#handOn(asked, () => outcome),
+      gaveUp: (error) => this.#gaveUp(error),
+    });
+  }
+
+  get maxItems(): number {
+    return this.#queue.maxItems(this.#options.clock.monotonicMs());
+  }
+
+  async ask(batch: AskedBatch, answered: Answered, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    signal.throwIfAborted();
+    const startedMs = clock.monotonicMs();
+    const ended = Promise.withResolvers<void>();
+    const unanswered = batch.questions.length;
+    const run: Run = { batch, answered, startedMs, ended, isOver: false, unanswered, unreportedCalls: 0 };
+    this.#runs.add(run);
+    this.#queue.put(
+      batch.questions.map((question, at) => new BatchQuestion(question, run, at)),
+      startedMs,
+    );
+    this.#changed.notify();
+    if (!this.#isWorking) void this.#work();
+    try {
+      await untilAborted(ended.promise, signal);
+    } finally {
+      this.#end(run);
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { clock } = this.#options;
+    this.#isWorking = true;
+    while (!this.#queue.isEmpty) {
+      for (let call = this.#queue.next(clock.monotonicMs()); call; call = this.#queue.next(clock.monotonicMs())) {
+        void this.#make(call);
+      }
+      if (this.#queue.isEmpty) break;
+      const nowMs = clock.monotonicMs();
+      await this.#changed.within(Math.max(0, this.#queue.nextMs(nowMs) - nowMs), clock, this.#never);
+    }
+    this.#isWorking = false;
+  }
+
+  async #make(call: Call<BatchQuestion>): Promise<void> {
+    const { prices, clock } = this.#options;
+    const { asked } = call.group;
+    const runs = new Set(asked.map(({ run }) => run));
+    const [first] = runs;
+    if (first) first.unreportedCalls += 1;
+    const aborting = new AbortController();
+    this.#inFlight.set(call, aborting);
+    try {
+      const questions = asked.map(({ question }) => question);
+      const response = await prices.ask(this.#kind, questions, aborting.signal, call.timeoutMs);
+      this.#answeredLast = questions.slice(0, 1);
+      this.#handOn(asked, (at) => response.answers[at], response);
+      this.#queue.answered(call, clock.monotonicMs());
+    } catch (error) {
+      if (!aborting.signal.aborted && error instanceof ConnectorError && PASSING.includes(error.action)) {
+        this.#queue.failed(call, error, clock.monotonicMs());
+      } else {
+        this.#queue.abandoned(call);
+        for (const run of runs) run?.ended.reject(error);
+      }
+    } finally {
+      this.#inFlight.delete(call);
+      this.#changed.notify();
+    }
+  }
+
+  /** Each answer to its batch; the counts of the whole response to the first one. */
+  #handOn(
+    asked: readonly BatchQuestion[],
+    outcomeAt: (at: number) => QuestionOutcome | undefined,
+    { drift, roundedNumbers, errorsFlagDiffers }: Omit<BulkResponse, 'answers'> = NO_COUNTS,
+  ): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    let counts = { drift, roundedNumbers, errorsFlagDiffers: errorsFlagDiffers ? 1 : 0 };
+    const parts = new Map<Run, { readonly positions: number[]; readonly outcomes: QuestionOutcome[] }>();
+    for (const [at, { run, at: position }] of asked.entries()) {
+      const outcome = outcomeAt(at);
+      if (run === null || run.isOver || outcome === undefined) continue;
+      const part = parts.get(run) ?? { positions: [], outcomes: [] };
+      parts.set(run, part);
+      part.positions.push(position);
+      part.outcomes.push(outcome);
+    }
+    for (const [run, { positions, outcomes }] of parts) {
+      run.unanswered -= positions.length;
+      run.answered(positions, { outcomes, calls: run.unreportedCalls, askMs: nowMs - run.startedMs, ...counts });
+      run.unreportedCalls = 0;
+      counts = { drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+      if (run.unanswered === 0) run.ended.resolve();
+    }
+  }
+
+  /** Takes what is left of a batch out of the queue, and cuts calls that no other batch waits for. */
+  #end(run: Run): void {
+    run.isOver = true;
+    this.#runs.delete(run);
+    if (run.unanswered === 0) return;
+    this.#queue.sweep();
+    for (const [call, aborting] of this.#inFlight) {
+      if (call.group.asked.every((one) => one.run === null || one.run.isOver)) aborting.abort();
+    }
+    this.#changed.notify();
+  }
+
+  #gaveUp({ code, message, fields, cause }: ConnectorError): void {
+    const text = `Found the products of a request refused, and a sample of others; expected one that is answered: ${message}`;
+    for (const run of this.#runs) run.ended.reject(new ConnectorError(code, text, { cause, fields }));
+  }
+}
+
+const NO_COUNTS = { drift: 0, roundedNumbers: 0, errorsFlagDiffers: false };

@@ -1,0 +1,106 @@
+import type { PriceQuery } from '../config/price-kinds/all.ts';
+import { ConnectorError } from '../errors.ts';
+import { quotedText } from '../provider/http/quoted-text.ts';
+import { isResponseType, responseType } from '../provider/market-data.ts';
+import type { DecodedFailure } from '../records/decoding/decoded-list.ts';
+import type { PriceBodyDecoder } from '../records/decoding/price-decoder.ts';
+import type { ItemHead, PriceItem } from '../records/decoding/priced.ts';
+import { JsonNumber, type JsonObject, type JsonValue } from '../records/json/json-value.ts';
+import type { AnsweredRange, BulkResponse, PriceQuestion, PriceResponse } from './bulk-prices.ts';
+
+export interface BulkResponseOptions {
+  readonly questions: readonly PriceQuestion[];
+  /** The windows that were requested for the question in a position; null where prices have none. */
+  readonly range: (position: number) => AnsweredRange | null;
+  readonly kind: PriceQuery['kind'];
+  readonly decoder: PriceBodyDecoder;
+  readonly requestedAtMs: number;
+  readonly receivedAtMs: number;
+}
+
+const ANSWER_MEMBERS = ['errors'];
+const LONGEST_TITLE = 200;
+
+/**
+ * Reads the body of a bulk response (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). Position, isin and
+ * $type of an item must agree: otherwise it may be the price of another product, and nothing of the response is used.
+ *
+ * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED when the body is no such response at all.
+ */
+export async function readBulkResponse(
+  body: AsyncIterable<Uint8Array>,
+  { questions, range, kind, decoder, requestedAtMs, receivedAtMs }: BulkResponseOptions,
+): Promise<BulkResponse> {
+  function instrumentOf(at: number, head: ItemHead | null): PriceQuestion {
+    const question = questions[at];
+    if (question === undefined) throw mismatch(at, `has more items than the ${questions.length} that were asked for`);
+    if (head === null) throw mismatch(at, 'has something else than an object as an item');
+    if (head.isin !== question.isin) {
+      throw mismatch(at, 'has an item whose responseIdentifier names another isin than was asked for there');
+    }
+    if (head.isPriced && !isResponseType(head.type, kind)) {
+      throw mismatch(at, `has a response that is no ${responseType(kind)}`);
+    }
+    return question;
+  }
+
+  const { rows, envelope, duplicateKeys } = await decoder.decode(body, {
+    requestedAtMs,
+    receivedAtMs,
+    isinAt: (at) => questions[at]?.isin,
+    instrumentOf,
+  });
+  if (rows.length !== questions.length) {
+    throw mismatch(rows.length, `has ${rows.length} items where ${questions.length} were asked for`);
+  }
+  const unknown = [...envelope].filter(([name, value]) => value !== null && !ANSWER_MEMBERS.includes(name));
+  let drift = unknown.length + duplicateKeys;
+  let roundedNumbers = 0;
+  let hasProblem = false;
+  const answers: PriceResponse[] = [];
+  for (const [at, row] of rows.entries()) {
+    answers.push(answerOf(row, range(at)));
+    if (row.kind !== 'failure') drift += row.driftFields;
+    if (row.kind === 'prices') roundedNumbers += row.roundedNumbers;
+    else if (row.kind === 'problem') hasProblem = true;
+  }
+  return { answers, errorsFlagDiffers: envelope.get('errors') !== hasProblem, drift, roundedNumbers };
+}
+
+function answerOf(row: PriceItem | DecodedFailure, range: AnsweredRange | null): PriceResponse {
+  switch (row.kind) {
+    case 'prices':
+      return { kind: 'prices', records: row.records, isQuotingPulled: row.isQuotingPulled, range };
+    // An item with both response and errorResponse counts as failed.
+    case 'problem':
+      return { kind: 'problem', ...problemOf(row.problem), item: row.item };
+    case 'unusable':
+      return { kind: 'unusable', reason: row.reason, pointer: row.pointer, item: row.item };
+    // Too long, too deep, or not text: only its position says which product it is of.
+    case 'failure':
+      return { kind: 'unusable', reason: row.reason, pointer: '', item: row.raw };
+  }
+}
+
+/** Status and title of a ProblemDetails (part 2.1 of src/provider/README.md); null where absent or of another form. */
+function problemOf(problem: JsonValue) {
+  const status = memberOf(problem, 'status');
+  const title = memberOf(problem, 'title');
+  const number = status instanceof JsonNumber ? Number(status.text) : Number.NaN;
+  return {
+    status: Number.isInteger(number) ? number : null,
+    title: typeof title === 'string' ? quotedText(title.toWellFormed(), LONGEST_TITLE) : null,
+  };
+}
+
+function memberOf(value: JsonValue, name: string): JsonValue {
+  return value instanceof Map ? ((value as JsonObject).get(name) ?? null) : null;
+}
+
+function mismatch(position: number, what: string): ConnectorError {
+  return new ConnectorError(
+    'BULK_MISMATCH',
+    `The bulk response ${what} (item ${position}). Nothing of it is used, so that no price goes to another product.`,
+    { fields: { position } },
+  );
+}

@@ -1,0 +1,423 @@
+import type { ConnectorError } from '../../errors.ts';
+import type { Events } from '../../observe/events.ts';
+import { type BackOff, backOffMs, type Random } from '../../support/back-off.ts';
+import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.ts';
+
+/*
+ * The bulk calls for one kind of prices: which questions the next call asks, and what its answer or its failure means for
+ * them. Without I/O or clock.
+ *
+ * One rule says who is to blame, whatever the error. A call that failed twice, while another call of its kind was answered
+ * in between, is divided. A question that fails so alone has the failure as its result. While nothing is answered, nothing
+ * is repeated or divided: now and then one call for one question asks whether it is over.
+ *
+ *   questions | their call is answered | their call fails
+ *   ----------|------------------------|--------------------------------------------------------------------------------
+ *   fresh     | done                   | waiting
+ *   suspected | done                   | divided where a call was answered since their failure before, otherwise waiting
+ *   waiting   | (any other is answered) suspected: repeated after one failure, divided after two
+ *
+ * The parts of a division are suspected, and that failure is their first one. Where all parts of a call are answered, and
+ * again of the next such call, the call was too large: for an hour, calls are half as large.
+ */
+
+/** Of a division: one poison pill among 500 questions is found by 18 calls, and most of the others wait for one round. */
+const PARTS = 4;
+/** Calls for suspected questions, beside those for fresh ones. */
+const SUSPECTED_AT_ONCE = 4;
+const PROBE_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
+/** A poison pill is asked alone until it was answered so often. */
+const ANSWERS_OWED = 3;
+/** If more questions are to blame, the provider is the likely cause, and a call for each would not help. */
+const MOST_KNOWN = 100;
+/** The failures that a limit was learnt from may have had another reason: after this it is tried without again. */
+const LIMIT_HOLDS_MS = 3_600_000;
+
+export interface Asked {
+  readonly question: PriceQuestion;
+  /** False once its instrument has left or changed its isin: it is dropped before the next call. */
+  isWanted(): boolean;
+}
+
+/** Questions that share their calls. */
+interface Group<One> {
+  readonly asked: readonly One[];
+  /** In a row, with the failure that they were divided for. */
+  readonly failures: number;
+  /** How many calls were answered until the first of these failures. */
+  readonly answersBefore: number;
+  readonly sinceMs: number;
+  readonly partOf: Division | null;
+}
+
+interface Division {
+  readonly items: number;
+  /** When the call was sent that was divided. */
+  readonly sentMs: number;
+  unanswered: number;
+}
+
+const NEVER_FAILED = { failures: 0, answersBefore: 0, partOf: null } as const;
+
+interface Failed<One> {
+  /** Without the question that a probe asks. */
+  group: Group<One>;
+  /** The last so many of its questions were probed with. */
+  probed: number;
+  readonly sentMs: number;
+  readonly error: ConnectorError;
+}
+
+export interface Call<One> {
+  readonly group: Group<One>;
+  readonly role: 'fresh' | 'suspected' | 'probe';
+  readonly timeoutMs: number;
+  readonly sentMs: number;
+  /** Where a probe is from. */
+  readonly from: Failed<One> | undefined;
+}
+
+type EndedOutcome = Extract<QuestionOutcome, { readonly kind: 'refused' | 'dropped' }>;
+
+export interface CallQueueOptions<One> {
+  /** Questions of one call at most. */
+  readonly maxItems: number;
+  /** Calls for fresh questions at a time. */
+  readonly concurrency: number;
+  /** How long few questions wait for others, to share a call. */
+  readonly togetherMs: number;
+  /** Questions to probe with in place of the waiting ones. When all of them are refused, the queue gives up. */
+  readonly witnesses?: (() => readonly One[]) | undefined;
+  readonly random: Random;
+  readonly kind: PriceKind;
+  readonly events: Pick<Events, 'batchBisected' | 'batchLimitLearnt' | 'bulkAttemptFailed'>;
+  /** A question has its outcome without an answer. */
+  readonly ended: (asked: readonly One[], outcome: EndedOutcome) => void;
+  readonly gaveUp: (error: ConnectorError) => void;
+}
+
+export class CallQueue<One extends Asked> {
+  readonly #options: CallQueueOptions<One>;
+  #fresh: Group<One>[] = [];
+  #suspected: Group<One>[] = [];
+  #waiting: Failed<One>[] = [];
+  readonly #inFlight = { fresh: 0, suspected: 0, probe: 0 };
+  #answers = 0;
+  readonly #probes = { failures: 0, nextMs: 0 };
+  /** Those that were not probed with yet since the last answer. */
+  #witnesses: One[] | null = null;
+  #pausedUntilMs = 0;
+  /** The answers that a poison pill owes, by its isin. */
+  readonly #owed = new Map<string, number>();
+  /** Parts of calls, and single questions, are answered sooner. */
+  readonly #patience = { usual: new Patience(), suspected: new Patience() };
+  #limit = { items: 0, untilMs: 0 };
+  /** All parts of a call of so many questions were answered. */
+  #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
+
+  constructor(options: CallQueueOptions<One>) {
+    this.#options = options;
+  }
+
+  get isEmpty(): boolean {
+    const { fresh, suspected, probe } = this.#inFlight;
+    const groups = this.#fresh.length + this.#suspected.length + this.#waiting.length;
+    return groups + fresh + suspected + probe === 0;
+  }
+
+  maxItems(nowMs: number): number {
+    return nowMs < this.#limit.untilMs ? this.#limit.items : this.#options.maxItems;
+  }
+
+  put(asked: readonly One[], nowMs: number): void {
+    const fresh = { ...NEVER_FAILED, sinceMs: nowMs };
+    const isKnown = ({ question }: One) => this.#owed.has(question.isin);
+    const others = asked.filter((one) => !isKnown(one));
+    if (others.length > 0) this.#fresh.push({ ...fresh, asked: others });
+    if (others.length === asked.length) return;
+    // Calls were answered since each of them failed: one call is enough.
+    for (const one of asked.filter(isKnown)) {
+      this.#suspected.push({ ...fresh, asked: [one], failures: 1, answersBefore: -1 });
+    }
+  }
+
+  sweep(): void {
+    const swept = (groups: readonly Group<One>[]) => groups.flatMap((group) => this.#wanted(group) ?? []);
+    this.#fresh = swept(this.#fresh);
+    this.#suspected = swept(this.#suspected);
+    this.#waiting = this.#waiting.flatMap((failed) => {
+      const group = this.#wanted(failed.group);
+      return group === null ? [] : { ...failed, group };
+    });
+  }
+
+  /** The next call to make now, if there is one. */
+  next(nowMs: number): Call<One> | null {
+    if (nowMs < this.#pausedUntilMs) return null;
+    return this.#nextFresh(nowMs) ?? this.#nextSuspected(nowMs) ?? this.#nextProbe(nowMs);
+  }
+
+  nextMs(nowMs: number): number {
+    const isFreshFree = this.#inFlight.fresh < this.#options.concurrency;
+    const moments = isFreshFree ? this.#fresh.map((group) => this.#readyMs(group, nowMs)) : [];
+    if (this.#suspected.length > 0 && this.#inFlight.suspected < SUSPECTED_AT_ONCE) moments.push(nowMs);
+    if (this.#waiting.length > 0 && this.#inFlight.probe === 0) moments.push(this.#probes.nextMs);
+    return Math.max(this.#pausedUntilMs, Math.min(...moments));
+  }
+
+  answered({ group, role, sentMs }: Call<One>, nowMs: number): void {
+    const { asked } = group;
+    const { usual, suspected } = this.#patience;
+    this.#inFlight[role] -= 1;
+    this.#answers += 1;
+    this.#probes.failures = 0;
+    this.#witnesses = null;
+    const tookMs = nowMs - sentMs;
+    if (role === 'fresh' || tookMs > usual.ms) usual.took(tookMs);
+    if (role !== 'fresh') suspected.took(tookMs);
+    if (asked.length >= (this.#tooLarge?.items ?? 0)) this.#tooLarge = null;
+    if (role === 'suspected') this.#suspectedAnswered(group, nowMs);
+    for (const failed of this.#waiting.splice(0)) {
+      if (failed.group.asked.length === 0) continue;
+      if (failed.group.failures > 1) this.#divide(failed, nowMs);
+      else this.#suspected.push({ ...failed.group, sinceMs: nowMs });
+    }
+  }
+
+  failed({ group, role, sentMs, from }: Call<One>, error: ConnectorError, nowMs: number): void {
+    this.#inFlight[role] -= 1;
+    if (from !== undefined) this.#putBack(group, from);
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + (error.retryAfterMs ?? 0));
+    const { asked } = group;
+    const failures = group.failures + 1;
+    const answersBefore = failures === 1 ? this.#answers : group.answersBefore;
+    const failed = { group: { ...group, failures, answersBefore, partOf: null }, probed: 0, sentMs, error };
+    if ('heldBackBy' in error.fields) {
+      // Nothing was sent.
+      if (role === 'fresh') this.#fresh.unshift(group);
+      if (role === 'suspected') this.#suspected.unshift(group);
+      return;
+    }
+    if (role === 'probe') {
+      this.#probeFailed(asked, error, nowMs);
+    } else if (failures > 1 && this.#answers > answersBefore) {
+      this.#divide(failed, nowMs);
+      return;
+    } else {
+      if (this.#waiting.length === 0) this.#probes.nextMs = nowMs + this.#probeBackOffMs(1);
+      this.#waiting.push(failed);
+    }
+    const waitMs = Math.max(this.#probes.nextMs, this.#pausedUntilMs) - nowMs;
+    const inARow = role === 'probe' ? this.#probes.failures : failures;
+    const { kind, events } = this.#options;
+    events.bulkAttemptFailed({ kind, items: asked.length, failures: inARow, waitMs, err: error });
+  }
+
+  /** The call ended without answer or failure: nobody wants one any more. */
+  abandoned({ role }: Call<One>): void {
+    this.#inFlight[role] -= 1;
+    if (role === 'probe') this.#forgetEmpty();
+  }
+
+  #nextFresh(nowMs: number): Call<One> | null {
+    while (this.#inFlight.fresh < this.#options.concurrency) {
+      const at = this.#fresh.findIndex((group) => this.#readyMs(group, nowMs) <= nowMs);
+      const [first] = at < 0 ? [] : this.#fresh.splice(at, 1);
+      if (first === undefined) return null;
+      const call = this.#begin(this.#inCompany(first, nowMs), 'fresh', nowMs);
+      if (call !== null) return call;
+    }
+    return null;
+  }
+
+  /** As many questions as a call takes: some of these, or others as well. */
+  #inCompany(first: Group<One>, nowMs: number): Group<One> {
+    const most = this.maxItems(nowMs);
+    if (first.asked.length > most) {
+      this.#fresh.unshift({ ...first, asked: first.asked.slice(most) });
+      return { ...first, asked: first.asked.slice(0, most) };
+    }
+    if (this.#fresh.length === 0) return first;
+    const asked = [...first.asked];
+    const isins = new Set(asked.map(({ question }) => question.isin));
+    this.#fresh = this.#fresh.filter((group) => {
+      const isFull = asked.length + group.asked.length > most;
+      if (isFull || group.asked.some(({ question }) => isins.has(question.isin))) return true;
+      asked.push(...group.asked);
+      for (const { question } of group.asked) isins.add(question.isin);
+      return false;
+    });
+    return { ...first, asked };
+  }
+
+  /** The largest group first: most questions wait for it. */
+  #nextSuspected(nowMs: number): Call<One> | null {
+    while (this.#suspected.length > 0 && this.#inFlight.suspected < SUSPECTED_AT_ONCE) {
+      const largest = this.#suspected.reduce((one, other) => (other.asked.length > one.asked.length ? other : one));
+      this.#suspected = this.#suspected.filter((group) => group !== largest);
+      const call = this.#begin(largest, 'suspected', nowMs);
+      if (call !== null) return call;
+    }
+    return null;
+  }
+
+  /** Any of the waiting questions: some of them may be poison pills. */
+  #nextProbe(nowMs: number): Call<One> | null {
+    const { witnesses, random } = this.#options;
+    while (this.#waiting.length > 0 && this.#inFlight.probe === 0 && nowMs >= this.#probes.nextMs) {
+      if (witnesses) this.#witnesses ??= [...witnesses()];
+      const from = this.#witnesses?.length ? undefined : this.#anyNotProbed();
+      const one =
+        from === undefined
+          ? this.#witnesses?.shift()
+          : anyOf(from.group.asked.slice(0, -from.probed || undefined), random);
+      if (one === undefined) return null;
+      if (from !== undefined) from.group = { ...from.group, asked: from.group.asked.filter((other) => other !== one) };
+      const call = this.#begin({ ...NEVER_FAILED, asked: [one], sinceMs: nowMs }, 'probe', nowMs, from);
+      if (call !== null) return call;
+      this.#forgetEmpty();
+    }
+    return null;
+  }
+
+  #begin(group: Group<One>, role: Call<One>['role'], nowMs: number, from?: Failed<One>): Call<One> | null {
+    const wanted = this.#wanted(group);
+    if (wanted === null) return null;
+    this.#inFlight[role] += 1;
+    const isPart = group.partOf !== null || (group.failures > 0 && group.asked.length === 1);
+    const patience = isPart ? this.#patience.suspected : this.#patience.usual;
+    const timeoutMs = role === 'probe' ? this.#patience.usual.ms * 2 ** this.#probes.failures : patience.ms;
+    return { group: wanted, role, timeoutMs, sentMs: nowMs, from };
+  }
+
+  #suspectedAnswered({ asked, partOf }: Group<One>, nowMs: number): void {
+    const isin = asked[0]?.question.isin ?? '';
+    const owed = asked.length === 1 ? (this.#owed.get(isin) ?? 0) : 0;
+    if (owed > 1) this.#owed.set(isin, owed - 1);
+    else if (owed > 0) this.#owed.delete(isin);
+    if (partOf === null) return;
+    partOf.unanswered -= 1;
+    if (partOf.unanswered === 0) this.#nobodyWasToBlame(partOf, nowMs);
+  }
+
+  /** All parts of a call were answered: it was too large, or too slow, or met two failures that passed. */
+  #nobodyWasToBlame({ items, sentMs }: Division, nowMs: number): void {
+    const { usual } = this.#patience;
+    usual.took(usual.ms);
+    const before = this.#tooLarge;
+    // Partitions have calls of several sizes.
+    const smallest = Math.min(items, before?.items ?? items);
+    this.#tooLarge = { items: smallest, atMs: before?.atMs ?? nowMs };
+    const maxItems = Math.ceil(smallest / 2);
+    if (before === null || sentMs <= before.atMs || maxItems >= this.maxItems(nowMs)) return;
+    this.#limit = { items: maxItems, untilMs: nowMs + LIMIT_HOLDS_MS };
+    this.#tooLarge = null;
+    const { kind, events } = this.#options;
+    events.batchLimitLearnt({ kind, maxItems });
+  }
+
+  #divide({ group: { asked }, sentMs, error }: Failed<One>, nowMs: number): void {
+    const { kind, events, ended } = this.#options;
+    const [first] = asked;
+    if (asked.length === 1 && first !== undefined) {
+      this.#remember(first.question.isin);
+      ended(asked, { kind: 'refused', status: statusOf(error), code: error.code });
+      return;
+    }
+    events.batchBisected({ kind, items: asked.length, code: error.code, status: statusOf(error) });
+    const largestPart = Math.ceil(asked.length / PARTS);
+    const unanswered = Math.ceil(asked.length / largestPart);
+    const partOf = { items: asked.length, sentMs, unanswered };
+    const part = { failures: 1, answersBefore: this.#answers, sinceMs: nowMs, partOf };
+    for (let from = 0; from < asked.length; from += largestPart) {
+      this.#suspected.push({ ...part, asked: asked.slice(from, from + largestPart) });
+    }
+  }
+
+  #remember(isin: string): void {
+    this.#owed.delete(isin);
+    this.#owed.set(isin, ANSWERS_OWED);
+    const [oldest] = this.#owed.keys();
+    if (this.#owed.size > MOST_KNOWN && oldest !== undefined) this.#owed.delete(oldest);
+  }
+
+  #probeFailed(asked: readonly One[], error: ConnectorError, nowMs: number): void {
+    this.#probes.failures += 1;
+    const witnesses = this.#witnesses;
+    if (witnesses !== null && error.code === 'PROVIDER_REFUSED') {
+      // The next one is asked at once: it may show that the request itself is right.
+      if (witnesses.length === 0) this.#options.gaveUp(error);
+      return;
+    }
+    witnesses?.push(...asked);
+    this.#probes.nextMs = nowMs + this.#probeBackOffMs(this.#probes.failures + 1);
+  }
+
+  #probeBackOffMs(failures: number): number {
+    return backOffMs(failures, PROBE_BACK_OFF, this.#options.random);
+  }
+
+  /** The question of a probe that failed: where the others wait no longer, it is asked again alone. */
+  #putBack({ asked, sinceMs }: Group<One>, from: Failed<One>): void {
+    if (!this.#waiting.includes(from)) this.#suspected.push({ ...from.group, asked, sinceMs });
+    else from.group = { ...from.group, asked: [...from.group.asked, ...asked] };
+    from.probed += 1;
+  }
+
+  /** Each waiting question has its turn: where few are left, most of them may be poison pills. */
+  #anyNotProbed(): Failed<One> | undefined {
+    const isLeft = ({ group, probed }: Failed<One>) => group.asked.length > probed;
+    if (!this.#waiting.some(isLeft)) for (const failed of this.#waiting) failed.probed = 0;
+    return anyOf(this.#waiting.filter(isLeft), this.#options.random);
+  }
+
+  #forgetEmpty(): void {
+    this.#waiting = this.#waiting.filter(({ group }) => group.asked.length > 0);
+  }
+
+  #wanted(group: Group<One>): Group<One> | null {
+    const unwanted = group.asked.filter((one) => !one.isWanted());
+    if (unwanted.length === 0) return group;
+    this.#options.ended(unwanted, { kind: 'dropped' });
+    const asked = group.asked.filter((one) => !unwanted.includes(one));
+    return asked.length === 0 ? null : { ...group, asked };
+  }
+
+  #readyMs({ asked, sinceMs }: Group<One>, nowMs: number): number {
+    return 2 * asked.length <= this.maxItems(nowMs) ? sinceMs + this.#options.togetherMs : sinceMs;
+  }
+}
+
+/** The token endpoint and the registry have statuses too, which say nothing of the questions. */
+function statusOf({ code, fields }: ConnectorError): number | null {
+  return code.startsWith('PROVIDER_') && typeof fields.status === 'number' ? fields.status : null;
+}
+
+function anyOf<Item>(items: readonly Item[], random: Random): Item | undefined {
+  return items[Math.floor(random() * items.length)];
+}
+
+const FIRST_PATIENCE_MS = 10_000;
+const LEAST_PATIENCE_MS = 3_000;
+/** A call may take so many times as long as the slowest one of late: as long as its parts together. */
+const TIMES_SLOWEST = PARTS;
+const REMEMBERED_CALLS = 50;
+
+/**
+ * The timeout of calls. A long one would leave the neighbours of a question that hangs without prices; a short one would
+ * divide the calls of a slow provider.
+ */
+class Patience {
+  readonly #tookMs: number[] = [];
+
+  /** Whole milliseconds: timers take no others. */
+  get ms(): number {
+    if (this.#tookMs.length === 0) return FIRST_PATIENCE_MS;
+    return Math.max(LEAST_PATIENCE_MS, Math.ceil(TIMES_SLOWEST * Math.max(...this.#tookMs)));
+  }
+
+  took(ms: number): void {
+    this.#tookMs.push(ms);
+    if (this.#tookMs.length > REMEMBERED_CALLS) this.#tookMs.shift();
+  }
+}

@@ -1,0 +1,110 @@
+import { WordRows } from '../../support/id-rows.ts';
+
+/** The words of a row: the one before it and the one behind it. */
+const BEFORE = 0;
+const BEHIND = 1;
+const WIDTH = 2;
+const NONE = 0;
+
+/** Rows that are due at the same time. Many are, since those of a slot are. */
+interface Moment {
+  readonly dueMs: number;
+  readonly number: number;
+  /** From 1; of none, the moment is empty and about to be forgotten. */
+  first: number;
+}
+
+/**
+ * Rows by when they are due: a heap of moments, and the rows of a moment in a list through their words, so that any of
+ * them can leave. 8 bytes for each row.
+ */
+export class DueQueue {
+  readonly #words = new WordRows(WIDTH);
+  readonly #heap: Moment[] = [];
+  readonly #moments = new Map<number, Moment>();
+  /** By number, from 1. The first row of a moment has its number, negative, as the one before it. */
+  readonly #numbered: (Moment | undefined)[] = [undefined];
+  readonly #freeNumbers: number[] = [];
+
+  /** When the first one is due; infinite where there is none. */
+  get firstMs(): number {
+    for (;;) {
+      const first = this.#heap[0];
+      if (first === undefined) return Number.POSITIVE_INFINITY;
+      if (first.first !== NONE) return first.dueMs;
+      this.#forget(first);
+    }
+  }
+
+  has(row: number): boolean {
+    return this.#words.get(row, BEFORE) !== NONE;
+  }
+
+  /** Puts a row in, or moves it when it is in already. */
+  put(row: number, dueMs: number): void {
+    this.remove(row);
+    const moment = this.#moments.get(dueMs) ?? this.#newMoment(dueMs);
+    if (moment.first !== NONE) this.#words.set(moment.first - 1, BEFORE, row + 1);
+    this.#words.set(row, BEHIND, moment.first);
+    this.#words.set(row, BEFORE, -moment.number);
+    moment.first = row + 1;
+  }
+
+  /** Takes a row out; one that is not in stays out. */
+  remove(row: number): void {
+    const before = this.#words.get(row, BEFORE);
+    if (before === NONE) return;
+    const behind = this.#words.get(row, BEHIND);
+    if (behind !== NONE) this.#words.set(behind - 1, BEFORE, before);
+    if (before > 0) this.#words.set(before - 1, BEHIND, behind);
+    else (this.#numbered[-before] as Moment).first = behind;
+    this.#words.set(row, BEFORE, NONE);
+  }
+
+  /** Takes out one that is due first; -1 where there is none. */
+  take(): number {
+    const row = this.firstMs === Number.POSITIVE_INFINITY ? -1 : (this.#heap[0] as Moment).first - 1;
+    if (row >= 0) this.remove(row);
+    return row;
+  }
+
+  #newMoment(dueMs: number): Moment {
+    const number = this.#freeNumbers.pop() ?? this.#numbered.length;
+    const moment = { dueMs, number, first: NONE };
+    this.#numbered[number] = moment;
+    this.#moments.set(dueMs, moment);
+    let at = this.#heap.length;
+    while (at > 0) {
+      const parent = this.#heap[(at - 1) >> 1] as Moment;
+      if (parent.dueMs <= dueMs) break;
+      this.#heap[at] = parent;
+      at = (at - 1) >> 1;
+    }
+    this.#heap[at] = moment;
+    return moment;
+  }
+
+  /** The first moment of the heap. */
+  #forget({ dueMs, number }: Moment): void {
+    this.#moments.delete(dueMs);
+    this.#numbered[number] = undefined;
+    this.#freeNumbers.push(number);
+    const last = this.#heap.pop() as Moment;
+    const size = this.#heap.length;
+    if (size === 0) return;
+    let at = 0;
+    for (;;) {
+      const left = 2 * at + 1;
+      const right = left + 1;
+      const smaller = right < size && this.#dueAt(right) < this.#dueAt(left) ? right : left;
+      if (smaller >= size || this.#dueAt(smaller) >= last.dueMs) break;
+      this.#heap[at] = this.#heap[smaller] as Moment;
+      at = smaller;
+    }
+    this.#heap[at] = last;
+  }
+
+  #dueAt(at: number): number {
+    return (this.#heap[at] as Moment).dueMs;
+  }
+}

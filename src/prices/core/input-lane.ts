@@ -1,0 +1,273 @@
+import type { BatchResponses, QuestionOutcome } from '../bulk-prices.ts';
+import { type Batch, type BatchInput, type BatchPart, type Input, NOTHING_ASKED, nothingAsked } from './batch.ts';
+import type { PartitionCoreSettings } from './core-messages.ts';
+import type { AskedInstrument } from './instrument.ts';
+import type { KindLane } from './kind-lane.ts';
+
+/**
+ * Records in no batch yet, oldest first. A later record of an id replaces the earlier one at the end of the queue: results
+ * must be committed in the order of offsets, or a crash would have one answered twice.
+ */
+class InputQueue {
+  readonly #inputs = new Map<string, Input>();
+
+  get size(): number {
+    return this.#inputs.size;
+  }
+
+  get first(): Input | undefined {
+    return this.#inputs.values().next().value;
+  }
+
+  /** `superseded`: an input of the same id, in a batch, whose records this one will answer too. */
+  add(input: Omit<Input, 'offsets'> & { readonly offset: bigint }, superseded: Input | null): void {
+    const { offset, ...rest } = input;
+    const earlier = this.#inputs.get(input.id);
+    const waitsSinceMs = superseded?.waitsSinceMs ?? earlier?.waitsSinceMs ?? input.waitsSinceMs;
+    const offsets = [...(superseded?.offsets ?? []), ...(earlier?.offsets ?? []), offset];
+    this.#inputs.delete(input.id);
+    this.#inputs.set(input.id, { ...rest, waitsSinceMs, offsets });
+  }
+
+  values(): Iterable<Input> {
+    return this.#inputs.values();
+  }
+
+  has(id: string): boolean {
+    return this.#inputs.has(id);
+  }
+
+  takeWhile(most: number, mayTake: (input: Input) => boolean): Input[] {
+    const taken: Input[] = [];
+    for (const input of this.#inputs.values()) {
+      if (taken.length >= most || !mayTake(input)) break;
+      taken.push(input);
+      this.#inputs.delete(input.id);
+    }
+    return taken;
+  }
+}
+
+const BATCHES_IN_FLIGHT = 2;
+
+type Tally = Omit<BatchResponses, 'outcomes'>;
+
+interface OpenBatch {
+  readonly batch: Batch;
+  readonly outcomes: (QuestionOutcome | undefined)[];
+  tally: Tally;
+  takenInputs: number;
+  takenQuestions: number;
+}
+
+/**
+ * The records of the instruments topic, until each is answered by the prices of one kind: asked for in the order of the
+ * topic and committed in that order, so that the committed offset says what is answered. Only what is in flight for that
+ * kind can hold them up, and not for long: what has waited too long is answered without its price. That is owed then, and
+ * asked for like a refresh, after a restart in the slot of the instrument; no memory is needed but the table.
+ */
+export class InputLane {
+  readonly #lane: KindLane;
+  readonly #settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>;
+  readonly #queue = new InputQueue();
+  readonly #open: OpenBatch[] = [];
+  /** Nothing waits since earlier. */
+  #oldestMs = Number.POSITIVE_INFINITY;
+
+  constructor(lane: KindLane, settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>) {
+    this.#lane = lane;
+    this.#settings = settings;
+  }
+
+  has(id: string): boolean {
+    return this.#queue.has(id);
+  }
+
+  /** A record that was read; it supersedes one of its id whose answer it makes worthless. */
+  add(record: Omit<Input, 'offsets'> & { readonly offset: bigint }): void {
+    const { id, meaning } = record;
+    const asked = this.#lane.inputInFlight(id);
+    const isStale =
+      asked !== null &&
+      (meaning.kind !== 'price' ||
+        asked.input.meaning.kind !== 'price' ||
+        asked.input.meaning.instrument.version !== meaning.instrument.version);
+    if (isStale) {
+      asked.superseded = true;
+      this.#lane.putInFlight(id, null);
+    }
+    this.#queue.add(record, isStale ? asked.input : null);
+    this.#oldestMs = Math.min(this.#oldestMs, record.waitsSinceMs);
+  }
+
+  /** Inputs from the front of the queue; an instrument that is in flight holds up those behind it until it is committed. */
+  nextBatch(nowMs: number): Batch | null {
+    while (this.#mayAsk) {
+      const taken = this.#mayBeTaken(nowMs) ? this.#take() : [];
+      if (taken.length === 0) return null;
+      const questions = taken.flatMap(({ meaning }) => (meaning.kind === 'price' ? meaning.instrument : []));
+      const inputs = taken.map((input): BatchInput => ({ input, superseded: false, postponed: false }));
+      const batch: Batch = { kind: this.#lane.kind, questions, inputs };
+      for (const input of inputs) {
+        if (input.input.meaning.kind === 'price') this.#lane.putInFlight(input.input.id, input);
+      }
+      const outcomes = questions.map(() => undefined);
+      this.#open.push({ batch, outcomes, tally: NOTHING_ASKED, takenInputs: 0, takenQuestions: 0 });
+      if (questions.length > 0) return batch;
+    }
+    return null;
+  }
+
+  /** When the next batch may be taken, as far as it is known now. */
+  nextMs(): number {
+    const { first } = this.#queue;
+    const mayTake = first !== undefined && this.#mayAsk && !this.#lane.isInFlight(first.id);
+    return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** When the first record will have waited too long, in time outside of commits; or sooner. */
+  nextOverdueMs(): number {
+    return this.#oldestMs + this.#patienceMs;
+  }
+
+  answered(batch: Batch, positions: readonly number[], answers: BatchResponses): void {
+    const open = this.#open.find((candidate) => candidate.batch === batch);
+    if (open === undefined) {
+      this.#lane.refreshes.answered(batch, positions, answers);
+      return;
+    }
+    const { outcomes, ...tally } = answers;
+    for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
+    open.tally = sum(open.tally, tally);
+  }
+
+  /**
+   * Takes the answered records from the first on, and all up to the last one that has waited too long.
+   *
+   * @param freeMs the time outside of commits.
+   */
+  takeAnswered(freeMs: number): BatchPart[] {
+    const overdue = this.#overdue(freeMs);
+    const parts: BatchPart[] = [];
+    for (const [at, open] of [...this.#open.entries()]) {
+      if (at < overdue.batches) this.#postpone(open);
+      const part = takeFrom(open);
+      if (part.inputs.length > 0) parts.push(part);
+      if (open.takenInputs < open.batch.inputs.length) break;
+      this.#open.shift();
+    }
+    let left = overdue.inputs;
+    const inputs = this.#queue
+      .takeWhile(left, () => left-- > 0)
+      .map((input): BatchInput => ({ input, superseded: false, postponed: true }));
+    if (inputs.length > 0) parts.push(nothingAsked(this.#lane.kind, inputs));
+    return parts;
+  }
+
+  /** The first record without an answer; null when there is none. */
+  firstUnanswered(): bigint | null {
+    const waiting = this.#open.flatMap(({ batch, takenInputs }) => batch.inputs.slice(takenInputs));
+    const first = waiting.find(({ superseded }) => !superseded)?.input ?? this.#queue.first;
+    return first?.offsets.at(-1) ?? null;
+  }
+
+  /** Instruments with superseded records below an offset that still wait for an answer. */
+  leftBehind(offset: bigint): AskedInstrument[] {
+    return [...this.#waiting()].flatMap(({ offsets, meaning }) =>
+      meaning.kind === 'price' && (offsets[0] ?? offset) < offset ? meaning.instrument : [],
+    );
+  }
+
+  /** While batches of records wait for no answer any more, others are not tried as well. */
+  get #mayAsk(): boolean {
+    return this.#open.length < BATCHES_IN_FLIGHT && this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT;
+  }
+
+  /** Nothing is gained by waiting for what may not be asked for. */
+  get #patienceMs(): number {
+    return this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT ? this.#settings.answerWithinMs : this.#settings.lingerMs;
+  }
+
+  *#waiting(): Iterable<Input> {
+    for (const { batch, takenInputs } of this.#open) {
+      for (const { input, superseded } of batch.inputs.slice(takenInputs)) if (!superseded) yield input;
+    }
+    yield* this.#queue.values();
+  }
+
+  /** The numbers of batches, and of inputs behind them, up to the last one that has waited too long. */
+  #overdue(freeMs: number): { readonly batches: number; readonly inputs: number } {
+    if (this.nextOverdueMs() > freeMs) return { batches: 0, inputs: 0 };
+    const isOverdue = ({ waitsSinceMs }: Input) => waitsSinceMs + this.#patienceMs <= freeMs;
+    const inputs = [...this.#queue.values()].findLastIndex(isOverdue) + 1;
+    const batches =
+      inputs > 0
+        ? this.#open.length
+        : this.#open.findLastIndex(({ batch, takenInputs }) =>
+            batch.inputs.slice(takenInputs).some(({ input, superseded }) => !superseded && isOverdue(input)),
+          ) + 1;
+    this.#oldestMs = Number.POSITIVE_INFINITY;
+    for (const { waitsSinceMs } of this.#waiting()) {
+      if (waitsSinceMs + this.#patienceMs > freeMs) this.#oldestMs = Math.min(this.#oldestMs, waitsSinceMs);
+    }
+    return { batches, inputs };
+  }
+
+  /** The unanswered rest of a batch becomes a refresh. */
+  #postpone({ batch, outcomes, takenInputs, takenQuestions }: OpenBatch): void {
+    let at = takenQuestions;
+    let unanswered = 0;
+    for (const one of batch.inputs.slice(takenInputs)) {
+      if (one.input.meaning.kind !== 'price' || outcomes[at++] !== undefined) continue;
+      one.postponed = true;
+      unanswered += 1;
+      this.#lane.putInFlight(one.input.id, null);
+    }
+    if (unanswered > 0) this.#lane.refreshes.add(batch, unanswered);
+  }
+
+  #mayBeTaken(nowMs: number): boolean {
+    const { first, size } = this.#queue;
+    return first !== undefined && (size >= this.#lane.maxItems || first.readAtMs + this.#settings.lingerMs <= nowMs);
+  }
+
+  #take(): Input[] {
+    const isins = new Set<string>();
+    const mayJoin = ({ isin }: AskedInstrument) => isins.size < isins.add(isin).size;
+    return this.#queue.takeWhile(this.#lane.maxItems, ({ id, meaning }) => {
+      if (this.#lane.isInFlight(id)) return false;
+      return meaning.kind !== 'price' || mayJoin(meaning.instrument);
+    });
+  }
+}
+
+function takeFrom(open: OpenBatch): BatchPart {
+  const { batch, outcomes, takenInputs, tally } = open;
+  const questions: AskedInstrument[] = [];
+  const taken: QuestionOutcome[] = [];
+  for (const { input, postponed } of batch.inputs.slice(takenInputs)) {
+    if (input.meaning.kind === 'price') {
+      const outcome = outcomes[open.takenQuestions];
+      if (outcome === undefined && !postponed) break;
+      open.takenQuestions += 1;
+      if (outcome !== undefined) {
+        questions.push(input.meaning.instrument);
+        taken.push(outcome);
+      }
+    }
+    open.takenInputs += 1;
+  }
+  if (open.takenInputs > takenInputs) open.tally = NOTHING_ASKED;
+  const inputs = batch.inputs.slice(takenInputs, open.takenInputs);
+  return { kind: batch.kind, questions, inputs, answers: { ...tally, outcomes: taken } };
+}
+
+function sum(one: Tally, other: Tally): Tally {
+  return {
+    calls: one.calls + other.calls,
+    askMs: Math.max(one.askMs, other.askMs),
+    drift: one.drift + other.drift,
+    roundedNumbers: one.roundedNumbers + other.roundedNumbers,
+    errorsFlagDiffers: one.errorsFlagDiffers + other.errorsFlagDiffers,
+  };
+}

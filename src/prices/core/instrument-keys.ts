@@ -1,0 +1,174 @@
+import { murmur2 } from '../../kafka/record.ts';
+import { type InstrumentTerms, NO_TERMS } from '../../records/avro/instrument-terms.ts';
+import { IdRows } from '../../support/id-rows.ts';
+
+const BLOCK_BITS = 10;
+const BLOCK_ROWS = 1 << BLOCK_BITS;
+/** Of terms that have a number of 16 bits; the last number stands for all others. */
+const MOST_NUMBERED = 2 ** 16 - 1;
+
+/**
+ * The terms of each row, in 2 bytes: many instruments have the same currency, price type and day of repayment, so each
+ * combination has a number. The terms of rows beyond the 65,535th combination are kept as they are. What was never written
+ * is `NO_TERMS`.
+ */
+class TermsRows {
+  readonly #blocks: (Uint16Array | undefined)[] = [];
+  readonly #terms: InstrumentTerms[] = [NO_TERMS];
+  readonly #numbers = new Map<string, number>([[nameOf(NO_TERMS), 0]]);
+  readonly #unnumbered = new Map<number, InstrumentTerms>();
+
+  get(row: number): InstrumentTerms {
+    const number = this.#blocks[row >> BLOCK_BITS]?.[row & (BLOCK_ROWS - 1)] ?? 0;
+    if (number === MOST_NUMBERED) return this.#unnumbered.get(row) ?? NO_TERMS;
+    return this.#terms[number] ?? NO_TERMS;
+  }
+
+  set(row: number, { currency, priceType, repaymentDay }: InstrumentTerms): void {
+    const terms = { currency, priceType, repaymentDay };
+    const number = this.#numberOf(terms);
+    if (number === MOST_NUMBERED) this.#unnumbered.set(row, terms);
+    else this.#unnumbered.delete(row);
+    const at = row >> BLOCK_BITS;
+    const block = this.#blocks[at] ?? new Uint16Array(BLOCK_ROWS);
+    this.#blocks[at] = block;
+    block[row & (BLOCK_ROWS - 1)] = number;
+  }
+
+  #numberOf(terms: InstrumentTerms): number {
+    const name = nameOf(terms);
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    if (this.#terms.length >= MOST_NUMBERED) return MOST_NUMBERED;
+    this.#numbers.set(name, this.#terms.length);
+    return this.#terms.push(terms) - 1;
+  }
+}
+
+function nameOf({ currency, priceType, repaymentDay }: InstrumentTerms): string {
+  return JSON.stringify([currency, priceType, repaymentDay]);
+}
+
+/*
+ * Id, isin and terms of each instrument of a partition. The isin is two numbers of six digits to the base 36. What is no
+ * int64, or no such isin, is kept as text beside.
+ */
+
+/** The words of a row behind its id. */
+const ISIN = 2;
+const WIDTH = 4;
+/** In place of an isin's first number, which is never negative. */
+const ODD_ISIN = -1;
+
+const DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
+const LONGEST_SAFE = 15;
+const ISIN_TEXT = /^[0-9A-Z]{12}$/;
+const BASE = 36;
+const HALF = 6;
+const TWO_32 = 2 ** 32;
+
+export class InstrumentKeys {
+  readonly #rows = new IdRows(WIDTH);
+  readonly #terms = new TermsRows();
+  readonly #oddIds = new Map<string, number>();
+  readonly #oddIdOf = new Map<number, string>();
+  readonly #oddIsins = new Map<number, string>();
+  #low = 0;
+  #high = 0;
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** The row of an id; -1 where it has none. */
+  find(id: string): number {
+    if (!this.#isInt64(id)) return this.#oddIds.get(id) ?? -1;
+    return this.#rows.find(this.#low, this.#high);
+  }
+
+  /** Gives the id an isin and terms, and a row where it has none. */
+  set(id: string, isin: string, terms: InstrumentTerms = NO_TERMS): number {
+    const known = this.find(id);
+    const row = known >= 0 ? known : this.#add(id);
+    this.#oddIsins.delete(row);
+    if (ISIN_TEXT.test(isin)) {
+      this.#rows.words.set(row, ISIN, Number.parseInt(isin.slice(0, HALF), BASE));
+      this.#rows.words.set(row, ISIN + 1, Number.parseInt(isin.slice(HALF), BASE));
+    } else {
+      this.#rows.words.set(row, ISIN, ODD_ISIN);
+      this.#oddIsins.set(row, isin);
+    }
+    this.#terms.set(row, terms);
+    return row;
+  }
+
+  delete(id: string): void {
+    const row = this.find(id);
+    if (row < 0) return;
+    this.#oddIds.delete(id);
+    this.#oddIdOf.delete(row);
+    this.#oddIsins.delete(row);
+    this.#rows.remove(row);
+  }
+
+  idAt(row: number): string {
+    return this.#oddIdOf.get(row) ?? String(this.#rows.idAt(row));
+  }
+
+  isinAt(row: number): string {
+    const first = this.#rows.words.get(row, ISIN);
+    if (first === ODD_ISIN) return this.#oddIsins.get(row) as string;
+    return digits(first) + digits(this.#rows.words.get(row, ISIN + 1));
+  }
+
+  termsAt(row: number): InstrumentTerms {
+    return this.#terms.get(row);
+  }
+
+  setTerms(row: number, terms: InstrumentTerms): void {
+    this.#terms.set(row, terms);
+  }
+
+  /** Of the id; not negative. */
+  hashAt(row: number): number {
+    return this.#rows.hashAt(row);
+  }
+
+  rows(): Generator<number> {
+    return this.#rows.rows();
+  }
+
+  /** Ids, isins and terms. */
+  *[Symbol.iterator](): Generator<readonly [string, string, InstrumentTerms]> {
+    for (const row of this.rows()) yield [this.idAt(row), this.isinAt(row), this.termsAt(row)];
+  }
+
+  #add(id: string): number {
+    if (this.#isInt64(id)) return this.#rows.add(this.#low, this.#high);
+    // Only the hash of an odd id is looked at, which is not found by it.
+    const row = this.#rows.addHidden(murmur2(Buffer.from(id, 'utf8')), 0);
+    this.#oddIds.set(id, row);
+    this.#oddIdOf.set(row, id);
+    return row;
+  }
+
+  /** Keeps the two words of an id that is written as an int64 is. */
+  #isInt64(id: string): boolean {
+    if (!DECIMAL.test(id)) return false;
+    if (id.length <= LONGEST_SAFE) {
+      const number = Number(id);
+      this.#low = number | 0;
+      this.#high = Math.floor(number / TWO_32);
+      return true;
+    }
+    const number = BigInt(id);
+    if (BigInt.asIntN(64, number) !== number) return false;
+    this.#low = Number(BigInt.asIntN(32, number));
+    this.#high = Number(number >> 32n);
+    return true;
+  }
+}
+
+function digits(number: number): string {
+  return (number >>> 0).toString(BASE).toUpperCase().padStart(HALF, '0');
+}

@@ -1,0 +1,179 @@
+import type { PriceProblem } from '../../observe/events.ts';
+import type { InstrumentTerms } from '../../records/avro/instrument-terms.ts';
+import type { WordRows } from '../../support/id-rows.ts';
+import type { PriceKind } from '../bulk-prices.ts';
+
+/** The topic shows: perhaps a price of an earlier isin; at most a price of this one; or nothing, after a tombstone. */
+export type Shown = (typeof SHOWN)[number];
+
+const SHOWN = ['unproven', 'own', 'nothing'] as const;
+/** Times are kept in tenths of a second, rounded down: 32 bits of them last for six years. */
+const UNIT_MS = 100;
+/** Windows are answered up to a moment in whole minutes, rounded down: 32 bits of them last for ever. */
+const ANSWERED_UNIT_MS = 60_000;
+const SHOWN_BITS = 0b0011;
+const PULLED = 0b0100;
+const PRICED = 0b1000;
+export const PLAN_FLAG_BITS = 4;
+const NO_TROUBLE: Trouble = { failures: 0, problem: null };
+
+interface Trouble {
+  readonly failures: number;
+  readonly problem: PriceProblem | null;
+}
+
+export interface PlanColumns {
+  readonly kind: PriceKind;
+  readonly words: WordRows;
+  readonly flagsWord: number;
+  /** Of the lowest flag of this kind. */
+  readonly flagsShift: number;
+  readonly sinceWord: number;
+  /** Null for prices without windows. */
+  readonly answeredWord: number | null;
+  /** Of the few that have any, by row. */
+  readonly troubles: Map<number, Trouble>;
+}
+
+/** The state of an instrument for one kind: a view of its row. Times are monotonic milliseconds. */
+export class RefreshPlan {
+  readonly #columns: PlanColumns;
+  readonly row: number;
+
+  constructor(columns: PlanColumns, row: number) {
+    this.#columns = columns;
+    this.row = row;
+  }
+
+  get kind(): PriceKind {
+    return this.#columns.kind;
+  }
+
+  /** By this process. */
+  get isPriced(): boolean {
+    return (this.#flags & PRICED) !== 0;
+  }
+
+  set isPriced(isPriced: boolean) {
+    this.#setFlag(PRICED, isPriced);
+  }
+
+  /** When it was priced; before that, when it came into the table. */
+  get sinceMs(): number {
+    return this.#columns.words.get(this.row, this.#columns.sinceWord) * UNIT_MS;
+  }
+
+  set sinceMs(ms: number) {
+    this.#columns.words.set(this.row, this.#columns.sinceWord, Math.floor(ms / UNIT_MS));
+  }
+
+  /** Up to when its windows are answered, by the provider's clock: milliseconds since the epoch. */
+  get answeredMs(): number {
+    const { words, answeredWord } = this.#columns;
+    return answeredWord === null ? 0 : words.get(this.row, answeredWord) * ANSWERED_UNIT_MS;
+  }
+
+  set answeredMs(ms: number) {
+    const { words, answeredWord } = this.#columns;
+    if (answeredWord !== null) words.set(this.row, answeredWord, Math.floor(ms / ANSWERED_UNIT_MS));
+  }
+
+  get pulled(): boolean {
+    return (this.#flags & PULLED) !== 0;
+  }
+
+  set pulled(pulled: boolean) {
+    this.#setFlag(PULLED, pulled);
+  }
+
+  get shown(): Shown {
+    return SHOWN[this.#flags & SHOWN_BITS] as Shown;
+  }
+
+  set shown(shown: Shown) {
+    this.#flags = (this.#flags & ~SHOWN_BITS) | SHOWN.indexOf(shown);
+  }
+
+  get failures(): number {
+    return this.#trouble.failures;
+  }
+
+  set failures(failures: number) {
+    this.#trouble = { ...this.#trouble, failures };
+  }
+
+  get problem(): PriceProblem | null {
+    return this.#trouble.problem;
+  }
+
+  set problem(problem: PriceProblem | null) {
+    this.#trouble = { ...this.#trouble, problem };
+  }
+
+  reset(sinceMs: number): void {
+    this.#flags = 0;
+    this.#trouble = NO_TROUBLE;
+    this.sinceMs = sinceMs;
+  }
+
+  get #flags(): number {
+    const { words, flagsWord, flagsShift } = this.#columns;
+    return (words.get(this.row, flagsWord) >> flagsShift) & (2 ** PLAN_FLAG_BITS - 1);
+  }
+
+  set #flags(flags: number) {
+    const { words, flagsWord, flagsShift } = this.#columns;
+    const others = words.get(this.row, flagsWord) & ~((2 ** PLAN_FLAG_BITS - 1) << flagsShift);
+    words.set(this.row, flagsWord, others | (flags << flagsShift));
+  }
+
+  #setFlag(flag: number, isSet: boolean): void {
+    this.#flags = isSet ? this.#flags | flag : this.#flags & ~flag;
+  }
+
+  get #trouble(): Trouble {
+    return this.#columns.troubles.get(this.row) ?? NO_TROUBLE;
+  }
+
+  set #trouble(trouble: Trouble) {
+    const { failures, problem } = trouble;
+    if (failures === 0 && problem === null) this.#columns.troubles.delete(this.row);
+    else this.#columns.troubles.set(this.row, trouble);
+  }
+}
+
+/**
+ * An instrument of the table with the isin that it is asked for by. Another isin makes another instrument of it, also
+ * under the same id: `InstrumentTable.holds` says that the old one no longer counts.
+ */
+export interface AskedInstrument {
+  /** Decimal digits. */
+  readonly id: string;
+  readonly isin: string;
+  readonly terms: InstrumentTerms;
+  /** Its place in the table. */
+  readonly row: number;
+  /** No other instrument of the table has or had it. */
+  readonly version: number;
+  /** The id had another isin before, as far as this process knows. */
+  readonly isinChanged: boolean;
+  /** One for each kind, in the order of the settings. */
+  readonly plans: readonly RefreshPlan[];
+}
+
+/** Times and failures outlive the writer, however often it was opened meanwhile. */
+export function carryOver(from: AskedInstrument, to: AskedInstrument): void {
+  for (const [at, { isPriced, sinceMs, answeredMs, pulled, failures, problem }] of from.plans.entries()) {
+    const plan = to.plans[at];
+    if (plan === undefined) continue;
+    // Another replica may have answered its windows meanwhile, as the committed mark says.
+    const untilMs = problem === null ? Math.max(answeredMs, plan.answeredMs) : answeredMs;
+    Object.assign(plan, { isPriced, sinceMs, answeredMs: untilMs, pulled, failures, problem });
+  }
+}
+
+export function planOf({ plans }: AskedInstrument, wanted: PriceKind): RefreshPlan {
+  const plan = plans.find(({ kind }) => kind === wanted);
+  if (plan === undefined) throw new RangeError(`The instrument is not asked for ${wanted}.`);
+  return plan;
+}

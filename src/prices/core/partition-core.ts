@@ -1,0 +1,398 @@
+import type { InstrumentFailing, PriceProblem } from '../../observe/events.ts';
+import type { InstrumentTerms } from '../../records/avro/instrument-terms.ts';
+import type { BatchResponses, PriceKind, QuestionOutcome } from '../bulk-prices.ts';
+import { type Batch, type BatchPart, type Input, type InputMeaning, nothingAsked } from './batch.ts';
+import {
+  type CommittedPart,
+  type CoreResult,
+  type CoreStep,
+  type CoreTransaction,
+  type InstrumentNews,
+  type PartitionCoreSettings,
+  problemOf,
+  type ReportedFailures,
+  type WindowProgress,
+  type Withdrawal,
+} from './core-messages.ts';
+import { InputLane } from './input-lane.ts';
+import { type AskedInstrument, carryOver, planOf, type RefreshPlan } from './instrument.ts';
+import { InstrumentTable } from './instrument-table.ts';
+import { KindLane, type Verdict } from './kind-lane.ts';
+import { type PriceState, priceState } from './price-state.ts';
+
+/** The provider does not know the product, or has it no longer. */
+const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
+
+const MARKS_EVERY_MS = 60_000;
+
+/**
+ * Decides for one partition what is asked next, what an answer means and what may be committed; without I/O or clock.
+ * Thrown away with its writer: a new one begins from the committed offset.
+ *
+ * Batches of inputs answer records of the instruments topic and commit in the order of these, each with the offset of the
+ * first record that is still unanswered: so each record is answered by exactly one committed result. Batches of refreshes
+ * answer none, and commit whenever they are ready. For each kind an instrument is in one batch at a time, until its answer
+ * is committed: so the prices of an instrument are written in the order in which they were asked for.
+ */
+export class PartitionCore {
+  readonly #settings: PartitionCoreSettings;
+  readonly #table: InstrumentTable;
+  readonly #lanes: readonly KindLane[];
+  readonly #first: KindLane;
+  readonly #inputs: InputLane;
+  #turn = 0;
+  #position: bigint;
+  #unanswered = 0;
+  /** All commits so far took so long, and the present one began then. */
+  #commitsMs = 0;
+  #commitBeganMs: number | null = null;
+  #marksDueMs: number;
+
+  /**
+   * @param start.instruments the table up to `start.offset`: id, isin and terms.
+   * @param start.before the instruments of the core that this one follows.
+   * @param start.phase where in each interval this partition begins, from 0 to 1.
+   */
+  constructor(
+    settings: PartitionCoreSettings,
+    start: {
+      readonly offset: bigint;
+      readonly instruments: Iterable<readonly [id: string, isin: string, terms?: InstrumentTerms]>;
+      readonly phase?: number;
+      readonly before?: Pick<InstrumentTable, 'get'> | undefined;
+      /** Up to when the windows of each series are answered, by the provider's clock. */
+      readonly answeredMs?: ReadonlyMap<PriceKind, number>;
+    },
+    nowMs: number,
+  ) {
+    const { kinds } = settings;
+    const table = new InstrumentTable(kinds.map(({ kind }) => kind));
+    const { phase = 0 } = start;
+    const wallMs = nowMs + settings.repayment.epochMs(nowMs);
+    this.#lanes = kinds.map((one) => {
+      const answeredMs = start.answeredMs?.get(one.kind) ?? wallMs;
+      return new KindLane(one, settings, table, phase, answeredMs);
+    });
+    const [first] = this.#lanes;
+    if (first === undefined) throw new RangeError('Nothing is asked for: settings.kinds is empty.');
+    this.#settings = settings;
+    this.#marksDueMs = nowMs + MARKS_EVERY_MS;
+    this.#table = table;
+    this.#first = first;
+    this.#inputs = new InputLane(first, settings);
+    this.#position = start.offset;
+    for (const [id, isin, terms] of start.instruments) {
+      const earlier = start.before?.get(id);
+      const same = earlier?.isin === isin ? earlier : null;
+      const instrument = this.#put(id, isin, nowMs, terms);
+      // Its record is answered: what the topic shows, if anything, is of this isin.
+      for (const plan of instrument.plans) plan.shown = 'own';
+      if (same !== null) carryOver(same, instrument);
+    }
+    for (const lane of this.#lanes) {
+      lane.divide(nowMs);
+      for (const row of table.rows()) lane.scheduleInSlot(row, nowMs);
+    }
+  }
+
+  get position(): bigint {
+    return this.#position;
+  }
+
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  get instruments(): Pick<InstrumentTable, 'size' | 'rows' | 'at' | 'get' | 'plan'> {
+    return this.#table;
+  }
+
+  stateOf(row: number, kind: number, nowMs: number): PriceState {
+    return priceState(this.#table.plan(row, kind), this.#table.repaymentDayAt(row), this.#settings.repayment, nowMs);
+  }
+
+  /** Of each series, the earliest moment up to which the windows of a product are answered that may have any. */
+  earliestAnsweredMs(): ReadonlyMap<PriceKind, number> {
+    const series = this.#lanes.filter(({ windows }) => windows !== null);
+    return new Map(series.map((lane) => [lane.kind, lane.earliestAnsweredMs()]));
+  }
+
+  read(offset: bigint, id: string, news: InstrumentNews, nowMs: number): void {
+    if (offset < this.#position) return;
+    this.#position = offset + 1n;
+    this.#unanswered += 1;
+    const waitsSinceMs = this.#freeMs(nowMs);
+    this.#inputs.add({ id, offset, readAtMs: nowMs, waitsSinceMs, meaning: this.#meaningOf(id, news, nowMs) });
+  }
+
+  passed(nextOffset: bigint): void {
+    if (nextOffset > this.#position) this.#position = nextOffset;
+  }
+
+  next(nowMs: number): CoreStep {
+    const batch = this.#nextBatch(nowMs);
+    if (batch !== null) return { kind: 'ask', batch };
+    const transaction = this.#transaction(nowMs);
+    if (transaction !== null) {
+      this.#commitBeganMs = nowMs;
+      return { kind: 'commit', transaction };
+    }
+    const overdueMs = this.#inputs.nextOverdueMs() + this.#commitsMs;
+    const nextMs = Math.min(overdueMs, this.#inputs.nextMs(), ...this.#lanes.map((lane) => lane.nextMs()));
+    return { kind: 'wait', ms: Math.max(0, nextMs - nowMs) };
+  }
+
+  /** False once the instrument of a question has left or changed its isin: its answer would be dropped. */
+  isWanted(batch: Batch, at: number): boolean {
+    const instrument = batch.questions[at];
+    return instrument !== undefined && this.#table.holds(instrument);
+  }
+
+  answered(batch: Batch, positions: readonly number[], answers: BatchResponses): void {
+    const lane = batch.inputs.length > 0 ? this.#inputs : this.#lane(batch).refreshes;
+    lane.answered(batch, positions, answers);
+  }
+
+  /**
+   * To be called once the transaction is committed.
+   *
+   * @returns the instruments that began to fail, or fail with another problem than before.
+   */
+  committed({ parts, progress }: CoreTransaction, nowMs: number): InstrumentFailing[] {
+    for (const missed of progress?.missed ?? []) this.#lane(missed).windows?.reported(missed);
+    this.#commitsMs += nowMs - (this.#commitBeganMs ?? nowMs);
+    this.#commitBeganMs = null;
+    return parts.flatMap(({ batch, results }) => {
+      const lane = this.#lane(batch);
+      for (const { id } of batch.questions) lane.release(id);
+      const failing = results.flatMap((result) => this.#finish(lane, result, nowMs));
+      for (const { id } of batch.questions) {
+        // Another one of this id was due meanwhile and waited for the end of the earlier one.
+        const instrument = this.#table.get(id);
+        if (instrument && !lane.isScheduled(instrument) && this.#mayRefresh(lane, instrument)) {
+          lane.schedule(instrument, nowMs);
+        }
+      }
+      return failing;
+    });
+  }
+
+  #finish(lane: KindLane, result: CoreResult, nowMs: number): InstrumentFailing[] {
+    if (result.kind === 'dropped') return [];
+    this.#unanswered -= result.offsets.length;
+    if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') return [];
+    const { instrument } = result;
+    if (result.kind === 'failure') this.#settings.reported.add(lane.kind, instrument.id, result.problem);
+    // It has left, or changed its isin, while this was being written.
+    if (!this.#table.holds(instrument)) return [];
+    if (result.kind === 'postponed') {
+      lane.owe(instrument, result.withdrawal, nowMs, this.#mayRefresh(lane, instrument));
+      return [];
+    }
+    const verdict: Verdict =
+      result.kind === 'prices'
+        ? { kind: 'priced', isPulled: result.answer.isQuotingPulled === true, range: result.answer.range ?? null }
+        : { ...result, kind: 'failed' };
+    return lane.judge(instrument, verdict, nowMs, this.#mayRefresh(lane, instrument));
+  }
+
+  #meaningOf(id: string, news: InstrumentNews, nowMs: number): InputMeaning {
+    const known = this.#table.get(id);
+    if (news.kind === 'live' && known !== undefined && known.isin === news.isin) {
+      const instrument = this.#table.putTerms(known, news.terms);
+      this.#first.unschedule(instrument);
+      // It may have been asked for once a day, and is to be asked for more often; or the other way round.
+      if (known.terms.repaymentDay !== news.terms.repaymentDay) this.#refreshBesidesFirst(instrument, nowMs);
+      return { kind: 'price', instrument };
+    }
+    if (known !== undefined) for (const lane of this.#lanes) lane.unschedule(known);
+    if (news.kind !== 'live' || news.isin === null) {
+      this.#table.delete(id);
+      return news.kind === 'live' ? { kind: 'noIsin' } : news;
+    }
+    // Without instruments nothing is committed, and the marks would stand still.
+    if (this.#table.size === 0) this.#moveMarks(nowMs);
+    const instrument = this.#put(id, news.isin, nowMs, news.terms);
+    this.#refreshBesidesFirst(instrument, nowMs);
+    return { kind: 'price', instrument };
+  }
+
+  #put(id: string, isin: string, nowMs: number, terms: InstrumentTerms | undefined): AskedInstrument {
+    const instrument = this.#table.put(id, isin, nowMs, terms);
+    for (const lane of this.#lanes) lane.begin(instrument);
+    return instrument;
+  }
+
+  #refreshBesidesFirst(instrument: AskedInstrument, nowMs: number): void {
+    for (const lane of this.#lanes) {
+      if (lane !== this.#first) lane.schedule(instrument, nowMs + this.#settings.lingerMs);
+    }
+  }
+
+  #nextBatch(nowMs: number): Batch | null {
+    for (const lane of this.#lanes) lane.divide(nowMs);
+    const inputs = this.#inputs.nextBatch(nowMs);
+    if (inputs !== null) return inputs;
+    for (const lane of this.#lanes) {
+      const batch = lane.nextBatch(nowMs);
+      if (batch !== null) return batch;
+    }
+    return null;
+  }
+
+  /** Of one kind at a time, each in its turn: what cannot be written for one is not tied to another. */
+  #transaction(nowMs: number): CoreTransaction | null {
+    for (let tried = 0; tried < this.#lanes.length; tried++) {
+      const lane = this.#lanes[this.#turn];
+      this.#turn = (this.#turn + 1) % this.#lanes.length;
+      const inputs = lane === this.#first ? this.#inputs.takeAnswered(this.#freeMs(nowMs)) : [];
+      const batches = [...inputs, ...(lane?.refreshes.takeAnswered() ?? [])];
+      if (batches.length === 0) continue;
+      const isMarked = this.#moveMarks(nowMs);
+      const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
+      const parts = batches.map((batch) => this.#part(batch));
+      const leftBehind = offset === null ? null : this.#leftBehind(offset);
+      // Those are of the first kind, and kinds share no transaction: the marks follow with another one.
+      if (leftBehind !== null && lane !== this.#first) return { parts, offset: null, progress: null };
+      return {
+        parts: leftBehind === null ? parts : [...parts, leftBehind],
+        offset,
+        progress: offset === null ? null : this.#progress(),
+      };
+    }
+    return null;
+  }
+
+  /** Once a minute, since each instrument is looked at: moves the low-water marks of the series, to be committed. */
+  #moveMarks(nowMs: number): boolean {
+    if (nowMs < this.#marksDueMs || this.#lanes.every(({ windows }) => windows === null)) return false;
+    this.#marksDueMs = nowMs + MARKS_EVERY_MS;
+    for (const lane of this.#lanes) lane.moveMark(nowMs);
+    return true;
+  }
+
+  #progress(): WindowProgress {
+    const windows = this.#lanes.flatMap((lane) => lane.windows ?? []);
+    return {
+      answeredMs: new Map(windows.map(({ kind, untilMs }) => [kind, untilMs])),
+      missed: windows.flatMap(({ missed }) => missed ?? []),
+    };
+  }
+
+  /** A price of an earlier isin must not outlive the offset below which its record lies. */
+  #leftBehind(offset: bigint): CommittedPart | null {
+    const { kind } = this.#first;
+    const results = this.#inputs
+      .leftBehind(offset)
+      .map((instrument) => postponedResult(kind, instrument, []))
+      .filter(({ withdrawal }) => withdrawal !== null);
+    return results.length === 0 ? null : { batch: nothingAsked(kind), results };
+  }
+
+  /** Commits do not count as waiting: no answer can be taken meanwhile. */
+  #freeMs(nowMs: number): number {
+    return (this.#commitBeganMs ?? nowMs) - this.#commitsMs;
+  }
+
+  #part(batch: BatchPart): CommittedPart {
+    const holds = (instrument: AskedInstrument) => this.#table.holds(instrument);
+    const results = batchResults(batch, { holds, reported: this.#settings.reported });
+    // No later record supersedes the results that are being written.
+    for (const { id } of batch.questions) this.#lane(batch).putInFlight(id, null);
+    return { batch, results };
+  }
+
+  /** An instrument that waits in the queue is asked for there, and one that has left not at all. */
+  #mayRefresh(lane: KindLane, instrument: AskedInstrument): boolean {
+    return this.#table.holds(instrument) && !(lane === this.#first && this.#inputs.has(instrument.id));
+  }
+
+  #lane({ kind }: { readonly kind: PriceKind }): KindLane {
+    const lane = this.#lanes.find((candidate) => candidate.kind === kind);
+    if (lane === undefined) throw new RangeError(`Nothing is asked for ${kind}.`);
+    return lane;
+  }
+}
+
+interface ResultContext {
+  /** False where the answer of an earlier isin is another product's price. */
+  readonly holds: (instrument: AskedInstrument) => boolean;
+  readonly reported: ReportedFailures;
+}
+
+function batchResults({ kind, inputs, questions, answers }: BatchPart, context: ResultContext): CoreResult[] {
+  const { outcomes } = answers;
+  if (inputs.length === 0)
+    return questions.map((instrument, at) => result(kind, instrument, outcomes[at], [], context));
+  let next = 0;
+  return inputs.map(({ input, superseded, postponed }) => {
+    const { meaning, offsets } = input;
+    const outcome = meaning.kind === 'price' && !postponed ? outcomes[next++] : undefined;
+    if (superseded) return { kind: 'dropped' };
+    if (meaning.kind === 'price' && postponed) return postponedResult(kind, meaning.instrument, offsets);
+    return inputResult(kind, input, outcome, context);
+  });
+}
+
+/** `offsets`: those of the records that are answered so; none where one is only left behind. */
+function postponedResult(kind: PriceKind, instrument: AskedInstrument, offsets: readonly bigint[]) {
+  const withdrawal = kind === 'overview' ? withdrawalUnanswered(instrument, planOf(instrument, kind)) : null;
+  return { kind: 'postponed' as const, instrument, offsets, withdrawal };
+}
+
+function inputResult(
+  kind: PriceKind,
+  { meaning, offsets, id }: Input,
+  outcome: QuestionOutcome | undefined,
+  context: ResultContext,
+): CoreResult {
+  switch (meaning.kind) {
+    case 'price':
+      return result(kind, meaning.instrument, outcome, offsets, context);
+    case 'noIsin':
+    case 'gone':
+      return { kind: meaning.kind, id, offsets };
+    case 'unreadable':
+      return { ...meaning, id, offsets };
+  }
+}
+
+function result(
+  kind: PriceKind,
+  instrument: AskedInstrument,
+  outcome: QuestionOutcome | undefined,
+  offsets: readonly bigint[],
+  { holds, reported }: ResultContext,
+): CoreResult {
+  if (outcome === undefined) throw new RangeError('A batch was answered with fewer outcomes than it had questions.');
+  if (outcome.kind === 'dropped' || !holds(instrument)) return { kind: 'dropped' };
+  if (outcome.kind === 'prices') return { kind: 'prices', instrument, answer: outcome, offsets };
+  const problem = problemOf(outcome);
+  const isDeadLetter = offsets.length > 0 || !reported.has(kind, instrument.id, problem);
+  // A series keeps what was; only a snapshot says that it holds now.
+  const withdrawal = kind === 'overview' ? withdrawalOf(instrument, planOf(instrument, kind), problem) : null;
+  return { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter, withdrawal };
+}
+
+/**
+ * A price of an earlier isin always goes. A price of this isin goes when the provider says that there is none, or says
+ * nothing twice in a row: any other failure may pass.
+ */
+function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: PriceProblem): Withdrawal | null {
+  switch (plan.shown) {
+    case 'nothing':
+      return null;
+    case 'unproven':
+      return withdrawalUnanswered(instrument, plan);
+    case 'own': {
+      const isSilent = problem === 'none' && plan.problem === 'none';
+      return DEFINITE.includes(problem) || isSilent ? 'no-price' : null;
+    }
+  }
+}
+
+/** A new process takes a shown price for one of the record's isin, so that of an earlier isin must go. */
+function withdrawalUnanswered({ isinChanged }: AskedInstrument, { shown }: RefreshPlan): Withdrawal | null {
+  if (shown !== 'unproven') return null;
+  return isinChanged ? 'isin-changed' : 'no-price';
+}

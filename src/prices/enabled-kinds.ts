@@ -1,0 +1,44 @@
+import type { TopicRole } from '../config/groups/topics.ts';
+import type { SeriesPlan } from '../config/price-kinds/all.ts';
+import { type AskedPrices, PRICE_KINDS, type PriceQuery } from '../config/price-kinds/all.ts';
+import type { PricesSettings } from '../config/settings.ts';
+import type { PriceKind } from './bulk-prices.ts';
+
+export type PriceRequestPlan = SeriesPlan<PriceQuery, AskedPrices> & { readonly kind: PriceKind };
+
+type KindSettings = PricesSettings['kinds'];
+type PriceKinds = {
+  readonly [Kind in PriceQuery['kind']]: {
+    readonly topic: TopicRole;
+    readonly plans: (settings: KindSettings[Kind]) => readonly SeriesPlan<PriceQuery, AskedPrices>[];
+  };
+};
+
+export function pricedTopics(prices: PricesSettings): readonly TopicRole[] {
+  return [...new Set(enabledKinds(prices).map(({ topic }) => topic))];
+}
+
+export interface EnabledKind {
+  readonly kind: PriceKind;
+  readonly topic: TopicRole;
+  readonly refreshIntervalMs: number;
+  readonly plan: PriceRequestPlan;
+}
+
+/** The kinds that are asked for, the one that answers new instruments first; none when prices are not followed. */
+export function enabledKinds({ enabled, kinds }: PricesSettings): readonly EnabledKind[] {
+  return (Object.keys(PRICE_KINDS) as PriceQuery['kind'][])
+    .filter((kind) => enabled && kinds[kind].enabled)
+    .flatMap((kind) => enabledSeries(kind, kinds));
+}
+
+function enabledSeries<Kind extends PriceQuery['kind']>(base: Kind, kinds: KindSettings): readonly EnabledKind[] {
+  const definitions: PriceKinds = PRICE_KINDS;
+  const { topic, plans } = definitions[base];
+  const { refreshIntervalMs } = kinds[base];
+  const all = plans(kinds[base]);
+  return all.map((plan) => {
+    const kind = all.length === 1 ? base : (`${base}/${plan.series}` as PriceKind);
+    return { kind, topic, refreshIntervalMs, plan: { kind, ...plan } };
+  });
+}

@@ -1,0 +1,91 @@
+import type { GroupReader } from '../kafka/group-reader.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
+import type { Events } from '../observe/events.ts';
+import type { Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import { type OwnedPartition, runMember } from '../worker/membership.ts';
+import type { PartitionCore } from './core/partition-core.ts';
+import { type AskedKind, createFreshnessView } from './freshness.ts';
+import type { PartitionTask } from './partition-task.ts';
+
+export interface PriceMemberOptions {
+  readonly groupReader: GroupReader;
+  readonly groupId: string;
+  /** Called with the number of members that share the request limit, this one included, whenever that has changed. */
+  readonly members?: (count: number) => void;
+  readonly topics: readonly string[];
+  readonly partitions: readonly TopicPartition[];
+  /** The first one answers new instruments. */
+  readonly kinds: readonly [AskedKind, ...AskedKind[]];
+  /** Verifies what no partition can do without, such as schemas. */
+  readonly verifyStart: (signal: AbortSignal) => Promise<void>;
+  readonly untilOver?: (signal: AbortSignal) => Promise<never>;
+  /** A task for a partition that is newly ours, until its signal aborts; `before`: what is known of it from an earlier one. */
+  readonly createTask: (owned: OwnedPartition, before: PartitionCore | null) => PartitionTask;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Events;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Prices the instruments of some topics, as one member of a group: a task for each partition that is ours.
+ *
+ * @returns never: rejects with the signal's reason, or with an error that no repetition mends.
+ */
+export async function runPriceMember(options: PriceMemberOptions): Promise<never> {
+  const { groupReader, groupId, members, topics, kinds, verifyStart, untilOver, createTask, clock, random, events } =
+    options;
+  // A task that has ended keeps its table until another member has the partition: its prices grow old meanwhile.
+  const tasks = new Map<string, PartitionTask>();
+  let assigned: readonly string[] | null = null;
+  const { newest, refreshed } = createFreshnessView(() => [...tasks.values()], kinds, clock);
+  const freshness = () => {
+    const isKnown = assigned?.length === 0 || tasks.values().some(({ core }) => core !== null);
+    return isKnown ? newest() : null;
+  };
+  events.processorStarted({ groupId, topics, kinds: kinds.map(({ kind }) => kind), freshness, refreshed });
+  return runMember({
+    groupReader,
+    groupId,
+    members,
+    topics,
+    alone: options.partitions,
+    verifyStart,
+    untilOver,
+    joined(partitions) {
+      assigned = partitions.map(keyOf);
+      for (const key of tasks.keys()) if (!assigned.includes(key)) tasks.delete(key);
+      events.processorJoined({ partitions: partitions.length });
+    },
+    createTask(owned) {
+      const key = keyOf(owned.partition);
+      const task = createTask(owned, tasks.get(key)?.core ?? null);
+      tasks.set(key, task);
+      return {
+        async run() {
+          try {
+            await task.run();
+          } catch (error) {
+            const why = textOf(owned.signal.aborted ? owned.signal.reason : error);
+            events.partitionLost({ ...owned.partition, why });
+            throw error;
+          }
+        },
+        begun: () => task.begun(),
+      };
+    },
+    attemptFailed: (attempt) => events.processorAttemptFailed({ ...attempt, isMember: false }),
+    clock,
+    random,
+    signal: options.signal,
+  });
+}
+
+function keyOf({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

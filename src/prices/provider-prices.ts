@@ -1,0 +1,89 @@
+import type { WindowRange } from '../config/price-kinds/all.ts';
+import type { MarketData } from '../provider/market-data.ts';
+import type { OnMismatch } from '../records/decoding/decoded-list.ts';
+import { createPriceDecoder, type PriceBodyDecoder } from '../records/decoding/price-decoder.ts';
+import type { Clock } from '../support/clock.ts';
+import type { AnsweredRange, BulkPrices, PriceKind } from './bulk-prices.ts';
+import { readBulkResponse } from './bulk-response.ts';
+import type { PriceRequestPlan } from './enabled-kinds.ts';
+
+export interface ProviderPricesOptions {
+  readonly marketData: MarketData;
+  readonly asked: readonly PriceRequestPlan[];
+  /** The id of the kind's schema in the registry (`priceSchemaName` names it); asked once, and again after a failure. */
+  readonly schemaId: (kind: PriceKind, signal: AbortSignal) => Promise<number>;
+  /** The longest value that the topic of a kind takes, in bytes, header included. */
+  readonly maxValueBytes: (kind: PriceKind) => number;
+  readonly onMismatch: OnMismatch;
+  readonly assumedZone: string | null;
+  readonly clock: Clock;
+}
+
+const MINUTE_MS = 60_000;
+const LARGEST_LEAD_MS = 24 * 60 * MINUTE_MS;
+
+/** Bulk prices of the market data interface: one request per call, its answer straight to records. */
+export function createProviderPrices(options: ProviderPricesOptions): BulkPrices {
+  const { marketData, onMismatch, assumedZone, clock } = options;
+  const asked = new Map<PriceKind, PriceRequestPlan>(options.asked.map((one) => [one.kind, one]));
+  const made = new Map<PriceKind, PriceBodyDecoder>();
+  // How far our clock is ahead: a look-back of an hour would find nothing when ours is an hour ahead.
+  let leadMs = 0;
+
+  async function decoderOf({ kind, inRecords }: PriceRequestPlan, signal: AbortSignal): Promise<PriceBodyDecoder> {
+    const known = made.get(kind);
+    if (known !== undefined) return known;
+    const schemaId = await options.schemaId(kind, signal);
+    const maxValueBytes = options.maxValueBytes(kind);
+    const decoder = createPriceDecoder({
+      asked: inRecords,
+      schemaId,
+      onMismatch,
+      assumedZone,
+      maxValueBytes,
+      clock,
+    });
+    made.set(kind, decoder);
+    return decoder;
+  }
+
+  return {
+    async ask(kind, questions, signal, timeoutMs) {
+      const plan = asked.get(kind);
+      if (plan === undefined) throw new Error(`Prices of the kind ${kind} are not asked for.`);
+      const decoder = await decoderOf(plan, signal);
+      const requestedAtMs = clock.wallMs();
+      const atMs = requestedAtMs - leadMs;
+      const windows = questions.map(({ answeredMs = atMs }) => plan.windows?.range(atMs, answeredMs) ?? null);
+      const range = (at: number) => answeredRange(windows[at] ?? null, atMs);
+      return marketData.bulk(
+        questions.map(({ isin }, at) => ({ isin, query: plan.query(windows[at] ?? null) })),
+        ({ body, date }) => {
+          const receivedAtMs = clock.wallMs();
+          if (date !== null) leadMs = leadOf(receivedAtMs - date);
+          return readBulkResponse(body, {
+            questions,
+            range,
+            kind: plan.inRecords.kind,
+            decoder,
+            requestedAtMs,
+            receivedAtMs,
+          });
+        },
+        signal,
+        timeoutMs,
+      );
+    },
+  };
+}
+
+function answeredRange(windows: WindowRange | null, atMs: number): AnsweredRange | null {
+  if (windows === null) return null;
+  return { fromMs: windows.fromMs, untilMs: windows.toMs ?? atMs, isLast: windows.toMs === null };
+}
+
+/** How far we are ahead, as far as it matters: in whole minutes, so that the look-back does not move with every call. */
+function leadOf(differenceMs: number): number {
+  if (differenceMs <= MINUTE_MS) return 0;
+  return Math.min(Math.ceil(differenceMs / MINUTE_MS) * MINUTE_MS, LARGEST_LEAD_MS);
+}

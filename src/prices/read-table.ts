@@ -1,0 +1,165 @@
+import { ConnectorError } from '../errors.ts';
+import type { LogReader } from '../kafka/log-reader.ts';
+import type { CommittedRecord } from '../kafka/record.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
+import type { Events, UnreadableReason } from '../observe/events.ts';
+import { MissingSchema, readWithSchemas } from '../records/avro/current-digest.ts';
+import type { PricedInstrumentReader } from '../records/avro/priced-instrument-reader.ts';
+import { isIntegerKey } from '../records/json/row-key.ts';
+import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import { Pulse } from '../support/pulse.ts';
+import type { InstrumentNews } from './core/core-messages.ts';
+import { InstrumentKeys } from './core/instrument-keys.ts';
+
+export interface ReadInstrument {
+  /** The instrument's id; of a record without one, a name that no other record has. */
+  readonly id: string;
+  readonly news: InstrumentNews;
+}
+
+/** Reads a record of an instruments topic, or gives the id of a schema to load first. Never throws. */
+export function readInstrument(
+  record: Pick<CommittedRecord, 'key' | 'value' | 'offset'>,
+  instrumentReader: PricedInstrumentReader,
+): ReadInstrument | { readonly unknownSchemaId: number } {
+  const key = record.key === null ? null : record.key.toString('utf8');
+  const { value } = record;
+  if (key === null || !isIntegerKey(key)) {
+    const reason = 'the key is no id of an instrument';
+    const news: InstrumentNews = { kind: 'unreadable', key, value: value ?? Buffer.alloc(0), reason };
+    return { id: `at ${record.offset}`, news };
+  }
+  if (value === null) return { id: key, news: { kind: 'gone' } };
+  try {
+    const read = instrumentReader.read(value);
+    if ('unknownSchemaId' in read) return read;
+    const { isin, ...terms } = read;
+    return { id: key, news: { kind: 'live', isin, terms } };
+  } catch (error) {
+    if (!(error instanceof ConnectorError)) throw error;
+    const { missingSchemaId } = error.fields;
+    const news: InstrumentNews = { kind: 'unreadable', key, value, reason: error.message };
+    return { id: key, news: typeof missingSchemaId === 'number' ? { ...news, missingSchemaId } : news };
+  }
+}
+
+/** A registry that was replaced, or restored, has a schema again after minutes rather than seconds. */
+const ASK_AGAIN: BackOff = { initialMs: 30_000, maximumMs: 5 * 60_000 };
+/** A topic that others write to can name any number of schemas; so many of them are asked for again. */
+const MAXIMUM_SCHEMAS = 100;
+
+interface Met {
+  records: number;
+  readonly firstOffset: bigint;
+}
+
+/** The records of one partition of instruments that cannot be read. */
+export class UnreadableRecords {
+  /** Instruments whose newest record cannot be read: they have no price until another one comes. */
+  readonly #ids = new Set<string>();
+  readonly #missingSchemas = new Set<number>();
+  readonly #unreported = new Map<UnreadableReason, Met>();
+  readonly #schemaMissing = new Pulse();
+
+  get instruments(): number {
+    return this.#ids.size;
+  }
+
+  read({ id, news }: ReadInstrument, offset: bigint): void {
+    if (news.kind !== 'unreadable') {
+      this.#ids.delete(id);
+      return;
+    }
+    // A record without an id of an instrument stays on its topic for good, and hides no instrument.
+    if (id === news.key) this.#ids.add(id);
+    const { missingSchemaId = null } = news;
+    if (missingSchemaId !== null && this.#missingSchemas.size < MAXIMUM_SCHEMAS) {
+      this.#missingSchemas.add(missingSchemaId);
+      this.#schemaMissing.notify();
+    }
+    const reason = missingSchemaId === null ? 'instrument' : 'schema';
+    const met = this.#unreported.get(reason);
+    if (met === undefined) this.#unreported.set(reason, { records: 1, firstOffset: offset });
+    else met.records += 1;
+  }
+
+  report(partition: TopicPartition, events: Pick<Events, 'recordsUnreadable'>): void {
+    for (const [reason, { records, firstOffset }] of this.#unreported) {
+      events.recordsUnreadable({ ...partition, reason, records, firstOffset: String(firstOffset) });
+    }
+    this.#unreported.clear();
+  }
+
+  /** Resolves with the id of a schema that was missing. A `load` that fails is another miss. */
+  async schemaFound(options: {
+    readonly load: (schemaId: number, signal: AbortSignal) => Promise<boolean>;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly signal: AbortSignal;
+  }): Promise<number> {
+    const { load, clock, random, signal } = options;
+    while (this.#missingSchemas.size === 0) await this.#schemaMissing.next(signal);
+    for (let rounds = 1; ; rounds++) {
+      await clock.sleep(backOffMs(rounds, ASK_AGAIN, random), signal);
+      for (const schemaId of this.#missingSchemas) {
+        if (await load(schemaId, signal).catch(() => false)) return schemaId;
+        signal.throwIfAborted();
+      }
+    }
+  }
+}
+
+export interface PartitionTable {
+  /** Every instrument that is live and has an isin, by the records below the committed offset. */
+  readonly instruments: InstrumentKeys;
+  readonly again: readonly CommittedRecord[];
+  /** Those below the committed offset. */
+  readonly unreadable: UnreadableRecords;
+}
+
+/**
+ * Reads the partition from its beginning. Records from `offset` up to `until` were read before without committed results:
+ * they come as they are.
+ */
+export function readTable(options: {
+  readonly reader: LogReader;
+  readonly partition: TopicPartition;
+  readonly instrumentReader: PricedInstrumentReader;
+  readonly offset: bigint;
+  readonly until: bigint;
+  readonly signal: AbortSignal;
+}): Promise<PartitionTable> {
+  const { instrumentReader, signal } = options;
+  return readWithSchemas(
+    () => readLoaded(options),
+    (schemaId) => instrumentReader.load(schemaId, signal),
+  );
+}
+
+async function readLoaded(options: Parameters<typeof readTable>[0]): Promise<PartitionTable> {
+  const { reader, partition, instrumentReader, offset, until, signal } = options;
+  const instruments = new InstrumentKeys();
+  const again: CommittedRecord[] = [];
+  const unreadable = new UnreadableRecords();
+  if (offset === 0n && until === 0n) return { instruments, again, unreadable };
+  await reader.readToEnd({
+    topic: partition.topic,
+    partitions: [partition.partition],
+    onRecord(record) {
+      if (record.offset >= until) return;
+      if (record.offset >= offset) {
+        again.push(record);
+        return;
+      }
+      const read = readInstrument(record, instrumentReader);
+      if ('unknownSchemaId' in read) throw new MissingSchema(read.unknownSchemaId);
+      unreadable.read(read, record.offset);
+      const { id, news } = read;
+      if (news.kind !== 'live' || news.isin === null) instruments.delete(id);
+      else instruments.set(id, news.isin, news.terms);
+    },
+    signal,
+  });
+  return { instruments, again, unreadable };
+}

@@ -1,0 +1,102 @@
+import type { PriceQuery } from '../config/price-kinds/all.ts';
+import type { OutgoingRecord } from '../kafka/record.ts';
+import { keyedRecord, type TargetTopic } from '../kafka/record.ts';
+import type { WindowsMissed } from '../observe/events.ts';
+import { createNotificationEncoder } from '../records/avro/record-encoder.ts';
+import { readSchemaText } from '../records/avro/schema-files.ts';
+import type { PriceKind } from './bulk-prices.ts';
+import type { MissedWindows } from './core/core-messages.ts';
+import type { EnabledKind } from './enabled-kinds.ts';
+import { NAME } from './price-records.ts';
+
+const DAY_MS = 86_400_000;
+/** So many reports are compared with the next one. */
+const MOST_REPORTED = 20;
+
+/** Up to when the windows of each series are answered, as the metadata of the consumer offset. */
+export function progressText(answeredMs: ReadonlyMap<PriceKind, number>): string {
+  const entries = [...answeredMs].map(([kind, ms]) => [kind, new Date(ms).toISOString()]);
+  return JSON.stringify({ answered: Object.fromEntries(entries) });
+}
+
+export function readProgress(metadata: string): ReadonlyMap<PriceKind, number> {
+  let answered: unknown = null;
+  try {
+    answered = JSON.parse(metadata)?.answered;
+  } catch {}
+  const entries = typeof answered === 'object' && answered !== null ? Object.entries(answered) : [];
+  const read = entries.map(
+    ([kind, at]) => [kind as PriceKind, typeof at === 'string' ? Date.parse(at) : Number.NaN] as const,
+  );
+  return new Map(read.filter(([, ms]) => !Number.isNaN(ms)));
+}
+
+/** A range of windows as `backfill` takes it: `daily --from 2026-01-01 --to 2026-03-31`. */
+export function backfillText(
+  kind: Exclude<PriceQuery['kind'], 'overview'>,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): string {
+  const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  const instantText = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z');
+  const [from, to] = kind === 'daily' ? [fromMs, toMs - DAY_MS].map(dayText) : [fromMs, toMs].map(instantText);
+  return `${kind} --from ${from} --to ${to}`;
+}
+
+/** A notification, and the event for log and metrics. */
+export interface MissedNotice {
+  readonly record: OutgoingRecord;
+  readonly event: WindowsMissed;
+  readonly committed: () => void;
+}
+
+/** Reports windows that were never requested; once for all partitions of this process. */
+export type MissedNotices = (
+  missed: MissedWindows,
+  wallMs: number,
+  signal: AbortSignal,
+) => Promise<MissedNotice | null>;
+
+export function createMissedNotices(options: {
+  readonly kinds: readonly EnabledKind[];
+  readonly topic: TargetTopic;
+  /** Of the schema Notification. */
+  readonly schemaId: (signal: AbortSignal) => Promise<number>;
+}): MissedNotices {
+  const { kinds, topic, schemaId } = options;
+  const reported: { readonly base: string; readonly fromMs: number; readonly toMs: number }[] = [];
+  return async ({ kind, fromMs, toMs, isins }, wallMs, signal) => {
+    const enabled = kinds.find((one) => one.kind === kind);
+    const base = enabled?.plan.inRecords.kind;
+    const lengthMs = enabled?.plan.windows?.lengthMs;
+    if (enabled === undefined || base === undefined || base === 'overview' || lengthMs === undefined) return null;
+    const isKnown = reported.some((one) => one.base === base && one.fromMs <= fromMs && toMs <= one.toMs);
+    if (isKnown) return null;
+    // The instruments of other partitions were answered within an interval before or after.
+    const around = isins === null ? enabled.refreshIntervalMs : 0;
+    const range = {
+      fromMs: Math.floor((fromMs - around) / lengthMs) * lengthMs,
+      toMs: Math.ceil((toMs + around) / lengthMs) * lengthMs,
+    };
+    const products = isins === null ? '' : ` --isin ${isins.join(' ')}`;
+    const command = `spconnect backfill ${backfillText(base, range)}${products}`;
+    const [from, to] = [range.fromMs, range.toMs].map((ms) => new Date(ms).toISOString());
+    const schema = readSchemaText('Notification');
+    const value = createNotificationEncoder({ schema, schemaId: await schemaId(signal) }).encode({
+      source: NAME,
+      kind: 'windows-missed',
+      at: wallMs,
+      message: `Windows of ${base} prices that opened from ${from} to ${to} were not requested. Fill them: ${command}`,
+      why: `Nothing was answered, or no price processor ran, for longer than prices.kinds.${base}.catchUp. The time is that of the connector's own clock.`,
+      gapFrom: range.fromMs,
+      gapTo: range.toMs,
+    });
+    return {
+      record: keyedRecord(topic, NAME, value, {}),
+      event: { kind, from: from ?? '', to: to ?? '', products: isins?.length ?? null, command },
+      committed() {
+        if (isins === null) reported.push({ base, ...range });
+        if (reported.length > MOST_REPORTED) reported.shift();
+      },
+    };
+  };
+}

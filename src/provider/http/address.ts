@@ -1,0 +1,59 @@
+import { ConnectorError } from '../../errors.ts';
+import { isLoopback } from '../../support/loopback.ts';
+
+// RFC 3986's characters of a path, one slash at a time: no query, fragment, backslash, control character or "//".
+const PATH = /^(?:\/[A-Za-z0-9\-._~!$&'()*+,;=:@%]+)+$/;
+const LONGEST_PATH = 2_048;
+const LONGEST_TARGET = 8_192;
+
+/**
+ * Checks an address of the settings: https, or http where that cannot be overheard (loopback) or is allowed on purpose.
+ * The message never quotes the address, since credentials may have been written into it.
+ * @param setting the name of the setting, such as `referenceData.url`
+ */
+export function parseAddress(text: string, setting: string, allowHttp: boolean): URL {
+  const url = URL.parse(text);
+  if (url === null) throw invalid(`${setting} is not an address; write https://host/path.`);
+  if (url.username !== '' || url.password !== '') {
+    throw invalid(`${setting} holds a user or a password; move them to auth.`);
+  }
+  if (url.hash !== '') throw invalid(`${setting} holds a fragment (#…), which is never sent; remove it.`);
+  if (url.protocol === 'https:') return url;
+  if (url.protocol !== 'http:') throw invalid(`${setting} begins with ${url.protocol}; use https.`);
+  if (allowHttp || isLoopback(url.hostname)) return url;
+  throw invalid(`${setting} is plain http beyond loopback; use https, or set allowHttp: true on a trusted network.`);
+}
+
+/**
+ * The request target (path and query) below a base address. Only a plain path is accepted, so that the caller's text
+ * can name another resource of the same origin and never another origin.
+ */
+export function requestTarget(
+  base: URL,
+  path: string,
+  query: readonly (readonly [name: string, value: string])[],
+): string {
+  if (path.length > LONGEST_PATH || !PATH.test(path)) throw notAPath();
+  const url = new URL(base.origin);
+  const pathname = `${base.pathname.replace(/\/$/, '')}${path}`;
+  url.pathname = pathname;
+  // URL resolves "." and ".." segments, "%2e" included: then the path differs from the requested one.
+  if (url.pathname !== pathname || url.origin !== base.origin) throw notAPath();
+  for (const [name, value] of query) url.searchParams.append(name, value);
+  const target = `${url.pathname}${url.search}`;
+  if (target.length > LONGEST_TARGET) {
+    throw new ConnectorError(
+      'PROTOCOL_VIOLATION',
+      `A request was not sent: its target has ${target.length} characters, at most ${LONGEST_TARGET} are allowed.`,
+    );
+  }
+  return target;
+}
+
+function notAPath(): ConnectorError {
+  return new ConnectorError('PROTOCOL_VIOLATION', 'A request was not sent: its path is not a plain absolute path.');
+}
+
+function invalid(message: string): ConnectorError {
+  return new ConnectorError('SETTINGS_INVALID', message);
+}

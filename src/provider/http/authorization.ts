@@ -1,0 +1,71 @@
+import { ConnectorError } from '../../errors.ts';
+import {
+  type Authorization,
+  type AuthorizationOptions,
+  type Credentials,
+  readEncodedSecret,
+  readSecret,
+  type SecretSource,
+} from './credentials.ts';
+import { createClientCredentials } from './oauth/held-token.ts';
+import type { OAuth2Settings } from './oauth/token-request.ts';
+
+// These fields carry the request itself; a key in one of them would break every request.
+const RESERVED_FIELDS =
+  /^(host|connection|content-.*|transfer-encoding|accept|accept-encoding|cache-control|upgrade|te|trailer|expect)$/;
+const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+
+/**
+ * How a request is authorised. The interface names OAuth 2.0 client credentials for market data (part 5 of
+ * src/provider/README.md) and nothing for reference data, so the other usual ways are offered too.
+ */
+export type AuthorizationSettings =
+  | OAuth2Settings
+  | { readonly type: 'bearer'; readonly token: SecretSource }
+  | { readonly type: 'basic'; readonly user: string; readonly password: SecretSource }
+  | { readonly type: 'apiKey'; readonly header: string; readonly value: SecretSource }
+  | { readonly type: 'none' };
+
+/** Throws SETTINGS_INVALID when the settings cannot be used. */
+export function createAuthorization(settings: AuthorizationSettings, options: AuthorizationOptions): Authorization {
+  switch (settings.type) {
+    case 'oauth2':
+      return createClientCredentials(settings, options);
+    case 'bearer': {
+      const read = () => readSecret(settings.token, `${options.name}.auth.token`);
+      return rereadEachTime(async () => ({ authorization: `Bearer ${await read()}` }));
+    }
+    case 'basic': {
+      if (settings.user.includes(':'))
+        throw invalid(options, 'user holds a colon, which basic authentication cannot send');
+      const read = () => readEncodedSecret(settings.password, `${options.name}.auth.password`);
+      return rereadEachTime(async () => {
+        const pair = Buffer.from(`${settings.user}:${await read()}`, 'utf8').toString('base64');
+        return { authorization: `Basic ${pair}` };
+      });
+    }
+    case 'apiKey': {
+      const field = settings.header.toLowerCase();
+      if (!FIELD_NAME.test(field) || RESERVED_FIELDS.test(field)) throw invalid(options, 'header cannot carry a key');
+      const read = () => readSecret(settings.value, `${options.name}.auth.value`);
+      return rereadEachTime(async () => ({ [field]: await read() }));
+    }
+    case 'none':
+      return rereadEachTime(async () => ({}));
+  }
+}
+
+/** Secrets that others renew: they are read for every request, and a 401 is repeated only with a different secret. */
+function rereadEachTime(read: () => Promise<Credentials>): Authorization {
+  return {
+    headers: () => read(),
+    async renew(refused) {
+      const now = await read();
+      return Object.entries(now).every(([field, value]) => refused[field] === value) ? null : now;
+    },
+  };
+}
+
+function invalid(options: AuthorizationOptions, what: string): ConnectorError {
+  return new ConnectorError('SETTINGS_INVALID', `${options.name}.auth.${what}.`);
+}

@@ -1,0 +1,114 @@
+import { finished, type Readable } from 'node:stream';
+import { isMarkedAsUntransferable } from 'node:worker_threads';
+
+/** How many chunks may wait before the stream is paused: one read of a socket gives 64 KiB. */
+const MOST_WAITING = 8;
+/** Smaller buffers are left to the garbage collector. */
+const LEAST_GIVEN_BACK = 32 * 1024;
+
+/** The chunks of a body. A chunk is valid until the next one is asked for: then its memory is given back. */
+export type BodyChunks = AsyncIterable<Uint8Array>;
+
+export interface ChunkReader {
+  /** Gives what came, then rejects with the stream's error (also for a premature end). */
+  next(): Promise<IteratorResult<Uint8Array, undefined>>;
+  /**
+   * Lets chunks wait until the stream has ended or `mostBytes` wait. Gives copies of the first and the last of the
+   * waiting bytes, `edgeBytes` each at most; null when the end has not come.
+   */
+  arrived(mostBytes: number, edgeBytes: number): Promise<BodyEdges | null>;
+}
+
+export interface BodyEdges {
+  readonly first: Buffer;
+  readonly last: Buffer;
+}
+
+/**
+ * The chunks of a stream as they came; its own iterator would copy most of a page once more. `givesBack`: only this
+ * reader holds the chunks, so the memory of each is freed at the next one, which saves full collections.
+ */
+export function chunksOf(stream: Readable, givesBack = false): ChunkReader {
+  const waiting: Uint8Array[] = [];
+  let waitingBytes = 0;
+  let awaitedBytes = 0;
+  let given: Uint8Array | undefined;
+  let outcome: { readonly error?: unknown } | undefined;
+  let isReading = false;
+  let wake: () => void = () => {};
+
+  function read(): void {
+    isReading = true;
+    finished(stream, { writable: false }, (error) => {
+      outcome = error ? { error } : {};
+      wake();
+    });
+    stream.on('data', (chunk: Uint8Array) => {
+      waiting.push(chunk);
+      waitingBytes += chunk.length;
+      if (waiting.length >= MOST_WAITING && waitingBytes >= awaitedBytes) stream.pause();
+      wake();
+    });
+  }
+
+  function giveBack(next: Uint8Array | undefined): void {
+    const buffer = given?.buffer;
+    given = next;
+    if (!givesBack || buffer === next?.buffer || !(buffer instanceof ArrayBuffer)) return;
+    // Node marks the pool that small buffers are parts of.
+    if (buffer.byteLength >= LEAST_GIVEN_BACK && !isMarkedAsUntransferable(buffer)) buffer.transfer(0);
+  }
+
+  const woken = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+
+  return {
+    async next() {
+      if (!isReading) read();
+      for (;;) {
+        const value = waiting.shift();
+        if (value !== undefined) {
+          waitingBytes -= value.length;
+          if (waiting.length === 0 && stream.isPaused()) stream.resume();
+          giveBack(value);
+          return { done: false, value };
+        }
+        if (outcome !== undefined) {
+          if ('error' in outcome) throw outcome.error;
+          giveBack(undefined);
+          return { done: true, value: undefined };
+        }
+        await woken();
+      }
+    },
+    async arrived(mostBytes, edgeBytes) {
+      awaitedBytes = mostBytes;
+      if (!isReading) read();
+      while (outcome === undefined && waitingBytes < mostBytes) await woken();
+      awaitedBytes = 0;
+      if (outcome === undefined || 'error' in outcome) return null;
+      return { first: edge(waiting, edgeBytes), last: edge(waiting.toReversed(), edgeBytes, true) };
+    },
+  };
+}
+
+function edge(chunks: readonly Uint8Array[], mostBytes: number, isLast = false): Buffer {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for (const chunk of chunks) {
+    if (bytes >= mostBytes) break;
+    const rest = mostBytes - bytes;
+    const part = isLast ? chunk.subarray(Math.max(0, chunk.length - rest)) : chunk.subarray(0, rest);
+    parts.push(part);
+    bytes += part.length;
+  }
+  return Buffer.concat(isLast ? parts.reverse() : parts);
+}
+
+export async function collectBytes(body: BodyChunks): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,380 @@
+import type { Dispatcher } from 'undici';
+import { ConnectorError } from '../../errors.ts';
+import { type Clock, systemClock } from '../../support/clock.ts';
+import { openDeadline } from '../../support/deadline.ts';
+import type { HttpObserver } from '../../support/http-observer.ts';
+import type { Log } from '../../support/log.ts';
+import { untilAborted } from '../../support/until-aborted.ts';
+import { parseAddress, requestTarget } from './address.ts';
+import type { Authorization, Credentials } from './credentials.ts';
+import { type NetworkOptions, openCurrentDispatcher } from './dispatcher.ts';
+import { ageSeconds, type HttpResponse, headerField, serverDate } from './http-response.ts';
+import { quotedText } from './quoted-text.ts';
+import type { RequestEndpoint, RequestTurns } from './request-turns.ts';
+import { ACCEPTED_ENCODINGS, openResponseBody, type ResponseBody } from './response-body.ts';
+import { actionOf, NO_PROBLEM, type ProblemText, readProblem, refusedResponse, unanswered } from './response-error.ts';
+
+// The refusal of a bulk request can name a problem of each of its items.
+const LARGEST_PROBLEM_BYTES = 65_536;
+const LONGEST_PROBLEM_MS = 2_000;
+const LONGEST_QUOTE = 80;
+const JSON_TYPE = /^(application|text)\/([a-z0-9.!#$&^_-]{1,60}\+)?json$/i;
+const OTHER_CHARSET = /charset\s*=\s*"?(?!utf-8\b|utf8\b|us-ascii\b)/i;
+
+const CONNECTIONS = 40;
+
+export interface HttpRequest {
+  /** Absolute path below the base address, already percent-encoded. Never taken from a response. */
+  readonly path: string;
+  readonly query: readonly (readonly [name: string, value: string])[];
+  /** Further header fields; cannot replace ours. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly maxBodyBytes?: number;
+  readonly timeoutMs?: number;
+  /** The path in messages and logs, such as `/v1/pretradechecks/id/{id}`; the path itself by default. */
+  readonly endpoint?: string;
+}
+
+/**
+ * One interface of the provider over HTTP. Every call is one attempt; the caller's loop repeats. The exception is a
+ * 401: new credentials are requested once, and the request is repeated once with them. While an endpoint is held back
+ * by a refusal, calls of it send nothing and are rejected at once, with PROVIDER_BUSY and the remaining time as
+ * `retryAfterMs`. Rejects with a ConnectorError: PROVIDER_UNREACHABLE, PROVIDER_TIMEOUT (headers and body and `consume`
+ * together took longer than the time-out), PROVIDER_BUSY, PROVIDER_UNAUTHORIZED, PROVIDER_REFUSED,
+ * PROVIDER_ASKS_FOR_LESS, PROVIDER_REDIRECT, PROTOCOL_VIOLATION, TOKEN_FAILED or a BODY_… code; with the signal's
+ * reason when the caller aborts; and with what `consume` throws: a ConnectorError without an endpoint gets that of the
+ * request. Errors for a status carry `fields: { status, endpoint }`, and `retryAfterMs` when the server names a time. A
+ * 400 is PROVIDER_REFUSED: the caller, who knows whether it can ask for less, looks at `fields.status`.
+ */
+export interface HttpClient {
+  /** @param consume reads the response; runs within the request's deadline, and may leave the body's rest unread */
+  get<T>(request: HttpRequest, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
+  post<T>(
+    request: HttpRequest & { readonly body: string },
+    consume: (response: HttpResponse) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T>;
+  /** How many processes ask this interface: each gets its share of the rate limit. One by default. */
+  share(processes: number): void;
+  close(): Promise<void>;
+}
+
+export interface HttpClientOptions extends NetworkOptions {
+  readonly name: 'referenceData' | 'marketData';
+  readonly baseUrl: string;
+  readonly allowHttp: boolean;
+  readonly maxBodyBytes: number;
+  readonly authorization: Authorization;
+  readonly turns: RequestTurns;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observer?: HttpObserver | undefined;
+}
+
+/** Throws SETTINGS_INVALID when an option cannot be used. */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const { name, authorization, turns, clock, log, observer } = options;
+  const base = parseAddress(options.baseUrl, `${name}.url`, options.allowHttp);
+  if (base.search !== '') throw new ConnectorError('SETTINGS_INVALID', `${name}.url holds a query (?…); remove it.`);
+  const connections = openCurrentDispatcher(base, options, CONNECTIONS);
+
+  async function send<T>(
+    method: 'GET' | 'POST',
+    request: HttpRequest & { readonly body?: string },
+    consume: (response: HttpResponse) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const endpoint = request.endpoint ?? request.path;
+    const common = {
+      name,
+      endpoint,
+      from: `${method} ${endpoint} of ${name}`,
+      method,
+      origin: base.origin,
+      target: requestTarget(base, request.path, request.query),
+      headers: request.headers ?? {},
+      body: request.body ?? null,
+      maxBodyBytes: request.maxBodyBytes ?? options.maxBodyBytes,
+      timeoutMs: Math.min(options.timeoutMs, request.timeoutMs ?? Number.POSITIVE_INFINITY),
+      isOwnTimeout: (request.timeoutMs ?? Number.POSITIVE_INFINITY) < options.timeoutMs,
+      clock,
+      log,
+    } satisfies Omit<Exchange, 'credentials' | 'dispatcher'>;
+
+    const asked: RequestEndpoint = {
+      key: `${base.origin}${base.pathname} ${endpoint}`,
+      path: endpoint,
+      from: common.from,
+    };
+    const exchangeWith = async (credentials: Credentials) => {
+      await turns.take(asked, signal);
+      const dispatcher = await connections.get();
+      const observed = { client: name, endpoint, clock, observer, signal };
+      try {
+        const sent = await observedExchange(observed, consume, (use) =>
+          exchange({ ...common, dispatcher, credentials }, use, signal),
+        );
+        if (sent.accepted) turns.answered(asked);
+        return sent;
+      } catch (error) {
+        if (isRefusal(error)) turns.refused(asked, { status: error.fields.status, retryAfterMs: error.retryAfterMs });
+        throw error;
+      }
+    };
+
+    const credentials = await authorization.headers(signal);
+    const first = await exchangeWith(credentials);
+    if (first.accepted) return first.value;
+    const renewed = await authorization.renew(credentials, signal);
+    if (renewed === null) throw first.error;
+    log.info({ client: name, endpoint }, 'the credentials were refused and renewed; the request is repeated once');
+    const second = await exchangeWith(renewed);
+    if (second.accepted) return second.value;
+    throw second.error;
+  }
+
+  return {
+    get: (request, consume, signal) => send('GET', request, consume, signal),
+    post: (request, consume, signal) => send('POST', request, consume, signal),
+    share: turns.share,
+    close: () => connections.close(),
+  };
+}
+
+/** True for a status that we cannot use; code that reads a response never throws such an error. */
+function isRefusal(error: unknown): error is ConnectorError & { readonly fields: { readonly status: number } } {
+  return error instanceof ConnectorError && /^PROVIDER_/.test(error.code) && typeof error.fields.status === 'number';
+}
+
+/** Reports the outcome of one exchange to the observer; an exchange that our own stop has cut is not reported. */
+async function observedExchange<T>(
+  observed: {
+    readonly client: string;
+    readonly endpoint: string;
+    readonly clock: Pick<Clock, 'monotonicMs' | 'wallMs'>;
+    readonly observer: HttpObserver | undefined;
+    readonly signal: AbortSignal;
+  },
+  consume: (response: HttpResponse) => Promise<T>,
+  exchange: (consume: (response: HttpResponse) => Promise<T>) => Promise<ExchangeOutcome<T>>,
+): Promise<ExchangeOutcome<T>> {
+  const { client, endpoint, clock, observer, signal } = observed;
+  const startedAtMs = clock.monotonicMs();
+  let response: HttpResponse | null = null;
+  const ended = (code: string) =>
+    observer?.requested({
+      client,
+      endpoint,
+      code,
+      durationMs: clock.monotonicMs() - startedAtMs,
+      bytes: response?.bytes() ?? 0,
+    });
+  try {
+    const outcome = await exchange((came) => {
+      response = came;
+      // A Date has whole seconds, the part behind them cut off.
+      if (came.date !== null) observer?.clockSeen({ clock: client, aheadMs: came.date + 500 - clock.wallMs() });
+      return consume(came);
+    });
+    ended(outcome.accepted ? String((response as HttpResponse | null)?.status ?? '') : codeOf(outcome.error));
+    return outcome;
+  } catch (error) {
+    if (!signal.aborted) ended(codeOf(error));
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof ConnectorError)) return 'OTHER';
+  const { status } = error.fields;
+  return typeof status === 'number' ? String(status) : error.code;
+}
+
+interface Exchange {
+  readonly dispatcher: Dispatcher;
+  readonly name: string;
+  readonly endpoint: string;
+  /** Names the request in messages: `GET /v1/instruments of referenceData`. */
+  readonly from: string;
+  readonly method: 'GET' | 'POST';
+  readonly origin: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly maxBodyBytes: number;
+  readonly timeoutMs: number;
+  /** The caller gave it less time than the settings do. */
+  readonly isOwnTimeout: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+type ExchangeOutcome<T> =
+  | { readonly accepted: true; readonly value: T }
+  | { readonly accepted: false; readonly error: ConnectorError };
+
+/** One request and its response under one deadline: connecting, headers, body and `consume` together. */
+async function exchange<T>(
+  request: Exchange,
+  consume: (response: HttpResponse) => Promise<T>,
+  signal: AbortSignal,
+): Promise<ExchangeOutcome<T>> {
+  const { clock, log, name, endpoint } = request;
+  // The network takes real time, also where a test moves the clock.
+  const deadline = openDeadline(request.timeoutMs, systemClock, () => timedOut(request), { outer: signal });
+  const startedAtMs = clock.monotonicMs();
+  try {
+    const response = await ask(request, deadline.signal);
+    // A body that is destroyed early emits an error, which ends the process when it has no listener.
+    response.body.on('error', () => {});
+    try {
+      return await handle(request, response, consume, deadline.signal);
+    } finally {
+      response.body.destroy();
+      const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
+      log.debug({ client: name, endpoint, status: response.statusCode, durationMs }, 'answered');
+    }
+  } catch (error) {
+    throw deadline.signal.aborted ? deadline.signal.reason : error;
+  } finally {
+    deadline.end();
+  }
+}
+
+async function ask(request: Exchange, deadline: AbortSignal): Promise<Dispatcher.ResponseData> {
+  const { dispatcher, origin, target, method, body } = request;
+  const ours = {
+    host: new URL(origin).host,
+    accept: 'application/json',
+    'accept-encoding': ACCEPTED_ENCODINGS,
+    // A cached page or event list would be older than what was committed.
+    'cache-control': 'no-cache',
+    'user-agent': 'structured-products-connect',
+    ...(body === null ? {} : { 'content-type': 'application/json' }),
+  };
+  const headers = Object.fromEntries(
+    [request.headers, ours, request.credentials]
+      .flatMap((fields) => Object.entries(fields))
+      .map(([field, value]) => [field.toLowerCase(), value]),
+  );
+  try {
+    deadline.throwIfAborted();
+    const sent = dispatcher.request({ origin, path: target, method, headers, body, signal: deadline });
+    return await untilAborted(sent, deadline);
+  } catch (cause) {
+    throw unanswered(cause, request.from, request.name);
+  }
+}
+
+async function handle<T>(
+  request: Exchange,
+  response: Dispatcher.ResponseData,
+  consume: (response: HttpResponse) => Promise<T>,
+  deadline: AbortSignal,
+): Promise<ExchangeOutcome<T>> {
+  const action = actionOf(response.statusCode);
+  if (action === 'consume') return { accepted: true, value: await read(request, response, consume, deadline) };
+  const problem = await problemOf(request, response, deadline);
+  deadline.throwIfAborted();
+  const code = action === 'renewAuthorization' ? 'PROVIDER_UNAUTHORIZED' : action;
+  const { from, endpoint, name, clock } = request;
+  const { statusCode: status, headers } = response;
+  const error = refusedResponse(code, { from, endpoint, status, headers, problem, wallMs: clock.wallMs(), name });
+  if (action === 'renewAuthorization') return { accepted: false, error };
+  throw error;
+}
+
+async function read<T>(
+  request: Exchange,
+  response: Dispatcher.ResponseData,
+  consume: (response: HttpResponse) => Promise<T>,
+  deadline: AbortSignal,
+): Promise<T> {
+  const { headers } = response;
+  const contentType = jsonTypeOf(request, response);
+  const age = ageSeconds(headers);
+  if (age !== null && age > 0) throw violation(request, `from a cache, ${age} s old; configure caches not to answer`);
+  const body = openBody(request, response, request.maxBodyBytes, deadline);
+  const successful: HttpResponse = {
+    status: response.statusCode,
+    date: serverDate(headers),
+    contentType,
+    age,
+    encoding: headerField(headers, 'content-encoding'),
+    body: body.chunks,
+    arrived: body.arrived,
+    bytes: body.bytes,
+  };
+  try {
+    const value = await untilAborted(consume(successful), deadline);
+    await untilAborted(body.finish(), deadline);
+    return value;
+  } catch (error) {
+    // The reader may have called a broken body malformed; why it broke is the better error.
+    throw body.failure() ?? withOrigin(request, error);
+  }
+}
+
+/** The reader of a response knows what is wrong with it, but not where it came from. */
+function withOrigin({ from, endpoint }: Exchange, error: unknown): unknown {
+  if (!(error instanceof ConnectorError) || 'endpoint' in error.fields) return error;
+  const { code, message, cause, retryAfterMs, fields } = error;
+  return new ConnectorError(code, `${from}: ${message}`, { cause, retryAfterMs, fields: { ...fields, endpoint } });
+}
+
+function jsonTypeOf(request: Exchange, response: Dispatcher.ResponseData): string {
+  const contentType = headerField(response.headers, 'content-type');
+  if (contentType === null) throw violation(request, 'without a content type; expected JSON');
+  const [media = ''] = contentType.split(';', 1);
+  if (!JSON_TYPE.test(media.trim()) || OTHER_CHARSET.test(contentType)) {
+    throw violation(request, `with "${quotedText(contentType, LONGEST_QUOTE)}"; expected JSON in UTF-8`);
+  }
+  return contentType;
+}
+
+/** The problem in an error's body. Never fails: the status counts, whatever the body is. */
+async function problemOf(
+  request: Exchange,
+  response: Dispatcher.ResponseData,
+  outer: AbortSignal,
+): Promise<ProblemText> {
+  const deadline = openDeadline(LONGEST_PROBLEM_MS, systemClock, () => timedOut(request), { outer });
+  const secrets = Object.values(request.credentials).flatMap((value) => [value, ...value.split(' ')]);
+  try {
+    const body = openBody(request, response, LARGEST_PROBLEM_BYTES, deadline.signal);
+    return await untilAborted(readProblem(body, secrets), deadline.signal);
+  } catch {
+    return NO_PROBLEM;
+  } finally {
+    deadline.end();
+  }
+}
+
+function openBody(
+  request: Exchange,
+  response: Dispatcher.ResponseData,
+  maxBodyBytes: number,
+  signal: AbortSignal,
+): ResponseBody {
+  const encoding = headerField(response.headers, 'content-encoding');
+  const capSetting = `${request.name}.maxBodyBytes`;
+  return openResponseBody({ stream: response.body, encoding, maxBodyBytes, from: request.from, capSetting, signal });
+}
+
+function violation(request: Exchange, what: string): ConnectorError {
+  return new ConnectorError('PROTOCOL_VIOLATION', `${request.from} was answered ${what}.`, {
+    fields: { endpoint: request.endpoint },
+  });
+}
+
+function timedOut(request: Exchange): ConnectorError {
+  const advice = request.isOwnTimeout
+    ? 'others were answered sooner, so it is repeated in parts'
+    : `ask for less, or raise ${request.name}.timeout`;
+  return new ConnectorError(
+    'PROVIDER_TIMEOUT',
+    `${request.from} took longer than ${request.timeoutMs} ms, body included; ${advice}.`,
+    { fields: { endpoint: request.endpoint } },
+  );
+}

@@ -1,0 +1,70 @@
+import { ConnectorError } from '../../errors.ts';
+import type { Random } from '../../support/back-off.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { HttpObserver } from '../../support/http-observer.ts';
+import type { Log } from '../../support/log.ts';
+import type { NetworkOptions } from './dispatcher.ts';
+import type { RequestTurns } from './request-turns.ts';
+
+/** Header fields that authorise a request; their values are secrets. */
+export type Credentials = Readonly<Record<string, string>>;
+
+/** Gives and renews credentials. They are only ever sent to the origin of the client that asks for them. */
+export interface Authorization {
+  /** Rejects with TOKEN_FAILED when no credentials can be obtained, or with the signal's reason. */
+  headers(signal: AbortSignal): Promise<Credentials>;
+  /**
+   * Called after a 401. Resolves with credentials worth one more try, or with null when they would be the refused ones
+   * again. A token that another caller has renewed meanwhile is not renewed once more.
+   */
+  renew(refused: Credentials, signal: AbortSignal): Promise<Credentials | null>;
+}
+
+export interface AuthorizationOptions extends NetworkOptions {
+  readonly login?: string | undefined;
+  /** Plain http beyond loopback for the token address. */
+  readonly allowHttp: boolean;
+  readonly turns: RequestTurns;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly observer?: HttpObserver | undefined;
+}
+
+/** Gives a secret's present value; read at each use, so that a rotated file counts without a restart. */
+export type SecretSource = () => Promise<string>;
+
+const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;
+
+/**
+ * The secret's present value. TOKEN_FAILED, which is tried again, when it cannot be read or sent: the file may be in
+ * the middle of its rotation.
+ * @param setting what messages call it, such as `referenceData.auth.token`
+ */
+export async function readSecret(secret: SecretSource, setting: string): Promise<string> {
+  const value = await readEncodedSecret(secret, setting);
+  if (!isSendable(value)) {
+    throw new ConnectorError(
+      'TOKEN_FAILED',
+      `${setting} holds characters that no header can carry; use visible ASCII.`,
+    );
+  }
+  return value;
+}
+
+/** The same for a secret that is encoded before it is sent: it may hold any characters. */
+export async function readEncodedSecret(secret: SecretSource, setting: string): Promise<string> {
+  let value: string;
+  try {
+    value = await secret();
+  } catch (cause) {
+    throw new ConnectorError('TOKEN_FAILED', `${setting} cannot be read.`, { cause });
+  }
+  if (value === '') throw new ConnectorError('TOKEN_FAILED', `${setting} is empty.`);
+  return value;
+}
+
+/** True for text that a header field carries unchanged: visible ASCII, spaces within, at most 16 KiB. */
+export function isSendable(value: string): boolean {
+  return PRINTABLE.test(value);
+}

@@ -1,0 +1,92 @@
+import { ConnectorError } from '../../errors.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { Log } from '../../support/log.ts';
+
+/** The files are looked at no more often than this. */
+const LOOK_EVERY_MS = 1_000;
+
+/** PEM text for connections, and the address of a proxy, which may hold a login. */
+export interface NetworkFiles {
+  readonly ca?: string | undefined;
+  /** Our own certificate and its key, where the other side asks for one. */
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  readonly proxy?: string | undefined;
+}
+
+/**
+ * The files of a client as they are on disk. While one of them cannot be read, or they do not fit together, as in the
+ * middle of a rotation, the last good ones are used.
+ */
+export interface CurrentFiles<Made> {
+  /** Made of the files as they are now; the same object while they do not change. */
+  get(): Promise<Made>;
+  /** The last one made, for code that cannot wait; each call starts a look at the files for the next one. */
+  latest(): Made;
+}
+
+interface CurrentFilesOptions<Made> {
+  readonly name: string;
+  readonly read: () => Promise<NetworkFiles>;
+  readonly make: (files: NetworkFiles) => Made;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly log: Log;
+}
+
+/** Reads the files for the first time, and rejects when they cannot be used. */
+export async function openCurrentFiles<Made>(options: CurrentFilesOptions<Made>): Promise<CurrentFiles<Made>> {
+  const { name, read, make, clock, log } = options;
+  let files = await read();
+  let made = make(files);
+  let lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+  let looking: Promise<void> | undefined;
+  let problem = '';
+
+  async function look(): Promise<void> {
+    lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+    try {
+      const found = await read();
+      if (isSame(found, files)) {
+        problem = '';
+        return;
+      }
+      made = make(found);
+      files = found;
+      problem = '';
+      log.info({ client: name }, 'certificates or proxy have changed; new connections use the new ones');
+    } catch (error) {
+      const found = error instanceof Error ? error.message : 'unreadable';
+      // Once for each fault: the files are looked at again and again.
+      if (found === problem) return;
+      problem = found;
+      const code = error instanceof ConnectorError ? error.code : undefined;
+      log.warn(
+        { client: name, code, problem },
+        'changed certificates or proxy cannot be used; the last good ones are kept',
+      );
+    }
+  }
+
+  function lookAgain(): Promise<void> {
+    if (looking === undefined && clock.monotonicMs() < lookAtMs) return Promise.resolve();
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  }
+
+  return {
+    async get() {
+      await lookAgain();
+      return made;
+    },
+    latest() {
+      void lookAgain();
+      return made;
+    },
+  };
+}
+
+function isSame(a: NetworkFiles, b: NetworkFiles): boolean {
+  return a.ca === b.ca && a.cert === b.cert && a.key === b.key && a.proxy === b.proxy;
+}

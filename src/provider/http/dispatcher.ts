@@ -1,0 +1,192 @@
+import { X509Certificate } from 'node:crypto';
+import type { Agent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { BlockList, isIP } from 'node:net';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { ConnectorError } from '../../errors.ts';
+import { isLoopback } from '../../support/loopback.ts';
+import { http } from '../../support/node-http.ts';
+import type { CurrentFiles, NetworkFiles } from './current-files.ts';
+
+const LONGEST_CONNECT_MS = 10_000;
+const KEEP_ALIVE_MS = 4_000;
+const LONGEST_KEEP_ALIVE_MS = 60_000;
+
+export interface NetworkOptions extends NetworkFiles {
+  /** `referenceData`, `marketData`, `schemaRegistry` or `kafka.sasl`: the settings that messages name. */
+  readonly name: string;
+  /** In place of `ca`, `cert`, `key` and `proxy`: files that may change. */
+  readonly files?: CurrentFiles<NetworkFiles> | undefined;
+  readonly noProxy?: readonly string[] | undefined;
+  /** Longest time for a whole request; connecting gets half of it, at most 10 s. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Connections to one origin. Without a proxy the pool is bound to that origin and can connect to no other. Certificates
+ * are always verified; there is no switch. undici's own time-outs are off, because they start again with every chunk: a
+ * deadline over the whole request takes their place.
+ */
+export function openDispatcher(address: URL, network: NetworkOptions, connections: number): Dispatcher {
+  const tls = { rejectUnauthorized: true, ...secureContextOf(network) };
+  const limits = {
+    connections,
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connectTimeout: Math.min(LONGEST_CONNECT_MS, network.timeoutMs / 2),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
+    allowH2: false,
+  };
+  const proxy = proxyFor(address, network);
+  if (proxy === null) return new Pool(address.origin, { ...limits, connect: tls });
+  return new ProxyAgent({
+    ...limits,
+    uri: proxy,
+    requestTls: tls,
+    proxyTls: tls,
+    // Asking the proxy for a tunnel is a part of connecting and not a request with a deadline, so it needs its own limit.
+    clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: limits.connectTimeout }),
+  });
+}
+
+/** The proxy through which an address is reached; null where it is reached directly. */
+function proxyFor(
+  address: URL,
+  { name, proxy = '', noProxy = [] }: Pick<NetworkOptions, 'name' | 'proxy' | 'noProxy'>,
+): string | null {
+  return proxy === '' || isLoopback(address.hostname) || isWithoutProxy(address, noProxy)
+    ? null
+    : proxyAddress(proxy, name);
+}
+
+/**
+ * The files, when connections can be opened with them.
+ * @throws ConnectorError SETTINGS_INVALID when they cannot be used.
+ */
+export function usableFiles(name: string, files: NetworkFiles): NetworkFiles {
+  secureContextOf({ name, ...files });
+  if (files.proxy !== undefined && files.proxy !== '') proxyAddress(files.proxy, name);
+  return files;
+}
+
+function proxyAddress(proxy: string, name: string): string {
+  const uri = URL.parse(proxy);
+  if (uri === null || !['http:', 'https:'].includes(uri.protocol)) {
+    throw new ConnectorError('SETTINGS_INVALID', `${name}.proxy is not an http or https address.`);
+  }
+  try {
+    decodeURIComponent(uri.username + uri.password);
+  } catch {
+    throw new ConnectorError('SETTINGS_INVALID', `${name}.proxy has a login with a bare %; write it as %25.`);
+  }
+  return uri.href;
+}
+
+/**
+ * The secure context of PEM files; nothing without them. `trust`: beside the usual authorities, or the named ones
+ * alone.
+ */
+export function secureContextOf(
+  { ca, cert, key, name }: Pick<NetworkOptions, 'name' | 'ca' | 'cert' | 'key'>,
+  trust: 'besides' | 'only' = 'besides',
+): { secureContext?: SecureContext } {
+  if (ca === undefined && cert === undefined && key === undefined) return {};
+  const usual = trust === 'only' && ca !== undefined ? [] : getCACertificates('default');
+  try {
+    if (ca !== undefined) parseCertificates(ca);
+    return {
+      secureContext: createSecureContext({
+        ca: [...usual, ...(ca === undefined ? [] : [ca])],
+        ...(cert === undefined ? {} : { cert }),
+        ...(key === undefined ? {} : { key }),
+      }),
+    };
+  } catch (cause) {
+    throw new ConnectorError('SETTINGS_INVALID', `${name}.ca, cert or key cannot be used as PEM.`, { cause });
+  }
+}
+
+/** Throws unless all of them can be read: TLS passes over what it cannot read, and would trust fewer than are named. */
+function parseCertificates(pem: string): void {
+  const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? [];
+  const begun = pem.match(/-----BEGIN /g) ?? [];
+  if (blocks.length === 0 || blocks.length < begun.length) throw new Error('The text is not whole certificates.');
+  for (const block of blocks) new X509Certificate(block);
+}
+
+/** Connections for a library that speaks HTTP by Node.js' own client: the same authorities, certificate and proxy as ours. */
+export async function openAgent(address: URL, network: NetworkOptions): Promise<Agent> {
+  const current = { ...network, ...(await network.files?.get()) };
+  const proxy = proxyFor(address, current);
+  const proxied = proxy === null ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } };
+  if (address.protocol === 'http:') return new http.Agent(proxied);
+  return new HttpsAgent({ rejectUnauthorized: true, ...secureContextOf(current), ...proxied });
+}
+
+/** Connections to one origin that are replaced when the files change with which they were opened. */
+interface CurrentDispatcher {
+  get(): Promise<Dispatcher>;
+  close(): Promise<void>;
+}
+
+/** Requests under way end on the connections on which they began. */
+export function openCurrentDispatcher(address: URL, network: NetworkOptions, connections: number): CurrentDispatcher {
+  const { files } = network;
+  let used = files?.latest();
+  let dispatcher = openDispatcher(address, { ...network, ...used }, connections);
+  const ending = new Set<Dispatcher>();
+  return {
+    async get() {
+      const newest = await files?.get();
+      if (newest === used) return dispatcher;
+      const old = dispatcher;
+      dispatcher = openDispatcher(address, { ...network, ...newest }, connections);
+      used = newest;
+      ending.add(old);
+      old.close().then(
+        () => ending.delete(old),
+        () => ending.delete(old),
+      );
+      return dispatcher;
+    },
+    async close() {
+      await Promise.all([dispatcher, ...ending].map((one) => one.destroy()));
+    },
+  };
+}
+
+/**
+ * True for an address that NO_PROXY exempts: `*`, a name and all below it, `:port` for that port alone, or a range like
+ * `10.0.0.0/8`. Names are not resolved. Exported for tests.
+ */
+export function isWithoutProxy(address: URL, exceptions: readonly string[]): boolean {
+  const host = withoutBrackets(address.hostname.toLowerCase());
+  const port = address.port || (address.protocol === 'https:' ? '443' : '80');
+  return exceptions.some((exception) => {
+    // An IPv6 address ends like one with a port.
+    if (exception === '*' || exception.toLowerCase() === host) return true;
+    if (exception.includes('/')) return isInRange(host, exception);
+    const [, named = '', onlyPort] = /^(.*?)(?::(\d{1,5}))?$/.exec(exception) ?? [];
+    const name = withoutBrackets(named.toLowerCase()).replace(/^\*?\./, '');
+    if (onlyPort !== undefined && onlyPort !== port) return false;
+    return name !== '' && (host === name || host.endsWith(`.${name}`));
+  });
+}
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
+}
+
+/** A text that is not a range of addresses contains no address. */
+function isInRange(host: string, range: string): boolean {
+  const [, network = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(range) ?? [];
+  const version = isIP(network);
+  if (version === 0 || isIP(host) !== version || Number(bits) > (version === 4 ? 32 : 128)) return false;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  const list = new BlockList();
+  list.addSubnet(network, Number(bits), family);
+  return list.check(host, family);
+}

@@ -1,0 +1,65 @@
+import { backOffMs, type Random } from '../../support/back-off.ts';
+import type { Clock } from '../../support/clock.ts';
+
+const BACK_OFF = { initialMs: 1_000, maximumMs: 60_000 };
+const TOO_MANY_REQUESTS = 429;
+
+export interface Refusal {
+  readonly status: number;
+  /** From the Retry-After header; undefined when there was none. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/**
+ * The endpoints that are held back. A refusal with `Retry-After`, and any 429, closes the gate of that endpoint for
+ * every caller in the process. All clients share the gates, since two may use one token endpoint.
+ */
+export interface EndpointGates {
+  /** How long an endpoint must not be asked, and the status of its refusal; null when it may be asked. */
+  heldBack(endpoint: string): { readonly remainingMs: number; readonly status: number } | null;
+  /** @returns for how long the gate is closed by this refusal, in milliseconds; 0 when it stays as it was. */
+  refused(endpoint: string, refusal: Refusal): number;
+  answered(endpoint: string): void;
+}
+
+interface Gate {
+  readonly untilMs: number;
+  readonly status: number;
+  readonly failures: number;
+}
+
+/** Endpoints are paths without their variable parts, so that there are few of them. */
+export function createEndpointGates({
+  clock,
+  random,
+}: {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly random: Random;
+}): EndpointGates {
+  const gates = new Map<string, Gate>();
+
+  return {
+    heldBack(endpoint) {
+      const gate = gates.get(endpoint);
+      const remainingMs = gate === undefined ? 0 : Math.ceil(gate.untilMs - clock.monotonicMs());
+      return gate === undefined || remainingMs <= 0 ? null : { remainingMs, status: gate.status };
+    },
+    refused(endpoint, { status, retryAfterMs }) {
+      if (retryAfterMs === undefined && status !== TOO_MANY_REQUESTS) return 0;
+      const nowMs = clock.monotonicMs();
+      const gate = gates.get(endpoint);
+      // Requests in flight together count as one failure, however many of them were refused.
+      const isClosed = gate !== undefined && gate.untilMs > nowMs;
+      const failures = (gate?.failures ?? 0) + (isClosed ? 0 : 1);
+      const holdMs = retryAfterMs ?? (isClosed ? 0 : backOffMs(failures, BACK_OFF, random));
+      const untilMs = Math.max(gate?.untilMs ?? 0, nowMs + holdMs);
+      gates.set(endpoint, { untilMs, status, failures });
+      return untilMs === gate?.untilMs ? 0 : holdMs;
+    },
+    answered(endpoint) {
+      const gate = gates.get(endpoint);
+      // A response to a request from before the refusal says nothing about it.
+      if (gate !== undefined && gate.untilMs <= clock.monotonicMs()) gates.delete(endpoint);
+    },
+  };
+}

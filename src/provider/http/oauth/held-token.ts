@@ -1,0 +1,148 @@
+import { ConnectorError } from '../../../errors.ts';
+import { backOffMs } from '../../../support/back-off.ts';
+import { untilAborted } from '../../../support/until-aborted.ts';
+import { parseAddress } from '../address.ts';
+import type { Authorization, AuthorizationOptions } from '../credentials.ts';
+import { createTokenRequest, type OAuth2Settings } from './token-request.ts';
+
+const LONGEST_MARGIN_MS = 30_000;
+const MARGIN = 0.1;
+// After a failure no request goes to the token endpoint for a while, however many callers ask.
+const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
+
+interface Token {
+  readonly value: string;
+  readonly renewAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+interface Failure {
+  readonly error: ConnectorError;
+  readonly untilMs: number;
+  readonly count: number;
+}
+
+interface HeldToken {
+  /** Rejects with TOKEN_FAILED when there is none and none can be obtained, or with the signal's reason. */
+  get(signal: AbortSignal): Promise<string>;
+  forget(value: string): void;
+}
+
+/**
+ * Renews the token 30 s (or a tenth of its life) before it expires, or once it was refused, with one request at a time.
+ * While the endpoint fails, a valid token stays in use; without one, callers get the last error until the pause is over
+ * (1 s to 60 s, or longer where the endpoint says so).
+ */
+export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOptions): HeldToken {
+  const { name, login = `${name}.auth`, clock, random, log, observer, marginMs = usualMarginMs } = options;
+  const address = parseAddress(settings.tokenUrl, `${login}.tokenUrl`, options.allowHttp);
+  const requestToken = createTokenRequest(settings, address, options);
+  let token: Token | undefined;
+  let failure: Failure | undefined;
+
+  const renew = shareRequest(async (signal) => {
+    const askedAtMs = clock.monotonicMs();
+    try {
+      const { value, lifetimeMs } = await requestToken(signal);
+      const expiresAtMs = askedAtMs + lifetimeMs;
+      token = { value, expiresAtMs, renewAtMs: expiresAtMs - marginMs(lifetimeMs) };
+    } catch (error) {
+      if (!signal.aborted && error instanceof ConnectorError) failed(error);
+      throw error;
+    }
+    failure = undefined;
+    observer?.tokenAsked({ client: name, outcome: 'renewed' });
+    log.debug({ client: name, lifetimeMs: Math.round(token.expiresAtMs - clock.monotonicMs()) }, 'token renewed');
+    return token.value;
+  });
+
+  function failed(error: ConnectorError): void {
+    const count = (failure?.count ?? 0) + 1;
+    const pauseMs = Math.max(backOffMs(count, PAUSE, random), error.retryAfterMs ?? 0);
+    failure = { error, count, untilMs: clock.monotonicMs() + pauseMs };
+    observer?.tokenAsked({ client: name, outcome: 'failed' });
+    log.warn({ client: name, failures: count, pauseMs, ...error.fields }, 'the token request failed');
+  }
+
+  return {
+    async get(signal) {
+      signal.throwIfAborted();
+      const nowMs = clock.monotonicMs();
+      const usable = token !== undefined && nowMs < token.expiresAtMs ? token : undefined;
+      if (usable !== undefined && nowMs < usable.renewAtMs) return usable.value;
+      if (failure !== undefined && nowMs < failure.untilMs) {
+        if (usable !== undefined) return usable.value;
+        throw paused(failure.error, failure.untilMs - nowMs);
+      }
+      try {
+        return await renew(signal);
+      } catch (error) {
+        if (usable === undefined || usable !== token || signal.aborted) throw error;
+        return usable.value;
+      }
+    },
+    forget(value) {
+      if (token?.value === value) token = undefined;
+    },
+  };
+}
+
+interface HeldTokenOptions extends AuthorizationOptions {
+  /** How long before its end a token with this life is renewed. */
+  readonly marginMs?: ((lifetimeMs: number) => number) | undefined;
+}
+
+function usualMarginMs(lifetimeMs: number): number {
+  return Math.min(LONGEST_MARGIN_MS, lifetimeMs * MARGIN);
+}
+
+function paused(last: ConnectorError, waitMs: number): ConnectorError {
+  return new ConnectorError('TOKEN_FAILED', last.message, { cause: last, retryAfterMs: waitMs, fields: last.fields });
+}
+
+// One request at a time for all callers. A caller that stops waiting does not disturb the others; when no caller waits
+// any more the request is cut.
+function shareRequest<T>(send: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
+  let current: { readonly result: Promise<T>; readonly controller: AbortController; waiting: number } | undefined;
+
+  function start() {
+    const controller = new AbortController();
+    const started = { result: send(controller.signal), controller, waiting: 0 };
+    const clear = () => {
+      if (current === started) current = undefined;
+    };
+    started.result.then(clear, clear);
+    return started;
+  }
+
+  return async (signal) => {
+    current ??= start();
+    const joined = current;
+    joined.waiting += 1;
+    try {
+      return await untilAborted(joined.result, signal);
+    } finally {
+      joined.waiting -= 1;
+      if (joined.waiting === 0) {
+        if (current === joined) current = undefined;
+        joined.controller.abort(new Error('no caller waits for the token any more'));
+      }
+    }
+  };
+}
+
+/** OAuth 2.0 client credentials as the authorization of requests: one bearer token for all of them. */
+export function createClientCredentials(settings: OAuth2Settings, options: AuthorizationOptions): Authorization {
+  const held = createHeldToken(settings, options);
+  return {
+    headers: async (signal) => bearer(await held.get(signal)),
+    async renew(refused, signal) {
+      held.forget((refused.authorization ?? '').replace(/^Bearer /, ''));
+      return bearer(await held.get(signal));
+    },
+  };
+}
+
+function bearer(token: string): { readonly authorization: string } {
+  return { authorization: `Bearer ${token}` };
+}

@@ -1,0 +1,357 @@
+import { createPrivateKey, webcrypto } from 'node:crypto';
+import * as oauth from 'oauth4webapi';
+import type { Dispatcher } from 'undici';
+import { ConnectorError } from '../../../errors.ts';
+import { type Clock, systemClock } from '../../../support/clock.ts';
+import { openDeadline } from '../../../support/deadline.ts';
+import { untilAborted } from '../../../support/until-aborted.ts';
+import { collectBytes } from '../body-chunks.ts';
+import {
+  type AuthorizationOptions,
+  isSendable,
+  readEncodedSecret,
+  readSecret,
+  type SecretSource,
+} from '../credentials.ts';
+import { openDispatcher } from '../dispatcher.ts';
+import { headerField, retryAfterMs } from '../http-response.ts';
+import { quotedText } from '../quoted-text.ts';
+import type { RequestEndpoint, RequestTurns } from '../request-turns.ts';
+import { openResponseBody } from '../response-body.ts';
+import { actionOf, unansweredText } from '../response-error.ts';
+
+const LARGEST_RESPONSE_BYTES = 65_536;
+const LONGEST_QUOTE = 200;
+const LONGEST_LIFETIME_MS = 24 * 3_600_000;
+
+// The life of a token that does not state it: `expires_in` absent, null, 0, negative or no number. Short enough to
+// notice a withdrawn account, long enough not to ask for a token with every request; a 401 renews it earlier.
+const DEFAULT_LIFETIME_MS = 5 * 60_000;
+
+// Only these members of a response reach the library. Above all no id_token: with scope openid a server may send one,
+// which was not requested and whose issuer cannot be checked, since only the token address is known.
+const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
+
+/**
+ * Makes the function that requests one token (client credentials grant). Unless the settings say otherwise, the client
+ * authenticates with basic, and after invalid_client with the secret in the form. Rejects with TOKEN_FAILED.
+ */
+export function createTokenRequest(
+  settings: OAuth2Settings,
+  address: URL,
+  options: AuthorizationOptions,
+): (signal: AbortSignal) => Promise<FetchedToken> {
+  const { name, login = `${name}.auth`, timeoutMs, turns, clock } = options;
+  const endpoint = tokenEndpoint(address, name, login);
+  let method = settings.clientAuthentication ?? 'client_secret_basic';
+  const readNow = (signal: AbortSignal) => untilAborted(readLoginSecret(settings, login), signal);
+
+  async function requestToken(dispatcher: Dispatcher, signal: AbortSignal): Promise<FetchedToken> {
+    const requestWith = async (as: ClientLogin) => {
+      const authentication = await clientAuth(as, settings, login);
+      const send = (body: string, headers: Readonly<Record<string, string>>) =>
+        exchangeForm({ body, headers }, { endpoint, dispatcher, turns, clock }, signal);
+      return requestGrant({ settings, endpoint, authentication, secret: as.secret, send }, signal);
+    };
+    const secret = await readNow(signal);
+    try {
+      return await requestWith({ method, secret });
+    } catch (error) {
+      if (!isInvalidClient(error)) throw error;
+      await takeTurn(signal);
+      // It may have been rotated while the request was on its way.
+      const newest = await readNow(signal);
+      if (newest !== secret) return requestWith({ method, secret: newest });
+      if (settings.clientAuthentication || method === 'client_secret_post') throw error;
+      const fetched = await requestWith({ method: 'client_secret_post', secret });
+      method = 'client_secret_post';
+      return fetched;
+    }
+  }
+
+  /** Token requests count in the rate of their interface. While the endpoint is held back no token can be obtained. */
+  async function takeTurn(signal: AbortSignal): Promise<void> {
+    try {
+      await turns.take(endpoint.turn, signal);
+    } catch (cause) {
+      if (!(cause instanceof ConnectorError)) throw cause;
+      const { message, fields, retryAfterMs: waitMs } = cause;
+      throw new ConnectorError('TOKEN_FAILED', message, { cause, fields, retryAfterMs: waitMs });
+    }
+  }
+
+  return async (signal) => {
+    // Outside the deadline: waiting for our own rate limit is not a failure of the token endpoint.
+    await takeTurn(signal);
+    const late = () => endpoint.failed(`took longer than ${timeoutMs} ms`);
+    const deadline = openDeadline(timeoutMs, systemClock, late, { outer: signal });
+    // Tokens are rare: a connection of its own per request leaves nothing open between them.
+    const dispatcher = openDispatcher(address, { ...options, ...(await options.files?.get()) }, 1);
+    try {
+      return await requestToken(dispatcher, deadline.signal);
+    } finally {
+      deadline.end();
+      await dispatcher.destroy();
+    }
+  };
+}
+
+/** A way to authenticate and its secret, as they are now: a client secret, or the PEM text of a private key. */
+interface ClientLogin {
+  readonly method: ClientAuthentication;
+  readonly secret: string;
+}
+
+const KEY_ALGORITHMS: Readonly<
+  Record<AssertionAlgorithm, webcrypto.RsaHashedImportParams | webcrypto.EcKeyImportParams>
+> = {
+  RS256: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+  PS256: { name: 'RSA-PSS', hash: 'SHA-256' },
+  ES256: { name: 'ECDSA', namedCurve: 'P-256' },
+  EdDSA: { name: 'Ed25519', namedCurve: 'Ed25519' },
+};
+
+function readLoginSecret(settings: OAuth2Settings, login: string): Promise<string> {
+  return settings.clientAuthentication === 'private_key_jwt'
+    ? readEncodedSecret(present(settings.privateKey, `${login}.privateKey`), `${login}.privateKey`)
+    : readSecret(present(settings.clientSecret, `${login}.clientSecret`), `${login}.clientSecret`);
+}
+
+// The library's authentication. Rejects with TOKEN_FAILED for a key that cannot be used: it may be rotated just now.
+async function clientAuth(
+  { method, secret }: ClientLogin,
+  settings: OAuth2Settings,
+  login: string,
+): Promise<oauth.ClientAuth> {
+  if (method === 'client_secret_basic') return oauth.ClientSecretBasic(secret);
+  if (method === 'client_secret_post') return oauth.ClientSecretPost(secret);
+  const { algorithm = 'RS256', keyId, assertionAudience, tokenUrl } = settings;
+  const key = await importKey(secret, algorithm, login);
+  return oauth.PrivateKeyJwt(keyId ? { key, kid: keyId } : key, {
+    [oauth.modifyAssertion](header, payload) {
+      // The name of RFC 8037, which servers know, for what the library calls by its newer one.
+      header.alg = algorithm;
+      // The library takes the issuer, of which only the token address is known here.
+      payload.aud = assertionAudience ?? tokenUrl;
+    },
+  });
+}
+
+async function importKey(pem: string, algorithm: AssertionAlgorithm, login: string): Promise<webcrypto.CryptoKey> {
+  try {
+    const der = createPrivateKey(pem).export({ type: 'pkcs8', format: 'der' });
+    return await webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHMS[algorithm], false, ['sign']);
+  } catch (cause) {
+    // Not the parser's message, which may quote the key.
+    const what = `${login}.privateKey is no PEM text of a private key for ${algorithm}`;
+    throw new ConnectorError('TOKEN_FAILED', `${what}; check the file, and ${login}.algorithm.`, { cause });
+  }
+}
+
+function present(secret: SecretSource | null | undefined, setting: string): SecretSource {
+  if (!secret) throw new ConnectorError('SETTINGS_INVALID', `${setting} is missing.`);
+  return secret;
+}
+
+interface FetchedToken {
+  readonly value: string;
+  readonly lifetimeMs: number;
+}
+
+interface GrantRequest {
+  readonly settings: OAuth2Settings;
+  readonly endpoint: TokenEndpoint;
+  readonly authentication: oauth.ClientAuth;
+  readonly secret: string;
+  readonly send: (body: string, headers: Readonly<Record<string, string>>) => Promise<TokenResponse>;
+}
+
+// One client credentials grant by the library. Rejects with TOKEN_FAILED, whose message and fields name the OAuth
+// error, and never with an error of the library, since those hold the whole response.
+async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise<FetchedToken> {
+  const { settings, endpoint, authentication, secret } = request;
+  const server: oauth.AuthorizationServer = {
+    issuer: endpoint.address.origin,
+    token_endpoint: endpoint.address.href,
+  };
+  const client: oauth.Client = { client_id: settings.clientId };
+  let lifetimeMs = DEFAULT_LIFETIME_MS;
+  let status = 0;
+  const secrets = [secret];
+  const send = async (_url: string, init: { body?: unknown; headers: Record<string, string> }) => {
+    secrets.push((init.headers.authorization ?? '').replace(/^Basic /, ''));
+    const response = await request.send(String(init.body), init.headers);
+    lifetimeMs = lifetimeOf(response.fields.expires_in);
+    status = response.status;
+    const known = Object.fromEntries(FIELDS.map((field) => [field, response.fields[field]]));
+    return new Response(JSON.stringify(known), { status, headers: { 'content-type': 'application/json' } });
+  };
+  try {
+    const response = await oauth.clientCredentialsGrantRequest(server, client, authentication, parameters(settings), {
+      [oauth.customFetch]: send,
+      // parseAddress has already decided where plain http may be spoken.
+      [oauth.allowInsecureRequests]: endpoint.address.protocol === 'http:',
+    });
+    const { access_token: value, token_type: type } = await oauth.processClientCredentialsResponse(
+      server,
+      client,
+      response,
+    );
+    if (type !== 'bearer') throw endpoint.failed('issued a token that is not a bearer token');
+    if (!isSendable(value)) throw endpoint.failed('issued a token that no header can carry');
+    return { value, lifetimeMs };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof ConnectorError) throw error;
+    if (error instanceof oauth.ResponseBodyError) throw refused(error, status, secrets, endpoint);
+    throw endpoint.failed(`answered ${status} with something other than a token`, { status });
+  }
+}
+
+/** The endpoint refused the client itself, not the request. */
+function isInvalidClient(error: unknown): boolean {
+  return (
+    error instanceof ConnectorError && (error.fields.oauthError === 'invalid_client' || error.fields.status === 401)
+  );
+}
+
+function parameters({ scope, audience, resource }: OAuth2Settings): Record<string, string> {
+  const given = Object.entries({ scope, audience, resource });
+  return Object.fromEntries(given.filter((entry): entry is [string, string] => Boolean(entry[1])));
+}
+
+function refused(
+  error: oauth.ResponseBodyError,
+  status: number,
+  secrets: readonly string[],
+  endpoint: TokenEndpoint,
+): ConnectorError {
+  const oauthError = quotedText(error.error, 80, secrets);
+  const description = quotedText(error.error_description ?? '', LONGEST_QUOTE, secrets);
+  const said = description === '' ? oauthError : `${oauthError}: ${description}`;
+  return endpoint.failed(`answered ${status} (${said})`, { status, oauthError });
+}
+
+/** The life of a token in milliseconds, from the seconds that `expires_in` names, as a number or as text. */
+function lifetimeOf(expiresIn: unknown): number {
+  const seconds =
+    typeof expiresIn === 'string' && /^\s*\d{1,15}(\.\d{0,9})?\s*$/.test(expiresIn) ? Number(expiresIn) : expiresIn;
+  if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0) return DEFAULT_LIFETIME_MS;
+  return Math.min(seconds * 1_000, LONGEST_LIFETIME_MS);
+}
+
+interface TokenResponse {
+  readonly status: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+interface TokenForm {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Sends one form to the token endpoint. Rejects with TOKEN_FAILED when nothing can be read from what comes. */
+async function exchangeForm(
+  form: TokenForm,
+  { endpoint, dispatcher, turns, clock }: ExchangeOptions,
+  signal: AbortSignal,
+): Promise<TokenResponse> {
+  const { address, turn, name } = endpoint;
+  let response: Dispatcher.ResponseData;
+  try {
+    const path = `${address.pathname}${address.search}`;
+    const sent = dispatcher.request({ origin: address.origin, path, method: 'POST', ...form, signal });
+    response = await untilAborted(sent, signal);
+  } catch (cause) {
+    if (signal.aborted) throw signal.reason;
+    throw new ConnectorError('TOKEN_FAILED', unansweredText(cause, turn.from, name), { cause });
+  }
+  response.body.on('error', () => {});
+  const { statusCode: status } = response;
+  const action = actionOf(status);
+  const patienceMs = retryAfterMs(response.headers, clock.wallMs());
+  if (action === 'consume') turns.answered(turn);
+  else turns.refused(turn, { status, retryAfterMs: patienceMs });
+  if (action === 'PROVIDER_BUSY' || action === 'PROVIDER_REDIRECT') {
+    const why = action === 'PROVIDER_REDIRECT' ? ', a redirect, which is never followed' : '';
+    throw endpoint.failed(`answered ${status}${why}`, { status }, patienceMs);
+  }
+  return { status, fields: await readFields(response, endpoint, signal) };
+}
+
+interface ExchangeOptions {
+  readonly endpoint: TokenEndpoint;
+  readonly dispatcher: Dispatcher;
+  readonly turns: RequestTurns;
+  readonly clock: Clock;
+}
+
+async function readFields(
+  { headers, statusCode: status, body: stream }: Dispatcher.ResponseData,
+  endpoint: TokenEndpoint,
+  signal: AbortSignal,
+): Promise<TokenResponse['fields']> {
+  try {
+    const body = openResponseBody({
+      stream,
+      encoding: headerField(headers, 'content-encoding'),
+      maxBodyBytes: LARGEST_RESPONSE_BYTES,
+      from: endpoint.turn.from,
+      capSetting: 'nothing',
+      signal,
+    });
+    const content: unknown = JSON.parse((await collectBytes(body.chunks)).toString('utf8'));
+    if (typeof content === 'object' && content !== null) return content as Record<string, unknown>;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    // The body of a response may hold a token, so neither it nor the parser's message goes into the error.
+    const code = error instanceof ConnectorError ? error.code : 'no JSON';
+    throw endpoint.failed(`answered ${status} with a body that cannot be read (${code})`, { status });
+  }
+  throw endpoint.failed(`answered ${status} with JSON that is not an object`, { status });
+}
+
+interface TokenEndpoint {
+  readonly address: URL;
+  readonly name: string;
+  readonly login: string;
+  /** As the gates of endpoints know it; `from` begins a message. */
+  readonly turn: RequestEndpoint;
+  failed(what: string, fields?: Readonly<Record<string, unknown>>, retryAfterMs?: number): ConnectorError;
+}
+
+function tokenEndpoint(address: URL, name: string, login: string): TokenEndpoint {
+  const setting = `${login}.tokenUrl`.slice(name.length + 1);
+  const from = `The token endpoint of ${name} (${setting} ${address.origin}${address.pathname})`;
+  return {
+    address,
+    name,
+    login,
+    turn: { key: `${address.origin} ${address.pathname}`, path: address.pathname, from },
+    failed: (what, fields = {}, retryAfterMs) =>
+      new ConnectorError('TOKEN_FAILED', `${from} ${what}.`, { fields, retryAfterMs }),
+  };
+}
+
+/** How the client authenticates at the token endpoint, by its name in RFC 7591 and OpenID Connect. */
+type ClientAuthentication = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+type AssertionAlgorithm = 'RS256' | 'PS256' | 'ES256' | 'EdDSA';
+
+export interface OAuth2Settings {
+  readonly type: 'oauth2';
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  /** Absent or null: basic, and where that is refused the secret in the form. */
+  readonly clientAuthentication?: ClientAuthentication | null | undefined;
+  readonly clientSecret?: SecretSource | null | undefined;
+  /** PEM text of the key that signs the assertion of private_key_jwt. */
+  readonly privateKey?: SecretSource | null | undefined;
+  readonly keyId?: string | null | undefined;
+  readonly algorithm?: AssertionAlgorithm | undefined;
+  /** `aud` of the assertion; the token URL by default. */
+  readonly assertionAudience?: string | null | undefined;
+  readonly scope?: string | null | undefined;
+  /** For which service the token is, where the token endpoint wants to know it. */
+  readonly audience?: string | null | undefined;
+  readonly resource?: string | null | undefined;
+}

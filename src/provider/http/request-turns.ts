@@ -1,0 +1,124 @@
+import { ConnectorError } from '../../errors.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { HttpObserver } from '../../support/http-observer.ts';
+import type { Log } from '../../support/log.ts';
+import { untilAborted } from '../../support/until-aborted.ts';
+import type { EndpointGates, Refusal } from './endpoint-gates.ts';
+
+const SHORTEST_SLEEP_MS = 1;
+
+export interface RequestEndpoint {
+  /** Origin and path without variable parts: the same for every caller in the process. Never shown. */
+  readonly key: string;
+  readonly path: string;
+  /** Names the request in messages: `GET /v1/instruments of referenceData`. */
+  readonly from: string;
+}
+
+/**
+ * The gate of the endpoint and the rate limit of the interface; every request passes both before it is sent, those for
+ * tokens included.
+ */
+export interface RequestTurns {
+  /**
+   * Resolves when the request may be sent.
+   * @throws ConnectorError PROVIDER_BUSY with `retryAfterMs` while the endpoint is held back: nothing is sent then.
+   */
+  take(endpoint: RequestEndpoint, signal: AbortSignal): Promise<void>;
+  refused(endpoint: RequestEndpoint, refusal: Refusal): void;
+  answered(endpoint: RequestEndpoint): void;
+  /** How many processes ask this interface: each gets its share of the rate limit. One by default. */
+  share(processes: number): void;
+}
+
+export function createRequestTurns(options: {
+  readonly name: string;
+  /** Upper limit of the request rate of all processes together, repeated requests included. */
+  readonly requestsPerSecond: number;
+  readonly gates: EndpointGates;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observer?: HttpObserver | undefined;
+}): RequestTurns {
+  const { name, gates, clock, log, observer } = options;
+  const limiter = createRateLimiter(options.requestsPerSecond, clock);
+  let sharing = 1;
+  const reportShare = (requestsPerSecond: number) =>
+    observer?.limitShared({ client: name, processes: sharing, requestsPerSecond });
+  reportShare(options.requestsPerSecond);
+
+  function pass({ key, path, from }: RequestEndpoint): void {
+    const held = gates.heldBack(key);
+    if (held === null) return;
+    const { remainingMs, status } = held;
+    const message = `${from} is not sent: the endpoint answered ${status} and is not asked for ${Math.ceil(remainingMs / 1_000)} s more.`;
+    throw new ConnectorError('PROVIDER_BUSY', message, {
+      retryAfterMs: remainingMs,
+      fields: { endpoint: path, heldBackBy: status },
+    });
+  }
+
+  return {
+    async take(endpoint, signal) {
+      pass(endpoint);
+      const askedAtMs = clock.monotonicMs();
+      await limiter.take(signal);
+      observer?.heldBack({ client: name, waitMs: clock.monotonicMs() - askedAtMs });
+      pass(endpoint);
+    },
+    refused({ key, path }, refusal) {
+      const holdMs = gates.refused(key, refusal);
+      if (holdMs === 0) return;
+      const fields = { client: name, endpoint: path, status: refusal.status, holdMs };
+      log.warn(fields, 'the provider asks for patience; this endpoint is not asked until then');
+    },
+    answered: ({ key }) => gates.answered(key),
+    share(processes) {
+      if (processes === sharing) return;
+      sharing = processes;
+      const requestsPerSecond = options.requestsPerSecond / processes;
+      limiter.setLimit(requestsPerSecond);
+      reportShare(requestsPerSecond);
+      log.info({ client: name, processes, requestsPerSecond }, 'the share of the request limit has changed');
+    },
+  };
+}
+
+interface RateLimiter {
+  /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
+  take(signal: AbortSignal): Promise<void>;
+  /** Another limit, from the next request on; a request that has its slot already keeps it. */
+  setLimit(requestsPerSecond: number): void;
+}
+
+/**
+ * A token bucket of one token: requests are spaced evenly, first come, first served. Unused time is not saved, so no
+ * second ever sees more than the limit, not even after a standstill. Exported for tests.
+ */
+export function createRateLimiter(requestsPerSecond: number, clock: Clock): RateLimiter {
+  let intervalMs = 1_000 / requestsPerSecond;
+  let nextFreeMs = Number.NEGATIVE_INFINITY;
+  let last: Promise<void> = Promise.resolve();
+  return {
+    setLimit(limit) {
+      intervalMs = 1_000 / limit;
+    },
+    async take(signal) {
+      signal.throwIfAborted();
+      const before = last;
+      const gone = Promise.withResolvers<void>();
+      last = gone.promise;
+      try {
+        await untilAborted(before, signal);
+        const nowMs = clock.monotonicMs();
+        const slotMs = Math.max(nowMs, nextFreeMs);
+        if (slotMs - nowMs >= SHORTEST_SLEEP_MS) await clock.sleep(slotMs - nowMs, signal);
+        const wokenMs = clock.monotonicMs();
+        nextFreeMs = (wokenMs - slotMs < SHORTEST_SLEEP_MS ? slotMs : wokenMs) + intervalMs;
+      } finally {
+        // A caller that gives up takes no slot, and leaves no gap in the queue.
+        void before.then(gone.resolve);
+      }
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { ConnectorError, type ErrorCode } from '../../errors.ts';
+import { isSecretKey, REDACTED } from '../../observe/redaction.ts';
+import { collectBytes } from './body-chunks.ts';
+import { type HeaderFields, headerField, retryAfterMs, serverDate } from './http-response.ts';
+import { quotedText } from './quoted-text.ts';
+import type { ResponseBody } from './response-body.ts';
+
+const LONGEST_QUOTE = 200;
+const MOST_VALIDATION_ERRORS = 5;
+const MOST_MEMBERS = 10;
+const LONGEST_NAME = 50;
+const SECTION = /^#[\w.-]{1,60}$/;
+const CERTIFICATE_CODE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/;
+const PROTOCOL_CODE = /^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)/;
+
+/** The problem in an error's body (parts 2.1 and 7 of src/provider/README.md), made safe for a message. */
+export interface ProblemText {
+  readonly said: string;
+  /** The first of a ValidationProblemDetails' errors, `name: reason`. */
+  readonly validation: readonly string[];
+  /** `type`, `instance` and the members that the interface does not name, such as a trace id: what a provider's support asks for. */
+  readonly members: Readonly<Record<string, string>>;
+}
+
+export const NO_PROBLEM: ProblemText = { said: '', validation: [], members: {} };
+
+/**
+ * The error for a response whose status we cannot use (part 7 of src/provider/README.md: problem details, or anything
+ * else in its body).
+ */
+export function refusedResponse(
+  code: ErrorCode,
+  options: {
+    readonly from: string;
+    readonly endpoint: string;
+    readonly status: number;
+    readonly headers: HeaderFields;
+    readonly problem: ProblemText;
+    readonly wallMs: number;
+    readonly name: string;
+  },
+): ConnectorError {
+  const { from, endpoint, status, headers, problem, wallMs, name } = options;
+  const members = Object.entries(problem.members).map(([member, text]) => `${member}: ${text}`);
+  const parts = [problem.said, ...members].filter((text) => text !== '');
+  const said = parts.length === 0 ? '' : ` (${parts.join('; ')})`;
+  const validation = problem.validation.length === 0 ? {} : { validation: problem.validation };
+  const details = members.length === 0 ? {} : { problem: problem.members };
+  return new ConnectorError(code, `${from} was answered with ${status}${said}${advice(code, headers, name)}.`, {
+    retryAfterMs: retryAfterMs(headers, wallMs),
+    // The date as well: a refusal shows the provider's time as any other response does.
+    fields: { status, endpoint, dateMs: serverDate(headers), ...validation, ...details },
+  });
+}
+
+function advice(code: ErrorCode, headers: HeaderFields, name: string): string {
+  if (code === 'PROVIDER_UNAUTHORIZED') return `; check ${name}.auth and the account's permissions`;
+  if (code !== 'PROVIDER_REDIRECT') return '';
+  // Only the origin is shown: the path and query of a redirect may carry a session or a token.
+  const location = URL.parse(headerField(headers, 'location') ?? '');
+  const where = location === null ? '' : ` to ${quotedText(location.host, LONGEST_QUOTE)}`;
+  return `, a redirect${where}, which is never followed; set ${name}.url to the final address`;
+}
+
+/** The error for a request that got no response, or one that is not HTTP. */
+export function unanswered(cause: unknown, from: string, name: string): ConnectorError {
+  const code = PROTOCOL_CODE.test(codeOf(cause)) ? 'PROTOCOL_VIOLATION' : 'PROVIDER_UNREACHABLE';
+  return new ConnectorError(code, unansweredText(cause, from, name, `; check ${name}.url, DNS, proxy and firewall`), {
+    cause,
+  });
+}
+
+/** Why a request got no response; `advice` for one that reached no server. */
+export function unansweredText(cause: unknown, from: string, name: string, advice = ''): string {
+  const code = codeOf(cause);
+  if (CERTIFICATE_CODE.test(code)) {
+    return `${from}: the server's certificate is not accepted (${code}); set ${name}.ca to the file of your own authority, or replace the certificate.`;
+  }
+  if (PROTOCOL_CODE.test(code)) return `${from} was answered with something that is not HTTP (${code}).`;
+  return `${from} got no response (${code})${advice}.`;
+}
+
+function codeOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'unknown';
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+}
+
+/** The problem (RFC 9457) in an error's body. Throws for a body that is not JSON, or too long. */
+export async function readProblem(body: ResponseBody, secrets: readonly string[]): Promise<ProblemText> {
+  const problem: unknown = JSON.parse((await collectBytes(body.chunks)).toString('utf8'));
+  if (typeof problem !== 'object' || problem === null) return NO_PROBLEM;
+  const { title, detail, errors, status: _, ...others } = problem as Readonly<Record<string, unknown>>;
+  const validation = validationErrors(errors).map((text) => quotedText(text, LONGEST_QUOTE, secrets));
+  const said = [title, detail]
+    .filter((text) => typeof text === 'string')
+    .map((text) => quotedText(text, LONGEST_QUOTE, secrets));
+  return { said: [...said, ...validation.slice(0, 1)].join(': '), validation, members: membersOf(others, secrets) };
+}
+
+function membersOf(
+  others: Readonly<Record<string, unknown>>,
+  secrets: readonly string[],
+): Readonly<Record<string, string>> {
+  const given = Object.entries(others).filter(([, value]) => value !== null && value !== '');
+  const members = given.slice(0, MOST_MEMBERS).map(([name, value]): [string, string] => {
+    const shown = withoutSecrets(name, value);
+    const text = typeof shown === 'string' ? withoutQuery(shown) : JSON.stringify(shown, withoutSecrets);
+    return [quotedText(name, LONGEST_NAME, secrets), quotedText(text, LONGEST_QUOTE, secrets)];
+  });
+  return Object.fromEntries(members);
+}
+
+function withoutSecrets(name: string, value: unknown): unknown {
+  return isSecretKey(name, value) ? REDACTED : value;
+}
+
+/** A type and an instance are usually addresses: host, path and section are shown; a login or a query may hold a secret. */
+function withoutQuery(text: string): string {
+  const url = URL.parse(text);
+  return url === null || url.host === '' ? text : `${url.host}${url.pathname}${SECTION.test(url.hash) ? url.hash : ''}`;
+}
+
+function validationErrors(errors: unknown): readonly string[] {
+  if (typeof errors !== 'object' || errors === null) return [];
+  return Object.entries(errors)
+    .slice(0, MOST_VALIDATION_ERRORS)
+    .flatMap(([name, reasons]) =>
+      [reasons].flat().map((reason) => (typeof reason === 'string' ? `${name}: ${reason}` : name)),
+    )
+    .slice(0, MOST_VALIDATION_ERRORS);
+}
+
+/** The action for a status: use the body, renew the token once, or fail with this code. */
+type StatusAction = 'consume' | 'renewAuthorization' | ErrorCode;
+
+interface StatusRow {
+  readonly first: number;
+  readonly last: number;
+  readonly action: StatusAction;
+  readonly because: string;
+}
+
+/**
+ * Status → action; the first row that holds the status counts. The interface names 200, 400, 401, 403, 404 and 500 for
+ * market data and nothing for reference data (part 7 of src/provider/README.md), so everything else follows RFC 9110. A
+ * 400 does not say whether it asks for less: the caller, who knows what it asked for, looks at `fields.status`.
+ * Exported for tests.
+ */
+export const STATUS_ACTIONS: readonly StatusRow[] = [
+  { first: 206, last: 206, action: 'PROTOCOL_VIOLATION', because: 'a part was never asked for' },
+  { first: 200, last: 299, action: 'consume', because: 'success' },
+  { first: 300, last: 399, action: 'PROVIDER_REDIRECT', because: 'redirects are never followed' },
+  { first: 401, last: 401, action: 'renewAuthorization', because: 'the token may have expired or been withdrawn' },
+  { first: 403, last: 403, action: 'PROVIDER_UNAUTHORIZED', because: 'a new token has no more permissions' },
+  { first: 408, last: 408, action: 'PROVIDER_BUSY', because: 'the server waited in vain' },
+  { first: 413, last: 413, action: 'PROVIDER_ASKS_FOR_LESS', because: 'the content is too large' },
+  { first: 425, last: 425, action: 'PROVIDER_BUSY', because: 'too early' },
+  { first: 429, last: 429, action: 'PROVIDER_BUSY', because: 'too many requests' },
+  { first: 400, last: 499, action: 'PROVIDER_REFUSED', because: 'the same request would be refused again' },
+  { first: 500, last: 599, action: 'PROVIDER_BUSY', because: 'the server failed; it may recover' },
+];
+
+/** The action for a status; one outside the table (1xx as a final response, 600 and more) breaks the protocol. */
+export function actionOf(status: number): StatusAction {
+  const row = STATUS_ACTIONS.find(({ first, last }) => first <= status && status <= last);
+  return row?.action ?? 'PROTOCOL_VIOLATION';
+}

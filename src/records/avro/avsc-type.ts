@@ -1,0 +1,46 @@
+import avsc from 'avsc';
+
+/**
+ * avsc's type for a schema, with two changes. Longs are read as bigints, and written from bigints or safe integers:
+ * avsc itself refuses all beyond 2^53. Logical types are ignored: decimals are bytes, dates numbers. The mapping has
+ * made them final, and avsc would check each of them twice.
+ */
+export function avscType(schemaText: string): avsc.Type {
+  const long = exactLong();
+  return avsc.Type.forSchema(JSON.parse(schemaText), {
+    registry: { long },
+    // avsc does not use `registry` for a long with a logical type. Only microseconds can be beyond 2^53.
+    typeHook: (schema) => (isMicros(schema) ? long : undefined),
+    wrapUnions: 'never',
+  });
+}
+
+function isMicros(schema: unknown): boolean {
+  return (
+    schema !== null &&
+    typeof schema === 'object' &&
+    'logicalType' in schema &&
+    schema.logicalType === 'timestamp-micros'
+  );
+}
+
+function exactLong(): avsc.Type {
+  // avsc has read it before it asks for the next one.
+  const buffer = Buffer.alloc(8);
+  const type: unknown = avsc.types.LongType.__with({
+    toBuffer(value: number | bigint): Buffer {
+      if (typeof value === 'bigint') buffer.writeBigInt64LE(value);
+      else {
+        buffer.writeUInt32LE(value >>> 0, 0);
+        buffer.writeInt32LE(Math.floor(value / 2 ** 32), 4);
+      }
+      return buffer;
+    },
+    fromBuffer: (bytes: Buffer): bigint => bytes.readBigInt64LE(),
+    isValid: (value: unknown): boolean => typeof value === 'bigint' || Number.isSafeInteger(value),
+    fromJSON: (value: string | number): bigint => BigInt(value),
+    toJSON: (value: bigint): string => String(value),
+    compare: (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b)),
+  });
+  return type as avsc.Type;
+}

@@ -1,0 +1,80 @@
+import type avsc from 'avsc';
+import { avscType } from './avsc-type.ts';
+import type { Notification } from './generated/notification.ts';
+import { parseSchema } from './schema.ts';
+import { WIRE_HEADER_BYTES, writeWireHeader } from './wire-format.ts';
+
+const FIRST_BUFFER_BYTES = 64 * 1024;
+
+/**
+ * Encodes records in Confluent's wire format. One buffer is used for all, since avsc's own `toBuffer` encodes twice
+ * every record longer than its 1 KiB; each value that is returned is a copy. Exported for tests.
+ */
+export class RecordEncoder {
+  readonly #type: avsc.Type;
+  readonly #schemaId: number;
+  #buffer: Buffer;
+
+  constructor(schemaText: string, schemaId: number) {
+    this.#type = avscType(schemaText);
+    this.#schemaId = schemaId;
+    this.#buffer = this.#newBuffer(FIRST_BUFFER_BYTES);
+  }
+
+  encode(record: AvroRecord): Buffer {
+    for (;;) {
+      const end = this.#type.encode(record, this.#buffer, WIRE_HEADER_BYTES);
+      if (end >= 0) return Buffer.from(this.#buffer.subarray(0, end));
+      // Below zero: the buffer is that many bytes too short.
+      this.#buffer = this.#newBuffer(2 * (this.#buffer.length - end));
+    }
+  }
+
+  #newBuffer(bytes: number): Buffer {
+    const buffer = Buffer.allocUnsafeSlow(bytes);
+    writeWireHeader(buffer, this.#schemaId);
+    return buffer;
+  }
+}
+
+/** The values of leaves: decimals are unscaled bytes, dates days, date-times milliseconds or microseconds, longs bigints. */
+export type ScalarValue = boolean | number | bigint | string | Buffer;
+
+/** A record before it is encoded: a plain object with the schema's fields in the schema's order. */
+export interface AvroRecord {
+  readonly [field: string]: AvroValue;
+}
+export type AvroValue = null | ScalarValue | readonly AvroValue[] | AvroRecord;
+
+/** The content of a notification: at least the source, what happened, when (milliseconds since 1970), and a text. */
+export type NotificationContent = Partial<Notification> & {
+  readonly source: string;
+  readonly kind: string;
+  readonly at: number;
+  readonly message: string;
+};
+
+export interface NotificationEncoder {
+  /** @throws Error for a number that is not an integer of its field: we make notifications, so it is a bug. */
+  encode(notification: NotificationContent): Buffer;
+}
+
+/** @param options the text of the schema Notification, and its id in the registry */
+export function createNotificationEncoder(options: {
+  readonly schema: string;
+  readonly schemaId: number;
+}): NotificationEncoder {
+  const encoder = new RecordEncoder(options.schema, options.schemaId);
+  const names = parseSchema(options.schema).fields.map(({ name }) => name) as readonly (keyof Notification)[];
+  return {
+    encode(notification) {
+      const entries = names.map((name) => [name, wellFormed(notification[name] ?? null)] as const);
+      return encoder.encode(Object.fromEntries(entries));
+    },
+  };
+}
+
+// A text may hold what the provider sent, and a lone surrogate has no UTF-8.
+function wellFormed(value: string | number | null): string | number | null {
+  return typeof value === 'string' ? value.toWellFormed() : value;
+}

@@ -1,0 +1,183 @@
+import { ConnectorError } from '../../errors.ts';
+import type { Authorization, Credentials } from '../../provider/http/credentials.ts';
+import { type NetworkOptions, openAgent, openCurrentDispatcher } from '../../provider/http/dispatcher.ts';
+import type { Clock } from '../../support/clock.ts';
+import { openDeadline } from '../../support/deadline.ts';
+import { untilAborted } from '../../support/until-aborted.ts';
+
+/** Recognises the responses of another service, or of another path, to a request of Confluent's API. */
+const ANOTHER_SERVICE = [200, 301, 302, 307, 308, 404, 405];
+const LARGEST_RESPONSE_BYTES = 4 * 1024 * 1024;
+// A start asks for the compatibility and the id of some subjects at once.
+const CONNECTIONS = 4;
+
+export interface RegistryHttpOptions extends Omit<NetworkOptions, 'name'> {
+  /** With the base path of the Confluent API, without a slash at the end: http://127.0.0.1:8081/apis/ccompat/v7. */
+  readonly url: string;
+  /** Asked before each request, so that a rotated secret is used. */
+  readonly authorization?: Authorization;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** A response of the registry: its status and JSON. */
+export interface RegistryResponse {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+interface RegistryRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** Requests to a registry with Confluent's API, each with a deadline. A request without a response is REGISTRY_UNREACHABLE. */
+export interface RegistryHttp {
+  request(request: RegistryRequest, signal: AbortSignal): Promise<RegistryResponse>;
+  /** Registers a schema under a subject whose compatibility is FULL_TRANSITIVE already. */
+  register(subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse>;
+}
+
+/**
+ * The package only registers: it sets a compatibility too late, hides decimal scales and statuses, has no deadline, and
+ * reports a failed connection as status 400, which therefore never counts as a refusal.
+ */
+export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
+  const { url, authorization, timeoutMs, clock } = options;
+  const base = new URL(url);
+  const network = { ...options, name: 'schemaRegistry' };
+  const connections = openCurrentDispatcher(base, network, CONNECTIONS);
+
+  /** One request; after a 401 once more, with other credentials where there are any. */
+  async function authorized(
+    signal: AbortSignal,
+    send: (credentials: Credentials) => Promise<RegistryResponse>,
+  ): Promise<RegistryResponse> {
+    const credentials = (await authorization?.headers(signal)) ?? {};
+    const response = await send(credentials);
+    if (response.status !== 401) return response;
+    const renewed = await authorization?.renew(credentials, signal);
+    return renewed ? send(renewed) : response;
+  }
+
+  async function answered<T>(what: string, stop: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const late = () => unreachable(base.host, `did not answer ${what} within ${timeoutMs} ms`, undefined);
+    const deadline = openDeadline(timeoutMs, clock, late, { outer: stop });
+    try {
+      return await untilAborted(call(deadline.signal), deadline.signal);
+    } catch (error) {
+      stop.throwIfAborted();
+      if (error instanceof ConnectorError) throw error;
+      throw unreachable(base.host, `did not answer ${what}${codeOf(error)}`, error);
+    } finally {
+      deadline.end();
+    }
+  }
+
+  async function fetchJson(
+    { method, path, body }: RegistryRequest,
+    credentials: Credentials,
+    signal: AbortSignal,
+  ): Promise<RegistryResponse> {
+    // Credentials go to this origin alone: no redirect is followed.
+    const dispatcher = await connections.get();
+    const response = await dispatcher.request({
+      origin: base.origin,
+      path: `${base.pathname.replace(/\/$/, '')}${path}`,
+      method,
+      headers: { ...credentials, accept: 'application/json', 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+    });
+    return { status: response.statusCode, body: asObject(await readText(response.body)) };
+  }
+
+  return {
+    request: (request, stop) =>
+      answered(`${request.method} ${request.path}`, stop, (signal) =>
+        authorized(signal, (credentials) => fetchJson(request, credentials, signal)),
+      ),
+    register: (subject, schema, stop) =>
+      answered(`the registration of ${subject}`, stop, (signal) =>
+        authorized(signal, (credentials) => registerByPackage(network, { subject, schema }, credentials, signal)),
+      ),
+  };
+}
+
+async function registerByPackage(
+  network: NetworkOptions & { readonly url: string },
+  { subject, schema }: { readonly subject: string; readonly schema: string },
+  credentials: Credentials,
+  signal: AbortSignal,
+): Promise<RegistryResponse> {
+  // Loaded only now: it takes longer to load than Kafka's client, and a schema is registered once.
+  const { COMPATIBILITY, SchemaRegistry, SchemaType } = await import('@kafkajs/confluent-schema-registry');
+  const agent = await openAgent(new URL(network.url), network);
+  const client = new SchemaRegistry({
+    host: network.url,
+    retry: { retries: 0 },
+    agent,
+    middlewares: [() => ({ prepareRequest: async (next) => (await next()).enhance({ headers: credentials, signal }) })],
+  });
+  try {
+    const { id } = await client.register(
+      { type: SchemaType.AVRO, schema },
+      { subject, compatibility: COMPATIBILITY.FULL_TRANSITIVE, updateConfig: false },
+    );
+    return { status: 200, body: { id } };
+  } catch (error) {
+    const status = typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 400;
+    if (status === 400) throw error;
+    return { status, body: {} };
+  } finally {
+    agent.destroy();
+  }
+}
+
+function unreachable(host: string, what: string, cause: unknown): ConnectorError {
+  return new ConnectorError('REGISTRY_UNREACHABLE', `The schema registry at ${host} ${what}.`, {
+    cause,
+  });
+}
+
+/** ` (ECONNREFUSED)`, where the error has a code: its text may quote anything. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+}
+
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > LARGEST_RESPONSE_BYTES)
+      throw new Error(`The response is longer than ${LARGEST_RESPONSE_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+// The response of a proxy may not be JSON: its status is enough.
+function asObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A registry's "not found" has a code of its own; a 404 without one comes from another service or path. */
+export function isNoneThere({ status, body }: RegistryResponse): boolean {
+  return status === 404 && typeof body.error_code === 'number';
+}
+
+/** A sentence for a refusal that no registry gives; empty for one that a registry can give. */
+export function pathHint({ status, body }: RegistryResponse): string {
+  if (typeof body.error_code === 'number' || !ANOTHER_SERVICE.includes(status)) return '';
+  return (
+    ' That is not a response of the API of Confluent: is the base path missing in schemaRegistry.url (SCHEMA_REGISTRY_URL)? ' +
+    'Apicurio has that API below /apis/ccompat/v7, Confluent at the root.'
+  );
+}

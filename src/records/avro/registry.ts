@@ -1,0 +1,244 @@
+import { ConnectorError, type ErrorCode } from '../../errors.ts';
+import type { Log } from '../../support/log.ts';
+import { untilAborted } from '../../support/until-aborted.ts';
+import {
+  createRegistryHttp,
+  isNoneThere,
+  pathHint,
+  type RegistryHttp,
+  type RegistryHttpOptions,
+  type RegistryResponse,
+} from './registry-http.ts';
+import { canonicalSchema, parseSchema } from './schema.ts';
+
+const LEVEL = 'FULL_TRANSITIVE';
+
+/** Where the ids of schemas come from. */
+export interface SchemaRegistry {
+  /**
+   * The id of a schema under a subject: registered, or only looked up, and verified: the registry gives this schema
+   * back for the id. Requested once; a failed request is repeated at the next call.
+   * @param schema the text of the schema
+   * @param signal when it aborts, the call rejects with its reason
+   * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or
+   * SCHEMA_NOT_REGISTERED
+   */
+  schemaId(subject: string, schema: string, signal: AbortSignal): Promise<number>;
+  schemaText(id: number, signal: AbortSignal): Promise<string>;
+}
+
+export interface SchemaRegistryOptions extends RegistryHttpOptions {
+  /** False: the schemas must be registered already. */
+  readonly register: boolean;
+  readonly log: Log;
+}
+
+export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
+  const { register, log } = options;
+  const url = options.url.replace(/\/$/, '');
+  const http = createRegistryHttp({ ...options, url });
+  const verified = new Map<string, { readonly schema: string; readonly id: number }>();
+  const asking = new Map<string, { readonly id: Promise<unknown>; readonly signal: AbortSignal }>();
+
+  async function heldId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
+    if (register) {
+      await fixCompatibility(http, log, subject, signal);
+      const present = await presentId(http, subject, schema, signal);
+      if (present !== null) return present;
+    }
+    const id = await (register ? registered(http, subject, schema, signal) : lookedUp(http, subject, schema, signal));
+    if (await isHeld(http, id, schema, signal)) return id;
+    const what = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
+    throw new ConnectorError('REGISTRY_MISMATCH', what, { fields: { subject, schemaId: id } });
+  }
+
+  async function verifiedId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
+    const id = await heldId(subject, schema, signal);
+    verified.set(subject, { schema, id });
+    log.info({ subject, schemaId: id }, 'schema verified');
+    return id;
+  }
+
+  return {
+    schemaText: (id, signal) => schemaText(http, id, signal),
+    async schemaId(subject, schema, signal) {
+      // All partitions of a topic of prices need the same at once: one of them asks, for all.
+      for (let other = asking.get(subject); other !== undefined; other = asking.get(subject)) {
+        try {
+          await untilAborted(other.id, signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          // When the caller that asked was stopped, the next one asks.
+          if (!other.signal.aborted) throw error;
+        }
+      }
+      const known = verified.get(subject);
+      if (known?.schema === schema) return known.id;
+      const id = verifiedId(subject, schema, signal).finally(() => asking.delete(subject));
+      asking.set(subject, { id, signal });
+      return id;
+    },
+  };
+}
+
+/**
+ * True when the registry itself reports no schema of an id. A 404 without its code comes from a gateway, and proves
+ * nothing.
+ */
+export function isSchemaNotFound(error: unknown): boolean {
+  return error instanceof ConnectorError && error.fields.status === 404 && typeof error.fields.errorCode === 'number';
+}
+
+async function isHeld(http: RegistryHttp, id: number, schema: string, signal: AbortSignal): Promise<boolean> {
+  return isSameSchema(await schemaText(http, id, signal), schema);
+}
+
+/** The id of a schema that is registered, as at every start but the first: only the registering package loads slowly. */
+async function presentId(
+  http: RegistryHttp,
+  subject: string,
+  schema: string,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const response = await lookUp(http, subject, schema, signal);
+  if (response.status !== 200) return null;
+  const id = idOf(response, `the look-up of ${subject}`);
+  return (await isHeld(http, id, schema, signal)) ? id : null;
+}
+
+async function fixCompatibility(http: RegistryHttp, log: Log, subject: string, signal: AbortSignal): Promise<void> {
+  const path = `/config/${encodeURIComponent(subject)}`;
+  const response = await http.request({ method: 'GET', path }, signal);
+  const level = levelOf(response);
+  if (level === LEVEL) return;
+  // 404: the subject has no level of its own (40401 from Apicurio, 40408 from Confluent).
+  if (response.status !== 200 && response.status !== 404) throw refused(response, `the compatibility of ${subject}`);
+  if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
+  const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);
+  // Apicurio refuses the second of two requests that set it at once, as replicas send them at their first start.
+  if (set.status === 409 && levelOf(await http.request({ method: 'GET', path }, signal)) === LEVEL) return;
+  if (set.status !== 200) throw refused(set, `the compatibility ${LEVEL} of ${subject}`);
+}
+
+async function registered(http: RegistryHttp, subject: string, schema: string, signal: AbortSignal): Promise<number> {
+  const response = await http.register(subject, schema, signal);
+  if (response.status === 409) {
+    const what = `The registry refuses the schema of ${subject}: it is not compatible with the registered versions.`;
+    throw new ConnectorError('SCHEMA_INCOMPATIBLE', what, { fields: { subject, status: response.status } });
+  }
+  return idOf(response, `the registration of ${subject}`);
+}
+
+function lookUp(http: RegistryHttp, subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse> {
+  return http.request({ method: 'POST', path: `/subjects/${encodeURIComponent(subject)}`, body: { schema } }, signal);
+}
+
+async function lookedUp(http: RegistryHttp, subject: string, schema: string, signal: AbortSignal): Promise<number> {
+  const response = await lookUp(http, subject, schema, signal);
+  if (response.status === 404) {
+    const what = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;
+    throw new ConnectorError('SCHEMA_NOT_REGISTERED', what, { fields: { subject } });
+  }
+  return idOf(response, `the look-up of ${subject}`);
+}
+
+async function schemaText(http: RegistryHttp, id: number, signal: AbortSignal): Promise<string> {
+  const response = await http.request({ method: 'GET', path: `/schemas/ids/${id}` }, signal);
+  if (response.status !== 200 || typeof response.body.schema !== 'string') throw refused(response, `schema id ${id}`);
+  return response.body.schema;
+}
+
+function levelOf({ status, body }: RegistryResponse): unknown {
+  return status === 200 ? body.compatibilityLevel : null;
+}
+
+function isSameSchema(held: string, ours: string): boolean {
+  const expected = canonicalSchema(parseSchema(ours));
+  try {
+    return canonicalSchema(parseSchema(held)) === expected;
+  } catch {
+    return false;
+  }
+}
+
+function idOf(response: RegistryResponse, what: string): number {
+  const { id } = response.body;
+  if (response.status !== 200 || typeof id !== 'number' || !Number.isInteger(id)) throw refused(response, what);
+  return id;
+}
+
+// A refusal that will pass (5xx, 408, 429, and 409 when two set the same at once) counts as unreachable; any other
+// needs an operator to check the settings.
+function refused(response: RegistryResponse, what: string): ConnectorError {
+  const { status, body } = response;
+  const passes = status >= 500 || [408, 409, 429].includes(status);
+  const code: ErrorCode = passes ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
+  const fields = { status, errorCode: typeof body.error_code === 'number' ? body.error_code : null };
+  const hint = code === 'REGISTRY_REFUSED' ? pathHint(response) : '';
+  return new ConnectorError(code, `The schema registry answered ${status} to ${what}.${hint}`, { fields });
+}
+
+export interface SubjectVersion {
+  readonly version: number;
+  readonly id: number;
+  readonly isOurs: boolean;
+}
+
+/** Reads a registry's facts about subjects; changes nothing there. */
+export interface RegistrySubjects {
+  /**
+   * Every version of a subject, oldest first; none when the registry does not know it.
+   * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED.
+   */
+  versions(subject: string, ours: string, signal: AbortSignal): Promise<readonly SubjectVersion[]>;
+  level(subject: string, signal: AbortSignal): Promise<string | null>;
+  /** True when the registry would accept the schema beside all registered versions. */
+  isCompatible(subject: string, ours: string, signal: AbortSignal): Promise<boolean>;
+}
+
+const MOST_VERSIONS = 1_000;
+
+export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
+  async function get(path: string, what: string, signal: AbortSignal): Promise<RegistryResponse | null> {
+    const response = await http.request({ method: 'GET', path }, signal);
+    if (isNoneThere(response)) return null;
+    if (response.status !== 200) throw refused(response, what);
+    return response;
+  }
+
+  return {
+    async versions(subject, ours, signal) {
+      const path = `/subjects/${encodeURIComponent(subject)}/versions`;
+      const response = await get(path, `the versions of ${subject}`, signal);
+      if (response !== null && !Array.isArray(response.body)) throw refused(response, `the versions of ${subject}`);
+      const numbers = (response === null ? [] : Object.values(response.body)).filter(
+        (value) => typeof value === 'number',
+      );
+      const found: SubjectVersion[] = [];
+      for (const version of numbers.slice(-MOST_VERSIONS)) {
+        const held = await get(`${path}/${version}`, `version ${version} of ${subject}`, signal);
+        const { id, schema } = held?.body ?? {};
+        if (typeof id !== 'number' || typeof schema !== 'string') continue;
+        found.push({ version, id, isOurs: isSameSchema(schema, ours) });
+      }
+      return found;
+    },
+
+    async level(subject, signal) {
+      const response = await get(`/config/${encodeURIComponent(subject)}`, `the compatibility of ${subject}`, signal);
+      const level = response?.body.compatibilityLevel;
+      return typeof level === 'string' ? level : null;
+    },
+
+    async isCompatible(subject, ours, signal) {
+      const path = `/compatibility/subjects/${encodeURIComponent(subject)}/versions`;
+      const response = await http.request({ method: 'POST', path, body: { schema: ours } }, signal);
+      if (isNoneThere(response)) return true;
+      const { is_compatible: isCompatible } = response.body;
+      if (response.status !== 200 || typeof isCompatible !== 'boolean') {
+        throw refused(response, `the compatibility with ${subject}`);
+      }
+      return isCompatible;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const SCHEMA_NAMES = [
+  'Instrument',
+  'InstrumentEvent',
+  'PreTradeCheck',
+  'PriceSnapshot',
+  'DailyPrice',
+  'IntradayPrice',
+  'Notification',
+] as const;
+export type SchemaName = (typeof SCHEMA_NAMES)[number];
+
+const SCHEMAS = join(import.meta.dirname, '../../../schemas');
+
+/**
+ * The text of a schema: the one definition of a record, read from the folder that is shipped beside the code. A schema
+ * that names another one of the folder has it written out where it is first named, so the text stands by itself under
+ * any subject.
+ * @param folder another folder than schemas/, such as one of its releases
+ */
+export function readSchemaText(name: SchemaName, folder = SCHEMAS): string {
+  // The registry keeps the text as it is registered: without line breaks, whatever the file's layout.
+  return JSON.stringify(readInlined(name, folder, new Set()));
+}
+
+function readInlined(name: SchemaName, folder: string, inlined: Set<string>): unknown {
+  inlined.add(name);
+  return inline(JSON.parse(readFileSync(join(folder, `${name}.avsc`), 'utf8')), folder, inlined);
+}
+
+// Visits only places of types: a doc or a default may be the same word as a schema's name.
+function inline(type: unknown, folder: string, inlined: Set<string>): unknown {
+  if (typeof type === 'string')
+    return isSchemaName(type) && !inlined.has(type) ? readInlined(type, folder, inlined) : type;
+  if (Array.isArray(type)) return type.map((branch) => inline(branch, folder, inlined));
+  const attributes = { ...(type as Record<string, unknown>) };
+  for (const place of ['type', 'items', 'values']) {
+    if (place in attributes) attributes[place] = inline(attributes[place], folder, inlined);
+  }
+  if (Array.isArray(attributes.fields)) attributes.fields = inline(attributes.fields, folder, inlined);
+  return attributes;
+}
+
+function isSchemaName(name: string): name is SchemaName {
+  return (SCHEMA_NAMES as readonly string[]).includes(name);
+}

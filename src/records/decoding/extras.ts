@@ -1,0 +1,325 @@
+// Values that no field holds, or not as they were sent: JSON pointers with minified JSON text, for the field `extras`
+// of the nearest record that has one. Nearly all are minified as they were sent: of those only the place in the input
+// is noted. Also the path to where the writer is, since failures need a pointer to it too.
+
+import { type AssumedZone, parseInstant } from '../avro/instant.ts';
+import { BYTES } from '../json/json-bytes.ts';
+import { pointerStep } from '../json/json-value.ts';
+import { isMinified, minified } from '../json/minified-json.ts';
+import { capitalise, KIND, NOTES, PRECISION, type RecordPlan, SCALE, type ValuePlan } from './plan.ts';
+import { type RowReader, UNKNOWN_NOTE } from './row-reader.ts';
+
+const { QUOTE, OPEN_BRACE, OPEN_BRACKET } = BYTES;
+const PLAIN_INTEGER = /^-?\d{1,19}$/;
+const LONGEST_INTEGER = 20;
+
+const FAILED = -1;
+const SMALL_N = 0x6e;
+
+/** More than these are sorted by the library, which keeps their time within bounds. */
+const FEW = 16;
+
+/** The extras of a huge row are not kept for use again. */
+const MOST_KEPT = 1_000;
+
+const MOST_BYTES_OF_CHARACTER = 3;
+
+/** The most bytes that the lengths of an extra, and the counts around all of them, take. */
+const LENGTHS = 20;
+
+export class Extra {
+  pointer = '';
+  /** Null: the bytes of the input from `start` to `end`. */
+  text: string | null = null;
+  start = 0;
+  end = 0;
+
+  get mostBytes(): number {
+    const text = this.text === null ? this.end - this.start : MOST_BYTES_OF_CHARACTER * this.text.length;
+    return LENGTHS + MOST_BYTES_OF_CHARACTER * this.pointer.length + text;
+  }
+}
+
+export class Extras {
+  /** The steps to where the writer is, positions in lists as numbers; those from its depth on are left over. */
+  readonly path: (string | number)[] = [];
+  driftFields = 0;
+  roundedNumbers = 0;
+  /** How many steps lead to the record that takes what is found. */
+  base = 0;
+  count = 0;
+  readonly #reader: RowReader;
+  // They are used again: those from `count` on are left over.
+  readonly #found: Extra[] = [];
+  // Found by a field that gave way: it stays when the record is written once more.
+  readonly #lasting: Extra[] = [];
+
+  constructor(reader: RowReader) {
+    this.#reader = reader;
+  }
+
+  clear(): void {
+    if (this.#found.length > MOST_KEPT) this.#found.length = MOST_KEPT;
+    if (this.#lasting.length > 0) this.#lasting.length = 0;
+    this.restart();
+  }
+
+  restart(): void {
+    this.count = 0;
+    this.base = 0;
+    this.driftFields = this.#lasting.length;
+    this.roundedNumbers = 0;
+    for (const extra of this.#lasting) Object.assign(this.#next(), extra);
+  }
+
+  keep(depth: number, start: number, end: number): void {
+    const { json } = this.#reader;
+    const extra = this.keepAsSent(depth, start, end);
+    extra.text = isMinified(json, start, end) ? null : minified(json, start, end);
+  }
+
+  /** The same for a number, and for a string without escapes. */
+  keepAsSent(depth: number, start: number, end: number): Extra {
+    const extra = this.#next();
+    extra.pointer = this.#pointer(this.base, depth);
+    extra.text = null;
+    extra.start = start;
+    extra.end = end;
+    return extra;
+  }
+
+  keepLasting(depth: number, start: number, end: number): void {
+    this.keep(depth, start, end);
+    this.#lasting.push(Object.assign(new Extra(), this.at(this.count - 1)));
+  }
+
+  /** Keeps the members of an object that the schema does not know, unless they are null. */
+  keepUnknown({ members }: RecordPlan, frame: number, depth: number): void {
+    const { json, tape } = this.#reader;
+    for (let at = tape[frame + 1] as number; at !== 0; at = tape[at] as number) {
+      const note = at + UNKNOWN_NOTE;
+      const start = Math.abs(tape[note] as number);
+      if (json.bytes[start] === SMALL_N) continue;
+      const keyStart = tape[at + 1] as number;
+      const plan = keyStart < 0 ? (members[-1 - keyStart] as ValuePlan) : null;
+      const key = plan === null ? json.text(keyStart, tape[at + 2] as number) : capitalise(plan.name);
+      this.path[depth] = PLAIN_NAME.test(key) ? `/${key}` : pointerStep(key);
+      this.keep(depth, start, this.#reader.endOf(plan, note));
+      this.driftFields += 1;
+    }
+  }
+
+  /** The unknown members of an object around records, as each of them keeps them. */
+  unknownBeside({ record }: ValuePlan, note: number): readonly Extra[] {
+    this.clear();
+    if (record === null) return [];
+    this.path[0] = '/..';
+    this.keepUnknown(record, this.#reader.tape[note + 1] as number, 1);
+    this.sort(0);
+    return this.#found.slice(0, this.count).map((extra) => Object.assign(new Extra(), extra));
+  }
+
+  add(extra: Extra): void {
+    Object.assign(this.#next(), extra);
+  }
+
+  at(position: number): Extra {
+    return this.#found[position] as Extra;
+  }
+
+  truncate(count: number): void {
+    this.count = count;
+  }
+
+  /** Sorts those from a position on by their pointers; gives the most bytes that they take. */
+  sort(from: number): number {
+    const found = this.#found;
+    if (this.count - from > FEW) {
+      const sorted = found
+        .slice(from, this.count)
+        .sort((a, b) => (a.pointer < b.pointer ? -1 : a.pointer > b.pointer ? 1 : 0));
+      for (const [k, extra] of sorted.entries()) found[from + k] = extra;
+    } else {
+      for (let k = from + 1; k < this.count; k++) {
+        const extra = found[k] as Extra;
+        let at = k;
+        for (; at > from && isBehind((found[at - 1] as Extra).pointer, extra.pointer); at--) {
+          found[at] = found[at - 1] as Extra;
+        }
+        found[at] = extra;
+      }
+    }
+    this.#dropDoubles(from);
+    let bytes = LENGTHS;
+    for (let k = from; k < this.count; k++) bytes += (found[k] as Extra).mostBytes;
+    return bytes;
+  }
+
+  // Two names of which one is no valid text can have one pointer. The last one counts, which was found first.
+  #dropDoubles(from: number): void {
+    const found = this.#found;
+    let kept = from;
+    for (let k = from; k < this.count; k++) {
+      const extra = found[k] as Extra;
+      if (kept > from && (found[kept - 1] as Extra).pointer === extra.pointer) continue;
+      found[k] = found[kept] as Extra;
+      found[kept] = extra;
+      kept += 1;
+    }
+    this.count = kept;
+  }
+
+  pointer(depth: number): string {
+    return this.#pointer(0, depth);
+  }
+
+  #next(): Extra {
+    if (this.count === this.#found.length) this.#found.push(new Extra());
+    const extra = this.#found[this.count] as Extra;
+    this.count += 1;
+    return extra;
+  }
+
+  #pointer(from: number, depth: number): string {
+    let pointer = '';
+    for (let at = from; at <= depth; at++) {
+      const step = this.path[at] as string | number;
+      if (typeof step === 'number') pointer += `/${step}`;
+      else pointer = pointer === '' ? step : pointer + step;
+    }
+    return pointer;
+  }
+}
+
+/** As `a > b`; for short texts that differ near their beginning, a loop costs less than a call. */
+function isBehind(a: string, b: string): boolean {
+  const length = Math.min(a.length, b.length);
+  for (let k = 0; k < length; k++) {
+    const difference = a.charCodeAt(k) - b.charCodeAt(k);
+    if (difference !== 0) return difference > 0;
+  }
+  return a.length > b.length;
+}
+
+const PLAIN_NAME = /^[\w$]*$/;
+
+// Values of the wrong type. Either the nearest field that may be null becomes null, with the value's text in `extras`,
+// or the whole record fails. The reason reveals nothing of the value.
+
+export class Mismatches {
+  pointer = '';
+  reason = '';
+  /** The record must be written once more: a member gave way that an earlier field was taken from. */
+  again = false;
+  readonly #reader: RowReader;
+  readonly #extras: Extras;
+  readonly #keepMismatches: boolean;
+  readonly #zone: AssumedZone | null;
+
+  constructor(options: {
+    readonly reader: RowReader;
+    readonly extras: Extras;
+    readonly keepMismatches: boolean;
+    readonly zone: AssumedZone | null;
+  }) {
+    this.#reader = options.reader;
+    this.#extras = options.extras;
+    this.#keepMismatches = options.keepMismatches;
+    this.#zone = options.zone;
+  }
+
+  /** True when the objects around fields of a record are objects or null, or gave way. */
+  checkEnvelopes(record: RecordPlan, frame: number, depth: number): boolean {
+    const { json, tape } = this.#reader;
+    for (const slot of record.envelopes) {
+      const note = frame + NOTES + 2 * slot;
+      const c = json.bytes[Math.abs(tape[note] as number)];
+      if (c === OPEN_BRACE || c === SMALL_N) continue;
+      if (!this.giveWay(record, slot, note, depth)) return false;
+      tape[note] = 0;
+    }
+    return true;
+  }
+
+  giveWay(record: RecordPlan, slot: number, note: number, depth: number): boolean {
+    if (this.again) return false;
+    const plan = record.members[slot] as ValuePlan;
+    if (!this.#keepMismatches || !plan.nullable) {
+      // Where a value within it is wrong, that value is the reason.
+      if (!this.#isContainer(plan, note)) this.member(record, slot, note, depth);
+      return false;
+    }
+    const start = Math.abs(this.#reader.tape[note] as number);
+    const end = this.#reader.endOf(plan, note);
+    this.#extras.path[depth] = plan.step;
+    if (!record.origins.includes(slot)) {
+      this.#extras.driftFields += 1;
+      this.#extras.keep(depth, start, end);
+      return true;
+    }
+    this.#extras.keepLasting(depth, start, end);
+    this.#reader.tape[note] = 0;
+    this.again = true;
+    return false;
+  }
+
+  member(record: RecordPlan, slot: number, note: number, depth: number): number {
+    const plan = record.members[slot] as ValuePlan;
+    this.#extras.path[depth] = plan.step;
+    return this.value(plan, note, depth);
+  }
+
+  value(plan: ValuePlan, note: number, depth: number): number {
+    this.pointer = this.#extras.pointer(depth);
+    this.reason = mismatchReason(this.#reader, plan, note, this.#zone);
+    return FAILED;
+  }
+
+  #isContainer({ kind }: ValuePlan, note: number): boolean {
+    const c = this.#reader.json.bytes[Math.abs(this.#reader.tape[note] as number)];
+    return (kind === KIND.RECORD && c === OPEN_BRACE) || (kind === KIND.LIST && c === OPEN_BRACKET);
+  }
+}
+
+function mismatchReason(reader: RowReader, plan: ValuePlan, note: number, zone: AssumedZone | null): string {
+  return `found ${describeNote(reader, plan, note, zone)}, expected ${plan.expected}`;
+}
+
+function describeNote(reader: RowReader, { kind }: ValuePlan, note: number, zone: AssumedZone | null): string {
+  const {
+    json: { bytes },
+    tape,
+  } = reader;
+  const start = Math.abs(tape[note] as number);
+  const end = tape[note + 1] as number;
+  const what = describeValue(bytes[start] as number);
+  if (what === 'a number' && kind === KIND.DECIMAL)
+    return `a number with more than ${PRECISION - SCALE} integer digits`;
+  if (what === 'a number' && kind === KIND.LONG) {
+    const isPlain = PLAIN_INTEGER.test(bytes.toString('latin1', start, Math.min(end, start + LONGEST_INTEGER + 1)));
+    return isPlain ? 'an integer out of range' : 'a number that is not a plain integer';
+  }
+  if (what !== 'a string' || kind > KIND.INSTANT) return what;
+  if (kind === KIND.DATE || kind === KIND.LOCAL_TIME) return 'a string of another form';
+  if (kind !== KIND.INSTANT) return what;
+  const isZoneMissing = parseInstant(reader.json.text(start, end), zone) === 'noZone';
+  return isZoneMissing ? 'a date-time without a zone (marketData.assumedZone is not set)' : 'a string of another form';
+}
+
+function describeValue(first: number): string {
+  switch (first) {
+    case QUOTE:
+      return 'a string';
+    case OPEN_BRACE:
+      return 'an object';
+    case OPEN_BRACKET:
+      return 'an array';
+    case 0x6e:
+      return 'null';
+    case 0x74:
+    case 0x66:
+      return 'a boolean';
+    default:
+      return 'a number';
+  }
+}

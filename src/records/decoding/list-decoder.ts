@@ -1,0 +1,361 @@
+// Decodes a body with a list chunk by chunk: one object with the list and other, small members. Rows are made as they
+// complete, and given out once the end of the body was checked: a cut or malformed body gives nothing.
+
+import { isUtf8 } from 'node:buffer';
+import { setImmediate as afterOtherWork } from 'node:timers/promises';
+import type { Clock } from '../../support/clock.ts';
+import { BYTES, firstInvalidUtf8 } from '../json/json-bytes.ts';
+import { CUT, DEEPEST_NESTING, type JsonScanner, malformed, malformedAt, TOO_DEEP } from '../json/json-scanner.ts';
+import { describeJson, type JsonValue } from '../json/json-value.ts';
+import { type RowKey, skimKey, ValueSkimmer } from '../json/row-key.ts';
+import {
+  type BodyDecoderOptions,
+  type DecodedFailure,
+  type DecodedList,
+  type DecodingSizes,
+  type RowDecoder,
+  type SkimmedRow,
+  skimmedRow,
+  USUAL_SIZES,
+} from './decoded-list.ts';
+import { RowReader } from './row-reader.ts';
+
+// An instrument has some 9 KB. Reading a much longer value would hold up all other work.
+const LONGEST_VALUE_BYTES = 512 * 1024;
+
+// A longer row is read in one turn of the event loop, and its record made in another.
+const LONGEST_AT_ONCE_BYTES = 64 * 1024;
+
+const MOST_ROWS = 100_000;
+const { COMMA, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET } = BYTES;
+
+const START = 0;
+const MEMBER = 1;
+const ROW = 2;
+const LONG_ROW = 3;
+const READ_ROW = 4;
+const BEHIND_ROW = 5;
+const BEHIND_MEMBER = 6;
+const END = 7;
+
+// Reads a body in *units*: the opening brace, a member beside the list, one row. A unit that the end of the input cuts
+// is read again when the waiting input has doubled. A row that is too long or too deep is only *skimmed* for its end;
+// it costs its row alone, as does a byte that is not UTF-8.
+class BodyDecoder<Row, Context> {
+  readonly #options: BodyDecoderOptions<Row, Context>;
+  readonly #sizes: DecodingSizes;
+  readonly #reader: RowReader;
+  readonly #rowDecoder: RowDecoder<Row, Context>;
+  readonly #longestRowBytes: number;
+  readonly #skimmer = new ValueSkimmer();
+  #context: Context | null = null;
+  #rows: (Row | DecodedFailure)[] = [];
+  #skimmed: SkimmedRow[] = [];
+  #envelope = new Map<string, JsonValue>();
+  #hasList = false;
+  #duplicateKeys = 0;
+  #bodyBytes = 0;
+  #state = START;
+  // Where the next unit starts in the reader's bytes, and how many bytes must be there before it is tried again.
+  #position = 1;
+  #enough = 0;
+  #skimmedTo = 0;
+  #rowEnd = 0;
+  #tooDeep = false;
+
+  constructor(options: BodyDecoderOptions<Row, Context>) {
+    const { sizes = USUAL_SIZES, longestRowBytes = LONGEST_VALUE_BYTES } = options;
+    this.#options = options;
+    this.#sizes = sizes;
+    this.#longestRowBytes = longestRowBytes;
+    this.#reader = new RowReader(sizes.buffer);
+    this.#rowDecoder = options.rowDecoder(this.#reader);
+  }
+
+  begin(context: Context): void {
+    this.#reader.reset(this.#sizes.buffer);
+    this.#context = context;
+    this.#rows = [];
+    this.#skimmed = [];
+    this.#envelope = new Map();
+    this.#hasList = false;
+    this.#duplicateKeys = 0;
+    this.#bodyBytes = 0;
+    this.#state = START;
+    this.#position = 1;
+    this.#enough = 0;
+  }
+
+  /** A long row was read; `goOn` makes its record in another turn. */
+  get isPaused(): boolean {
+    return this.#state === READ_ROW;
+  }
+
+  push(piece: Uint8Array): void {
+    const { json } = this.#reader;
+    // The notes of a row do not move with its bytes.
+    while (this.isPaused) this.goOn();
+    const moved = json.append(piece, this.#position);
+    this.#position -= moved;
+    this.#skimmedTo -= moved;
+    this.#bodyBytes += piece.length;
+    if (json.end - this.#position >= this.#enough) this.goOn();
+  }
+
+  takeSkimmed(): readonly SkimmedRow[] {
+    if (this.#skimmed.length === 0) return this.#skimmed;
+    const taken = this.#skimmed;
+    this.#skimmed = [];
+    return taken;
+  }
+
+  end(): void {
+    const { json } = this.#reader;
+    json.ended = true;
+    do this.goOn();
+    while (this.isPaused);
+    if (this.#state !== END || this.#position < json.end) json.fail(this.#position, 'the end of the text');
+    if (!this.#hasList) throw malformed(`has no "${this.#options.listKey}"`);
+  }
+
+  result(): DecodedList<Row | DecodedFailure> {
+    const rows = this.#rows;
+    this.#rows = [];
+    return { rows, envelope: this.#envelope, bytes: this.#bodyBytes, duplicateKeys: this.#duplicateKeys };
+  }
+
+  goOn(): void {
+    const { json } = this.#reader;
+    try {
+      for (;;) {
+        const start = json.space(this.#position);
+        this.#position = start;
+        if (this.#state === END && start >= json.end) return;
+        this.#position = this.#readUnit(start);
+        if (this.isPaused) return;
+      }
+    } catch (error) {
+      if (error !== CUT) throw error;
+      const waiting = json.end - this.#position;
+      this.#assertShortMember(waiting);
+      this.#enough = this.#state === LONG_ROW ? 0 : 2 * waiting;
+    }
+  }
+
+  // Reads one unit, and sets the state only when it is complete; gives the position behind it.
+  #readUnit(start: number): number {
+    const { json } = this.#reader;
+    const c = json.bytes[start];
+    switch (this.#state) {
+      case START:
+        if (c !== OPEN_BRACE) json.fail(start, 'an object');
+        return this.#firstMember(start + 1);
+      case MEMBER:
+        return this.#readMember(start);
+      case ROW:
+        return this.#readRow(start);
+      case LONG_ROW:
+        return this.#skimRow(start);
+      case READ_ROW:
+        return this.#takeRow(start, this.#rowEnd);
+      case BEHIND_ROW:
+        if (c !== COMMA && c !== CLOSE_BRACKET) json.fail(start, 'a comma or the end of the array');
+        this.#state = c === COMMA ? ROW : BEHIND_MEMBER;
+        return start + 1;
+      case BEHIND_MEMBER:
+        if (c !== COMMA && c !== CLOSE_BRACE) json.fail(start, 'a comma or the end of the object');
+        this.#state = c === COMMA ? MEMBER : END;
+        return start + 1;
+      default:
+        return json.fail(start, 'the end of the text');
+    }
+  }
+
+  #firstMember(at: number): number {
+    const { json } = this.#reader;
+    const i = json.space(at);
+    if (i >= json.end) json.fail(i, 'a key in quotes');
+    const isEmpty = json.bytes[i] === CLOSE_BRACE;
+    this.#state = isEmpty ? END : MEMBER;
+    return isEmpty ? i + 1 : i;
+  }
+
+  #readMember(start: number): number {
+    const { json } = this.#reader;
+    const { listKey } = this.#options;
+    const keyEnd = json.key(start);
+    const key = json.text(start, keyEnd);
+    const at = json.colon(Math.abs(keyEnd));
+    if (at >= json.end) json.fail(at, 'a value');
+    if (key === listKey && json.bytes[at] === OPEN_BRACKET) {
+      const first = json.space(at + 1);
+      if (first >= json.end) json.fail(first, 'a value');
+      if (this.#hasList) this.#duplicateKeys += 1;
+      this.#hasList = true;
+      this.#rows = [];
+      const isEmpty = json.bytes[first] === CLOSE_BRACKET;
+      this.#state = isEmpty ? BEHIND_MEMBER : ROW;
+      return isEmpty ? first + 1 : first;
+    }
+    const duplicatesBefore = json.duplicateKeys;
+    const end = this.#readWhole(at);
+    // A number may go on in the next chunk.
+    const next = json.space(end);
+    if (next >= json.end) json.fail(next, 'a comma or the end of the object');
+    this.#assertShortMember(end - at);
+    const value = json.value(at, end);
+    if (key === listKey) throw malformed(`has ${describeJson(value)} as "${listKey}"; expected an array`);
+    assertUtf8(json, start, end);
+    if (this.#envelope.has(key)) this.#duplicateKeys += 1;
+    this.#duplicateKeys += json.duplicateKeys - duplicatesBefore;
+    this.#envelope.set(key, value);
+    this.#state = BEHIND_MEMBER;
+    return next;
+  }
+
+  #readWhole(at: number): number {
+    try {
+      return this.#reader.json.skip(at, 1);
+    } catch (error) {
+      if (error !== TOO_DEEP) throw error;
+      throw malformed(`has nesting deeper than ${DEEPEST_NESTING} in a member beside the list`);
+    }
+  }
+
+  #assertShortMember(bytes: number): void {
+    if (this.#state !== MEMBER || bytes <= LONGEST_VALUE_BYTES) return;
+    throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes in a member beside the list`);
+  }
+
+  #readRow(start: number): number {
+    const { json } = this.#reader;
+    if (this.#rows.length === MOST_ROWS)
+      throw malformed(`has more than ${MOST_ROWS} rows in "${this.#options.listKey}"`);
+    let end: number;
+    try {
+      end = this.#reader.readRow(this.#options.plan, start, 2);
+      const next = json.space(end);
+      // A number may go on in the next chunk.
+      if (next >= json.end && !json.ended) throw CUT;
+      if (end - start > this.#longestRowBytes) return this.#beginLongRow(start, false);
+    } catch (error) {
+      const { flawAt, end: inputEnd } = json;
+      const at = error === CUT ? inputEnd : flawAt;
+      if (at - start > this.#longestRowBytes) return this.#beginLongRow(start, false);
+      if (error === TOO_DEEP) return this.#beginLongRow(start, true);
+      throw error;
+    }
+    if (end - start <= LONGEST_AT_ONCE_BYTES) return this.#takeRow(start, end);
+    this.#rowEnd = end;
+    this.#state = READ_ROW;
+    return start;
+  }
+
+  #takeRow(start: number, end: number): number {
+    this.#rows.push(this.#completeRow(start, end));
+    this.#state = BEHIND_ROW;
+    return end;
+  }
+
+  #completeRow(start: number, end: number): Row | DecodedFailure {
+    const { json } = this.#reader;
+    if (start < json.asciiFrom && !isUtf8(json.bytes.subarray(start, end))) {
+      const raw = Buffer.from(json.bytes.subarray(start, end));
+      const skimmed: SkimmedRow = skimmedRow('a byte that is not UTF-8', raw);
+      this.#skimmed.push(skimmed);
+      return skimmed;
+    }
+    this.#duplicateKeys += json.duplicateKeys;
+    return this.#rowDecoder.decode(start, end, this.#rows.length, this.#context as Context);
+  }
+
+  #beginLongRow(start: number, tooDeep: boolean): number {
+    this.#state = LONG_ROW;
+    this.#tooDeep = tooDeep;
+    this.#skimmer.begin();
+    this.#skimmedTo = start;
+    return start;
+  }
+
+  #skimRow(start: number): number {
+    const { json } = this.#reader;
+    let end = this.#skimmer.skim(json.bytes, this.#skimmedTo, json.end);
+    this.#skimmedTo = json.end;
+    if (end < 0) {
+      if (!json.ended) throw CUT;
+      end = json.end;
+    }
+    const raw = Buffer.from(json.bytes.subarray(start, end));
+    const long = `a row of ${raw.length} bytes; at most ${this.#longestRowBytes} are read`;
+    const deep = `nesting deeper than ${DEEPEST_NESTING}`;
+    const skimmed: SkimmedRow = { ...skimmedRow(this.#tooDeep ? deep : long, raw), tooLarge: !this.#tooDeep };
+    this.#skimmed.push(skimmed);
+    this.#rows.push(skimmed);
+    this.#state = BEHIND_ROW;
+    return end;
+  }
+}
+
+function assertUtf8({ bytes, offset }: JsonScanner, start: number, end: number): void {
+  const text = bytes.subarray(start, end);
+  if (!isUtf8(text)) throw malformedAt(start + offset + firstInvalidUtf8(text), 'a byte that is not UTF-8', 'text');
+}
+
+export interface ListDecoderOptions<Row, Context> extends BodyDecoderOptions<Row, Context> {
+  /** Where a row has its key, for rows that are not read; null where rows have none. */
+  readonly key: RowKey | null;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
+
+const LONGEST_TURN_MS = 2;
+
+export class ListDecoder<Row, Context> {
+  readonly #options: ListDecoderOptions<Row, Context>;
+  // Decoders whose reading has ended: they are used again, so that the engine keeps their compiled code.
+  readonly #idle: BodyDecoder<Row, Context>[] = [];
+
+  constructor(options: ListDecoderOptions<Row, Context>) {
+    this.#options = options;
+  }
+
+  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
+  async decode(body: AsyncIterable<Uint8Array>, context: Context): Promise<DecodedList<Row | DecodedFailure>> {
+    const { clock, key, sizes = USUAL_SIZES } = this.#options;
+    const decoder = this.#idle.pop() ?? new BodyDecoder(this.#options);
+    decoder.begin(context);
+    let turnStartedMs = clock.monotonicMs();
+    const nextTurn = async () => {
+      await afterOtherWork();
+      turnStartedMs = clock.monotonicMs();
+    };
+    for await (const chunk of body) {
+      for (let at = 0; at < chunk.length; at += sizes.piece) {
+        decoder.push(chunk.subarray(at, at + sizes.piece));
+        while (decoder.isPaused) {
+          await nextTurn();
+          decoder.goOn();
+          await nextTurn();
+        }
+        for (const skimmed of decoder.takeSkimmed()) await nameSkimmed(skimmed, key, nextTurn);
+        if (clock.monotonicMs() - turnStartedMs >= LONGEST_TURN_MS) await nextTurn();
+      }
+    }
+    decoder.end();
+    for (const skimmed of decoder.takeSkimmed()) await nameSkimmed(skimmed, key, nextTurn);
+    const decoded = decoder.result();
+    // After an error it is not used again, since its state is unknown.
+    this.#idle.push(decoder);
+    return decoded;
+  }
+}
+
+async function nameSkimmed(row: SkimmedRow, key: RowKey | null, nextTurn: () => Promise<void>): Promise<void> {
+  if (key === null) return;
+  const steps = skimKey(row.raw, [0, row.raw.length], key);
+  let step = steps.next();
+  while (!step.done) {
+    await nextTurn();
+    step = steps.next();
+  }
+  row.key = step.value;
+}

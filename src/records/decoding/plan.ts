@@ -1,0 +1,354 @@
+import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../avro/schema.ts';
+import { pointerStep } from '../json/json-value.ts';
+
+// A tree of plans, compiled once from the Avro schema, says how each value is converted. Reading needs the keys of an
+// object and where on the tape each value is noted; writing needs the fields in Avro's order and the source of each.
+// Most come from the member of the same name, the others as `FieldRole` in `records/avro/schema.ts` lists.
+
+/** The kind of a value: leaves first, then records and lists, then values from elsewhere in the record. */
+export const KIND = {
+  STRING: 0,
+  DECIMAL: 1,
+  LONG: 2,
+  DATE: 3,
+  LOCAL_TIME: 4,
+  BOOLEAN: 5,
+  INSTANT: 6,
+  TEXT: 7,
+  RECORD: 8,
+  LIST: 9,
+  FIRST_OF: 10,
+  TAKEN: 11,
+  GIVEN: 12,
+  EXTRAS: 13,
+} as const;
+
+/** The first of the kinds that have no value of their own on the tape. */
+export const DERIVED = KIND.FIRST_OF;
+
+/** Set beside the kind of a field: its value may be null; it is written as a union with null. */
+export const NULLABLE = 16;
+export const WRITTEN_NULLABLE = 32;
+
+/** How many integers a frame has before its notes. */
+export const NOTES = 2;
+
+/** All decimals have this form: the tables of powers in `number-writer.ts` are made for it. */
+export const PRECISION = 38;
+export const SCALE = 18;
+
+export interface ValuePlan {
+  readonly kind: number;
+  readonly nullable: boolean;
+  /** The name in the schema; empty for elements of a list. */
+  readonly name: string;
+  /** The step of a JSON pointer to it; of an element of a list, its position takes this place. */
+  readonly step: string;
+  readonly expected: string;
+  readonly record: RecordPlan | null;
+  readonly item: ValuePlan | null;
+}
+
+/** A field that takes its value from elsewhere in its record. */
+export interface DerivedPlan {
+  readonly nullable: boolean;
+  readonly name: string;
+  /** The member whose object it is taken out of; -1 where it is the record itself. */
+  readonly within: number;
+  /** The member there, where its value is taken as it is. */
+  readonly slot: number;
+  readonly plan: ValuePlan | null;
+  /** Otherwise the value of the first element of a list there that has a type. */
+  readonly firstOf: FirstOf | null;
+}
+
+export interface FirstOf {
+  readonly list: number;
+  readonly type: string;
+  readonly typeSlot: number;
+  readonly valueSlot: number;
+}
+
+export interface RecordPlan {
+  /** By their slot: the note of the value of members[k] lies at frame + NOTES + 2 * k. */
+  readonly members: readonly ValuePlan[];
+  readonly frameSize: number;
+  readonly keys: ReadonlyMap<string, Key>;
+  /** Stands in front of the first key: its `next` is the guess for it. */
+  readonly start: Key;
+  /** In Avro's order: kinds[k] and, by k, the slot of a member or the place of a derived field. */
+  readonly kinds: Uint8Array;
+  readonly sources: Uint8Array;
+  readonly derived: readonly DerivedPlan[];
+  /** Members that are objects around fields of the record, and no fields. */
+  readonly envelopes: readonly number[];
+  /** Members whose value other fields are taken out of. */
+  readonly origins: readonly number[];
+  /** Unknown members within it, at any depth, are its own. */
+  readonly isWhole: boolean;
+}
+
+/** One spelling of a member's name, to be compared with the input as words of four bytes: the name, its quote, a colon. */
+export class Key {
+  readonly words: Int32Array;
+  /** The bytes that count in the last word. */
+  readonly mask: number;
+  readonly length: number;
+  readonly slot: number;
+  readonly plan: ValuePlan;
+  readonly capitalised: boolean;
+  /** The key that followed this one last time, and so the first guess. */
+  next: Key;
+
+  constructor(spelling: string, slot: number, plan: ValuePlan, capitalised: boolean) {
+    const bytes = Buffer.from(`${spelling}":`);
+    const padded = Buffer.concat([bytes, Buffer.alloc(4 - (bytes.length % 4))]);
+    this.words = Int32Array.from({ length: padded.length / 4 }, (_, at) => padded.readInt32LE(4 * at));
+    this.mask = (1 << (8 * (bytes.length % 4))) - 1;
+    this.length = bytes.length;
+    this.slot = slot;
+    this.plan = plan;
+    this.capitalised = capitalised;
+    this.next = this;
+  }
+}
+
+export const IGNORED: ValuePlan = {
+  kind: KIND.TEXT,
+  nullable: true,
+  name: '',
+  step: '',
+  expected: 'anything',
+  record: null,
+  item: null,
+};
+
+/** Where the note of a member of an object is: its position among the members. */
+export function slotOf({ record }: ValuePlan, name: string): number {
+  const slot = record?.members.findIndex((one) => one.name === name) ?? -1;
+  if (slot < 0) throw new Error(`The plan has no member ${name}.`);
+  return slot;
+}
+
+export function memberPlan(plan: ValuePlan, name: string): ValuePlan {
+  return plan.record?.members[slotOf(plan, name)] as ValuePlan;
+}
+
+export function capitalise(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** @throws Error when the record has no field for unknown members: they would be lost. */
+export function compilePlan(schema: RecordNode): ValuePlan {
+  const record = compileRecord(schema);
+  if (!record.isWhole) throw new Error(`The schema ${schema.fullName} has no field for unknown members.`);
+  return recordPlan('', record, false);
+}
+
+/** The plan of an object that is only read, and whose members are known by these names alone, in no other spelling. */
+export function objectPlan(name: string, members: readonly ValuePlan[]): ValuePlan {
+  return recordPlan(name, bareRecord(members, null, false), true);
+}
+
+/** The plan of an object whose one member, in either spelling, is a list; `$type` says what it is. */
+export function seriesPlan(name: string, list: string, item: ValuePlan): ValuePlan {
+  return recordPlan(name, bareRecord([listPlan(list, item), anyPlan('$type')], '$type'), true);
+}
+
+/** The same plan without the last fields of the record, whose bytes come from elsewhere. */
+export function withoutLastFields(plan: ValuePlan, count: number): ValuePlan {
+  if (plan.record === null) throw new Error('Only a record has fields.');
+  const { kinds, sources } = plan.record;
+  return { ...plan, record: { ...plan.record, kinds: kinds.slice(0, -count), sources: sources.slice(0, -count) } };
+}
+
+function listPlan(name: string, item: ValuePlan): ValuePlan {
+  return named({ ...IGNORED, kind: KIND.LIST, expected: 'an array', item }, name);
+}
+
+export function anyPlan(name: string): ValuePlan {
+  return named(IGNORED, name);
+}
+
+export function named(plan: ValuePlan, name: string): ValuePlan {
+  return { ...plan, name, step: name === '' ? '' : inOnePiece(pointerStep(name)) };
+}
+
+/** The same text: one that was put together is read through its parts, character by character. */
+function inOnePiece(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+function recordPlan(name: string, record: RecordPlan, nullable: boolean): ValuePlan {
+  return named({ ...IGNORED, kind: KIND.RECORD, nullable, expected: 'an object', record }, name);
+}
+
+function compileNode(node: SchemaNode, name: string, nullable = false): ValuePlan {
+  switch (node.kind) {
+    case 'nullable':
+      return compileNode(node.inner, name, true);
+    case 'array':
+      return { ...listPlan(name, compileNode(node.items, '')), nullable };
+    case 'record':
+      return recordPlan(name, compileRecord(node), nullable);
+    case 'scalar': {
+      const kind = scalarKind(node);
+      return named({ ...IGNORED, kind, nullable, expected: EXPECTED[kind] ?? '' }, name);
+    }
+    case 'map':
+      throw new Error('Maps are for unknown members only.');
+  }
+}
+
+const EXPECTED: Readonly<Record<number, string>> = {
+  [KIND.STRING]: 'a string',
+  [KIND.DECIMAL]: `a decimal of ${PRECISION} digits, ${SCALE} of them fraction digits`,
+  [KIND.LONG]: 'a 64-bit integer',
+  [KIND.DATE]: 'a date YYYY-MM-DD',
+  [KIND.LOCAL_TIME]: 'a date-time YYYY-MM-DD HH:MM:SS',
+  [KIND.BOOLEAN]: 'a boolean',
+  [KIND.INSTANT]: 'a date-time of ISO 8601 with its zone',
+};
+
+function scalarKind({ avro, logical }: ScalarNode): number {
+  if (logical?.name === 'decimal') {
+    if (logical.precision === PRECISION && logical.scale === SCALE) return KIND.DECIMAL;
+    throw new Error(`A decimal of another form than (${PRECISION}, ${SCALE}).`);
+  }
+  if (logical?.name === 'date') return KIND.DATE;
+  if (logical?.name === 'local-timestamp-millis') return KIND.LOCAL_TIME;
+  if (logical?.name === 'timestamp-micros') return KIND.INSTANT;
+  if (logical === null && avro === 'string') return KIND.STRING;
+  if (logical === null && avro === 'boolean') return KIND.BOOLEAN;
+  if (logical === null && avro === 'long') return KIND.LONG;
+  throw new Error(`Nothing is sent as ${avro} ${logical?.name ?? ''}.`);
+}
+
+function compileRecord(node: RecordNode): RecordPlan {
+  const { fields, discriminator } = node;
+  const envelopes = envelopesOf(node);
+  const members = [
+    ...fields.flatMap((field) => memberOf(field, node)),
+    ...envelopes,
+    ...(discriminator === null ? [] : [anyPlan(discriminator)]),
+  ];
+  const slotOf = (name: string) => members.findIndex((member) => member.name === name);
+  const derived = fields.flatMap((field) => derivedField(field, node, members));
+  return {
+    ...bareRecord(members, discriminator),
+    kinds: Uint8Array.from(fields, (field) => fieldKind(field, members)),
+    sources: Uint8Array.from(fields, ({ name, role }) =>
+      role.kind === 'member' ? slotOf(name) : derived.findIndex((one) => one.name === name),
+    ),
+    derived,
+    envelopes: envelopes.map(({ name }) => slotOf(name)),
+    origins: fields.flatMap(({ role }) => (role.kind === 'takenFrom' ? [slotOf(role.within)] : [])),
+    isWhole: fields.some(({ role }) => role.kind === 'unknownFields'),
+  };
+}
+
+/** A record without fields: its members are noted, and nothing is written. */
+function bareRecord(members: readonly ValuePlan[], discriminator: string | null, bothSpellings = true): RecordPlan {
+  const keys = new Map<string, Key>();
+  for (const capitalised of bothSpellings ? [true, false] : [false]) {
+    for (const [slot, plan] of members.entries()) {
+      if (capitalised && plan.name === discriminator) continue;
+      const spelling = capitalised ? capitalise(plan.name) : plan.name;
+      keys.set(spelling, new Key(spelling, slot, plan, capitalised));
+    }
+  }
+  const all = [...keys.values()];
+  for (const [at, key] of all.entries()) key.next = all[at + 1] ?? key;
+  const start = new Key('', -1, IGNORED, false);
+  start.next = keys.get(members[0]?.name ?? '') ?? start;
+  return {
+    members,
+    frameSize: NOTES + 2 * members.length,
+    keys,
+    start,
+    kinds: new Uint8Array(0),
+    sources: new Uint8Array(0),
+    derived: [],
+    envelopes: [],
+    origins: [],
+    isWhole: false,
+  };
+}
+
+function fieldKind({ name, node, role }: FieldNode, members: readonly ValuePlan[]): number {
+  switch (role.kind) {
+    case 'member': {
+      const plan = members.find((member) => member.name === name);
+      if (plan === undefined) throw new Error(`The field ${name} has no member.`);
+      return plan.kind | (plan.nullable ? NULLABLE : 0) | (node.kind === 'nullable' ? WRITTEN_NULLABLE : 0);
+    }
+    case 'firstOf':
+      return KIND.FIRST_OF;
+    case 'takenFrom':
+      return KIND.TAKEN;
+    case 'given':
+      return KIND.GIVEN;
+    case 'unknownFields':
+      return KIND.EXTRAS;
+  }
+}
+
+function derivedField(field: FieldNode, { fields }: RecordNode, members: readonly ValuePlan[]): DerivedPlan[] {
+  const { name, role } = field;
+  const base = { name, nullable: field.node.kind === 'nullable', within: -1, slot: -1, plan: null, firstOf: null };
+  switch (role.kind) {
+    case 'member':
+      return [];
+    case 'firstOf':
+      return [{ ...base, firstOf: firstOf(members, role) }];
+    case 'takenFrom': {
+      const within = members.findIndex((member) => member.name === role.within);
+      const inner = members[within]?.record;
+      const slot = inner?.members.findIndex((member) => member.name === role.member) ?? -1;
+      const derived = inner?.derived.find((one) => one.name === role.member);
+      const isThere = slot >= 0 || (derived?.firstOf ?? null) !== null;
+      if (!isThere) throw new Error(`The field ${name} is taken from an unknown member.`);
+      return [{ ...base, within, slot, plan: inner?.members[slot] ?? null, firstOf: derived?.firstOf ?? null }];
+    }
+    case 'given':
+      return [base];
+    case 'unknownFields': {
+      const later = fields.slice(fields.indexOf(field) + 1);
+      const isOwn = ({ role: { kind }, name: other }: FieldNode) =>
+        kind === 'given' || members.find((member) => member.name === other)?.record?.isWhole === true;
+      // Fields behind it could still find something that belongs to it.
+      if (!later.every(isOwn)) throw new Error(`The field ${name} must stand behind those that it is filled by.`);
+      return [base];
+    }
+  }
+}
+
+function firstOf(
+  members: readonly ValuePlan[],
+  { list, type }: { readonly list: string; readonly type: string },
+): FirstOf {
+  const at = members.findIndex((member) => member.name === list);
+  const elements = members[at]?.item?.record?.members ?? [];
+  const slotOf = (name: string) => elements.findIndex((member) => member.name === name);
+  if (slotOf('type') < 0 || slotOf('value') < 0) throw new Error(`The list ${list} has no types and values.`);
+  return { list: at, type, typeSlot: slotOf('type'), valueSlot: slotOf('value') };
+}
+
+function memberOf({ name, node, role }: FieldNode, { fields }: RecordNode): ValuePlan[] {
+  if (role.kind !== 'member') return [];
+  // A member that a field without null is taken out of must be there, whatever the schema says of it.
+  const isMust = fields.some(
+    (other) => other.role.kind === 'takenFrom' && other.role.within === name && other.node.kind !== 'nullable',
+  );
+  return [compileNode(isMust && node.kind === 'nullable' ? node.inner : node, name)];
+}
+
+function envelopesOf({ fields }: RecordNode): ValuePlan[] {
+  const envelopes = new Map<string, ValuePlan[]>();
+  for (const { node, role } of fields) {
+    if (role.kind !== 'takenFrom' || fields.some(({ name }) => name === role.within)) continue;
+    const member = role.jsonText ? anyPlan(role.member) : compileNode(node, role.member);
+    envelopes.set(role.within, [...(envelopes.get(role.within) ?? []), member]);
+  }
+  return [...envelopes].map(([name, members]) => recordPlan(name, bareRecord(members, null), true));
+}

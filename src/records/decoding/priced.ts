@@ -1,0 +1,110 @@
+import { type AskedPrices, PRICE_KINDS } from '../../config/price-kinds/all.ts';
+import { ConnectorError } from '../../errors.ts';
+import { avscType } from '../avro/avsc-type.ts';
+import { recordDigest } from '../avro/record-digest.ts';
+import { readSchemaText } from '../avro/schema-files.ts';
+import { readWireValue, WIRE_HEADER_BYTES } from '../avro/wire-format.ts';
+import type { JsonValue } from '../json/json-value.ts';
+
+export interface PricedInstrument {
+  readonly instrumentId: string;
+  readonly isin: string;
+  /** Of the instrument; null, or left out, where it has none. */
+  readonly currency?: string | null;
+  readonly priceType?: string | null;
+}
+
+export interface DecodedPrice {
+  readonly key: Buffer;
+  readonly value: Buffer;
+  /** Of the sent content with its instrument and request, without our two moments; null for an overview. */
+  readonly digest: bigint | null;
+}
+
+export function priceSchemaName(kind: AskedPrices['kind']) {
+  return PRICE_KINDS[kind].schema;
+}
+
+/** The last fields of a record of prices: when the provider was asked, and when it answered. */
+export const MOMENT_FIELDS: readonly string[] = ['requestedAt', 'receivedAt'];
+
+/** The text of that schema. The two moments come last: they are written behind what the provider sent. */
+export function priceSchema(kind: AskedPrices['kind']): string {
+  const text = readSchemaText(priceSchemaName(kind));
+  const last = fieldsOf(text).slice(-MOMENT_FIELDS.length);
+  if (last.map(({ name }) => name).join() === MOMENT_FIELDS.join()) return text;
+  throw new Error(`The last fields of ${priceSchemaName(kind)} are ${MOMENT_FIELDS.join(' and ')}.`);
+}
+
+/** The schema of what the provider sent: that of a record without its two moments. */
+function priceContentsSchema(kind: AskedPrices['kind']): string {
+  const text = priceSchema(kind);
+  return JSON.stringify({ ...JSON.parse(text), fields: fieldsOf(text).slice(0, -MOMENT_FIELDS.length) });
+}
+
+function fieldsOf(schema: string): readonly { readonly name: string }[] {
+  return JSON.parse(schema).fields;
+}
+
+export interface ItemHead {
+  readonly isin: string | null;
+  readonly isPriced: boolean;
+  readonly type: string | null;
+}
+
+export type PriceItem =
+  | {
+      readonly kind: 'prices';
+      /** One snapshot, or the windows of a series; of a window that is sent twice the last one counts. */
+      readonly records: readonly DecodedPrice[];
+      /** Null for series, and when it was not sent. */
+      readonly isQuotingPulled: boolean | null;
+      readonly driftFields: number;
+      readonly roundedNumbers: number;
+    }
+  | { readonly kind: 'problem'; readonly problem: JsonValue; readonly item: Buffer; readonly driftFields: number }
+  /** A field of the wrong type, at this pointer from the item. */
+  | {
+      readonly kind: 'unusable';
+      readonly pointer: string;
+      readonly reason: string;
+      readonly item: Buffer;
+      readonly driftFields: number;
+    };
+
+export interface PriceAnswerContext {
+  readonly requestedAtMs: number;
+  readonly receivedAtMs: number;
+  /** The isin that is expected in the item at a position, so that no text is made of it where it stands there. */
+  readonly isinAt: (position: number) => string | undefined;
+  /** The instrument of the item at a position; throws when it was not requested. Null: the item is no object. */
+  readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
+}
+
+// The digest of a written price equals that of `price-decoder.ts` when only our two moments differ.
+
+/**
+ * The digest of a price that was written, as `DecodedPrice` has it: of all but the two moments, which come last.
+ * @returns a function that gives null for a value of another schema, whose content counts as different: after a new
+ * version of the schema everything is written once more. It throws ConnectorError RECORD_UNREADABLE for other values.
+ */
+export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
+  const contents = avscType(priceContentsSchema(kind));
+  return (value) => {
+    const { schemaId: id, body } = readWireValue(value);
+    if (id !== schemaId) return null;
+    return recordDigest(value.subarray(0, WIRE_HEADER_BYTES + endOf(contents, body)));
+  };
+}
+
+function endOf(contents: ReturnType<typeof avscType>, body: Buffer): number {
+  const unreadable = (cause?: unknown) =>
+    new ConnectorError('RECORD_UNREADABLE', `A value holds ${body.length} bytes that are not a price.`, { cause });
+  try {
+    const { offset } = contents.decode(body, 0);
+    if (offset >= 0) return offset;
+  } catch (cause) {
+    throw unreadable(cause);
+  }
+  throw unreadable();
+}

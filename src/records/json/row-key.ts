@@ -1,0 +1,165 @@
+import { isUtf8 } from 'node:buffer';
+import { BYTES } from './json-bytes.ts';
+
+/** Where a row has its key: the members on the way, in the schema's spelling, and the form of the key. */
+export interface RowKey {
+  readonly path: readonly string[];
+  readonly form: 'integer' | 'text';
+}
+
+export const INSTRUMENT_KEY: RowKey = { path: ['id'], form: 'integer' };
+export const EVENT_KEY: RowKey = { path: ['instrument', 'id'], form: 'integer' };
+export const CHECK_KEY: RowKey = { path: ['preTradeCheckId'], form: 'text' };
+
+type Span = readonly [start: number, end: number];
+const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
+const STEP_BYTES = 1024 * 1024;
+
+const LEAST_TOO_LONG = 19;
+const INTEGER = /^-?(0|[1-9]\d{0,18})$/;
+// Ids of checks that were seen have 14 characters; a key must leave room for the value.
+const LONGEST_KEY_CHARACTERS = 512;
+
+/**
+ * The key of a row that cannot be read as a whole, because of its length, its depth or a byte that is not UTF-8. The
+ * row is only skimmed, as `skipValue` does it; null where that finds no key. Stops after each MiB, so that other work
+ * gets its turn.
+ */
+export function* skimKey(bytes: Buffer, row: Span, { path, form }: RowKey): Generator<void, string | null> {
+  let at: Span | null = row;
+  for (const name of path) {
+    if (at === null) return null;
+    at = yield* findMember(bytes, at, name);
+  }
+  if (at === null) return null;
+  return form === 'integer' ? integerKey(bytes, at) : textKey(bytes, at);
+}
+
+export function usableKey(id: string): string | null {
+  return id !== '' && id.length <= LONGEST_KEY_CHARACTERS ? id : null;
+}
+
+/** True for a 64-bit integer in the one form that we write. */
+export function isIntegerKey(text: string): boolean {
+  if (!INTEGER.test(text) || text === '-0') return false;
+  return text.length < LEAST_TOO_LONG || BigInt.asIntN(64, BigInt(text)) === BigInt(text);
+}
+
+// The last member of this name; where it is missing or null, the last one with a capital first letter. As the mapping does.
+function* findMember(bytes: Buffer, [start, end]: Span, name: string): Generator<void, Span | null> {
+  if (bytes[start] !== OPEN_BRACE) return null;
+  const capitalised = name.charAt(0).toUpperCase() + name.slice(1);
+  let exact: Span | null = null;
+  let other: Span | null = null;
+  let stopAt = start + STEP_BYTES;
+  for (let at = skipSpace(bytes, start + 1); at < end && bytes[at] === QUOTE; at = skipSpace(bytes, at + 1)) {
+    if (at >= stopAt) {
+      yield;
+      stopAt = at + STEP_BYTES;
+    }
+    const keyEnd: number = yield* skipValue(bytes, at, end);
+    const isLikely = keyEnd - at === name.length + 2;
+    const key: string = isLikely ? bytes.toString('latin1', at + 1, keyEnd - 1) : '';
+    at = skipSpace(bytes, keyEnd);
+    if (bytes[at] !== COLON) break;
+    at = skipSpace(bytes, at + 1);
+    const valueEnd: number = yield* skipValue(bytes, at, end);
+    if (key === name) exact = [at, valueEnd];
+    else if (key === capitalised) other = [at, valueEnd];
+    at = skipSpace(bytes, valueEnd);
+    if (bytes[at] !== COMMA) break;
+  }
+  return exact === null || isNull(bytes, exact) ? other : exact;
+}
+
+function integerKey(bytes: Buffer, [start, end]: Span): string | null {
+  if (end - start > 20) return null;
+  const text = bytes.toString('latin1', start, end);
+  if (!INTEGER.test(text)) return null;
+  const integer = BigInt(text);
+  return BigInt.asIntN(64, integer) === integer ? String(integer) : null;
+}
+
+function textKey(bytes: Buffer, [start, end]: Span): string | null {
+  const text = bytes.subarray(start, end);
+  if (text[0] !== QUOTE || text.length > 6 * LONGEST_KEY_CHARACTERS + 2 || !isUtf8(text)) return null;
+  try {
+    return usableKey(String(JSON.parse(text.toString())).toWellFormed());
+  } catch {
+    return null;
+  }
+}
+
+function isNull(bytes: Buffer, [start, end]: Span): boolean {
+  return end - start === 4 && bytes.toString('latin1', start, end) === 'null';
+}
+
+function skipSpace(bytes: Buffer, start: number): number {
+  let at = start;
+  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at += 1;
+  return at;
+}
+
+/**
+ * Finds the end of a JSON value that is too long or too deep to be read, without reading it: brackets and strings are
+ * followed, the grammar is not checked. The value may come in parts.
+ */
+export class ValueSkimmer {
+  #depth = 0;
+  #inString = false;
+  #isEscaped = false;
+
+  begin(): void {
+    this.#depth = 0;
+    this.#inString = false;
+    this.#isEscaped = false;
+  }
+
+  /** Where the value ends; its next part lies from `start` to `end`. -1 when it goes on. */
+  skim(bytes: Uint8Array, start: number, end: number): number {
+    for (let at = start; at < end; at++) {
+      const byte = bytes[at];
+      if (this.#inString) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (byte === BACKSLASH) this.#isEscaped = true;
+        else if (byte === QUOTE) {
+          this.#inString = false;
+          if (this.#depth === 0) return at + 1;
+        }
+      } else if (byte === QUOTE) this.#inString = true;
+      else if (opens(byte)) this.#depth += 1;
+      else if (closes(byte)) {
+        // A bracket that was never opened belongs to the object or array around a number.
+        if (this.#depth === 0) return at;
+        this.#depth -= 1;
+        if (this.#depth === 0) return at + 1;
+      } else if (this.#depth === 0 && separates(byte)) return at;
+    }
+    return -1;
+  }
+}
+
+/** The same for a value that is there as a whole, with a pause after each MiB. Exported for tests. */
+export function* skipValue(bytes: Uint8Array, start: number, end: number): Generator<void, number> {
+  const skimmer = new ValueSkimmer();
+  for (let at = start; ; ) {
+    const stopAt = Math.min(end, at + STEP_BYTES);
+    const found = skimmer.skim(bytes, at, stopAt);
+    if (found >= 0) return found;
+    if (stopAt === end) return end;
+    yield;
+    at = stopAt;
+  }
+}
+
+function opens(byte: number | undefined): boolean {
+  return byte === OPEN_BRACE || byte === OPEN_BRACKET;
+}
+
+function closes(byte: number | undefined): boolean {
+  return byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
+}
+
+function separates(byte: number | undefined): boolean {
+  return byte === COMMA || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

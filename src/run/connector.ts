@@ -1,0 +1,253 @@
+import { type AdminServer, openAdminPort } from '../admin/admin-port.ts';
+import { createStatusBoard, type StatusBoard } from '../admin/status/status-board.ts';
+import { setStatusGauges } from '../admin/status/status-gauges.ts';
+import type { Settings } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
+import type { TopicReport } from '../kafka/topic.ts';
+import { toAll } from '../observe/event-table.ts';
+import type { Events } from '../observe/events.ts';
+import type { BackOff } from '../support/back-off.ts';
+import { openDeadline } from '../support/deadline.ts';
+import type { Log } from '../support/log.ts';
+import { type FailedAttempt, retry } from '../support/retry.ts';
+import { untilAborted } from '../support/until-aborted.ts';
+import { projectVersion } from '../support/version.ts';
+import { PRICE_PROCESSOR } from '../worker/target.ts';
+import { type Context, type ContextOverrides, createContext } from './context.ts';
+import { type PlannedSources, planSources } from './planned-sources.ts';
+import { createRequestedStates, type RequestedStates } from './requested-states.ts';
+import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
+
+/** How long a stop may take. An orchestrator kills after 10 s as a rule, and the process itself needs a moment too. */
+const STOP_DEADLINE_MS = 7_000;
+const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
+
+/** Sources read the provider's reference data; the processor prices the instruments that are on Kafka. */
+export type Roles = 'sources' | 'processor' | 'both';
+
+export interface ConnectorOptions {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly events: Events;
+  /** What this process does of the whole; both unless given. */
+  readonly roles?: Roles;
+  /** Asks for the end: the open transaction is finished or dropped, and everything is closed. */
+  readonly signal: AbortSignal;
+  /** How many lines of the log its reader has not taken; for the metrics. */
+  readonly droppedLogLines?: () => number;
+  /** Takes secrets out of texts that the admin server shows. */
+  readonly redact?: (text: string) => string;
+  readonly overrides?: ContextOverrides;
+}
+
+/** One thing that a connector does; gives the names of what failed in it, when nothing of it is left to run. */
+type Part = (signal: AbortSignal) => Promise<readonly string[]>;
+
+/**
+ * Runs the sources and the price processor of the settings until the signal aborts or none is left that can go on.
+ *
+ * @returns the names of those that failed; empty after a stop that was asked for.
+ * @throws ConnectorError when the process cannot start or go on: its action is `exit`.
+ */
+export async function runConnector(given: ConnectorOptions): Promise<readonly string[]> {
+  const { settings, log, signal } = given;
+  assertAnyWork(given);
+  const context = await createContext(given);
+  const { kafka, metrics, clock } = context;
+  const plan = planSources(settings);
+  const states = createRequestedStates({
+    kafka,
+    topic: plan.shared.states.name,
+    sources: [...settings.sources.map(({ name }) => name), PRICE_PROCESSOR],
+    events: toAll([metrics.events, given.events]),
+  });
+  const board = createBoard(given, states, context);
+  metrics.follow((meters) => setStatusGauges(board.status(), meters));
+  const events = toAll([board.events, metrics.events, given.events]);
+  const options = { ...given, events };
+  const late = () => new Error(`the stop took longer than ${STOP_DEADLINE_MS} ms`);
+  const deadline = openDeadline(STOP_DEADLINE_MS, clock, late, { from: signal });
+  const usedAtStart = process.cpuUsage();
+  let reason = 'nothing is left that can go on';
+  let admin: AdminServer | null = null;
+  try {
+    if (settings.admin.enabled) {
+      const side = { settings, roles: rolesOf(given), kafka, topics: plan.shared, board, metrics, clock, signal };
+      admin = await openAdminPort(settings.admin, async (server) =>
+        (await import('./admin-side.ts')).answerAdmin(server, side),
+      );
+      events.adminListening({ url: admin.url });
+    }
+    const verifying = ensureTopicsInTime(plan, options, context);
+    // Loaded while Kafka is asked.
+    const [verified] = await Promise.all([verifying, rolesOf(given).sources ? loadSources() : loadPrices()]);
+    // No part waits for the name of the cluster.
+    untilAborted(kafka.clusterId(), signal)
+      .catch(() => null)
+      .then((clusterId) => board.topicsProven(clusterId, [...verified.refused.keys()]));
+    const parts = partsOf(options, context, { plan, verified, states });
+    return (await untilAborted(runTogether(parts, states, signal), deadline.signal)).flat();
+  } catch (error) {
+    const cause = signal.aborted ? signal.reason : error;
+    // The line before has its text.
+    reason = cause instanceof ConnectorError ? cause.code : textOf(cause);
+    if (!signal.aborted) {
+      log.error({ err: error }, 'cannot go on');
+      throw error;
+    }
+    if (error !== signal.reason) log.warn({ err: error }, 'stopped with an error');
+    return [];
+  } finally {
+    const closing = Promise.allSettled([
+      admin?.close(),
+      context.http.close(),
+      context.marketHttp?.close(),
+      context.kafka.close(),
+    ]);
+    // A broker that never answers must not hold up the stop: it ends what was left open, or our next start does.
+    await untilAborted(closing, deadline.signal).catch(() => {});
+    deadline.end();
+    const { user, system } = process.cpuUsage(usedAtStart);
+    const peakMemoryBytes = process.resourceUsage().maxRSS * 1024;
+    events.stopped({ reason, cpuSeconds: (user + system) / 1e6, peakMemoryBytes });
+  }
+}
+
+/** @throws ConnectorError SETTINGS_INVALID when the role is to price and there are no prices. */
+function assertAnyWork(options: ConnectorOptions): void {
+  const { sources, prices } = rolesOf(options);
+  if (sources || prices) return;
+  const text =
+    'There is nothing to price: set marketData.url (MARKET_DATA_URL) and prices.enabled, or run other roles.';
+  throw new ConnectorError('SETTINGS_INVALID', text);
+}
+
+interface Does {
+  readonly sources: boolean;
+  readonly prices: boolean;
+}
+
+/** What a process with these settings and roles does. */
+function rolesOf({ settings, roles = 'both' }: ConnectorOptions): Does {
+  return { sources: roles !== 'processor', prices: settings.prices.enabled && roles !== 'sources' };
+}
+
+function createBoard(
+  options: ConnectorOptions,
+  { targets }: RequestedStates,
+  { clock, kafka }: Pick<Context, 'clock' | 'kafka'>,
+): StatusBoard {
+  const { settings, signal, redact = (text: string) => text } = options;
+  const { sources, prices } = rolesOf(options);
+  return createStatusBoard({
+    version: projectVersion(),
+    prefix: settings.prefix,
+    sources: sources ? settings.sources : [],
+    processor: prices ? PRICE_PROCESSOR : null,
+    targets,
+    clock,
+    kafkaAnsweredMs: kafka.answeredMs,
+    redact,
+    signal,
+  });
+}
+
+/** Exported for tests. */
+export async function loadSources() {
+  return { ...(await import('../sources/kinds/all.ts')), ...(await import('./source-partitions.ts')) };
+}
+
+/** Exported for tests. */
+export async function loadPrices() {
+  return { ...(await import('./price-processor.ts')), ...(await import('./wanted-processor.ts')) };
+}
+
+interface Shared {
+  readonly plan: PlannedSources;
+  readonly verified: VerifiedTopics;
+  readonly states: RequestedStates;
+}
+
+function partsOf(options: ConnectorOptions, context: Context, { plan, verified, states }: Shared): Part[] {
+  const { settings, events } = options;
+  const { kafka } = context;
+  const { sources, prices } = rolesOf(options);
+  const waitsForOperator = settings.admin.enabled;
+  const parts: Part[] = [];
+  if (sources) {
+    parts.push(async (signal) => {
+      const { createSources, runSourcePartitions } = await loadSources();
+      const { shared: topics, named, writtenBy } = plan;
+      const { maxMessageBytes } = verified;
+      const own = { settings, logReader: kafka.logReader, walkRequests: states.walks, events };
+      const created = createSources({ ...context, ...own, topics: { shared: topics, named, maxMessageBytes } });
+      return await runSourcePartitions({
+        ...context,
+        ...own,
+        sources: created,
+        states,
+        topics,
+        verified,
+        writtenBy,
+        signal,
+      });
+    });
+  }
+  if (prices) {
+    parts.push(async (signal) => {
+      const { runPriceProcessor, runProcessorAsWanted } = await loadPrices();
+      const own = { ...context, settings, topics: plan.shared, verified, events };
+      const run = (running: AbortSignal) => runPriceProcessor({ ...own, signal: running });
+      return await runProcessorAsWanted({ ...context, run, states, waitsForOperator, events, signal });
+    });
+  }
+  return parts;
+}
+
+/** What one part cannot survive ends the others, in an orderly way. */
+async function runTogether(
+  parts: readonly Part[],
+  states: RequestedStates,
+  signal: AbortSignal,
+): Promise<readonly (readonly string[])[]> {
+  const ended = new AbortController();
+  const untilEnd = AbortSignal.any([signal, ended.signal]);
+  const runs = parts.map(async (run) => {
+    try {
+      return await run(untilEnd);
+    } catch (error) {
+      ended.abort(error);
+      throw error;
+    }
+  });
+  // It ends with the parts; should it ever end before, they end too.
+  states.follow(untilEnd).catch((error: unknown) => ended.abort(error));
+  await Promise.allSettled(runs);
+  ended.abort();
+  return await Promise.all(runs);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Kafka may start after us: an unreachable one is waited for, a wrong topic is not. One that all need ends the process;
+ * any other stops only who needs it.
+ */
+async function ensureTopicsInTime(
+  { topics, mayBeRefused }: PlannedSources,
+  { settings, events, signal }: ConnectorOptions,
+  { kafka, clock, random }: Context,
+): Promise<VerifiedTopics> {
+  const { create } = settings.topics;
+  const onReport = ({ created, warnings }: TopicReport) => {
+    for (const topic of created) events.topicCreated({ topic });
+    for (const drift of warnings) events.topicDrift({ drift });
+  };
+  const ensure = () => untilAborted(kafka.ensureTopics(topics, { create, mayBeRefused }), signal);
+  const attemptFailed = (failed: FailedAttempt) => events.attemptFailed({ source: 'topics', ...failed });
+  const report = await retry(ensure, { backOff: START_BACK_OFF, attemptFailed, clock, random, signal });
+  onReport(report);
+  return createVerifiedTopics(report, { kafka, create, onReport });
+}

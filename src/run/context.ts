@@ -1,0 +1,63 @@
+import type { Settings } from '../config/settings.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { KafkajsOptions } from '../kafka/kafkajs/kafkajs-cluster.ts';
+import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import type { HttpClient } from '../provider/http/client.ts';
+import { createEndpointGates } from '../provider/http/endpoint-gates.ts';
+import type { SchemaRegistry } from '../records/avro/registry.ts';
+import type { Random } from '../support/back-off.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import { systemRandom } from '../support/system-random.ts';
+import { projectVersion } from '../support/version.ts';
+import { createKafkaCluster } from './kafka-client.ts';
+import { createMarketDataHttp, createReferenceDataHttp } from './provider-client.ts';
+import { createRegistry } from './registry-client.ts';
+
+/** What all parts of a running connector share. */
+export interface Context {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly kafka: KafkaCluster;
+  readonly http: HttpClient;
+  /** Of the market data interface; null where there are no prices. */
+  readonly marketHttp: HttpClient | null;
+  readonly registry: SchemaRegistry;
+  readonly metrics: Metrics;
+}
+
+/** What tests put in the place of the real thing. */
+export type ContextOverrides = Partial<Context> & { readonly wrapKafka?: KafkajsOptions['wrap'] };
+
+/** The real thing, connected to nothing yet. */
+export async function createContext({
+  settings,
+  log,
+  roles = 'both',
+  droppedLogLines,
+  overrides = {},
+}: {
+  readonly settings: Settings;
+  readonly log: Log;
+  /** Sources that this process never runs are not among its metrics. */
+  readonly roles?: 'sources' | 'processor' | 'both';
+  readonly droppedLogLines?: (() => number) | undefined;
+  readonly overrides?: ContextOverrides;
+}): Promise<Context> {
+  const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides;
+  const sources = roles === 'processor' ? [] : settings.sources.map(({ name }) => name);
+  const prices = settings.prices.enabled && roles !== 'sources';
+  const metrics = overrides.metrics ?? createMetrics({ version: projectVersion(), sources, prices, droppedLogLines });
+  const gates = createEndpointGates({ clock, random });
+  const deps = { clock, random, log, observer: metrics.httpObserver, gates };
+  const { marketData } = settings;
+  return {
+    clock,
+    random,
+    metrics,
+    kafka: overrides.kafka ?? (await createKafkaCluster(settings, { ...deps, ...(wrap && { wrap }) })),
+    http: overrides.http ?? (await createReferenceDataHttp(settings.referenceData, deps)),
+    marketHttp: overrides.marketHttp ?? (marketData && (await createMarketDataHttp(marketData, deps))),
+    registry: overrides.registry ?? (await createRegistry(settings.schemaRegistry, deps)),
+  };
+}

@@ -1,0 +1,72 @@
+import type { TopicRole } from '../config/groups/topics.ts';
+import type { Settings } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { TopicSpecification } from '../kafka/topic.ts';
+import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
+import { silentLog } from '../support/log.ts';
+import { systemRandom } from '../support/system-random.ts';
+import { untilAborted } from '../support/until-aborted.ts';
+import { createKafkaCluster } from './kafka-client.ts';
+
+/** What a command does its work on: the topics of one installation, beside a connector that may be running. */
+export interface Installation {
+  readonly settings: Settings;
+  readonly prefix: string;
+  readonly kafka: KafkaCluster;
+  readonly topics: TopicPlan;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export interface InstallationOptions {
+  readonly settings: Settings;
+  readonly signal: AbortSignal;
+  /** The topics that the work needs; with none, Kafka is not asked before the work does. */
+  readonly needs: readonly TopicRole[];
+  /** What tests put in the place of the real thing. */
+  readonly overrides?: Partial<Pick<Installation, 'kafka' | 'clock'>>;
+}
+
+// Kafka's retries are not reported here: a final failure comes as an error.
+
+/**
+ * Connects to an installation, does the work and disconnects. Creates no topic: one that is missing means that no
+ * connector has run there, and then the prefix or the brokers are more likely wrong than the topic.
+ *
+ * @throws ConnectorError TOPIC_MISSING, TOPIC_MISMATCH, KAFKA_UNREACHABLE, the signal's reason, and what the work throws.
+ */
+export async function atInstallation<T>(
+  { settings, signal, needs, overrides }: InstallationOptions,
+  work: (installation: Installation) => Promise<T>,
+): Promise<T> {
+  const { prefix, topics: configured } = settings;
+  const clock = overrides?.clock ?? systemClock;
+  const kafka =
+    overrides?.kafka ?? (await createKafkaCluster(settings, { clock, random: systemRandom, log: silentLog }));
+  try {
+    const topics = topicPlan({ prefix, ...configured });
+    const needed = needs.map((role) => topics[role]);
+    if (needed.length > 0) await untilAborted(ensureNeeded(kafka, needed), signal);
+    return await work({ settings, prefix, kafka, topics, clock, signal });
+  } finally {
+    await kafka.close();
+  }
+}
+
+function ensureNeeded(kafka: KafkaCluster, needed: readonly TopicSpecification[]): Promise<unknown> {
+  return kafka.ensureTopics(needed, { create: false }).catch((error: unknown) => {
+    throw error instanceof ConnectorError && error.code === 'TOPIC_MISSING' ? neverRun(needed, error) : error;
+  });
+}
+
+function neverRun(topics: readonly { readonly name: string }[], cause: ConnectorError): ConnectorError {
+  const names = topics.map(({ name }) => name).join(', ');
+  return new ConnectorError(
+    'TOPIC_MISSING',
+    `There is no topic ${names}: no connector of this version has run with this prefix on these brokers. ` +
+      'Check prefix (TOPIC_PREFIX) and kafka.brokers, or start the connector first.',
+    { cause },
+  );
+}

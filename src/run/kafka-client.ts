@@ -1,0 +1,178 @@
+import type { KafkaSettings, Settings } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import { connectKafka, type KafkajsOptions } from '../kafka/kafkajs/kafkajs-cluster.ts';
+import { type BrokerTokens, oauthbearer } from '../kafka/kafkajs/oauthbearer.ts';
+import { readSecret } from '../provider/http/credentials.ts';
+import { openCurrentFiles } from '../provider/http/current-files.ts';
+import { secureContextOf } from '../provider/http/dispatcher.ts';
+import { createEndpointGates } from '../provider/http/endpoint-gates.ts';
+import { createHeldToken } from '../provider/http/oauth/held-token.ts';
+import { createRequestTurns } from '../provider/http/request-turns.ts';
+import type { Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import type { HttpObserver } from '../support/http-observer.ts';
+import type { Log } from '../support/log.ts';
+import { networkFiles, readFiles } from './network-files.ts';
+
+/** Less than kafkajs waits for a connection to be opened. */
+const TOKEN_TIMEOUT_MS = 8_000;
+
+const TOKEN_REQUESTS_PER_SECOND = 5;
+
+/**
+ * A token is renewed when a fifth of its life is left. A connection logs in again when less than that is left of its
+ * session, so it always gets a newer token, and the session never shrinks to nothing. Of a token that lives for seconds
+ * more is left: a session of about a second would end before the next login, which brokers take once a second.
+ */
+const MARGIN = 0.2;
+
+const SHORT_MARGIN_MS = 3_000;
+
+/** A token that was refused when it was this young is no reason to ask for another: the brokers will refuse that one too. */
+const YOUNG_MS = 5_000;
+
+const NAME = 'kafka.sasl';
+
+type Deps = Pick<KafkajsOptions, 'clock' | 'random' | 'log' | 'wrap'> & { readonly observer?: HttpObserver };
+
+/** Kafka as the settings want it. One per process. */
+export async function createKafkaCluster(
+  settings: Pick<Settings, 'prefix' | 'kafka'>,
+  options: Deps,
+): Promise<KafkaCluster> {
+  const { brokers, compression, transactionTimeoutMs, sessionTimeoutMs } = settings.kafka;
+  const { clock, random, log, wrap, observer } = options;
+  const closing = new AbortController();
+  const tls = await tlsOptions(settings.kafka, options);
+  const login = await loginOptions(settings.kafka, options, closing.signal);
+  const cluster = connectKafka({
+    clock,
+    random,
+    log,
+    ...(wrap && { wrap }),
+    clockSeen: (aheadMs) => observer?.clockSeen({ clock: 'kafka', aheadMs }),
+    brokers,
+    clientId: settings.prefix,
+    compression,
+    tuning: { transactionTimeoutMs, groupSessionTimeoutMs: sessionTimeoutMs },
+    ...tls?.options,
+    ...login?.options,
+    async refreshLogin() {
+      await Promise.all([tls?.refresh(), login?.refresh()]);
+    },
+  });
+  return {
+    ...cluster,
+    async close() {
+      closing.abort(new Error('Kafka is closed'));
+      await cluster.close();
+    },
+  };
+}
+
+/**
+ * For kafkajs, which looks at its options whenever it connects and cannot wait for a file: it gets what was read last, and
+ * each look has the file read again. A new client waits for a refresh; a connection that is opened again may fail once.
+ */
+interface Refreshed<Options> {
+  readonly options: Options;
+  refresh(): Promise<void>;
+}
+
+async function tlsOptions(
+  { ssl }: KafkaSettings,
+  { clock, log }: Deps,
+): Promise<Refreshed<Pick<KafkajsOptions, 'ssl'>> | undefined> {
+  if (ssl === null) return undefined;
+  const name = 'kafka.ssl';
+  const contexts = await openCurrentFiles({
+    name,
+    read: () => readFiles(ssl),
+    make: (files) => secureContextOf({ name, ...files }, 'only'),
+    clock,
+    log,
+  });
+  return {
+    options: {
+      ssl: {
+        // Not even the environment can switch it off.
+        rejectUnauthorized: true,
+        get secureContext() {
+          return contexts.latest().secureContext;
+        },
+      },
+    },
+    async refresh() {
+      await contexts.get();
+    },
+  };
+}
+
+async function loginOptions(
+  { sasl }: KafkaSettings,
+  deps: Deps,
+  closed: AbortSignal,
+): Promise<Refreshed<Pick<KafkajsOptions, 'sasl'>> | undefined> {
+  if (sasl === null) return undefined;
+  if (sasl.mechanism === 'oauthbearer') {
+    const tokens = await brokerTokens(sasl, deps, closed);
+    const extensions = sasl.extensions ?? {};
+    return { options: { sasl: oauthbearer(tokens, { extensions, clock: deps.clock }) }, async refresh() {} };
+  }
+  const { mechanism, username, password } = sasl;
+  const read = async () => (await password?.()) ?? '';
+  let newest = await read();
+  const refresh = async () => {
+    newest = await read();
+  };
+  // The compiler takes no union of mechanisms where each has an option of its own.
+  const options = {
+    mechanism: mechanism as 'plain',
+    username: username ?? '',
+    get password() {
+      refresh().catch(() => {});
+      return newest;
+    },
+  };
+  return { options: { sasl: options }, refresh };
+}
+
+/** The tokens for the brokers, as the settings want it: from a token endpoint, or from a file that is read each time. */
+async function brokerTokens(
+  sasl: NonNullable<KafkaSettings['sasl']>,
+  deps: { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly observer?: HttpObserver },
+  closed: AbortSignal,
+): Promise<BrokerTokens> {
+  const { token, tokenUrl, clientId } = sasl;
+  if (token !== null) return { get: () => readSecret(token, `${NAME}.token`), refused() {} };
+  if (tokenUrl === null || clientId === null) throw new ConnectorError('SETTINGS_INVALID', `${NAME} has no token.`);
+  const { clock, random, log } = deps;
+  const gates = createEndpointGates({ clock, random });
+  const held = createHeldToken(
+    { ...sasl, type: 'oauth2', tokenUrl, clientId },
+    {
+      ...deps,
+      name: NAME,
+      login: NAME,
+      allowHttp: sasl.allowWithoutTls,
+      timeoutMs: TOKEN_TIMEOUT_MS,
+      files: await networkFiles(NAME, sasl, deps),
+      noProxy: sasl.noProxy ?? [],
+      turns: createRequestTurns({ name: NAME, requestsPerSecond: TOKEN_REQUESTS_PER_SECOND, gates, clock, log }),
+      marginMs: (lifetimeMs) => Math.max(lifetimeMs * MARGIN, Math.min(SHORT_MARGIN_MS, lifetimeMs / 2)),
+    },
+  );
+  let newest = { value: '', sinceMs: 0 };
+  return {
+    async get() {
+      const value = await held.get(closed);
+      if (value !== newest.value) newest = { value, sinceMs: clock.monotonicMs() };
+      return value;
+    },
+    refused(value) {
+      if (value === newest.value && clock.monotonicMs() - newest.sinceMs < YOUNG_MS) return;
+      held.forget(value);
+    },
+  };
+}

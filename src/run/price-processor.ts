@@ -1,0 +1,204 @@
+import type { Settings } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import { untilReplaced } from '../kafka/cluster.ts';
+import type { LogReader } from '../kafka/log-reader.ts';
+import { partitionsOf, RECORD_ALLOWANCE_BYTES } from '../kafka/topic.ts';
+import type { TopicPlan } from '../kafka/topic-plan.ts';
+import type { Events } from '../observe/events.ts';
+import { BulkCaller } from '../prices/bulk-caller.ts';
+import type { PriceKind } from '../prices/bulk-prices.ts';
+import { type PartitionCoreSettings, ReportedFailures } from '../prices/core/core-messages.ts';
+import { Repayment } from '../prices/core/price-state.ts';
+import { type EnabledKind, enabledKinds } from '../prices/enabled-kinds.ts';
+import { PartitionTask } from '../prices/partition-task.ts';
+import { runPriceMember } from '../prices/price-member.ts';
+import { createProviderPrices } from '../prices/provider-prices.ts';
+import { createReportedFailuresReader } from '../prices/read-reported-failures.ts';
+import { createSeriesReader } from '../prices/read-series.ts';
+import { createMissedNotices } from '../prices/window-progress.ts';
+import type { HttpClient } from '../provider/http/client.ts';
+import { createMarketData } from '../provider/market-data.ts';
+import { createPricedInstrumentReader } from '../records/avro/priced-instrument-reader.ts';
+import type { SchemaRegistry } from '../records/avro/registry.ts';
+import { readSchemaText } from '../records/avro/schema-files.ts';
+import { priceSchemaName } from '../records/decoding/priced.ts';
+import type { Random } from '../support/back-off.ts';
+import type { Clock } from '../support/clock.ts';
+import { untilAborted } from '../support/until-aborted.ts';
+import { priceInputs } from './price-inputs.ts';
+import type { VerifiedTopics } from './verified-topics.ts';
+
+/** Partitions whose tables are read at a time: each holds some megabytes of records meanwhile. */
+const TABLES_AT_ONCE = 2;
+/** So many batches may be read ahead of what is answered: those in flight, one that fills, and one to spare. */
+const BATCHES_READ_AHEAD = 4;
+
+/** How long a record of an instrument waits for the price that answers it, and the price of an earlier isin for its end. */
+const ANSWER_WITHIN_MS = 30_000;
+
+/** How long a few instruments of one partition wait for those of others, so that they share a call: of their linger. */
+const TOGETHER_MS = 50;
+
+export interface PriceProcessorParts {
+  readonly settings: Settings;
+  readonly topics: TopicPlan;
+  readonly verified: VerifiedTopics;
+  readonly kafka: KafkaCluster;
+  /** Of the market data interface; without it there are no prices. */
+  readonly marketHttp: HttpClient | null;
+  readonly registry: SchemaRegistry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Events;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The price processor as the settings want it, until the signal aborts.
+ *
+ * @throws ConnectorError that no repetition mends, or the signal's reason.
+ */
+export async function runPriceProcessor(parts: PriceProcessorParts): Promise<never> {
+  const { settings, topics, verified, kafka, registry, clock, random, events, signal } = parts;
+  const { kinds, topicOf, schemaId, marketHttp, caller, core, targets } = pricing(parts);
+  const instrumentReader = createPricedInstrumentReader((id, asked) => registry.schemaText(id, asked));
+  const { groupId, topics: inputs } = priceInputs(settings);
+  const read = inputs.map((name) => ({ ...topics.instruments, name }));
+  const readings = Array.from({ length: TABLES_AT_ONCE }, () => Promise.resolve<unknown>(undefined));
+  const reader: LogReader = {
+    readToEnd(request) {
+      // Behind the one that has waited longest.
+      const reading = (readings.shift() ?? Promise.resolve()).then(() => kafka.logReader.readToEnd(request));
+      readings.push(reading.catch(() => {}));
+      return untilAborted(reading, request.signal);
+    },
+  };
+  const readFailures = createReportedFailuresReader({ reported: core.reported, targets, reader, clock, signal });
+  const readSeries = createSeriesReader({ kinds, topicOf, schemaId, reader, clock, events });
+  const missedNotices = createMissedNotices({
+    kinds,
+    topic: topics.notifications,
+    schemaId: (asked) => registry.schemaId(`${topics.notifications.name}-value`, readSchemaText('Notification'), asked),
+  });
+  const all = { groupId, reader, instrumentReader, caller, core, targets, clock, random, events };
+
+  /** All that the results of a partition are written to: prices lie on the partition of their instrument. */
+  const writtenWith = (partition: number) => [
+    ...[...new Set(kinds.map(({ kind }) => topicOf(kind).name))].map((topic) => ({ topic, partition })),
+    ...partitionsOf(topics['dead-letters']),
+    ...partitionsOf(topics.notifications),
+  ];
+
+  const used = [...read, ...new Set(kinds.map(({ kind }) => topicOf(kind)))];
+  let topicIds: ReadonlyMap<string, string> = new Map();
+  const partitions = read.flatMap(partitionsOf);
+  return runPriceMember({
+    groupReader: kafka.groupReader,
+    groupId,
+    members: (count) => marketHttp.share(count),
+    topics: inputs,
+    partitions,
+    kinds,
+    async verifyStart(starting) {
+      await verified.verify(used, starting);
+      // Before anything is read of them: one that is replaced later is noticed.
+      topicIds = await kafka.topicIds(
+        used.map(({ name }) => name),
+        starting,
+      );
+      for (const { kind } of kinds) await schemaId(kind, starting);
+    },
+    untilOver: (joined) =>
+      untilReplaced({ kafka, known: topicIds, clock, signal: joined }).catch((error: unknown) => {
+        if (error instanceof ConnectorError) verified.doubt(error.fields.topics as string[], error);
+        throw error;
+      }),
+    createTask(owned, before) {
+      const { partition, ownershipProof } = owned;
+      const transactionalId = `${settings.prefix}-prices-${partition.topic}-${partition.partition}`;
+      return new PartitionTask({
+        ...owned,
+        ...all,
+        before,
+        transactionalId,
+        writer: kafka.transactionalWriter(transactionalId, {
+          ownershipProof,
+          abortHanging: () => writtenWith(partition.partition),
+          abortHangingOffset: { groupId, ...partition },
+        }),
+        committedOffset: (opening) => kafka.consumerOffset(groupId, partition, opening),
+        readWindows: async (answered, opening) => {
+          await readFailures(opening);
+          return readSeries(partition.partition, answered, opening);
+        },
+        missedNotices,
+        maxUnanswered: settings.prices.maxItems * BATCHES_READ_AHEAD,
+      });
+    },
+    clock,
+    random,
+    events,
+    signal,
+  });
+}
+
+/** What all partitions share: which prices are asked for, by which calls, and where they go. */
+function pricing({ settings, topics, verified, registry, clock, random, events, ...parts }: PriceProcessorParts) {
+  const { prices, mapping } = settings;
+  const [first, ...others] = enabledKinds(prices);
+  if (first === undefined) throw new TypeError('No kind of prices is asked for.');
+  const kinds = [first, ...others] as const;
+  const { marketHttp } = parts;
+  if (marketHttp === null) throw new TypeError('Prices need marketData.url, which is not set.');
+  const marketData = createMarketData({ http: marketHttp });
+  const enabled = new Map(kinds.map((kind) => [kind.kind, kind]));
+  const kindOf = (kind: PriceKind) => enabled.get(kind) ?? first;
+  const topicOf = (kind: PriceKind) => topics[kindOf(kind).topic];
+  const schemaId = (kind: PriceKind, asked: AbortSignal) => {
+    const text = readSchemaText(priceSchemaName(kindOf(kind).plan.inRecords.kind));
+    return registry.schemaId(`${topicOf(kind).name}-value`, text, asked);
+  };
+  const caller = new BulkCaller({
+    ...prices,
+    togetherMs: Math.min(TOGETHER_MS, prices.lingerMs),
+    prices: createProviderPrices({
+      marketData,
+      asked: kinds.map(({ plan }) => plan),
+      schemaId,
+      maxValueBytes: (kind) => verified.maxMessageBytes(topicOf(kind)) - RECORD_ALLOWANCE_BYTES,
+      onMismatch: mapping.onMismatch,
+      assumedZone: settings.marketData?.assumedZone ?? null,
+      clock,
+    }),
+    clock,
+    random,
+    events,
+  });
+  const targets = {
+    prices: new Map(kinds.map(({ kind }) => [kind, topicOf(kind)])),
+    deadLetters: topics['dead-letters'],
+    endpoint: marketData.bulkEndpoint,
+  };
+  const core = coreSettings(prices, kinds, { caller, clock, random });
+  return { kinds, topicOf, schemaId, marketHttp, caller, core, targets };
+}
+
+function coreSettings(
+  { lingerMs, maxBackoffMs, repaidAfterMs }: Settings['prices'],
+  kinds: readonly EnabledKind[],
+  { caller, clock, random }: Pick<PriceProcessorParts, 'clock' | 'random'> & { readonly caller: BulkCaller },
+): PartitionCoreSettings {
+  const epochMs = () => clock.wallMs() - clock.monotonicMs();
+  return {
+    kinds,
+    lingerMs: lingerMs - Math.min(TOGETHER_MS, lingerMs),
+    answerWithinMs: Math.max(ANSWER_WITHIN_MS, lingerMs),
+    maxItems: (kind) => caller.maxItems(kind),
+    maxBackoffMs,
+    repayment: new Repayment({ repaidAfterMs, epochMs }),
+    epochMs: epochMs(),
+    random,
+    reported: new ReportedFailures(),
+  };
+}

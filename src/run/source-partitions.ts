@@ -1,0 +1,128 @@
+import type { Settings } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
+import { OperatorMarks, readOffsets } from '../kafka/offset-store.ts';
+import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
+import type { TopicPlan } from '../kafka/topic-plan.ts';
+import type { Events } from '../observe/events.ts';
+import { runOffsetPartition, type Source } from '../sources/offset-partition.ts';
+import { runOwnedSources } from '../sources/owned-sources.ts';
+import { createRunStates } from '../worker/run-states.ts';
+import type { Context } from './context.ts';
+import { createFailureNotices } from './failure-notices.ts';
+import type { RequestedStates } from './requested-states.ts';
+import type { VerifiedTopics } from './verified-topics.ts';
+
+export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
+  readonly settings: Settings;
+  readonly sources: readonly Source[];
+  readonly states: RequestedStates;
+  readonly topics: Pick<TopicPlan, 'offsets' | 'notifications'>;
+  /** Every topic that some sources write, beside their offsets. */
+  readonly writtenBy: (sources: readonly string[]) => readonly TopicSpecification[];
+  readonly verified: VerifiedTopics;
+  readonly events: Events;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs the sources that are this replica's, through one writer for each partition of the offsets topic. Where the group
+ * of the replicas may not be joined, all of them have failed, until an operator lets one start again.
+ *
+ * @returns the names of the sources, when all of them have failed here; rejects with the signal's reason.
+ */
+export async function runSourcePartitions(parts: SourcePartitions): Promise<readonly string[]> {
+  const { settings, sources, topics, signal } = parts;
+  const notices = createFailureNotices({ ...parts, prefix: settings.prefix, topic: topics.notifications });
+  const events: Events = {
+    ...parts.events,
+    sourceFailed(failure) {
+      parts.events.sourceFailed(failure);
+      notices.report(failure);
+    },
+  };
+  const runStates = createRunStates<Source>({
+    units: sources,
+    targets: parts.states.targets,
+    restsWhen: ['stopped'],
+    onRest: () => {},
+    onFailed: ({ name }, err) => events.sourceFailed({ source: name, err }),
+  });
+  try {
+    for (;;) {
+      try {
+        return await runAsMember({ ...parts, events });
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof ConnectorError) || error.action !== 'stopSource') throw error;
+        for (const source of sources) if (runStates.isDue(source)) runStates.failed(source, error);
+        if (!settings.admin.enabled) return sources.map(({ name }) => name);
+        await runStates.untilAnyIsDue(signal);
+      }
+    }
+  } finally {
+    await notices.finished();
+  }
+}
+
+/** From one membership of the replicas' group to its end. */
+function runAsMember(parts: SourcePartitions): Promise<readonly string[]> {
+  const { settings, kafka, clock, random, sources, states, topics, verified, events, signal } = parts;
+  return runOwnedSources({
+    sources,
+    groupReader: kafka.groupReader,
+    groupId: `${settings.prefix}-sources`,
+    replicas: (count) => parts.http.share(count),
+    offsetsTopic: topics.offsets.name,
+    run(owned) {
+      const { partition, ownershipProof } = owned;
+      const writtenBy = (some: readonly Source[]) => parts.writtenBy(some.map(({ name }) => name));
+      const marks = new OperatorMarks();
+      const transactionalId = `${settings.prefix}-sources-${partition}`;
+      return runOffsetPartition({
+        ...owned,
+        kafka,
+        transactionalId,
+        offsetsTopic: topics.offsets.name,
+        writtenBy: (source) => writtenBy([source]).map(({ name }) => name),
+        createWriter(running) {
+          const position = { topic: topics.offsets.name, partition };
+          const abortHanging = () => [position, ...writtenBy(running()).flatMap(partitionsOf)];
+          return kafka.transactionalWriter(transactionalId, {
+            ownershipProof,
+            abortHanging,
+            excused: () => marks.drain(),
+          });
+        },
+        topics: {
+          areVerified: (source) => verified.areVerified(writtenBy([source])),
+          verify: (source, verifying) => verified.verify(writtenBy([source]), verifying),
+          doubt: verified.doubt,
+        },
+        async verifyStart(source, starting) {
+          const abortHanging = () => writtenBy([source]).flatMap(partitionsOf);
+          // An id for each source: several may be tried at once, and must not fence each other.
+          const verifierId = `${transactionalId}-trial-${source.name}`;
+          const apart = kafka.transactionalWriter(verifierId, { ownershipProof, abortHanging });
+          try {
+            await apart.open(async () => {}, starting);
+          } finally {
+            await apart.close();
+          }
+        },
+        async readOffsets(readSignal) {
+          const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal, marks);
+          return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];
+        },
+        targets: states.targets,
+        waitsForOperator: settings.admin.enabled,
+        clock,
+        random,
+        events,
+      });
+    },
+    clock,
+    random,
+    events,
+    signal,
+  });
+}

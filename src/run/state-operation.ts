@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import type { OutgoingRecord } from '../kafka/record.ts';
+import type { TopicPartition } from '../kafka/topic.ts';
+import {
+  decodeState,
+  NOTHING_WANTED,
+  type RequestedWalk,
+  type SourceState,
+  STATES_PARTITION,
+  stateRecord,
+} from '../sources/source-state.ts';
+import type { TargetState } from '../worker/target.ts';
+import { commitInTurn } from './commit-in-turn.ts';
+import type { Installation } from './installation.ts';
+
+/** Where what is wanted is written. */
+export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'signal'> {
+  readonly prefix: string;
+  readonly topics: Pick<Installation['topics'], 'states'>;
+}
+
+/**
+ * Asks a source for a walk through the states topic: a running connector begins it as soon as none is under way, a
+ * stopped one when it starts. A request that was not begun yet is replaced.
+ *
+ * @throws ConnectorError as the transactional writer does.
+ */
+export async function requestWalk(
+  place: StatesPlace,
+  { source, allowShrink }: { readonly source: string; readonly allowShrink: number | null },
+): Promise<RequestedWalk> {
+  const walk = { ...request(place), allowShrink };
+  await changeState(place, source, (wanted) => ({ ...wanted, walk }));
+  return walk;
+}
+
+/** Requests that a source, or the processor, runs, pauses or stops, until the next request. Throws as requestWalk. */
+export async function requestState(place: StatesPlace, source: string, state: TargetState): Promise<void> {
+  await changeState(place, source, (wanted) => ({ ...wanted, state }));
+}
+
+/**
+ * Lets a source start again from its committed offset, if it has failed or (unless only failed ones shall) runs. Throws
+ * as requestWalk.
+ */
+export async function requestRestart(
+  place: StatesPlace,
+  source: string,
+  { onlyFailed }: { readonly onlyFailed: boolean } = { onlyFailed: false },
+): Promise<void> {
+  const restart = { ...request(place), onlyFailed };
+  await changeState(place, source, (wanted) => ({ ...wanted, restart }));
+}
+
+/** The record that lets a source start again, and keeps the rest of what is wanted of it. */
+export function restartRecord(
+  { topics, clock }: Pick<StatesPlace, 'topics' | 'clock'>,
+  source: string,
+  wanted: SourceState,
+): OutgoingRecord {
+  return stateRecord(topics.states.name, source, {
+    ...wanted,
+    restart: { ...request({ clock }), onlyFailed: false },
+  });
+}
+
+/** The one transactional id of all that operators have written, so that they take turns. */
+export function operatorId(prefix: string): string {
+  return `${prefix}-admin`;
+}
+
+/** Where all that operators write begins, and may hang; see `WriterOptions.abortHanging`. */
+export function statesPartitions({ states }: StatesPlace['topics']): readonly TopicPartition[] {
+  return [{ topic: states.name, partition: STATES_PARTITION }];
+}
+
+/** Replaces one part of what is wanted and keeps the others, also those that are asked for in the same moment. */
+async function changeState(
+  { prefix, kafka, topics, clock, signal }: StatesPlace,
+  source: string,
+  change: (wanted: SourceState) => SourceState,
+): Promise<void> {
+  await commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
+    abortHanging: () => statesPartitions(topics),
+    read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
+    writes: (wanted) => ({ records: [stateRecord(topics.states.name, source, change(wanted))] }),
+  });
+}
+
+/**
+ * What is wanted of a source now, whether a connector runs or not.
+ *
+ * @throws ConnectorError as the log reader does.
+ */
+export async function readWanted(
+  { kafka, topics, signal }: Pick<StatesPlace, 'kafka' | 'topics' | 'signal'>,
+  source: string,
+): Promise<SourceState> {
+  let wanted = NOTHING_WANTED;
+  await kafka.logReader.readToEnd({
+    topic: topics.states.name,
+    partitions: [STATES_PARTITION],
+    // A change whose transaction has no markers yet was acknowledged already.
+    behindOpen: true,
+    onRecord(record) {
+      if (record.key?.toString() !== source) return;
+      const decoded = decodeState(record);
+      // What cannot be read is what running connectors pass over too.
+      if (decoded.kind === 'state') wanted = decoded.state;
+    },
+    signal,
+  });
+  return wanted;
+}
+
+/**
+ * The same behind the fence of all operators. Readers may see a change some milliseconds after it was answered, and so
+ * miss what was asked for just before.
+ *
+ * @throws ConnectorError as the transactional writer does.
+ */
+export function readSettledWanted({ prefix, kafka, topics, clock, signal }: StatesPlace, source: string) {
+  return commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
+    abortHanging: () => statesPartitions(topics),
+    read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
+    writes: () => ({ records: [] }),
+  });
+}
+
+function request({ clock }: Pick<StatesPlace, 'clock'>): { readonly id: string; readonly requestedAt: string } {
+  return { id: randomUUID(), requestedAt: new Date(clock.wallMs()).toISOString() };
+}

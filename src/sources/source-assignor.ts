@@ -1,0 +1,102 @@
+import type { Assignor, GroupMember } from '../kafka/group-reader.ts';
+import { offsetPartition } from '../kafka/offset-store.ts';
+
+/** The assignor of the group of replicas, over the offsets topic. */
+export function sourceAssignor(topic: string, describe: Assignor['describe']): Assignor {
+  return {
+    name: 'sources',
+    describe,
+    assign(members) {
+      const assigned = assignPartitions(members.map(readReplica), offsetPartition);
+      return new Map([...assigned].map(([id, held]) => [id, held.map((partition) => ({ topic, partition }))]));
+    },
+  };
+}
+
+/** A replica, as it describes itself to the others. */
+export interface Replica {
+  readonly id: string;
+  /** Keys of the sources in its settings. */
+  readonly sources: readonly string[];
+  /** Partitions of the offsets topic that it holds. */
+  readonly held: readonly number[];
+}
+
+/** As a replica describes itself to the group. */
+export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string {
+  return JSON.stringify({ sources, held });
+}
+
+/**
+ * A member whose description cannot be read is not a replica of this version of the connector: it gets no sources.
+ * Exported for tests.
+ */
+export function readReplica({ id, description }: GroupMember): Replica {
+  try {
+    const { sources, held } = JSON.parse(description) as { sources: unknown; held: unknown };
+    return {
+      id,
+      sources: Array.isArray(sources) ? sources.filter((key) => typeof key === 'string') : [],
+      held: Array.isArray(held) ? held.filter((partition) => Number.isSafeInteger(partition)) : [],
+    };
+  } catch {
+    return { id, sources: [], held: [] };
+  }
+}
+
+/**
+ * Assigns partitions to replicas. Only partitions that carry a source are given, each to a replica
+ * that knows most of its sources (in a rolling deployment the settings differ for a while). What a replica holds it
+ * keeps, as long as no other that could take it has two partitions less: each move costs a re-reading, and a replica
+ * that comes back takes nothing from one that has a single partition.
+ *
+ * @param partitionOf the partition that a source's key lives on.
+ * Exported for tests.
+ */
+export function assignPartitions(
+  replicas: readonly Replica[],
+  partitionOf: (source: string) => number,
+): ReadonlyMap<string, readonly number[]> {
+  const inOrder = replicas.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const shares = new Map(inOrder.map(({ id }) => [id, new Set<number>()]));
+  const candidates = candidatesByPartition(inOrder, partitionOf);
+  const size = (id: string) => shares.get(id)?.size ?? 0;
+  const smallest = (ids: readonly string[]) => ids.toSorted((a, b) => size(a) - size(b))[0];
+  const partitions = [...candidates.keys()].sort((a, b) => a - b);
+  const holderOf = (partition: number) =>
+    inOrder.find(({ id, held }) => held.includes(partition) && candidates.get(partition)?.includes(id))?.id;
+
+  for (const partition of partitions) shares.get(holderOf(partition) ?? '')?.add(partition);
+  for (const partition of partitions.filter((open) => holderOf(open) === undefined)) {
+    shares.get(smallest(candidates.get(partition) ?? []) ?? '')?.add(partition);
+  }
+  // Each partition is looked at once for each that could be moved before it: then no move is left that would help.
+  for (const partition of partitions.flatMap(() => partitions)) {
+    const owner = inOrder.find(({ id }) => shares.get(id)?.has(partition))?.id;
+    const nextOwner = smallest(candidates.get(partition) ?? []);
+    if (owner === undefined || nextOwner === undefined || size(owner) - size(nextOwner) < 2) continue;
+    shares.get(owner)?.delete(partition);
+    shares.get(nextOwner)?.add(partition);
+  }
+  return new Map([...shares].map(([id, held]) => [id, [...held].sort((a, b) => a - b)]));
+}
+
+/** Of each partition that carries a source: the replicas that know the most of its sources. */
+function candidatesByPartition(
+  replicas: readonly Replica[],
+  partitionOf: (source: string) => number,
+): ReadonlyMap<number, readonly string[]> {
+  const known = new Map<number, Map<string, number>>();
+  for (const { id, sources } of replicas) {
+    for (const source of new Set(sources)) {
+      const byReplica = known.get(partitionOf(source)) ?? new Map<string, number>();
+      known.set(partitionOf(source), byReplica.set(id, (byReplica.get(id) ?? 0) + 1));
+    }
+  }
+  return new Map(
+    [...known].map(([partition, byReplica]) => {
+      const most = Math.max(...byReplica.values());
+      return [partition, [...byReplica].filter(([, count]) => count === most).map(([id]) => id)];
+    }),
+  );
+}

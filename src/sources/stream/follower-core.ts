@@ -1,0 +1,140 @@
+import type { FollowerOffset, ResetOffset } from './committed-stream.ts';
+import { wantsMark } from './end-mark.ts';
+import type { FollowerAnswer, FollowerDecision, FollowerNotification, FollowerRequest } from './follower-messages.ts';
+import {
+  beginAt,
+  type FollowedOutcome,
+  type FollowerOutcome,
+  type FollowerSettings,
+  type FollowerState,
+  followOffset,
+  isOverdue,
+  requestForProof,
+  takeStart,
+  takeVerifiedStart,
+  waitForList,
+} from './follower-steps.ts';
+import type { ResponseTime } from './response-time.ts';
+import { secondsToRetentionCliff, streamAtStart } from './stream.ts';
+
+/**
+ * The decisions of a source that follows one stream: what to ask next, and what a response means. It asks nothing
+ * itself, looks at no clock, and moves on only when a decision is committed. `nowMs` is a monotonic clock throughout.
+ *
+ * One core serves one start of a task: after a commit that failed, or whose outcome is unknown, it is discarded, and
+ * a new one starts from the committed offset.
+ */
+export class FollowerCore {
+  readonly #settings: FollowerSettings;
+  readonly #reset: ResetOffset | null;
+  #state: FollowerState | null;
+
+  /** `committed`: the offset to go on from; null when there is none. `reset`: the offset from before a reset. */
+  constructor(
+    settings: FollowerSettings,
+    committed: FollowerOffset | null,
+    nowMs: number,
+    reset: ResetOffset | null = null,
+  ) {
+    this.#settings = settings;
+    this.#reset = reset;
+    this.#state = committed && { offset: committed, stream: streamAtStart(nowMs), committedMs: nowMs };
+  }
+
+  /** The offset as the next commit will have it; null before the first response of a source without one. */
+  get offset(): FollowerOffset | null {
+    return this.#state?.offset ?? null;
+  }
+
+  /** The newest response was the end of the stream; false while our offset is in doubt. */
+  get isCaughtUp(): boolean {
+    return this.#state?.stream.caughtUp ?? false;
+  }
+
+  /** Our own clock counts only until the provider has answered this task. Null before the first offset. */
+  secondsToRetentionCliff(nowMs: number, wallMs: number): number | null {
+    if (this.#state === null) return null;
+    return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
+  }
+
+  /** The list gives a fresh start of the stream; else the stream itself does. */
+  get startsFromList(): boolean {
+    return this.#settings.begins === 'atGivenStart';
+  }
+
+  /**
+   * The next request. Asking changes nothing: after a failed request the same comes again, or a more urgent one.
+   * `listFreeMs`: when the list may be asked again, which is being asked or has refused; in the past where it may be now.
+   */
+  next(nowMs: number, listFreeMs = nowMs): FollowerRequest {
+    const mayAskStart = !this.startsFromList || nowMs >= listFreeMs;
+    if (this.#state === null) {
+      if (!this.startsFromList) return { kind: 'stream', since: null };
+      return mayAskStart ? { kind: 'start' } : waitForList(nowMs, listFreeMs);
+    }
+    const { stream, offset } = this.#state;
+    // The stream comes first once it is overdue, so that a gap that is being proven cannot starve it.
+    if (!isOverdue(stream, this.#settings, nowMs)) {
+      const proof = requestForProof(stream, this.#settings);
+      if (proof !== null && (proof.kind !== 'start' || mayAskStart)) return proof;
+      // Where offsets are only compared for equality, nothing shows that one was reached.
+      if (this.startsFromList && mayAskStart && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
+    }
+    if (nowMs >= stream.dueMs) return { kind: 'stream', since: offset.since };
+    return { kind: 'wait', ms: Math.max(1, Math.ceil(stream.dueMs - nowMs)) };
+  }
+
+  /**
+   * Decides about the response to the newest request. Nothing changes until the decision is committed: a response that
+   * could not be used after all may be dropped, and is asked for again.
+   *
+   * @throws ConnectorError RETENTION_GAPS_REPEAT: the source stops.
+   */
+  answered(answer: FollowerAnswer, nowMs: number): FollowerDecision {
+    const before = this.#state;
+    const { state, commits, reading, gap, ...decision } = this.#weigh(answer, nowMs);
+    return {
+      writes: false,
+      isAgain: false,
+      notifications: [],
+      discarded: null,
+      ...decision,
+      offset: commits ? state.offset : null,
+      committed: () => {
+        if (this.#state !== before) throw new Error('A decision was committed twice, or after a later one.');
+        this.#state = state;
+      },
+    };
+  }
+
+  #weigh(answer: FollowerAnswer, nowMs: number): FollowerOutcome & Partial<FollowedOutcome> {
+    const at = { settings: this.#settings, nowMs };
+    const state = this.#state;
+    if (state === null) {
+      const wanted = this.next(nowMs).kind;
+      if (answer.kind === 'start' && wanted === 'start') {
+        const notifications = this.#resetNotification(answer.time, answer.since);
+        return { state: beginAt(answer.since, answer.time, at), commits: true, notifications };
+      }
+      if (answer.kind === 'stream' && wanted === 'stream') {
+        const notifications = this.#resetNotification(answer.time, null);
+        return { ...followOffset(beginAt(null, answer.time, at), answer, at), notifications };
+      }
+      throw new Error(`A source without an offset was given ${answer.kind}.`);
+    }
+    switch (answer.kind) {
+      case 'start':
+        return takeStart(state, answer, at);
+      case 'verifyStart':
+        return takeVerifiedStart(state, answer, at);
+      case 'stream':
+      case 'refused':
+        return followOffset(state, answer, at);
+    }
+  }
+
+  #resetNotification(to: ResponseTime, goesOnAfter: string | null): FollowerNotification[] {
+    if (this.#reset === null) return [];
+    return [{ kind: 'offsetReset', before: this.#reset, filter: this.#settings.filter, to, goesOnAfter }];
+  }
+}

@@ -1,0 +1,263 @@
+import type { SourceOffset } from '../../kafka/offset-store.ts';
+import type { OutgoingRecord } from '../../kafka/record.ts';
+import { keyedRecord, type TargetTopic } from '../../kafka/record.ts';
+import type { Events, Polled, SourceStarted, StreamPlace } from '../../observe/events.ts';
+import type { NotificationContent } from '../../records/avro/record-encoder.ts';
+import type { Random } from '../../support/back-off.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { SourceTask, SourceTurn } from '../source-task.ts';
+import { type FollowerOffset, writeFollowerOffset } from '../stream/committed-stream.ts';
+import type { FollowerCore } from '../stream/follower-core.ts';
+import type {
+  FollowerAnswer,
+  FollowerDecision,
+  FollowerNotification,
+  FollowerRequest,
+} from '../stream/follower-messages.ts';
+import { isProviderBehind } from '../stream/retention-gap.ts';
+import type { FollowedResponse, FollowedStream } from './followed-stream.ts';
+import { ListRequests } from './list-requests.ts';
+
+export interface CoreTaskOptions {
+  readonly source: string;
+  readonly notifications: TargetTopic;
+  readonly encodeNotification: (notification: NotificationContent, signal: AbortSignal) => Promise<Buffer>;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A decision, and what came with the answer that it is about. */
+export interface Asked<Decision, Row> {
+  readonly decision: Decision;
+  /** The response of the stream; null where the decision is about none. */
+  readonly answer: FollowedResponse<Row> | null;
+  readonly poll: Pick<Polled, 'endpoint' | 'rows' | 'durationMs'> | null;
+}
+
+/** The parts of a task that differ between sources. */
+export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknown>, Row, Request> {
+  readonly core: {
+    readonly isCaughtUp: boolean;
+    readonly offset: Pick<FollowerOffset, 'since' | 'held'> | null;
+    secondsToRetentionCliff(nowMs: number, wallMs: number): number | null;
+  };
+  /** The next request; `wake` ends a wait early. Before `listFreeMs`, it is none to the list. */
+  next(nowMs: number, listFreeMs: number): { readonly request: Request | Wait; readonly wake?: AbortSignal };
+  /** Asks the list, if this is a request to it; undefined for any other, which is asked at once. */
+  ofList(request: Request): AskList<Decision, Row> | undefined;
+  ask(request: Request, signal: AbortSignal): Promise<Asked<Decision, Row>>;
+  records(asked: Asked<Decision, Row>): OutgoingRecord[];
+  notification(
+    notification: Decision['notifications'][number],
+    offset: NonNullable<Decision['offset']>,
+  ): NotificationContent;
+  writeOffset(offset: NonNullable<Decision['offset']>): SourceOffset;
+  started?(): Pick<SourceStarted, 'walk'>;
+  place?(): Partial<StreamPlace>;
+  committed(asked: Asked<Decision, Row>, commitMs: number): void;
+}
+
+/**
+ * A request to the list. The stream goes on meanwhile, so that its answer is judged when it is used; null: what it was
+ * asked for is no longer wanted.
+ */
+export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Asked<Decision, Row> | null>;
+
+interface Wait {
+  readonly kind: 'wait';
+  readonly ms: number;
+}
+
+const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, waitMs, committed() {} });
+
+/**
+ * A source whose core decides what to ask and what a response means; the task asks, and puts the records of a decision
+ * together with its notifications.
+ */
+export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
+  options: CoreTaskOptions,
+  parts: CoreTaskParts<Decision, Row, Request>,
+): SourceTask {
+  const { source, notifications, encodeNotification, events, clock, random } = options;
+  const { core } = parts;
+  const list = new ListRequests<() => Asked<Decision, Row> | null>(options);
+  const place = () => ({
+    source,
+    since: core.offset?.since ?? null,
+    secondsToRetentionCliff: core.secondsToRetentionCliff(clock.monotonicMs(), clock.wallMs()),
+    ...(core.offset?.held && isProviderBehind(core.offset) && { providerEndsAt: core.offset.held.since }),
+    ...parts.place?.(),
+  });
+  events.sourceStarted({ ...place(), ...parts.started?.() });
+
+  async function recordsOf(
+    asked: Asked<Decision, Row>,
+    offset: NonNullable<Decision['offset']>,
+    signal: AbortSignal,
+  ): Promise<OutgoingRecord[]> {
+    const records = parts.records(asked);
+    for (const notification of asked.decision.notifications) {
+      const value = await encodeNotification(parts.notification(notification, offset), signal);
+      records.push(keyedRecord(notifications, source, value, {}));
+    }
+    return records;
+  }
+
+  function committed(asked: Asked<Decision, Row>, commitMs: number): void {
+    const { decision, poll } = asked;
+    decision.committed();
+    if (poll !== null) events.polled({ ...place(), ...poll, caughtUp: core.isCaughtUp });
+    if (decision.discarded !== null) events.responseDiscarded({ source, why: decision.discarded });
+    parts.committed(asked, commitMs);
+  }
+
+  async function turnOf(asked: Asked<Decision, Row>, signal: AbortSignal): Promise<SourceTurn> {
+    const offset: Decision['offset'] = asked.decision.offset;
+    if (offset === null || offset === undefined) {
+      committed(asked, 0);
+      return nothing(0);
+    }
+    return {
+      records: await recordsOf(asked, offset, signal),
+      offset: parts.writeOffset(offset),
+      waitMs: 0,
+      committed: (commitMs) => committed(asked, commitMs),
+    };
+  }
+
+  return {
+    async poll(signal): Promise<SourceTurn> {
+      const listed = list.take()?.();
+      if (listed) return turnOf(listed, signal);
+      const { request, wake } = parts.next(clock.monotonicMs(), list.freeMs);
+      if (isWait(request)) {
+        const wakes = [wake, list.ending].filter((one) => one !== undefined);
+        // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
+        return { ...nothing(Math.ceil(request.ms * (1 - random() / 10))), wake: AbortSignal.any(wakes) };
+      }
+      const askList = parts.ofList(request);
+      if (askList === undefined) return turnOf(await parts.ask(request, signal), signal);
+      await list.begin(() => askList(signal), signal, core.offset === null);
+      return nothing(0);
+    },
+  };
+}
+
+function isWait(request: unknown): request is Wait {
+  return (request as Wait).kind === 'wait';
+}
+
+/** Asks a stream what the core wants of it; `decide` gives what the response means. */
+export async function askStream<Decision, Row>(
+  { stream, endpoint }: { readonly stream: FollowedStream<Row>; readonly endpoint: Polled['endpoint'] },
+  request: Exclude<FollowerRequest, { kind: 'wait' }>,
+  decide: (answer: FollowerAnswer, rows: readonly Row[]) => Decision,
+  signal: AbortSignal,
+): Promise<Asked<Decision, Row>> {
+  const other = (answer: FollowerAnswer) => aside<Decision, Row>(decide(answer, []));
+  if (request.kind === 'start') return other({ kind: 'start', ...(await stream.start(signal)) });
+  const outcome = await stream.after(request.since, signal);
+  if (request.kind === 'verifyStart') {
+    if (outcome.kind === 'refused') return other({ kind: 'verifyStart', taken: false, items: 0, next: null });
+    const { decoded, next } = outcome.answer;
+    return other({ kind: 'verifyStart', taken: true, items: decoded.rows.length, next });
+  }
+  if (outcome.kind === 'refused') return other(outcome);
+  const { answer } = outcome;
+  const { decoded, next, nextId, time, fetchMs } = answer;
+  const rows = decoded.rows.length;
+  return {
+    decision: decide({ kind: 'stream', items: rows, next, nextId, time }, decoded.rows),
+    answer,
+    poll: { endpoint, rows, durationMs: fetchMs },
+  };
+}
+
+/** Asks the list where the stream starts now. */
+export async function askStart<Decision, Row>(
+  { stream, clock }: { readonly stream: FollowedStream<Row>; readonly clock: Clock },
+  decide: (answer: Extract<FollowerAnswer, { kind: 'start' }>) => Decision,
+  signal: AbortSignal,
+): Promise<() => Asked<Decision, Row>> {
+  const askedMs = clock.monotonicMs();
+  const start = await stream.start(signal);
+  const poll = { endpoint: 'instruments', rows: 0, durationMs: clock.monotonicMs() - askedMs } as const;
+  return () => ({ ...aside(decide({ kind: 'start', ...start, askedMs })), poll });
+}
+
+/** A decision that is about no answer of the stream. */
+export function aside<Decision, Row>(decision: Decision): Asked<Decision, Row> {
+  return { decision, answer: null, poll: null };
+}
+
+/** Where a record comes from, as its headers say. */
+export function provenance(from: {
+  readonly source: string;
+  readonly walk?: number | undefined;
+  /** Our offset in the stream when it was asked for; null where it was asked for without one. */
+  readonly since: string | null;
+  readonly endpoint: string;
+  /** When the response came. */
+  readonly dateMs: number;
+}): Record<string, string> {
+  const { source, walk, since, endpoint, dateMs } = from;
+  return {
+    'spc-source': source,
+    ...(walk !== undefined && { 'spc-walk': String(walk) }),
+    ...(since !== null && { 'spc-since': since }),
+    'spc-endpoint': endpoint,
+    'spc-received': new Date(dateMs).toISOString(),
+  };
+}
+
+export interface FollowerTaskOptions<Row> extends CoreTaskOptions {
+  readonly core: FollowerCore;
+  readonly stream: FollowedStream<Row>;
+  /** The path that is asked; names the input in headers. */
+  readonly endpoint: string;
+}
+
+/** The parts that differ between streams. */
+export interface FollowerRows<Row> {
+  readonly kind: Polled['endpoint'];
+  /** In the order of the rows. */
+  records(rows: readonly Row[], headers: Readonly<Record<string, string>>): OutgoingRecord[];
+  notification(notification: FollowerNotification): NotificationContent;
+  /** A response with rows is committed. */
+  committed(answer: FollowedResponse<Row>, commitMs: number): void;
+}
+
+type Request = Exclude<FollowerRequest, { kind: 'wait' }>;
+
+/** A source that follows one stream: every row of it becomes a record or a dead letter. */
+export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows: FollowerRows<Row>): SourceTask {
+  const { source, core, stream, endpoint, events, clock } = options;
+  const answered = (answer: FollowerAnswer) => core.answered(answer, clock.monotonicMs());
+  return createCoreTask<FollowerDecision, Row, Request>(options, {
+    core,
+    next: (nowMs, listFreeMs) => ({ request: core.next(nowMs, listFreeMs) }),
+    ofList(request) {
+      if (request.kind !== 'start' || !core.startsFromList) return undefined;
+      return (signal) => askStart({ stream, clock }, answered, signal);
+    },
+    ask: (request, signal) => askStream({ stream, endpoint: rows.kind }, request, answered, signal),
+    records({ decision: { writes }, answer }) {
+      if (!writes || answer === null) return [];
+      const { decoded, time } = answer;
+      return rows.records(
+        decoded.rows,
+        provenance({ source, since: core.offset?.since ?? null, endpoint, dateMs: time.dateMs }),
+      );
+    },
+    notification: (notification) => rows.notification(notification),
+    writeOffset: writeFollowerOffset,
+    committed({ decision, answer }, commitMs) {
+      if (decision.writes && answer !== null) rows.committed(answer, commitMs);
+      for (const notification of decision.notifications) {
+        const { message: text } = rows.notification(notification);
+        events.notified({ source, kind: notification.kind, text });
+      }
+    },
+  });
+}

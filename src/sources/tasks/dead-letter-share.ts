@@ -1,0 +1,67 @@
+import { ConnectorError } from '../../errors.ts';
+import type { DecodedFailure } from '../../records/decoding/decoded-list.ts';
+
+const DEAD_LETTERS_ALWAYS_TAKEN = 20;
+const ROWS_LOOKED_AT = 1_000;
+
+interface Counted {
+  readonly rows: number;
+  readonly failures: number;
+}
+
+/**
+ * Some rows that do not map are dead letters; many mean that the provider changed a type. Then the source stops with
+ * nothing written, instead of emptying the universe into the dead letters. A live stream brings a few events at a time,
+ * so that not only each response counts, but the last thousand rows too. A response that is asked for again counts once.
+ */
+export class DeadLetterShare {
+  readonly #largest: number;
+  /** The newest responses by where they were asked for, oldest first. */
+  readonly #answers = new Map<string, Counted>();
+
+  constructor(largestShare: number) {
+    this.#largest = largestShare;
+  }
+
+  /** @throws ConnectorError TOO_MANY_DEAD_LETTERS. `whence`: what was asked for, which no other rows came from. */
+  check(rows: readonly { readonly kind: string }[], whence: string): void {
+    if (rows.length === 0) return;
+    const failed = rows.filter((row): row is DecodedFailure => row.kind === 'failure');
+    const own = { rows: rows.length, failures: failed.length };
+    this.#answers.delete(whence);
+    const recent = [own, ...[...this.#answers.values()].reverse()].reduce(
+      (sum, { rows, failures }) =>
+        sum.rows >= ROWS_LOOKED_AT ? sum : { rows: sum.rows + rows, failures: sum.failures + failures },
+      { rows: 0, failures: 0 },
+    );
+    if (this.#isTooMany(own)) throw tooMany(own, `rows of ${whence}`, failed[0]);
+    if (failed.length > 0 && this.#isTooMany(recent)) {
+      throw tooMany(recent, `rows that came last, up to ${whence},`, failed[0]);
+    }
+    this.#answers.set(whence, own);
+    this.#forget();
+  }
+
+  #isTooMany({ rows, failures }: Counted): boolean {
+    return failures > Math.max(DEAD_LETTERS_ALWAYS_TAKEN, rows * this.#largest);
+  }
+
+  #forget(): void {
+    let kept = 0;
+    for (const { rows } of this.#answers.values()) kept += rows;
+    for (const [whence, { rows }] of this.#answers) {
+      if (kept - rows < ROWS_LOOKED_AT) return;
+      this.#answers.delete(whence);
+      kept -= rows;
+    }
+  }
+}
+
+function tooMany({ rows, failures }: Counted, what: string, first: DecodedFailure | undefined): ConnectorError {
+  return new ConnectorError(
+    'TOO_MANY_DEAD_LETTERS',
+    `${failures} of ${rows} ${what} do not map, more than mapping.maxDeadLetters allows; the first, ` +
+      `${first?.key ? `id ${first.key}` : 'without an id'}, at ${first?.pointer || '/'}: ${first?.reason}. Nothing of the answer was written.`,
+    { fields: { rows, failures } },
+  );
+}

@@ -1,0 +1,117 @@
+import { deadLetterRecord } from '../../kafka/dead-letter.ts';
+import type { OutgoingRecord } from '../../kafka/record.ts';
+import { keyedRecord, type TargetTopic } from '../../kafka/record.ts';
+import { recordDigest } from '../../records/avro/record-digest.ts';
+import type { DecodedFailure } from '../../records/decoding/decoded-list.ts';
+import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
+import type { DecodedRow } from '../../records/decoding/page-decoder.ts';
+import type { EventFacts, RowFacts } from '../walk/instruments-messages.ts';
+
+/** How many events of the same instrument follow a dead letter in its response: with any, its state is not the newest. */
+export const FOLLOWED_HEADER = 'spc-followed';
+
+/** Why a record was written: the type of its event, as the provider names it. Consumers filter by it without decoding. */
+const EVENT_TYPE = 'spc-event-type';
+/** A type is a code word. A longer one stays in the value alone: the limit of a topic counts headers too. */
+const LONGEST_TYPE = 100;
+
+export interface InstrumentTargets {
+  readonly source: string;
+  readonly instruments: TargetTopic;
+  readonly instrumentEvents: TargetTopic;
+  readonly deadLetters: TargetTopic;
+  readonly notifications: TargetTopic;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A record for each instrument, a dead letter for each row that does not map. */
+export function rowRecords(
+  rows: readonly DecodedRow[],
+  targets: InstrumentTargets,
+  headers: Headers,
+): OutgoingRecord[] {
+  const target = targets.instruments;
+  return rows.map((row) =>
+    row.kind === 'failure'
+      ? deadLetter(row, target, targets, headers)
+      : keyedRecord(target, row.key, row.value, headers),
+  );
+}
+
+/**
+ * Two records for each event of a response, the event itself and its instrument (a tombstone
+ * where the event's type deletes), or one dead letter.
+ */
+export function eventRecords(
+  events: readonly DecodedEvent[],
+  targets: InstrumentTargets,
+  headers: Headers,
+  deletes: (event: DecodedEvent) => boolean,
+): OutgoingRecord[] {
+  const headersOf = eventHeaders(headers);
+  return events.flatMap((event, index) => {
+    if (event.kind === 'failure') {
+      const followed = events.slice(index + 1).filter(({ kind, key }) => kind === 'event' && key === event.key).length;
+      return [
+        deadLetter(event, targets.instrumentEvents, targets, { ...headers, [FOLLOWED_HEADER]: String(followed) }),
+      ];
+    }
+    const value = deletes(event) ? null : event.instrumentValue;
+    const own = headersOf(event);
+    return [
+      keyedRecord(targets.instrumentEvents, event.key, event.eventValue, own),
+      keyedRecord(targets.instruments, event.key, value, own),
+    ];
+  });
+}
+
+/** Tombstones for the instruments that are gone. */
+export function tombstones(
+  ids: readonly bigint[],
+  { instruments }: InstrumentTargets,
+  headers: Headers,
+): OutgoingRecord[] {
+  return ids.map((id) => keyedRecord(instruments, String(id), null, headers));
+}
+
+function deadLetter(
+  input: DecodedFailure,
+  target: TargetTopic,
+  { source, deadLetters }: InstrumentTargets,
+  provenance: Headers,
+): OutgoingRecord {
+  return deadLetterRecord({ topic: deadLetters, source, targetTopic: target.name, input, provenance });
+}
+
+/**
+ * The headers of the records of an event, by its type: those of its response and one more. Events of the same type get
+ * the same object, so that it is encoded once for all that stand beside each other.
+ */
+export function eventHeaders(common: Headers): (event: { readonly type: string | null }) => Headers {
+  const byType = new Map<string, Headers>();
+  return ({ type }) => {
+    if (type === null || type.length > LONGEST_TYPE) return common;
+    const known = byType.get(type);
+    if (known !== undefined) return known;
+    const headers = { ...common, [EVENT_TYPE]: type };
+    byType.set(type, headers);
+    return headers;
+  };
+}
+
+export function rowFacts(rows: readonly DecodedRow[]): RowFacts[] {
+  return rows.map((row) =>
+    row.kind === 'record'
+      ? { id: row.id, digest: recordDigest(row.value) }
+      : { id: row.key === null ? null : BigInt(row.key), digest: null },
+  );
+}
+
+export function eventFacts(events: readonly DecodedEvent[], deletes: (event: DecodedEvent) => boolean): EventFacts[] {
+  return events.map((event) =>
+    event.kind === 'event'
+      ? { id: event.id, digest: event.digest, deletes: deletes(event) }
+      : { id: event.key === null ? null : BigInt(event.key), digest: null, deletes: false },
+  );
+}

@@ -1,0 +1,266 @@
+import { ConnectorError, type ErrorCode } from '../../errors.ts';
+import type { HttpResponse } from '../../provider/http/http-response.ts';
+import {
+  eventStreamStart,
+  namedMaxEvents,
+  newestEventOffset,
+  nextEventOffset,
+  nextInstrumentCursor,
+  pageStreamStart,
+  probableNextCursor,
+} from '../../provider/page-link.ts';
+import type { ReferenceData } from '../../provider/reference-data.ts';
+import type { DecodedEvent, EventDecoder } from '../../records/decoding/event-decoder.ts';
+import type { DecodedPage, PageDecoder } from '../../records/decoding/page-decoder.ts';
+import type { Clock } from '../../support/clock.ts';
+import { type ResponseTime, responseTime } from '../stream/response-time.ts';
+import { DeadLetterShare } from './dead-letter-share.ts';
+import { type FollowedResponse, type FollowedStream, refusalOf } from './followed-stream.ts';
+
+/** How the responses of one source become records; made once its schemas are registered. */
+export interface InstrumentDecoders {
+  readonly pages: PageDecoder;
+  readonly events: EventDecoder;
+}
+
+/** One page of the list, decoded. */
+export interface InstrumentsPage {
+  readonly decoded: DecodedPage;
+  /** The cursor of the next page; null when the list says that it ends here. */
+  readonly next: string | null;
+  /** Its own place in the event stream (`links.events`); null where it has none of the documented form. */
+  readonly start: string | null;
+  readonly time: ResponseTime;
+  readonly fetchMs: number;
+}
+
+type OnArrived = (probableNext: string | null) => void;
+
+/**
+ * The provider's instruments and events, decoded and with their links read; one attempt per call. What came of it decides
+ * how much the next one asks for, and how many rows that do not map are too many: so one serves all tasks of a source.
+ */
+export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
+  /**
+   * `onArrived`: called when the page's last byte has come, before it is decoded, with the cursor that its end seems to name.
+   * Never called for a page that is too long to be kept until then.
+   */
+  page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
+}
+
+export interface InstrumentsProviderOptions {
+  readonly referenceData: ReferenceData;
+  /** Asked before each request, so that a registry that is down is tried again. */
+  readonly decoders: (signal: AbortSignal) => Promise<InstrumentDecoders>;
+  /** Rows per page, and events per answer. */
+  readonly limit: number;
+  readonly maxEvents: number;
+  /** The share of rows that may become dead letters: of one response, and of the last thousand. */
+  readonly maxDeadLetters: number;
+  readonly clock: Clock;
+}
+
+export function createInstrumentsProvider(options: InstrumentsProviderOptions): InstrumentsProvider {
+  const { referenceData, decoders, clock } = options;
+  const { baseUrl, instrumentsEndpoint } = referenceData;
+  const pageSize = new PageSize(options.limit);
+  const pageShare = new DeadLetterShare(options.maxDeadLetters);
+
+  let decoding: Promise<unknown> = Promise.resolve();
+
+  /** A page that came while the one before is decoded waits for it: two at a time would only need more memory. */
+  async function decodeInTurn(pages: PageDecoder, answer: HttpResponse, onArrived?: OnArrived): Promise<DecodedPage> {
+    const edges = onArrived === undefined ? null : await answer.arrived();
+    if (edges !== null) onArrived?.(probableNextCursor(edges, baseUrl));
+    const decoded = decoding.then(() => pages.decode(answer.body));
+    decoding = decoded.catch(() => {});
+    return decoded;
+  }
+
+  /** `readLink` takes the one link that is wanted; it runs while the request is still known, so that its errors name it. */
+  async function fetchList<Link>(
+    { minId, limit }: { readonly minId: string | null; readonly limit: number },
+    readLink: (links: ReadonlyMap<string, unknown>, baseUrl: string) => Link,
+    signal: AbortSignal,
+    onArrived?: OnArrived,
+  ) {
+    const { pages } = await decoders(signal);
+    const startedMs = clock.monotonicMs();
+    return referenceData.instruments(
+      { minId, limit },
+      async (answer) => {
+        const decoded = await decodeInTurn(pages, answer, onArrived);
+        const link = readLink(linksOf(decoded.envelope, instrumentsEndpoint), baseUrl);
+        const time = responseTime(answer.date, clock.wallMs());
+        return { decoded, link, time, fetchMs: clock.monotonicMs() - startedMs };
+      },
+      signal,
+    );
+  }
+
+  return {
+    async start(signal) {
+      const { link, time } = await fetchList({ minId: null, limit: 1 }, eventStreamStart, signal);
+      return { since: link, time };
+    },
+    after: createEventRequests(options),
+    page(minId, signal, onArrived) {
+      return pageSize.ask(async (limit) => {
+        const { decoded, link, time, fetchMs } = await fetchList({ minId, limit }, pageLinks, signal, onArrived);
+        pageShare.check(decoded.rows, `${instrumentsEndpoint}?minId=${minId ?? ''}`);
+        return { decoded, ...link, time, fetchMs };
+      });
+    },
+  };
+}
+
+/** The requests for events after an offset. */
+function createEventRequests(options: InstrumentsProviderOptions): InstrumentsProvider['after'] {
+  const { referenceData, decoders, clock } = options;
+  const { baseUrl, eventsEndpoint } = referenceData;
+  const answerSize = new PageSize(options.maxEvents, true);
+  const eventShare = new DeadLetterShare(options.maxDeadLetters);
+
+  async function askForEvents(since: string, maxEvents: number, signal: AbortSignal) {
+    const decoder = (await decoders(signal)).events;
+    const startedMs = clock.monotonicMs();
+    const consume = async ({ body, date }: HttpResponse): Promise<FollowedResponse<DecodedEvent>> => {
+      const decoded = await decoder.decode(body);
+      const links = linksOf(decoded.envelope, eventsEndpoint);
+      const next = nextEventOffset(links, baseUrl);
+      answerSize.named(namedMaxEvents(links, baseUrl), decoded.rows.length);
+      const time = responseTime(date, clock.wallMs());
+      return {
+        decoded,
+        next,
+        nextId: newestEventOffset(decoded.envelope),
+        time,
+        fetchMs: clock.monotonicMs() - startedMs,
+      };
+    };
+    try {
+      const answer = await referenceData.events({ since, maxEvents }, consume, signal);
+      eventShare.check(answer.decoded.rows, `${eventsEndpoint}?since=${since}`);
+      return { kind: 'stream', answer } as const;
+    } catch (error) {
+      const refusal = refusalOf(error, clock);
+      if (refusal === null) throw error;
+      if (refusal.status === 400 && maxEvents > 1) await assertRefusesOne(since, maxEvents, signal);
+      return refusal;
+    }
+  }
+
+  /**
+   * A 400 may mean "too many" as well, since part 7 of src/provider/README.md shows no error body of this interface:
+   * then a single event is given.
+   */
+  async function assertRefusesOne(since: string, maxEvents: number, signal: AbortSignal): Promise<void> {
+    try {
+      await referenceData.events({ since, maxEvents: 1 }, async () => {}, signal);
+    } catch (error) {
+      if (refusalOf(error, clock)?.status === 400) return;
+      throw error;
+    }
+    throw new ConnectorError(
+      'PROVIDER_ASKS_FOR_LESS',
+      `${eventsEndpoint} refuses ${maxEvents} events at once and gives fewer; fewer are asked for.`,
+      { fields: { endpoint: eventsEndpoint } },
+    );
+  }
+
+  return async (since, signal) => {
+    if (since === null) throw new Error('The event stream was asked for without an offset.');
+    return answerSize.ask((maxEvents) => askForEvents(since, maxEvents, signal));
+  };
+}
+
+function pageLinks(links: ReadonlyMap<string, unknown>, baseUrl: string) {
+  return { next: nextInstrumentCursor(links, baseUrl), start: pageStreamStart(links, baseUrl) };
+}
+
+/** The links of a response, which alone say where the next request starts. */
+export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string): ReadonlyMap<string, unknown> {
+  const links = envelope.get('links');
+  if (links instanceof Map) return links;
+  throw new ConnectorError(
+    'PROTOCOL_VIOLATION',
+    `The answer of ${endpoint} has no object "links", which says where the next request starts. Nothing was written.`,
+  );
+}
+
+const SUCCESSES_BEFORE_GROWING = 10;
+const MALFORMED: ReadonlySet<ErrorCode> = new Set(['BODY_MALFORMED', 'PROTOCOL_VIOLATION']);
+
+/**
+ * How many items a request asks for. A refusal or a cut answer halves it, down to 1; after some successes it doubles
+ * again, but never back to a size that the provider refused outright. A provider that refuses even a single item means
+ * something else, and what was learnt from it is forgotten: else a bad hour of the provider would leave us with pages
+ * of one row for good.
+ * Exported for tests.
+ */
+export class PageSize {
+  readonly #configured: number;
+  readonly #closesIn: boolean;
+  #largest: number;
+  #current: number;
+  #successes = 0;
+
+  /**
+   * @param closesIn whether a response that cannot be read halves it too: one item can spoil the response of all, and
+   *   those before it come alone then.
+   */
+  constructor(configured: number, closesIn = false) {
+    this.#configured = configured;
+    this.#closesIn = closesIn;
+    this.#largest = configured;
+    this.#current = configured;
+  }
+
+  /** Makes a request for as many items as may be asked for now, and learns from what comes of it. */
+  async ask<Answer>(request: (items: number) => Promise<Answer>): Promise<Answer> {
+    const items = this.#current;
+    try {
+      const answer = await request(items);
+      this.#succeeded();
+      return answer;
+    } catch (error) {
+      if (error instanceof ConnectorError) {
+        const isMalformed = this.#closesIn && MALFORMED.has(error.code);
+        if (isMalformed || asksForLess(error)) this.#failed(items, isMalformed || error.code === 'PROVIDER_TIMEOUT');
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Learns from an answer that says itself how many items one holds at most (`maxEvents` in `links.next`). One that
+   * holds more than it says means something else. It is asked for more again after a while, and says so again.
+   */
+  named(most: number | null, held: number): void {
+    if (most === null || most < held || most >= this.#current) return;
+    this.#successes = 0;
+    this.#current = most;
+  }
+
+  #failed(items: number, isPassing: boolean): void {
+    this.#successes = 0;
+    this.#current = Math.max(1, Math.floor(items / 2));
+    // Slowness passes, and so does one bad item; a size that was refused stays refused.
+    if (isPassing) return;
+    if (items === 1) this.#current = this.#configured;
+    this.#largest = this.#current;
+  }
+
+  #succeeded(): void {
+    this.#successes += 1;
+    if (this.#successes < SUCCESSES_BEFORE_GROWING) return;
+    this.#successes = 0;
+    this.#current = Math.min(this.#largest, this.#current * 2);
+  }
+}
+
+// A plain 400 may mean "too many" as well: the reference interface does not show its error bodies (part 7 of
+// src/provider/README.md).
+function asksForLess(error: ConnectorError): boolean {
+  return error.action === 'askForLess' || (error.code === 'PROVIDER_REFUSED' && error.fields.status === 400);
+}

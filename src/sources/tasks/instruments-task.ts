@@ -1,0 +1,303 @@
+import type { OutgoingRecord } from '../../kafka/record.ts';
+import type { Events, SourceStarted } from '../../observe/events.ts';
+import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
+import type { DecodedRow } from '../../records/decoding/page-decoder.ts';
+import type { SourceTask } from '../source-task.ts';
+import type { FollowerAnswer } from '../stream/follower-messages.ts';
+import type { ResponseTime } from '../stream/response-time.ts';
+import type { Census } from '../walk/census.ts';
+import type { InstrumentsCore } from '../walk/instruments-core.ts';
+import type { CoreAnswer, CoreDecision, CoreRequest, CoreWrite, PageRequest } from '../walk/instruments-messages.ts';
+import { type InstrumentsOffset, writeInstrumentsOffset } from '../walk/instruments-offset.ts';
+import type { WalkRequests } from '../wanted-states.ts';
+import {
+  type Asked,
+  aside,
+  askStart,
+  askStream,
+  type CoreTaskOptions,
+  type CoreTaskParts,
+  createCoreTask,
+  provenance,
+} from './core-task.ts';
+import type { FollowedResponse } from './followed-stream.ts';
+import {
+  eventFacts,
+  eventRecords,
+  type InstrumentTargets,
+  rowFacts,
+  rowRecords,
+  tombstones,
+} from './instrument-records.ts';
+import type { InstrumentsPage, InstrumentsProvider } from './instruments-provider.ts';
+import type { KnownDeadRows } from './known-dead-rows.ts';
+import { ListPages } from './list-pages.ts';
+import { instrumentsNotification } from './notification-texts.ts';
+import { deadLetterCounts, eventsReport, totals } from './response-report.ts';
+
+export interface InstrumentsTaskOptions extends CoreTaskOptions {
+  readonly targets: InstrumentTargets;
+  readonly core: InstrumentsCore;
+  readonly provider: InstrumentsProvider;
+  readonly walkRequests: WalkRequests;
+  /** Reads the instruments topic; `offset`: ours in the stream. */
+  readonly census: (offset: InstrumentsOffset | null, signal: AbortSignal) => Promise<Census>;
+  /** Types of events that delete their instrument. */
+  readonly deleteOnEventTypes: readonly string[];
+  /** Outlives the task, as what it knows stays on the topic of dead letters. */
+  readonly deadRows: KnownDeadRows;
+  /** Committed with each offset, for the commands that name the next walk. */
+  readonly walkIntervalMs: number;
+  readonly instrumentsEndpoint: string;
+  readonly eventsEndpoint: string;
+  readonly report: InstrumentsReport;
+}
+
+type Request = Exclude<CoreRequest, { kind: 'wait' }>;
+type AskedHere = Asked<CoreDecision, DecodedEvent>;
+
+/** The instruments source: the stream as any other source follows one, and the walk beside it. */
+export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
+  const { source, core, deadRows, report, events, clock } = options;
+  const pages = new ListPages(options.provider, clock);
+  const ask = createRequests(options, pages);
+  const written = createWrittenRecords(options, pages);
+  const task = createCoreTask<CoreDecision, DecodedEvent, Request>(options, {
+    core,
+    next(nowMs, listFreeMs) {
+      const { request: walk, superseded: wake } = options.walkRequests.newest(source);
+      if (walk !== null) core.requestWalk(walk);
+      return { request: core.next(nowMs, listFreeMs), wake };
+    },
+    ...ask,
+    records: ({ decision, answer }) => [
+      ...(decision.writes && answer !== null ? written.ofEvents(answer, decision.isAgain) : []),
+      ...written.ofWalk(decision),
+    ],
+    notification: (notification, { serverDate }) => instrumentsNotification(source, notification, serverDate.dateMs),
+    writeOffset: (offset) => writeInstrumentsOffset(offset, options.walkIntervalMs),
+    started: () => (core.offset === null ? {} : { walk: newestWalk(core.offset) }),
+    place: () => ({
+      walksWithoutDeletion: core.offset?.walksWithoutDeletion ?? 0,
+      secondsToNextWalk: core.secondsToNextWalk(clock.monotonicMs(), clock.wallMs()),
+    }),
+    committed({ decision, answer }, commitMs) {
+      if (decision.writes && answer !== null) {
+        events.eventsCommitted(eventsReport(source, answer, commitMs));
+        const instruments = answer.decoded.rows.filter((event) => isDeletion(event, options)).length;
+        if (instruments > 0 && !decision.isAgain) events.instrumentsDeleted({ source, why: 'event', instruments });
+      }
+      const rows = written.rows(decision);
+      report.decided(decision, { page: pages.held, rows, commitMs });
+      deadRows.remember(rows.filter((row) => row.kind === 'failure'));
+    },
+  });
+  report.started(core.offset);
+  return task;
+}
+
+function isDeletion(event: DecodedEvent, { deleteOnEventTypes }: InstrumentsTaskOptions): boolean {
+  return event.kind === 'event' && event.type !== null && deleteOnEventTypes.includes(event.type);
+}
+
+/** The requests of the core, and what their responses mean. */
+function createRequests(
+  options: InstrumentsTaskOptions,
+  pages: ListPages,
+): Pick<CoreTaskParts<CoreDecision, DecodedEvent, Request>, 'ofList' | 'ask'> {
+  const { core, provider: stream, clock } = options;
+  const answered = (answer: CoreAnswer): CoreDecision => core.answered(answer, clock.monotonicMs());
+  const ofStream = (answer: FollowerAnswer, rows: readonly DecodedEvent[]) =>
+    answered(
+      answer.kind === 'stream'
+        ? { ...answer, events: eventFacts(rows, (event) => isDeletion(event, options)) }
+        : answer,
+    );
+  const ofPage = ({ decoded, fetchMs }: InstrumentsPage, answer: CoreAnswer): AskedHere => ({
+    ...aside(answered(answer)),
+    poll: { endpoint: 'instruments', rows: decoded.rows.length, durationMs: fetchMs },
+  });
+  const takePage = async (request: PageRequest, signal: AbortSignal) => {
+    const { walk, minId } = request;
+    const isWanted = inThisWalk(core);
+    const page = await pages.take(request, signal);
+    return () => {
+      if (!isWanted()) return null;
+      const { next, start } = page;
+      const asked = ofPage(page, { kind: 'page', walk, minId, rows: rowFacts(page.decoded.rows), next, start });
+      if (asked.decision.ahead !== null) pages.fetchAhead(asked.decision.ahead, signal);
+      return asked;
+    };
+  };
+  const askBehindLast = async (minId: string | null, signal: AbortSignal) => {
+    const isWanted = inThisWalk(core);
+    const page = await stream.page(minId, signal);
+    return () =>
+      isWanted() ? ofPage(page, { kind: 'behindLast', rows: rowFacts(page.decoded.rows), next: page.next }) : null;
+  };
+
+  return {
+    ofList(request) {
+      switch (request.kind) {
+        case 'start':
+          return (signal) => askStart({ stream, clock }, answered, signal);
+        case 'page':
+          return (signal) => takePage(request, signal);
+        case 'behindLast':
+          return (signal) => askBehindLast(request.minId, signal);
+        default:
+          return undefined;
+      }
+    },
+    async ask(request, signal) {
+      switch (request.kind) {
+        case 'verifyStart':
+          return askStream({ stream, endpoint: 'events' }, request, ofStream, signal);
+        case 'stream':
+          return askStream(
+            { stream: drained(options, pages, request.since), endpoint: 'events' },
+            request,
+            ofStream,
+            signal,
+          );
+        case 'commit':
+          return aside(usingPage(request.decision, pages, signal));
+        case 'census':
+          return aside(answered({ kind: 'census', census: await options.census(core.offset, signal) }));
+        default:
+          throw new Error(`A request to the list (${request.kind}) was to be waited for.`);
+      }
+    },
+  };
+}
+
+/** The stream may have begun another walk before the response of the list came: then it is dropped. */
+function inThisWalk(core: InstrumentsCore): () => boolean {
+  const { phase, offset } = core;
+  return () => core.phase === phase && core.offset?.walk === offset?.walk;
+}
+
+/** The stream, whose response may have been asked for ahead: then it belongs to the drain of the page that was taken. */
+function drained({ core, provider }: InstrumentsTaskOptions, pages: ListPages, since: string): InstrumentsProvider {
+  return { ...provider, after: (_, signal) => pages.after(since, core.phase === 'draining', signal) };
+}
+
+/** Once the rows of a page are being written, more may be asked for ahead. */
+function usingPage(decision: CoreDecision, pages: ListPages, signal: AbortSignal): CoreDecision {
+  const { write, offset } = decision;
+  if (write.kind === 'rows' && offset !== null) pages.use(offset.since, signal);
+  return decision;
+}
+
+function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages) {
+  const { source, core, targets, deadRows } = options;
+  const headers = (endpoint: string, { dateMs }: ResponseTime, walk?: number) =>
+    provenance({ source, walk, since: core.offset?.since ?? null, endpoint, dateMs });
+
+  /** The rows of the page that become records; one that is a dead letter already is left out. */
+  function rows({ write }: CoreDecision): DecodedRow[] {
+    if (write.kind !== 'rows') return [];
+    return write.rows
+      .flatMap((position) => pages.held?.decoded.rows[position] ?? [])
+      .filter((row) => row.kind !== 'failure' || !deadRows.isKnown(row));
+  }
+
+  return {
+    rows,
+    ofEvents({ decoded, time }: FollowedResponse<DecodedEvent>, isAgain: boolean): OutgoingRecord[] {
+      const deletes = (event: DecodedEvent) => isDeletion(event, options);
+      const records = eventRecords(decoded.rows, targets, headers(options.eventsEndpoint, time), deletes);
+      // An instrument may be newer on the topic than an event that comes again.
+      return isAgain ? records.filter(({ topic }) => topic !== targets.instruments.name) : records;
+    },
+    ofWalk(decision: CoreDecision): OutgoingRecord[] {
+      const { write, offset } = decision;
+      if (offset === null || write.kind === 'nothing') return [];
+      // The stream has answered since the page came.
+      const time = write.kind === 'rows' ? pages.held?.time : undefined;
+      const listed = headers(options.instrumentsEndpoint, time ?? offset.serverDate, offset.walk);
+      return write.kind === 'rows'
+        ? rowRecords(rows(decision), targets, listed)
+        : tombstones(write.ids, targets, listed);
+    },
+  };
+}
+
+/** Reports what became of a walk once it is committed. */
+export interface InstrumentsReport {
+  /** `offset`: where the source goes on from; null without a committed offset. */
+  started(offset: InstrumentsOffset | null): void;
+  decided(
+    decision: CoreDecision,
+    written: {
+      readonly page: InstrumentsPage | null;
+      /** The rows of the page that were written. */
+      readonly rows: readonly DecodedRow[];
+      readonly commitMs: number;
+    },
+  ): void;
+}
+
+/** Decisions as business events: one place, so that logs and metrics see the same. */
+export function createInstrumentsReport(source: string, events: Events, walkIntervalMs: number): InstrumentsReport {
+  const scheduled = ({ walkStartedOwnMs }: InstrumentsOffset) =>
+    events.walkScheduled({ source, at: new Date(walkStartedOwnMs + walkIntervalMs).toISOString() });
+  return {
+    started(offset) {
+      if (offset !== null && !offset.walkPending) scheduled(offset);
+    },
+    decided({ write, offset, notifications, begun }, { page, rows, commitMs }) {
+      if (offset === null) return;
+      if (write.kind === 'tombstones') {
+        events.instrumentsDeleted({ source, why: 'walk', instruments: write.ids.length });
+      }
+      if (write.kind === 'rows' && page !== null) {
+        const { counts, walkCursor: cursor } = offset;
+        events.pageCommitted({ source, page: counts.pages, ...pageReport(page, rows, write), commitMs, cursor });
+      }
+      for (const notification of notifications) {
+        if (notification.kind !== 'walkCompleted') {
+          const { message: text } = instrumentsNotification(source, notification, offset.serverDate.dateMs);
+          events.notified({ source, kind: notification.kind, text });
+        } else {
+          const { walk, counts, startedAtMs, resumed } = notification;
+          const durationMs = offset.serverDate.dateMs - startedAtMs;
+          events.walkCompleted({ source, walk, resumed, ...counts, durationMs });
+          // A resumed walk is followed by a fresh one at once.
+          if (begun === null) scheduled(offset);
+        }
+      }
+      if (begun !== null) events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun });
+    },
+  };
+}
+
+/** The newest walk, as the committed offset has it. */
+function newestWalk({
+  walk,
+  walkStartedOwnMs,
+  walkPending,
+  counts,
+}: InstrumentsOffset): SourceStarted['walk'] & object {
+  const { pages, rows, gone } = counts;
+  return { walk, startedAt: new Date(walkStartedOwnMs).toISOString(), pages, rows, gone: walkPending ? null : gone };
+}
+
+function pageReport(
+  { decoded, fetchMs }: InstrumentsPage,
+  written: readonly DecodedRow[],
+  { counts }: Extract<CoreWrite, { kind: 'rows' }>,
+) {
+  const { added, corrected, reEncoded, unchanged, touched, contradicting, repeated } = counts;
+  return {
+    rows: decoded.rows.length,
+    records: added + corrected + reEncoded,
+    unchanged: unchanged + touched + contradicting,
+    ...deadLetterCounts(written),
+    repeatedRows: repeated,
+    ...totals(decoded),
+    avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),
+    jsonBytes: decoded.bytes,
+    fetchMs,
+  };
+}

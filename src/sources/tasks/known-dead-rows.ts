@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { type DeadLetterTail, readDeadLetterTail } from '../../kafka/dead-letter.ts';
+import type { DecodedFailure } from '../../records/decoding/decoded-list.ts';
+
+/** More dead rows than this are dead letters again at the next walk. */
+const MOST_KNOWN = 65_536;
+
+/**
+ * The rows of the list that are dead letters already, by what they hold: a row that does not map is there at every walk,
+ * and is one dead letter for each content, not for each walk nor for each restart.
+ */
+export class KnownDeadRows {
+  /** The first eight bytes of a SHA-256, the one that was met last at the end. */
+  readonly #digests = new Set<bigint>();
+
+  isKnown(row: Pick<DecodedFailure, 'key' | 'raw'>): boolean {
+    return this.#digests.has(digestOf(row.key, contentOf(row.raw)));
+  }
+
+  /** To be called once the dead letters are committed. */
+  remember(rows: readonly Pick<DecodedFailure, 'key' | 'raw'>[]): void {
+    for (const { key, raw } of rows) this.add(key, contentOf(raw));
+  }
+
+  /** `sha256`: of the whole row, in hexadecimal digits, as the header of its dead letter has it. */
+  add(key: string | null, sha256: string): void {
+    const digest = digestOf(key, sha256);
+    this.#digests.delete(digest);
+    this.#digests.add(digest);
+    const [oldest] = this.#digests;
+    if (this.#digests.size > MOST_KNOWN && oldest !== undefined) this.#digests.delete(oldest);
+  }
+}
+
+/**
+ * Remembers the newest dead letters that are on their topic already, so that a restart writes none of them again.
+ * `targetTopic`: the topic that the rows were to become records of; dead letters of events are others.
+ *
+ * @throws the signal's reason, and nothing else.
+ */
+export async function readKnownDeadRows(
+  known: KnownDeadRows,
+  { targetTopic, ...tail }: Omit<DeadLetterTail, 'onLetter'> & { readonly targetTopic: string },
+): Promise<void> {
+  await readDeadLetterTail({
+    ...tail,
+    onLetter({ key, headers }) {
+      const sha256 = headers['spc-sha256'];
+      if (sha256 !== undefined && headers['__connect.errors.topic'] === targetTopic) known.add(key, sha256);
+    },
+  });
+}
+
+function digestOf(key: string | null, sha256: string): bigint {
+  return createHash('sha256').update(`${key}\n`).update(sha256).digest().readBigUInt64BE(0);
+}
+
+function contentOf(raw: Buffer): string {
+  return createHash('sha256').update(raw).digest('hex');
+}

@@ -1,0 +1,51 @@
+import type { DeadLetterCounts, EventsCommitted } from '../../observe/events.ts';
+import type { DecodedList } from '../../records/decoding/decoded-list.ts';
+import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
+import type { FollowedResponse } from './followed-stream.ts';
+
+interface CountedRow {
+  readonly kind: string;
+  readonly key: string | null;
+  readonly tooLarge?: boolean;
+  readonly pointer?: string;
+  readonly reason?: string;
+}
+
+/** How many of some rows are dead letters, and why. */
+export function deadLetterCounts(rows: readonly (CountedRow | undefined)[]): DeadLetterCounts {
+  const failures = rows.filter((row) => row?.kind === 'failure');
+  const tooLarge = failures.filter((row) => row?.tooLarge);
+  const withoutKey = failures.filter((row) => row?.key === null && !row.tooLarge);
+  return {
+    deadLetters: failures.length,
+    deadLettersTooLarge: tooLarge.length,
+    deadLettersWithoutKey: withoutKey.length,
+    dead: failures.flatMap((row) =>
+      row ? [{ key: row.key, pointer: row.pointer ?? '', reason: row.reason ?? '' }] : [],
+    ),
+  };
+}
+
+export function totals({ rows, duplicateKeys }: Pick<DecodedList<CountedRow>, 'rows' | 'duplicateKeys'>) {
+  let drift = 0;
+  let roundedNumbers = 0;
+  for (const row of rows as readonly (CountedRow & { driftFields?: number; roundedNumbers?: number })[]) {
+    drift += row.driftFields ?? 0;
+    roundedNumbers += row.roundedNumbers ?? 0;
+  }
+  return { drift, roundedNumbers, duplicateKeys };
+}
+
+export function streamReport(source: string, { decoded, next }: FollowedResponse<CountedRow>, commitMs: number) {
+  return { source, ...deadLetterCounts(decoded.rows), ...totals(decoded), since: next, commitMs };
+}
+
+export function eventsReport(
+  source: string,
+  answer: FollowedResponse<DecodedEvent>,
+  commitMs: number,
+): EventsCommitted {
+  const taken = answer.decoded.rows.filter((event) => event.kind === 'event');
+  const items = taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key }));
+  return { events: taken.length, ...streamReport(source, answer, commitMs), items };
+}

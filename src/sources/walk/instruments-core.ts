@@ -1,0 +1,500 @@
+import type { ResetOffset } from '../stream/committed-stream.ts';
+import { wantsMark } from '../stream/end-mark.ts';
+import type { StreamStart } from '../stream/follower-messages.ts';
+import {
+  type FollowedOutcome,
+  type FollowerContext,
+  type FollowerState,
+  followOffset,
+  isOverdue,
+  requestForProof,
+  takeStart,
+  takeVerifiedStart,
+  waitForList,
+} from '../stream/follower-steps.ts';
+import { type ResponseTime, timeBetween } from '../stream/response-time.ts';
+import { isBefore, isOffsetInDoubt, isProviderBehind } from '../stream/retention-gap.ts';
+import { isReadingOn, secondsToRetentionCliff, streamAtStart } from '../stream/stream.ts';
+import type { Census } from './census.ts';
+import type {
+  CoreAnswer,
+  CoreDecision,
+  CoreRequest,
+  EventFacts,
+  InstrumentsSettings,
+  WalkReason,
+  WalkRequest,
+} from './instruments-messages.ts';
+import { beginWalk, firstOffset, type InstrumentsOffset, isStreamOld, type WalkDemand } from './instruments-offset.ts';
+import { marginMs } from './list-lag.ts';
+import { type Walk, type WalkContext, type WalkInput, type WalkPhase, walkAtStart, wantsStart } from './walk.ts';
+import { stepWalk } from './walk-steps.ts';
+
+/**
+ * The decisions of an instruments source: what to ask next, and what a response means. It asks nothing itself, looks at
+ * no clock, and moves on only when a decision is committed. `nowMs` is a monotonic clock throughout.
+ *
+ * One belongs to one start of a task: after a commit that failed, or whose outcome is unknown, it is thrown away and
+ * replaced by one that starts from the committed offset.
+ */
+export class InstrumentsCore {
+  readonly #settings: CoreContext['settings'];
+  /** Ids that events have named since the walk began or was resumed. */
+  readonly #touched = new Set<bigint>();
+  #census: Census | null = null;
+  readonly #reset: ResetOffset | null;
+  #state: CoreState | null;
+  readonly #topicId: string | null;
+  #demand: WalkRequest | null = null;
+  /** The stream has not answered since a walk was asked for: a walk begins with one of its responses. */
+  #isDemandNew = false;
+
+  /**
+   * `committed`: the offset to go on from; null when there is none. `reset`: the offset from before a reset. `topicId`: of the
+   * instruments topic; null where it is not known.
+   */
+  constructor(
+    settings: InstrumentsSettings,
+    committed: InstrumentsOffset | null,
+    nowMs: number,
+    reset: ResetOffset | null = null,
+    topicId: string | null = null,
+  ) {
+    this.#settings = { ...settings, begins: 'atGivenStart' };
+    this.#reset = reset;
+    this.#topicId = topicId;
+    this.#state = committed === null ? null : startFrom(committed, nowMs, topicId);
+  }
+
+  /** The offset as the next commit will have it; null before the first response of a source without one. */
+  get offset(): InstrumentsOffset | null {
+    return this.#state?.offset ?? null;
+  }
+
+  get phase(): WalkPhase | 'starting' {
+    return this.#state?.walk.phase ?? 'starting';
+  }
+
+  /** Asks for a walk as soon as the one under way is over. A request that was served or waits already changes nothing. */
+  requestWalk(request: WalkRequest): void {
+    if (this.#state?.offset.walkRequest === request.id || this.#demand?.id === request.id) return;
+    this.#demand = request;
+    this.#isDemandNew = true;
+  }
+
+  /** The newest response was the end of the stream; false while our offset is in doubt. */
+  get isCaughtUp(): boolean {
+    return this.#state?.stream.caughtUp ?? false;
+  }
+
+  /** Our own clock counts only until the provider has answered this task. Null before the first offset. */
+  secondsToRetentionCliff(nowMs: number, wallMs: number): number | null {
+    if (this.#state === null) return null;
+    return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
+  }
+
+  /** Null while a walk is under way and before the first offset; negative: overdue. */
+  secondsToNextWalk(nowMs: number, wallMs: number): number | null {
+    if (this.#state === null) return null;
+    return secondsToNextWalk(this.#state, this.#settings.walkIntervalMs, { nowMs, wallMs });
+  }
+
+  /**
+   * The next request. Asking changes nothing: after a failed request the same comes again, or a more urgent one.
+   * `listFreeMs`: when the list may be asked again, which is being asked or has refused; in the past where it may be now.
+   */
+  next(nowMs: number, listFreeMs = nowMs): CoreRequest {
+    if (this.#state === null) {
+      return nowMs < listFreeMs ? waitForList(nowMs, listFreeMs) : { kind: 'start' };
+    }
+    const wanted = nextRequest(this.#state, this.#settings, nowMs, listFreeMs);
+    if (wanted.kind === 'wait' && this.#isDemandNew) return { kind: 'stream', since: this.#state.offset.since };
+    if (wanted.kind !== 'usePage' && wanted.kind !== 'sweep') return wanted;
+    return { kind: 'commit', decision: this.#decide(walkOn(this.#state, wanted, this.#context(nowMs))) };
+  }
+
+  /**
+   * Decides about the response to the newest request. Nothing changes until the decision is committed: a response that
+   * could not be used after all may be dropped, and is asked for again.
+   *
+   * @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops.
+   */
+  answered(answer: CoreAnswer, nowMs: number): CoreDecision {
+    if (answer.kind === 'stream' || answer.kind === 'refused') this.#isDemandNew = false;
+    return this.#decide(this.#weigh(answer, this.#context(nowMs)));
+  }
+
+  #weigh(answer: CoreAnswer, at: CoreContext): Outcome {
+    const state = this.#state;
+    if (state === null) {
+      if (answer.kind !== 'start') throw new Error(`A source without an offset was given ${answer.kind}.`);
+      const { since, time } = answer;
+      // A request from before the first offset may be old: the first walk serves it.
+      const { filter } = this.#settings;
+      const reset = { kind: 'offsetReset', filter, to: time, goesOnAfter: since } as const;
+      const notifications = this.#reset === null ? [] : [{ ...reset, before: this.#reset }];
+      return { state: startWithoutOffset(filter, since, time, at), commits: true, begun: 'first', notifications };
+    }
+    switch (answer.kind) {
+      case 'start':
+        return takeEventsStart(state, answer, at);
+      case 'verifyStart':
+        return { state: withStream(state, takeVerifiedStart(state, answer, at).state), commits: false };
+      case 'stream':
+      case 'refused':
+        return followEvents(state, answer, at);
+      default:
+        return walkOn(state, answer, at);
+    }
+  }
+
+  #decide(outcome: Outcome): CoreDecision {
+    const { state, commits, forgetsWalk, census, record, touches, ...decision } = outcome;
+    const before = this.#state;
+    return {
+      writes: false,
+      isAgain: false,
+      write: { kind: 'nothing' },
+      notifications: [],
+      ahead: null,
+      discarded: null,
+      begun: null,
+      ...decision,
+      offset: commits ? state.offset : null,
+      committed: () => {
+        if (this.#state !== before) throw new Error('A decision was committed twice, or after a later one.');
+        this.#apply(outcome);
+      },
+    };
+  }
+
+  #apply({ state, forgetsWalk, census, record, touches }: Outcome): void {
+    this.#state = state;
+    if (this.#demand?.id === state.offset.walkRequest) this.#demand = null;
+    if (this.#census !== null) record?.(this.#census);
+    if (forgetsWalk) this.#touched.clear();
+    if (forgetsWalk || census !== undefined) this.#census = census ?? null;
+    for (const event of touches ?? []) this.#touch(event);
+  }
+
+  /** An event is newer than any row of this walk, even as a dead letter. */
+  #touch({ id, digest, deletes }: EventFacts): void {
+    if (id === null) return;
+    this.#touched.add(id);
+    if (deletes) this.#census?.delete(id);
+    else if (digest !== null) this.#census?.put(id, digest, true);
+  }
+
+  #context(nowMs: number): CoreContext {
+    return {
+      settings: this.#settings,
+      touched: this.#touched,
+      census: this.#census,
+      demand: this.#demand,
+      topicId: this.#topicId,
+      nowMs,
+    };
+  }
+}
+
+/** A request, or a step of the walk that asks nothing. */
+type Wanted = Exclude<CoreRequest, { kind: 'commit' }> | { readonly kind: 'usePage' } | { readonly kind: 'sweep' };
+
+/**
+ * The stream comes first wherever it is overdue, so that neither a list that fails nor a gap that
+ * is being proven can starve it; and where it always has more, a page comes in between. Before `listFreeMs` the list is
+ * not asked, since it is being asked or has refused; the stream goes on meanwhile.
+ */
+function nextRequest(
+  { walk, stream, offset }: CoreState,
+  settings: CoreContext['settings'],
+  nowMs: number,
+  listFreeMs: number,
+): Wanted {
+  const events: Wanted = { kind: 'stream', since: offset.since };
+  const unlessOverdue = (wanted: Wanted) => (isOverdue(stream, settings, nowMs) ? events : wanted);
+  // A walk that waits for the end of the stream leaves no pause in which the stream could move on again.
+  const isAwaited = 'drain' in walk && !walk.drain.isReached && isReadingOn(stream);
+  const streamBy = (otherwiseMs: number): Wanted => {
+    if (nowMs >= stream.dueMs || isAwaited) return events;
+    return { kind: 'wait', ms: Math.max(1, Math.ceil(Math.min(stream.dueMs, otherwiseMs) - nowMs)) };
+  };
+  const fromList = (wanted: Wanted) => (nowMs < listFreeMs ? streamBy(listFreeMs) : unlessOverdue(wanted));
+  const follow = () => streamBy(Number.POSITIVE_INFINITY);
+
+  // Nothing may come between the final drain and the tombstones, or between these.
+  if (walk.phase === 'sweeping') return { kind: 'sweep' };
+  if (walk.phase === 'closing' && walk.drain.isReached) return { kind: 'sweep' };
+  if (walk.phase === 'draining' && walk.drain.isReached) return { kind: 'usePage' };
+  const proof = requestForProof(stream, settings);
+  if (proof !== null) return proof.kind === 'start' ? fromList(proof) : unlessOverdue(proof);
+
+  // A stream that never pauses, and whose responses do not name its end, ends where a fresh start of it lies.
+  const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
+  if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
+    return fromList({ kind: 'start' });
+  }
+
+  if (nowMs >= listFreeMs && wantsMark(stream.mark, nowMs)) return unlessOverdue({ kind: 'start' });
+
+  switch (walk.phase) {
+    case 'idle':
+    case 'draining':
+    case 'closing':
+      return follow();
+    case 'census':
+      return nowMs < walk.notBeforeMs ? streamBy(walk.notBeforeMs) : unlessOverdue({ kind: 'census' });
+    case 'margin': {
+      const endMs = walk.drain.startedMs + marginMs(settings, offset);
+      if (!walk.drain.isReached) return follow();
+      return nowMs < endMs ? streamBy(endMs) : fromList(page(offset));
+    }
+    case 'paging':
+      return fromList(page(offset));
+    case 'verifying':
+      return fromList({ kind: 'behindLast', minId: walk.places[0] ?? null });
+  }
+}
+
+function page({ walk, walkCursor }: CoreState['offset']): Wanted {
+  return { kind: 'page', walk, minId: walkCursor };
+}
+
+/** One response to our offset: the stream is followed as any other is, and a walk begins or moves on. */
+function followEvents(
+  state: CoreState,
+  answer: Extract<CoreAnswer, { kind: 'stream' | 'refused' }>,
+  at: CoreContext,
+): Outcome {
+  const events = answer.kind === 'stream' ? answer.events : [];
+  const items = events.length;
+  const followed = followOffset(state, answer.kind === 'stream' ? { ...answer, items } : answer, at);
+  const { gap: _, reading: __, notifications = [], ...outcome } = followed;
+  let after = withStream(state, followed.state);
+  const reason = reasonToWalk(after, followed, answer.time, at);
+  if (reason !== null) after = replaceWalk(after, answer.time, at);
+  else after = walkBeside(after, answer, followed, at);
+  const replaced = isReplaced(state, at) ? [{ kind: 'topicReplaced', walk: after.offset.walk } as const] : [];
+  const commits = followed.commits || reason !== null;
+  return {
+    ...outcome,
+    notifications: [...notifications, ...replaced],
+    state: commits ? { ...after, committedMs: at.nowMs } : after,
+    commits,
+    begun: reason,
+    forgetsWalk: reason !== null,
+    touches: followed.writes && after.walk.phase !== 'idle' ? touching(events, followed, reason) : [],
+  };
+}
+
+/** Events that come again name instruments, and say nothing of their state; a walk that begins with them brings it. */
+function touching(
+  events: readonly EventFacts[],
+  { isAgain }: FollowedOutcome,
+  begun: WalkReason | null,
+): readonly EventFacts[] {
+  if (!isAgain) return events;
+  return begun === null ? events.map(({ id }) => ({ id, digest: null, deletes: false })) : [];
+}
+
+/** A fresh start of the stream is where a drain may end, too. */
+function takeEventsStart(state: CoreState, start: StreamStart, at: CoreContext): Outcome {
+  const after = withStream(state, takeStart(state, start, at).state);
+  return { state: { ...after, walk: drainTo(start, state, at) }, commits: false };
+}
+
+/** Only one that was asked for since the drain began, and by the margin later, is from after it. */
+function drainTo({ since, askedMs }: StreamStart, { walk, offset }: CoreState, { nowMs, settings }: CoreContext): Walk {
+  const at = { nowMs: askedMs ?? nowMs, marginMs: marginMs(settings, offset) };
+  if (!('drain' in walk) || !wantsStart(walk.drain, at)) return walk;
+  return { ...walk, drain: { ...walk.drain, start: since } };
+}
+
+function reasonToWalk(
+  state: CoreState,
+  { gap, reading }: FollowedOutcome,
+  time: ResponseTime,
+  at: CoreContext,
+): WalkReason | null {
+  const { demand, settings, nowMs } = at;
+  if (gap === 'proven') return 'gapProven';
+  if (gap === 'suspected') return 'gapSuspected';
+  if (isReplaced(state, at)) return 'topicReplaced';
+  if (gap === 'passed') return 'streamPassed';
+  const isOld = isStreamOld(state.offset);
+  if (state.walk.phase !== 'idle' || (reading === null && !isOld)) return null;
+  if (demand !== null) return 'requested';
+  // While the stream brings no instrument anything new, walks do.
+  const walkIntervalMs = isOld ? Math.min(settings.walkIntervalMs, settings.behindLimitMs) : settings.walkIntervalMs;
+  return walkAgeMs(state, time, nowMs) >= walkIntervalMs ? 'interval' : null;
+}
+
+function isReplaced({ offset }: CoreState, { topicId }: CoreContext): boolean {
+  return topicId !== null && offset.topicId !== null && offset.topicId !== topicId;
+}
+
+/** A walk begins and replaces any walk under way; it also serves a requested walk that waits. */
+function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): CoreState {
+  const { walk } = stepWalk(state.walk, { kind: 'begin' }, walkContext(state, at));
+  const topicId = at.topicId ?? state.offset.topicId;
+  const { walkRequest, walkAllowShrink } = state.offset;
+  const demand: WalkDemand =
+    at.demand === null
+      ? { walkRequest, walkAllowShrink }
+      : { walkRequest: at.demand.id, walkAllowShrink: at.demand.allowShrink };
+  const offset = { ...beginWalk(state.offset, time, demand), topicId };
+  return { ...state, walk, offset, begunMs: at.nowMs, isBegunHere: true };
+}
+
+/**
+ * A response to an offset in doubt moves no drain: that it holds nothing does not mean that there is nothing. Where the
+ * provider is behind, the stream has nothing for us, and a page from there is drained; any other page waits.
+ */
+function walkBeside(
+  state: CoreState,
+  given: Extract<CoreAnswer, { kind: 'stream' | 'refused' }>,
+  { reading }: FollowedOutcome,
+  at: CoreContext,
+): CoreState {
+  const { offset, stream, walk: before } = state;
+  const { namesEnd, doubt } = stream;
+  const isBehind = isProviderBehind(offset);
+  if (isBehind && 'page' in before && !isBefore(before.page.start ?? offset.since, offset.since)) return state;
+  if (!isBehind && (reading === null || isOffsetInDoubt(doubt))) return state;
+  const answer = given.kind === 'stream' ? given : { next: offset.since, nextId: null };
+  const streamed = { kind: 'streamed', answer, reading: isBehind ? 'quiet' : (reading ?? 'quiet'), namesEnd } as const;
+  return { ...state, walk: stepWalk(before, streamed, walkContext(state, at)).walk };
+}
+
+/**
+ * How long ago the newest walk began, as of a response. Within the life of the task that began it by the monotonic clock,
+ * but for a machine that slept: then both of the others agree that it is longer. Across a restart as much as either of the
+ * two committed clocks says: the one that was wrong when the walk began must not put off the next walk.
+ */
+function walkAgeMs(
+  { offset, begunMs, isBegunHere }: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere'>,
+  time: ResponseTime,
+  nowMs: number,
+): number {
+  // Neither clock is compared with the other, so it does not matter here where the dates came from.
+  const begun: ResponseTime = { dateMs: offset.walkStartedAtMs, from: time.from, ownMs: offset.walkStartedOwnMs };
+  const { leastMs, mostMs } = timeBetween(begun, time);
+  return Math.max(nowMs - begunMs, isBegunHere ? leastMs : mostMs);
+}
+
+/**
+ * Seconds until the next walk begins by itself; negative: it is overdue. Null while one is under way. It does not rely on
+ * a clock alone either. `wallMs`: our own clock, for the time before the first response.
+ */
+function secondsToNextWalk(
+  state: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere' | 'stream'>,
+  walkIntervalMs: number,
+  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
+): number | null {
+  const { offset, stream } = state;
+  if (offset.walkPending) return null;
+  const sinceAnswerMs = stream.takenMs === null ? wallMs - offset.serverDate.ownMs : nowMs - stream.takenMs;
+  const ageMs = walkAgeMs(state, offset.serverDate, nowMs - sinceAnswerMs) + Math.max(0, sinceAnswerMs);
+  return (walkIntervalMs - ageMs) / 1_000;
+}
+
+/** All that moves on with a commit, but for the collections: that of the stream, and that of the walk. */
+export interface CoreState extends FollowerState {
+  readonly offset: InstrumentsOffset;
+  readonly walk: Walk;
+  /** When a walk was last begun by this task, by the monotonic clock. */
+  readonly begunMs: number;
+  /** This task began that walk. */
+  readonly isBegunHere: boolean;
+}
+
+/** All that a decision may look at; it changes none of it. */
+export interface CoreContext extends FollowerContext {
+  readonly settings: InstrumentsSettings & FollowerContext['settings'];
+  readonly touched: ReadonlySet<bigint>;
+  readonly census: Census | null;
+  readonly demand: WalkRequest | null;
+  /** Of the instruments topic now; null where it is not known. */
+  readonly topicId: string | null;
+}
+
+/** A decision, and what its commit changes. */
+export interface Outcome extends Partial<Omit<CoreDecision, 'committed' | 'offset'>> {
+  readonly state: CoreState;
+  readonly commits: boolean;
+  /** Nothing is touched any more, and the census is dropped. */
+  readonly forgetsWalk?: boolean;
+  /** Replaces the census. */
+  readonly census?: Census;
+  readonly record?: ((census: Census) => void) | undefined;
+  readonly touches?: readonly EventFacts[];
+}
+
+/** No committed offset: the stream starts where the provider's does now, and the first walk is pending. */
+function startWithoutOffset(
+  filter: string,
+  since: string,
+  time: ResponseTime,
+  { demand, topicId, nowMs }: Pick<CoreContext, 'demand' | 'topicId' | 'nowMs'>,
+): CoreState {
+  return {
+    offset: firstOffset(filter, since, time, demand?.id ?? null, topicId),
+    stream: streamAtStart(nowMs),
+    walk: { phase: 'census', streamStart: since, notBeforeMs: nowMs },
+    committedMs: nowMs,
+    begunMs: nowMs,
+    isBegunHere: true,
+  };
+}
+
+/** The stream's part moves on as it does for any source that follows one. */
+function withStream(state: CoreState, { offset, stream, committedMs }: FollowerState): CoreState {
+  const { since } = offset;
+  if (since === null) throw new Error('A source of instruments was left without its offset.');
+  return { ...state, stream, committedMs, offset: { ...state.offset, ...offset, since } };
+}
+
+/** `topicId`: of the instruments topic now; an offset that has none yet takes it over. */
+function startFrom(committed: InstrumentsOffset, nowMs: number, topicId: string | null): CoreState {
+  const { walk, resumed } = walkAtStart(committed);
+  const offset = resumed ? { ...committed, walkResumed: true } : committed;
+  return {
+    offset: { ...offset, topicId: committed.topicId ?? topicId },
+    walk,
+    stream: streamAtStart(nowMs),
+    committedMs: nowMs,
+    begunMs: nowMs,
+    isBegunHere: false,
+  };
+}
+
+/** One step of the walk. */
+function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Outcome {
+  const { nowMs } = at;
+  const step = stepWalk(state.walk, input, walkContext(state, at));
+  const begun = step.begins ?? null;
+  const isNewDrain = 'drain' in step.walk && step.walk.phase !== state.walk.phase;
+  return {
+    state: {
+      offset: step.offset ?? state.offset,
+      // A drain that begins waits for the stream: it is asked at once.
+      stream: isNewDrain ? { ...state.stream, dueMs: nowMs } : state.stream,
+      walk: step.walk,
+      committedMs: step.commits ? nowMs : state.committedMs,
+      begunMs: begun === null ? state.begunMs : nowMs,
+      isBegunHere: begun === null ? state.isBegunHere : true,
+    },
+    commits: step.commits ?? false,
+    write: step.write ?? { kind: 'nothing' },
+    notifications: step.notifications ?? [],
+    ahead: step.ahead ?? null,
+    begun,
+    forgetsWalk: begun !== null || step.walk.phase === 'idle',
+    ...(step.census && { census: step.census }),
+    record: step.record,
+  };
+}
+
+function walkContext({ offset }: CoreState, { touched, census, settings, nowMs }: CoreContext): WalkContext {
+  return { offset, touched, census, settings, nowMs };
+}

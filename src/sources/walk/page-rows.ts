@@ -1,0 +1,110 @@
+import type { Census } from './census.ts';
+import type { RowFacts, WalkFlaw } from './instruments-messages.ts';
+import { type MutableWalkCounts, NO_COUNTS, type WalkCounts } from './instruments-offset.ts';
+
+/** The rows of a drained page that are used, and counts of the others. */
+export interface SortedRows {
+  /** Positions of the rows that become records, in order. */
+  readonly write: readonly number[];
+  readonly counts: WalkCounts;
+  readonly flaws: readonly WalkFlaw[];
+  /** Ids of rows that are not used, since they differ from what an event said lately. */
+  readonly contradicted: readonly bigint[];
+  /** The highest id that could be read. */
+  readonly lastId: bigint | null;
+}
+
+/**
+ * Sorts the rows of a page. A row that an event has touched since the walk began is older than what the topic holds, or
+ * will hold when the event is read: it is left out, also where it does not map. Of rows with one id the last one counts.
+ * Where minId is inclusive, a page may begin with the row that ended the page before, `earlierLastId`: it becomes no
+ * second dead letter. A row that contradicts a recent event may be older than that event; so may one that differs on a
+ * page that is older than all remembered events, `isOldFor`.
+ */
+export function sortRows(
+  page: {
+    readonly minId: string | null;
+    readonly rows: readonly RowFacts[];
+    readonly isOldFor?: (id: bigint) => boolean;
+  },
+  touched: ReadonlySet<bigint>,
+  census: Census,
+  earlierLastId: bigint | null,
+): SortedRows {
+  const counts: MutableWalkCounts = { ...NO_COUNTS, pages: 1, rows: page.rows.length };
+  const flaws = new Set<WalkFlaw>();
+  const cursor = page.minId === null ? null : BigInt(page.minId);
+  const write: number[] = [];
+  const contradicted: bigint[] = [];
+  let lastId: bigint | null = null;
+  const newest = new Map<bigint, number>();
+  for (const [position, { id }] of page.rows.entries()) if (id !== null) newest.set(id, position);
+
+  for (const [position, row] of page.rows.entries()) {
+    if (row.id === null) {
+      flaws.add('unreadableId');
+      counts.deadLetters += 1;
+      write.push(position);
+      continue;
+    }
+    if (lastId === null || row.id > lastId) lastId = row.id;
+    if (cursor !== null && row.id < cursor) {
+      flaws.add('rowBelowCursor');
+      counts.belowCursor += 1;
+    }
+    if (newest.get(row.id) !== position) {
+      counts.repeated += 1;
+      continue;
+    }
+    const sorted = sortRow(row.id, row.digest, { touched, census, isOld: page.isOldFor?.(row.id) ?? false });
+    const outcome = sorted === 'deadLetters' && row.id === earlierLastId ? 'repeated' : sorted;
+    counts[outcome] += 1;
+    if (WRITTEN.has(outcome)) write.push(position);
+    // A row may still show an instrument whose event deletes it by our setting: that proves nothing against the list.
+    if (outcome === 'contradicting' && census.compare(row.id, 0n) !== 'absent') contradicted.push(row.id);
+  }
+  return { write, counts, flaws: [...flaws], contradicted, lastId };
+}
+
+function sortRow(
+  id: bigint,
+  digest: bigint | null,
+  {
+    touched,
+    census,
+    isOld,
+  }: { readonly touched: ReadonlySet<bigint>; readonly census: Census; readonly isOld: boolean },
+) {
+  if (touched.has(id)) return 'touched';
+  if (digest === null) return 'deadLetters';
+  const outcome = OUTCOMES[census.compare(id, digest)];
+  if (outcome === 'added') return census.reportedAgeMs(id) === null ? outcome : 'contradicting';
+  // It is unknown which of two rows of one walk is older: the replicas of a list do not lag alike.
+  if (outcome === 'corrected' && census.isSeen(id)) return 'repeated';
+  if (outcome === 'corrected') return census.reportedAgeMs(id) === null && !isOld ? outcome : 'contradicting';
+  return outcome;
+}
+
+const WRITTEN: ReadonlySet<string> = new Set(['added', 'corrected', 'reEncoded', 'deadLetters']);
+
+const OUTCOMES = {
+  absent: 'added',
+  different: 'corrected',
+  same: 'unchanged',
+  sameUnderOtherSchema: 'reEncoded',
+} as const;
+
+/** Marks the rows of a committed page in the census. Every row that came is seen, also one that was not written. */
+export function recordRows(rows: readonly RowFacts[], sorted: SortedRows, census: Census): void {
+  for (const position of sorted.write) {
+    const { id, digest } = rows[position] ?? { id: null, digest: null };
+    if (id !== null && digest !== null) census.put(id, digest, true);
+  }
+  for (const { id } of rows) if (id !== null) census.see(id);
+}
+
+export function addCounts(a: WalkCounts, b: WalkCounts): WalkCounts {
+  const sum: MutableWalkCounts = { ...a };
+  for (const name of Object.keys(b) as (keyof WalkCounts)[]) sum[name] += b[name];
+  return sum;
+}

@@ -1,0 +1,63 @@
+import type { Census } from './census.ts';
+import type { InstrumentsSettings, WalkFlaw, WalkNotification } from './instruments-messages.ts';
+import type { InstrumentsOffset } from './instruments-offset.ts';
+
+/** The deletions of a walk that has read the list to its end, and what it reports. */
+export interface SweepPlan {
+  readonly gone: readonly bigint[];
+  readonly notifications: readonly WalkNotification[];
+  /** `gone`: the walk decided what is gone. `refused`: it did, and an operator has to confirm. `nothing`: it could not. */
+  readonly outcome: 'gone' | 'refused' | 'nothing';
+}
+
+/** Of a walk that has forgotten what it saw. */
+export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome: 'nothing' };
+
+/**
+ * Gone is what the topic holds, no row showed, and no event named since the walk began. A walk that was resumed has
+ * forgotten what it saw before; one with a flaw cannot be trusted; and a list that lost much is more likely broken than
+ * right, until an operator has said so.
+ */
+export function planSweep(options: {
+  readonly offset: Pick<InstrumentsOffset, 'walk' | 'counts' | 'walkAllowShrink' | 'walkResumed'>;
+  readonly flaws: ReadonlySet<WalkFlaw>;
+  readonly touched: ReadonlySet<bigint>;
+  readonly census: Census | null;
+  readonly settings: Pick<InstrumentsSettings, 'tombstones' | 'maxShrink' | 'shrinkAlwaysAllowed'>;
+}): SweepPlan {
+  const { offset, flaws, touched, census, settings } = options;
+  const { walk, counts, walkAllowShrink } = offset;
+  if (!settings.tombstones) return { ...NOTHING_DECIDED, outcome: 'gone' };
+  if (offset.walkResumed || census === null) return NOTHING_DECIDED;
+  const skipped: WalkNotification = { kind: 'deletionSkipped', walk, flaws: [...flaws] };
+  if (flaws.size > 0) return { ...NOTHING_DECIDED, notifications: [skipped] };
+  const gone = missingIds(census, touched);
+  if (gone.length === 0 || gone.length <= (walkAllowShrink ?? 0)) return { gone, notifications: [], outcome: 'gone' };
+  const refused = (why: 'emptyList' | 'tooMany'): SweepPlan => ({
+    gone: [],
+    notifications: [{ kind: 'shrinkRefused', walk, why, gone: gone.length, held: census.size }],
+    outcome: 'refused',
+  });
+  if (counts.rows === 0) return refused('emptyList');
+  return mayDelete(gone.length, census.size, settings)
+    ? { gone, notifications: [], outcome: 'gone' }
+    : refused('tooMany');
+}
+
+/**
+ * The ids of the topic without a row, in order. One that an event named within the hour before the walk may be missing
+ * only because the list lags: the next walk decides. It is spared for as long as such an event is remembered, 90
+ * minutes, so it cannot stay for good.
+ */
+export function missingIds(census: Census, touched: ReadonlySet<bigint>): readonly bigint[] {
+  const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
+  return missing.sort((a, b) => (a < b ? -1 : 1));
+}
+
+export function mayDelete(
+  gone: number,
+  held: number,
+  { maxShrink, shrinkAlwaysAllowed }: Pick<InstrumentsSettings, 'maxShrink' | 'shrinkAlwaysAllowed'>,
+): boolean {
+  return gone <= shrinkAlwaysAllowed || gone <= held * maxShrink;
+}

@@ -1,0 +1,235 @@
+import { ConnectorError } from '../../errors.ts';
+import type { Census } from './census.ts';
+import type { CoreWrite, WalkNotification } from './instruments-messages.ts';
+import { beginWalk, type InstrumentsOffset, isStreamOld } from './instruments-offset.ts';
+import { judgeLag, marginMs, noteLag, pageAge, rememberedLagMs } from './list-lag.ts';
+import { addCounts, recordRows, sortRows } from './page-rows.ts';
+import { NOTHING_DECIDED, planSweep, type SweepPlan } from './sweep.ts';
+import {
+  beginDrain,
+  drainFurther,
+  type Walk,
+  type WalkContext,
+  type WalkInput,
+  type WalkPhase,
+  type WalkStep,
+} from './walk.ts';
+
+/** A list of more pages than this has no end. */
+const MOST_PAGES = 1_000_000;
+/** A list that has no end for so many walks in a row, and once more, stops the source. */
+const MOST_GIVEN_UP = 3;
+const LEAST_REST_MS = 1_000;
+/** How often the list is asked once more at its end: more instruments are not issued meanwhile. */
+export const MOST_VERIFYING = 20;
+/** After so many walks in a row that could not decide what is gone, operators are notified. */
+const WALKS_TO_REPORT = 2;
+/** Ids are int64 (part 2.2 of src/provider/README.md). */
+const HIGHEST_ID = 2n ** 63n - 1n;
+/** Tombstones of one transaction. */
+const TOMBSTONES_AT_ONCE = 10_000;
+
+type In<P extends WalkPhase> = Extract<Walk, { phase: P }>;
+type Of<K extends WalkInput['kind']> = Extract<WalkInput, { kind: K }>;
+
+function begin(): WalkStep {
+  return { walk: { phase: 'census', streamStart: null, notBeforeMs: 0 } };
+}
+
+function takeCensus({ streamStart }: In<'census'>, { census }: Of<'census'>, { nowMs }: WalkContext): WalkStep {
+  return { walk: { phase: 'margin', drain: beginDrain(nowMs), streamStart }, census };
+}
+
+function takeFirstPage(walk: In<'margin'>, page: Of<'page'>, at: WalkContext): WalkStep {
+  const { nowMs, settings, offset } = at;
+  const { drain, streamStart } = walk;
+  if (!drain.isReached || nowMs - drain.startedMs < marginMs(settings, offset)) {
+    throw new Error('A page was handed over before the margin had passed.');
+  }
+  const lag = { censusMs: drain.startedMs, pagesMs: nowMs, streamStart, contradicted: new Map(), linkedMs: 0 };
+  return takePage({ phase: 'paging', flaws: new Set(), lastId: null, lag }, page, at);
+}
+
+function takePage(walk: In<'paging'>, page: Of<'page'>, at: WalkContext): WalkStep {
+  const { offset, nowMs } = at;
+  const { minId, rows, next, start } = page;
+  const why = endless(minId, next, offset.counts.pages);
+  if (why !== null) return giveUp(why, at);
+  return {
+    walk: { ...walk, phase: 'draining', page: { minId, rows, next, start }, drain: beginDrain(nowMs) },
+    ahead: next === null ? null : { walk: offset.walk, minId: next },
+  };
+}
+
+/** A cursor that stays or falls would walk the same pages for ever. */
+function endless(current: string | null, next: string | null, pages: number): string | null {
+  if (pages >= MOST_PAGES) return `The instrument list goes on after ${MOST_PAGES} pages.`;
+  if (current === null || next === null || BigInt(next) > BigInt(current)) return null;
+  return `The instrument list answered minId=${current} with a link to minId=${next}, which does not lie behind it.`;
+}
+
+/** Another walk begins after a rest, which doubles; the stream goes on meanwhile. */
+function giveUp(why: string, { offset, settings, nowMs }: WalkContext): WalkStep {
+  const { walk, walksGivenUp, walkRequest, walkAllowShrink } = offset;
+  if (walksGivenUp >= MOST_GIVEN_UP) {
+    const before = `${MOST_GIVEN_UP} walks before this one were given up for the same reason.`;
+    throw new ConnectorError('WALK_CURSOR_REPEATED', `${why} ${before} Nothing of that page was written.`);
+  }
+  const waitMs = Math.max(settings.pollIntervalMs, LEAST_REST_MS) * 2 ** walksGivenUp;
+  const fresh = beginWalk(offset, offset.serverDate, { walkRequest, walkAllowShrink });
+  return {
+    walk: { phase: 'census', streamStart: null, notBeforeMs: nowMs + waitMs },
+    offset: { ...fresh, walksGivenUp: walksGivenUp + 1 },
+    commits: true,
+    notifications: [{ kind: 'walkGivenUp', walk, why, waitMs }],
+    begins: 'afterGivenUp',
+  };
+}
+
+function drainMore(walk: In<'margin' | 'draining' | 'closing'>, streamed: Of<'streamed'>): WalkStep {
+  return { walk: { ...walk, drain: drainFurther(walk.drain, streamed) } };
+}
+
+function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkStep {
+  const { page, drain } = walk;
+  if (!drain.isReached || at.census === null) throw new Error('A page was used before it was drained.');
+  const { behindMs, isOldFor } = pageAge(page.start, walk.lag, at.census);
+  const sorted = sortRows({ ...page, isOldFor }, at.touched, at.census, walk.lastId);
+  const { contradicted } = sorted;
+  const lag = noteLag(walk.lag, { contradicted, behindMs, cameMs: drain.startedMs }, at.census);
+  const flaws = new Set([...walk.flaws, ...sorted.flaws]);
+  const lastId = highest(walk.lastId, sorted.lastId);
+  return {
+    walk:
+      page.next === null
+        ? { phase: 'verifying', flaws, lastId, lag, places: placesToVerify(lastId), asked: 0, behind: new Set() }
+        : { phase: 'paging', flaws, lastId, lag },
+    offset: {
+      ...at.offset,
+      walkCursor: page.next,
+      walkListed: page.next === null,
+      counts: addCounts(at.offset.counts, sorted.counts),
+    },
+    commits: true,
+    write: { kind: 'rows', rows: sorted.write, counts: sorted.counts },
+    record: (census) => recordRows(page.rows, sorted, census),
+  };
+}
+
+/**
+ * Where to ask whether the list goes on. Whether minId is inclusive is not shown, so from the last row and from behind
+ * it: an exclusive one hides the id next to the last from the second, and a list that is cut at the last row hides all
+ * of its rest from the first. An empty list is asked for once more from its beginning.
+ */
+export function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
+  if (lastId === null) return [null];
+  return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
+}
+
+/**
+ * A list that goes on behind its end was cut, and what it did not show may well be there; unless it is what was issued
+ * meanwhile, which the stream names by the end of the final drain.
+ */
+function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
+  const { lastId, lag } = walk;
+  const [place = null, ...others] = walk.places;
+  const asked = walk.asked + 1;
+  const behind = new Set(walk.behind);
+  for (const { id } of rows) if (id !== null && (lastId === null || id > lastId)) behind.add(id);
+  const goesOn = next !== null && asked < MOST_VERIFYING && endless(place, next, 0) === null;
+  const isRead = rows.every(({ id }) => id !== null) && (next === null || goesOn);
+  const places = next === null ? others : [next, ...others];
+  if (isRead && places.length > 0) return { walk: { ...walk, places, asked, behind } };
+  const flaws = isRead ? walk.flaws : new Set([...walk.flaws, 'rowsBehindTheEnd' as const]);
+  return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag, asked, behind } };
+}
+
+function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
+  if (!walk.drain.isReached) throw new Error('A walk was ended before its final drain.');
+  const flaws = new Set(walk.flaws);
+  if (![...walk.behind].every((id) => at.touched.has(id))) flaws.add('rowsBehindTheEnd');
+  const isOld = isStreamOld(at.offset);
+  const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: at.offset.walkResumed });
+  if (seen !== null) flaws.add('listLags');
+  const offset = isOld ? at.offset : { ...at.offset, listLagMs: rememberedLagMs(at.offset.listLagMs, seen) };
+  // A list that is as old as the stream lacks what is new.
+  const plan: SweepPlan = isOld ? { ...NOTHING_DECIDED, outcome: 'refused' } : planSweep({ ...at, flaws });
+  if (seen === null) return sweepOn(plan, { ...at, offset });
+  const listLags = { kind: 'listLags', walk: offset.walk, waitMs: marginMs(at.settings, offset), ...seen } as const;
+  return sweepOn({ ...plan, notifications: [listLags, ...plan.notifications] }, { ...at, offset });
+}
+
+function sweepMore(walk: In<'sweeping'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
+  return sweepOn(walk.plan ?? NOTHING_DECIDED, at);
+}
+
+function sweepOn(plan: SweepPlan, at: WalkContext): WalkStep {
+  const ids = plan.gone.slice(0, TOMBSTONES_AT_ONCE);
+  const left = plan.gone.slice(TOMBSTONES_AT_ONCE);
+  const { counts } = at.offset;
+  const offset = { ...at.offset, counts: { ...counts, gone: counts.gone + ids.length } };
+  const write: CoreWrite = ids.length === 0 ? { kind: 'nothing' } : { kind: 'tombstones', ids };
+  const record = (census: Census) => {
+    for (const id of ids) census.delete(id);
+  };
+  if (left.length > 0) {
+    const walk: Walk = { phase: 'sweeping', plan: { ...plan, gone: left } };
+    return { walk, offset, commits: true, write, record };
+  }
+  return { ...endWalk(offset, plan), commits: true, write };
+}
+
+/** A resumed walk is followed by a fresh one at once, since it could not decide what is gone. */
+function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPlan): WalkStep {
+  const { walk, walkStartedAtMs, walkResumed, counts, walksWithoutDeletion: earlier } = before;
+  const walksWithoutDeletion = { gone: 0, refused: earlier, nothing: earlier + 1 }[outcome];
+  const offset = { ...before, walksGivenUp: 0, walksWithoutDeletion };
+  const completed: WalkNotification = {
+    kind: 'walkCompleted',
+    walk,
+    startedAtMs: walkStartedAtMs,
+    resumed: walkResumed,
+    counts,
+  };
+  const standStill = { kind: 'deletionsStandStill', walk, walks: walksWithoutDeletion } as const;
+  const isReported = outcome === 'nothing' && walksWithoutDeletion >= WALKS_TO_REPORT;
+  const reported = [completed, ...notifications, ...(isReported ? [standStill] : [])];
+  if (walkResumed) {
+    const { walkRequest, walkAllowShrink } = offset;
+    const fresh = beginWalk(offset, offset.serverDate, { walkRequest, walkAllowShrink });
+    return { ...begin(), offset: fresh, notifications: reported, begins: 'afterResumed' };
+  }
+  const ended = { ...offset, walkPending: false, walkListed: false, walkCursor: null, walkAllowShrink: null };
+  return { walk: { phase: 'idle' }, offset: ended, notifications: reported };
+}
+
+function highest(a: bigint | null, b: bigint | null): bigint | null {
+  if (a === null || b === null) return a ?? b;
+  return a > b ? a : b;
+}
+
+type Cell<P extends WalkPhase, K extends WalkInput['kind']> = (walk: In<P>, input: Of<K>, at: WalkContext) => WalkStep;
+
+/** The way of a walk. In every phase a new one may begin, and the stream goes on; nothing else was requested. */
+const STEPS: { readonly [P in WalkPhase]: { readonly [K in WalkInput['kind']]?: Cell<P, K> } } = {
+  idle: {},
+  census: { census: takeCensus },
+  margin: { streamed: drainMore, page: takeFirstPage },
+  paging: { page: takePage },
+  draining: { streamed: drainMore, usePage },
+  verifying: { behindLast: verifyEnd },
+  closing: { streamed: drainMore, sweep: sweepFirst },
+  sweeping: { sweep: sweepMore },
+};
+
+/** The walk after an input; nothing that it is given is changed. */
+export function stepWalk(walk: Walk, input: WalkInput, at: WalkContext): WalkStep {
+  if (input.kind === 'begin') return begin();
+  const step = STEPS[walk.phase][input.kind] as
+    | ((walk: Walk, input: WalkInput, at: WalkContext) => WalkStep)
+    | undefined;
+  if (step !== undefined) return step(walk, input, at);
+  // Outside a drain, a walk learns nothing from a response of the stream but the touched ids.
+  if (input.kind === 'streamed') return { walk };
+  throw new Error(`A walk that is ${walk.phase} was given ${input.kind}, which it had not asked for.`);
+}

@@ -1,0 +1,110 @@
+import { FreshRecords } from '../kafka/log-reader.ts';
+import type { CommittedRecord } from '../kafka/record.ts';
+import type { WorkerTargets } from '../worker/target.ts';
+import { decodeState, NOTHING_WANTED, type SourceState } from './source-state.ts';
+import type { WalkRequest } from './walk/instruments-messages.ts';
+
+export interface WantedStatesOptions {
+  /** The sources that run here; what is wanted of others is passed over. */
+  readonly sources: readonly string[];
+  /** Called for a value that cannot be read; what was known of the source before stays valid. */
+  readonly onUnreadable: (what: { readonly source: string; readonly offset: string; readonly why: string }) => void;
+}
+
+export interface WantedStates {
+  readonly walks: WalkRequests;
+  readonly targets: WorkerTargets;
+  /** Takes one record of the states topic. */
+  take(record: CommittedRecord): void;
+}
+
+interface Known {
+  wanted: SourceState;
+  restartEpoch: number;
+  failedRestartEpoch: number;
+  changed: AbortController;
+  walkSuperseded: AbortController;
+}
+
+/**
+ * Learns what is wanted from the records of the states topic. Records may come several times and
+ * from several readers, each in the order of the topic: what lies before a record that was taken is old, and taking it
+ * again would serve a walk twice that has long been done.
+ */
+export function createWantedStates({ sources, onUnreadable }: WantedStatesOptions): WantedStates {
+  const fresh = new FreshRecords();
+  const known = new Map<string, Known>(sources.map((source) => [source, nothingKnown()]));
+  const of = (source: string): Known => {
+    const found = known.get(source);
+    if (found === undefined) throw new Error(`There is no source ${source} here.`);
+    return found;
+  };
+  return {
+    walks: {
+      newest(source) {
+        const { wanted, walkSuperseded } = of(source);
+        const { walk } = wanted;
+        return {
+          request: walk && { id: walk.id, allowShrink: walk.allowShrink },
+          superseded: walkSuperseded.signal,
+        };
+      },
+    },
+    targets: {
+      of(source) {
+        const { wanted, restartEpoch, failedRestartEpoch, changed } = of(source);
+        return { state: wanted.state, restartEpoch, failedRestartEpoch, changed: changed.signal };
+      },
+    },
+    take(record) {
+      if (record.key === null || !fresh.isFresh(record)) return;
+      const source = record.key.toString();
+      const found = known.get(source);
+      if (found === undefined) return;
+      const decoded = decodeState(record);
+      if (decoded.kind === 'unreadable') onUnreadable({ source, offset: String(record.offset), why: decoded.why });
+      else update(found, decoded.state);
+    },
+  };
+}
+
+function nothingKnown(): Known {
+  return {
+    wanted: NOTHING_WANTED,
+    restartEpoch: 0,
+    failedRestartEpoch: 0,
+    changed: new AbortController(),
+    walkSuperseded: new AbortController(),
+  };
+}
+
+/** All is noted before anybody is woken. */
+function update(known: Known, wanted: SourceState): void {
+  const before = known.wanted;
+  known.wanted = wanted;
+  const isRestart = wanted.restart !== null && wanted.restart.id !== before.restart?.id;
+  const isStop = wanted.state === 'stopped' && before.state !== 'stopped';
+  if (isRestart || isStop) known.failedRestartEpoch += 1;
+  if (isStop || (isRestart && wanted.restart?.onlyFailed === false)) known.restartEpoch += 1;
+  const { changed, walkSuperseded } = known;
+  if (isRestart || wanted.state !== before.state) {
+    known.changed = new AbortController();
+    changed.abort();
+  }
+  if (wanted.walk?.id !== before.walk?.id) {
+    known.walkSuperseded = new AbortController();
+    walkSuperseded.abort();
+  }
+}
+
+/** The walks that operators ask for. */
+export interface WalkRequests {
+  newest(source: string): NewestWalk;
+}
+
+export interface NewestWalk {
+  /** The walk that was asked for last, served or not; null when none was. */
+  readonly request: WalkRequest | null;
+  /** Aborts when another walk is requested: a waiting caller then reads again. */
+  readonly superseded: AbortSignal;
+}

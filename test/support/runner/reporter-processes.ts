@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const NEEDS_STACK = /^test\/(integration|security|release|bench|campaign)\//;
+/** What need not run at each change: figures, foreign programs, images, and the tools of the tests. */
+const RELEASE = /^test\/(release|bench|campaign|container)\//;
+/** Raw kafkajs beside our client: what they show changes only with the one or the other. */
+const HAZARDS = /^test\/integration\/hazards\//;
+const DECIDES_HAZARDS = ['package-lock.json', 'src/kafka'];
+/** A file that says so changes its process for all that comes after it. */
+const OWN_PROCESS = '// Needs a process of its own';
+
+/** One process of a run: the file that it is started with, and the test files that it holds. */
+export interface TestProcess {
+  readonly entry: string;
+  readonly files: readonly string[];
+}
+
+/** The files of `npm test`. */
+export function everydayFiles(files: readonly string[], hasClientChanged: () => boolean): readonly string[] {
+  const everyday = files.filter((file) => !RELEASE.test(file));
+  return hasClientChanged() ? everyday : everyday.filter((file) => !HAZARDS.test(file));
+}
+
+/** Whether kafkajs or our client differs from the last release; true where git does not know. */
+export function differsFromRelease(root: string): boolean {
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  try {
+    const release = git('describe', '--tags', '--abbrev=0', '--match', 'v*');
+    return git('diff', '--name-only', release, '--', ...DECIDES_HAZARDS) !== '';
+  } catch {
+    return true;
+  }
+}
+
+/** Files that need a stack have a process each; they begin with the longest, which take longest. */
+export function stackProcesses(root: string, files: readonly string[]): readonly TestProcess[] {
+  return files
+    .filter((file) => NEEDS_STACK.test(file))
+    .toSorted((one, other) => statSync(join(root, other)).size - statSync(join(root, one)).size)
+    .map((file) => ({ entry: join(root, file), files: [file] }));
+}
+
+/**
+ * Other files share a process with their area, which saves a start of Node.js and of `src` for each.
+ *
+ * @param folder where the files that hold an area are written
+ */
+export function areaProcesses(root: string, files: readonly string[], folder: string): readonly TestProcess[] {
+  const alone = (file: string) => readFileSync(join(root, file), 'utf8').includes(OWN_PROCESS);
+  const areas = Object.groupBy(
+    files.filter((file) => !NEEDS_STACK.test(file)),
+    (file) => (alone(file) ? file : (/^test\/[^/]+\/[^/]+(?=\/)/.exec(file)?.[0] ?? dirname(file))),
+  );
+  return Object.entries(areas).map(([area, files = []]) => {
+    if (files.length === 1 && files[0] !== undefined) return { entry: join(root, files[0]), files };
+    const entry = join(folder, `${area.replaceAll('/', '-')}.mjs`);
+    const imports = files.map((file) => `await import(${JSON.stringify(pathToFileURL(join(root, file)).href)});\n`);
+    writeFileSync(entry, imports.join(''));
+    return { entry, files };
+  });
+}

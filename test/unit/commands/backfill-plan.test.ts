@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkedRange, checkedRate, opensWithin, pagePlan } from '../../../src/commands/backfill/backfill-plan.ts';
+import { DAILY, INTRADAY } from '../../../src/config/price-kinds/all.ts';
+
+const DAY_MS = 86_400_000;
+const NOW_MS = Date.UTC(2026, 4, 10, 0, 30);
+const times = { lookBackMs: 7 * DAY_MS, catchUpMs: 90 * DAY_MS };
+const [days] = DAILY.plans({ fields: ['OHLC'], ...times });
+const windows = days?.windows;
+
+test('windows that the processor follows, or followed an hour ago, are refused', () => {
+  assert.ok(windows);
+  const fromMs = Date.UTC(2026, 0, 1);
+  const toMs = Date.UTC(2026, 4, 2);
+  assert.deepEqual(checkedRange({ fromMs, toMs }, windows, NOW_MS), { fromMs, toMs });
+  for (const wrong of [
+    { fromMs, toMs: toMs + DAY_MS },
+    { fromMs: toMs, toMs },
+    { fromMs: toMs, toMs: fromMs },
+  ]) {
+    assert.throws(() => checkedRange(wrong, windows, NOW_MS), { code: 'SETTINGS_INVALID' });
+  }
+});
+
+test('a backfill takes half of the limit, or what it is given within the limit', () => {
+  assert.deepEqual([checkedRate(null, 20), checkedRate(0.1, 20), checkedRate(20, 20)], [10, 0.1, 20]);
+  for (const rate of [0, -1, 20.1, Number.NaN, Number.POSITIVE_INFINITY]) {
+    assert.throws(() => checkedRate(rate, 20), { code: 'SETTINGS_INVALID' }, String(rate));
+  }
+});
+
+test('a page has few windows, and a part of the range no more than a response may hold', () => {
+  const fromMs = 0;
+  assert.deepEqual(pagePlan({ fromMs, toMs: DAY_MS }, DAY_MS, 5_000).instruments, 1_000);
+  assert.deepEqual(pagePlan({ fromMs, toMs: DAY_MS }, DAY_MS, 300).instruments, 300);
+  assert.deepEqual(pagePlan({ fromMs, toMs: 400 * DAY_MS }, DAY_MS, 500).instruments, 50);
+  const minutes = pagePlan({ fromMs, toMs: 30 * DAY_MS }, 300_000, 500);
+  assert.equal(minutes.instruments, 2);
+  assert.equal(minutes.slices.length, 2);
+  const year = pagePlan({ fromMs, toMs: 365 * DAY_MS }, 300_000, 500);
+  assert.equal(year.instruments, 1);
+  let next = 0;
+  for (const slice of year.slices) {
+    assert.equal(slice.fromMs, next);
+    assert.ok(slice.toMs - slice.fromMs <= 5_000 * 300_000);
+    next = slice.toMs;
+  }
+  assert.equal(next, 365 * DAY_MS);
+});
+
+test('each part is a question of its own, and a window at its end belongs to the next one', () => {
+  const slice = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 3) };
+  assert.deepEqual(days?.query(slice), {
+    kind: 'daily',
+    dateFrom: '2026-01-01',
+    dateTo: '2026-01-02',
+    fields: 'OHLC',
+    orderByAscending: true,
+    count: null,
+  });
+  const [hours] = INTRADAY.plans({ fields: ['Close'], interval: ['Hour_1'], ...times });
+  assert.deepEqual(hours?.query(slice), {
+    kind: 'intraday',
+    interval: 'Hour_1',
+    dateFrom: '2026-01-01T00:00:00Z',
+    dateTo: '2026-01-03T00:00:00Z',
+    fields: 'Close',
+  });
+  const inside = ['7/OHLC/2026-01-01', '7/OHLC/2026-01-02', '7/Hour_1/Close/2026-01-02T23:00:00Z'];
+  const outside = ['7/OHLC/2025-12-31', '7/OHLC/2026-01-03', '7/Hour_1/Close/2026-01-03T00:00:00Z', '7/OHLC/never'];
+  for (const key of inside) assert.ok(opensWithin(key, slice), key);
+  for (const key of outside) assert.ok(!opensWithin(key, slice), key);
+});

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readInstruments } from '../../../src/commands/backfill/backfill-operation.ts';
+import { BACKFILL_GROUP } from '../../../src/commands/backfill/backfill-plan.ts';
+import { backfillSeries, COMPLETE, type Page, progressOf } from '../../../src/commands/backfill/backfill-series.ts';
+import { loadSettings } from '../../../src/config/load.ts';
+import { keyedRecord } from '../../../src/kafka/record.ts';
+import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import type { AskedInstrument } from '../../../src/prices/core/instrument.ts';
+import { PROBLEM } from '../../../src/prices/price-records.ts';
+import type { Installation } from '../../../src/run/installation.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
+
+const TEXT = `
+prefix: p
+referenceData: { url: "https://provider.example/", auth: { type: none } }
+marketData: { url: "https://prices.example/" }
+kafka: { brokers: "kafka:9092" }
+schemaRegistry: { url: "https://registry.example/" }
+sources: [{ name: instruments, type: instruments }]
+`;
+const topics = topicPlan({ prefix: 'p', names: {}, partitions: 2, replicationFactor: 1 });
+const MINUS_SMALLEST = '-9223372036854775808';
+
+const LETTER = { [BACKFILL_GROUP]: 'p-backfill-daily-1', [PROBLEM]: 'status 404' };
+
+async function installation(): Promise<Installation & { readonly broker: MemoryBroker }> {
+  const broker = new MemoryBroker(() => 0);
+  for (const topic of Object.values(topics)) broker.createTopic(topic);
+  const settings = await loadSettings({ text: TEXT, env: {} });
+  const { signal } = new AbortController();
+  return {
+    broker,
+    settings,
+    prefix: 'p',
+    kafka: createMemoryCluster({ broker }),
+    topics,
+    clock: skippingClock(),
+    signal,
+  };
+}
+
+function instrument(id: string): AskedInstrument {
+  const terms = { currency: null, priceType: null, repaymentDay: null };
+  return { id, isin: `isin ${id}`, terms, row: 0, version: 0, isinChanged: false, plans: [] };
+}
+
+/** Writes one window for each instrument; what `fails` has is without prices. Ends with an error at the n-th page. */
+async function run(at: Installation, ids: readonly string[], own: { endsAt?: number; fails?: readonly string[] } = {}) {
+  const { endsAt = Number.POSITIVE_INFINITY, fails = [] } = own;
+  const instruments = ids.map(instrument).sort((a, b) => (progressOf(a) < progressOf(b) ? -1 : 1));
+  const asked: string[][] = [];
+  const ask = async (
+    page: readonly AskedInstrument[],
+    _: unknown,
+    isNews: (id: string, problem: 'status 404') => boolean,
+  ): Promise<readonly Page[]> => {
+    if (asked.length === endsAt) throw new Error('killed');
+    asked.push(page.map(({ id }) => id));
+    const dead = page.filter(({ id }) => fails.includes(id));
+    const answered: Page = {
+      records: [
+        ...page
+          .filter((one) => !dead.includes(one))
+          .map(({ id }) => keyedRecord(topics['daily-prices'], id, Buffer.from('window'), {})),
+        ...dead.map(({ id }) => keyedRecord(topics['dead-letters'], id, Buffer.from('{}'), LETTER)),
+      ],
+      windows: page.length - dead.length,
+      deadLetters: dead.filter(({ id }) => isNews(id, 'status 404')).length,
+      failed: dead.map(({ isin }) => ({ isin, problem: 'status 404' })),
+    };
+    return [answered];
+  };
+  const progress = await backfillSeries(at, {
+    instruments,
+    slices: [{ fromMs: 0, toMs: 1 }],
+    instrumentsPerPage: 2,
+    topic: topics['daily-prices'],
+    transactionalId: 'p-backfill-daily',
+    groupId: 'p-backfill-daily-1',
+    ask: ask as never,
+    onProgress: () => {},
+  }).catch((error: Error) => error);
+  return { asked, progress };
+}
+
+const written = (broker: MemoryBroker) =>
+  [0, 1]
+    .flatMap((partition) => broker.readCommitted('p.daily-prices', partition))
+    .map(({ key }) => String(key))
+    .sort();
+
+test('instruments with negative ids are backfilled, once, wherever the run is ended', async () => {
+  const ids = ['-7', '7', '-3', '1', '2', '8', MINUS_SMALLEST];
+  for (let endsAt = 0; endsAt < 5; endsAt++) {
+    const at = await installation();
+    const first = await run(at, ids, { endsAt });
+    await run(at, ids);
+    assert.deepEqual(written(at.broker), [...ids].sort(), `ended at page ${endsAt}`);
+    const parted = first.asked.filter((page) => page.includes('7') !== page.includes('-7'));
+    assert.deepEqual(parted, [], 'two ids with one progress are one page');
+    assert.deepEqual((await run(at, ids)).asked, [], 'complete');
+  }
+  assert.ok(progressOf(instrument(MINUS_SMALLEST)) < COMPLETE);
+});
+
+test('a run that goes on names what an interrupted one found without prices, and nothing of another request', async () => {
+  const at = await installation();
+  const ids = ['1', '2', '3', '4', '5', '6'];
+  const foreign = { ...LETTER, [BACKFILL_GROUP]: 'p-backfill-daily-2' };
+  const writer = at.kafka.transactionalWriter('other');
+  await writer.open(async () => {}, at.signal);
+  await writer.commit({ records: [keyedRecord(topics['dead-letters'], '3', Buffer.from('{}'), foreign)] });
+  await run(at, ids, { endsAt: 2, fails: ['1', '4'] });
+  for (const fails of [['6'], []]) {
+    const { progress } = await run(at, ids, { fails });
+    assert.ok(!(progress instanceof Error));
+    assert.deepEqual(progress.failed.map(({ isin }) => isin).sort(), ['isin 1', 'isin 4', 'isin 6']);
+    assert.equal(progress.failed[0]?.problem, 'status 404');
+  }
+});
+
+test('products without prices are named, and are dead letters once', async () => {
+  const at = await installation();
+  const { progress } = await run(at, ['1', '2', '3'], { fails: ['2'] });
+  assert.ok(!(progress instanceof Error));
+  const { done, windows, deadLetters, failed } = progress;
+  assert.deepEqual({ done, windows, deadLetters }, { done: 3, windows: 2, deadLetters: 1 });
+  assert.deepEqual(failed, [{ isin: 'isin 2', problem: 'status 404' }]);
+});
+
+test('isins that no instrument has, and records that cannot be read, are given by name and place', async () => {
+  const at = await installation();
+  const writer = at.kafka.transactionalWriter('other');
+  await writer.open(async () => {}, at.signal);
+  const key = (text: string) => ({ topic: 'p.instruments', partition: 0, key: Buffer.from(text), headers: {} });
+  await writer.commit({
+    records: [
+      { ...key('1'), value: Buffer.from('no Avro') },
+      { ...key('no id'), value: Buffer.from('?') },
+    ],
+  });
+  const registry = { schemaText: async () => '"string"' };
+  const read = await readInstruments(at, registry, new Set(['CH0012032048']));
+  assert.deepEqual([read.instruments, read.absent], [[], ['CH0012032048']]);
+  assert.deepEqual(
+    read.unreadable.map(({ topic, partition, records, firstOffset }) => [topic, partition, records, firstOffset]),
+    [['p.instruments', 0, 2, '0']],
+  );
+});

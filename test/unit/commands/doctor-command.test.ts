@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { FaultRule } from '../../../src/dev/simulator/faults/fault.ts';
+import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
+import { settingsFile } from '../../support/connectors/settings-file.ts';
+import { runWith } from './shell/terminal.ts';
+
+interface Found {
+  readonly what: string;
+  readonly found: string;
+  readonly state: string;
+}
+
+async function examined(t: TestContext, options: SimulatorOptions = {}, secret?: string) {
+  const simulator = await createSimulator({ instruments: 120, seed: 6, port: 0, ...options });
+  t.after(() => simulator.close());
+  const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
+  const auth = `{ type: oauth2, tokenUrl: "${tokenUrl}", clientId: "${clientId}", clientSecret: "${secret ?? clientSecret}" }`;
+  const file = await settingsFile(
+    t,
+    `
+referenceData: { url: "${referenceDataUrl}", requestsPerSecond: 500, auth: ${auth} }
+marketData: { url: "${marketDataUrl}", requestsPerSecond: 500 }
+kafka: { brokers: "\${KAFKA_BROKERS}" }
+schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }`,
+  );
+  const { code, stdout, stderr } = await runWith(['doctor', '--output', 'json', '--config', file]);
+  const findings = (stdout === '' ? [] : JSON.parse(stdout)) as Found[];
+  const of = (what: string) => findings.find((one) => one.what === what) ?? assert.fail(`${what} was not examined`);
+  return { simulator, file, code, stderr, findings, of };
+}
+
+test('a provider as we assume it is found to be so, with few requests that change nothing', async (t) => {
+  const { simulator, file, code, findings, of } = await examined(t);
+  assert.deepEqual(
+    findings.filter(({ state }) => state === 'differs'),
+    [],
+  );
+  assert.equal(code, 0);
+  assert.equal(of('credentials').found, 'accepted');
+  assert.equal(of('minId').found, 'inclusive');
+  assert.match(of('end of the list').found, /^0 rows, links\.next null$/);
+  assert.match(of('largest limit').found, /^2000 is accepted; refused 10000: status 400$/);
+  assert.match(of('largest maxEvents').found, /^1000 is accepted; refused 10000: status 400$/);
+  assert.equal(of('a malformed offset gets').found, 'status 400');
+  assert.equal(of('$type of an overview').found, 'ProductPriceOverviewResponse');
+  assert.match(of('largest bulk request').found, /^1000 is accepted/);
+  assert.equal(of('the list lags the events').state, 'unknown');
+  const asked = simulator.requests.last.length;
+  assert.ok(asked < 40, `${asked} requests`);
+
+  const text = await runWith(['doctor', '--config', file]);
+  assert.match(text.stdout, /^ok +minId +inclusive +either: a row that comes on two pages/m);
+});
+
+test('what a provider does otherwise is found', async (t) => {
+  const { of, code, stderr } = await examined(t, {
+    minIdMode: 'exclusive',
+    maxLimit: 100,
+    maxMaxEvents: 300,
+    maxBulkItems: 50,
+    expiredSince: 'oldest',
+  });
+  assert.equal(code, 1);
+  assert.match(stderr, /differs from what the connector assumes/);
+  assert.deepEqual([of('minId').found, of('minId').state], ['exclusive', 'ok']);
+  assert.deepEqual(
+    [of('largest limit').found.slice(0, 16), of('largest limit').state],
+    ['nothing is accep', 'differs'],
+  );
+  assert.equal(of('largest maxEvents').state, 'differs');
+  assert.equal(of('largest bulk request').state, 'differs');
+});
+
+for (const [expiredSince, found] of [
+  [404, 'status 404'],
+  ['empty', 'no events'],
+] as const) {
+  test(`that an expired offset gets ${found} is found`, async (t) => {
+    const retentionMs = 1;
+    const { of } = await examined(t, { expiredSince, retentionMs, mutationsPerSecond: 200 });
+    assert.equal(of('an expired offset gets').found, found);
+  });
+}
+
+test('an answer without a time, and one from a cache, are found', async (t) => {
+  const strange = (headers: Record<string, string>): FaultRule[] => [
+    { match: 'instruments', count: 0, fault: { kind: 'headers', headers } },
+  ];
+  const timeless = await examined(t, { faults: strange({ date: 'today' }) });
+  assert.deepEqual([timeless.of('Date').state, timeless.of('clocks').state], ['differs', 'unknown']);
+  const cached = await examined(t, { faults: strange({ age: '30' }) });
+  assert.deepEqual([cached.findings, cached.code], [[], 1]);
+  assert.match(cached.stderr, /^PROTOCOL_VIOLATION: .*from a cache/);
+  const packed = await examined(t, {
+    faults: [{ match: 'instruments', count: 0, fault: { kind: 'compress', codings: ['gzip'] } }],
+  });
+  assert.equal(packed.of('compression').found, 'gzip');
+});
+
+test('how far the list lags is measured when an event comes meanwhile', async (t) => {
+  const { of } = await examined(t, { mutationsPerSecond: 100, listLagMs: 300 });
+  assert.match(of('the list lags the events').found, /^by \d+ ms at most|had changed again/);
+});
+
+test('refused credentials are reported as what they are, and nothing of them', async (t) => {
+  const { stderr, findings, code } = await examined(t, {}, 'canary-9');
+  assert.deepEqual([findings, code], [[], 1]);
+  assert.match(stderr, /^TOKEN_FAILED: The token endpoint of referenceData \(auth\.tokenUrl http:[^ ]+\) answered 401/);
+  assert.doesNotMatch(stderr, /differs|canary/);
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runWith } from './shell/terminal.ts';
+
+/** Nothing listens there. */
+const ELSEWHERE = { KAFKA_BROKERS: '127.0.0.1:1', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1' };
+
+/** Every command that asks Kafka or the registry alone, and what it ends with where nothing answers. */
+const COMMANDS: readonly (readonly [line: string, code: string])[] = [
+  ['tail instruments --until-end', 'KAFKA_UNREACHABLE'],
+  ['offsets list', 'KAFKA_UNREACHABLE'],
+  ['offsets set instruments --since 1-0', 'KAFKA_UNREACHABLE'],
+  ['dead-letters list', 'KAFKA_UNREACHABLE'],
+  ['pause instruments', 'KAFKA_UNREACHABLE'],
+  ['restart prices', 'KAFKA_UNREACHABLE'],
+  ['topics verify', 'KAFKA_UNREACHABLE'],
+  ['schemas list', 'REGISTRY_UNREACHABLE'],
+];
+
+test('commands that do not ask the provider need nothing of it: no address, no login and no secret', async () => {
+  const status = await runWith(['status'], { env: { ...ELSEWHERE, ADMIN_PORT: '1' } });
+  assert.match(status.stderr, /^ADMIN_UNREACHABLE: /);
+  const secretFile = { ...ELSEWHERE, ADMIN_PORT: '1', CLIENT_SECRET_FILE: '/nowhere/secret' };
+  assert.match((await runWith(['status'], { env: secretFile })).stderr, /^ADMIN_UNREACHABLE: /);
+  const signing = {
+    CLIENT_AUTHENTICATION: 'private_key_jwt',
+    CLIENT_KEY_FILE: '/nowhere/key',
+    PROVIDER_CA_FILE: '/no',
+  };
+  const signed = await runWith(['status'], { env: { ...ELSEWHERE, ADMIN_PORT: '1', ...signing } });
+  assert.match(signed.stderr, /^ADMIN_UNREACHABLE: /);
+  const ran = await Promise.all(COMMANDS.map(([line]) => runWith(line.split(' '), { env: ELSEWHERE })));
+  assert.deepEqual(
+    ran.map(({ stderr }, at) => [COMMANDS[at]?.[0], stderr.split(':')[0]]),
+    COMMANDS,
+  );
+});

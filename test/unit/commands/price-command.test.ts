@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createStandingClock } from '../../../src/dev/simulator/clock.ts';
+import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
+import { settingsFile } from '../../support/connectors/settings-file.ts';
+import { runWith } from './shell/terminal.ts';
+
+/** A Wednesday. */
+const NOW_MS = Date.UTC(2026, 0, 7, 12, 2, 30);
+
+async function scene(t: TestContext, options: SimulatorOptions = {}) {
+  const simulator = await createSimulator({ instruments: 40, port: 0, clock: createStandingClock(NOW_MS), ...options });
+  t.after(() => simulator.close());
+  const { marketDataUrl: url, tokenUrl, clientId, clientSecret } = simulator;
+  const file = await settingsFile(
+    t,
+    `
+referenceData: { url: "\${REFERENCE_DATA_URL}", auth: { type: oauth2, tokenUrl: "${tokenUrl}", clientId: "${clientId}", clientSecret: "${clientSecret}" } }
+marketData: { url: "${url}" }
+kafka: { brokers: "\${KAFKA_BROKERS}" }
+schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }`,
+  );
+  const isins = [...simulator.ledger.instruments()].map(({ text }) => String(JSON.parse(text).identifiers[0].value));
+  const look = (...args: string[]) => runWith(['lookup', 'price', ...args, '--config', file]);
+  /** What the provider served for an isin last. */
+  const served = (isin: string) => simulator.ledger.pricesOf(isin)?.last.at(-1)?.text ?? '';
+  return { simulator, isins, isin: isins[0] ?? '', look, served };
+}
+
+const numbersIn = (text: string) => [...text.matchAll(/[:\s](-?\d+\.\d+)(?=[,}\s])/g)].map((match) => match[1]);
+
+for (const args of [
+  [],
+  ['--kind', 'daily', '--count', '3'],
+  ['--kind', 'intraday', '--interval', 'Hour_1', '--fields', 'OHLC'],
+]) {
+  test(`prices are printed as JSON with the digits that were sent: ${args.join(' ') || 'overview'}`, async (t) => {
+    const { look, served, isins } = await scene(t);
+    for (const isin of isins.slice(0, 16)) {
+      const { code, stdout, stderr } = await look(isin, ...args, '--output', 'json');
+      assert.deepEqual([code, stderr], [0, '']);
+      assert.deepEqual(JSON.parse(stdout), JSON.parse(served(isin)));
+      const numbers = numbersIn(stdout);
+      assert.ok(numbers.length > 0);
+      assert.deepEqual(numbers, numbersIn(served(isin)));
+    }
+  });
+}
+
+test('an overview is a table of what there is, with when it was observed', async (t) => {
+  const { look, isin } = await scene(t);
+  const { code, stdout } = await look(isin, '--fields', 'LastOpen,LastClose');
+  assert.equal(code, 0);
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/));
+  assert.deepEqual(
+    lines.map(([name]) => name),
+    ['price', 'lastOpen', 'lastClose', 'lastCloseMethod'],
+  );
+  assert.match(lines[1]?.[1] ?? '', /^\d+\.\d+$/);
+  assert.match(lines[1]?.[2] ?? '', /^2026-01-07T00:00:00/);
+});
+
+test('a series is a table with a line for each window and a column for each price', async (t) => {
+  const { look, isin } = await scene(t);
+  const args = [
+    '--kind',
+    'daily',
+    '--from',
+    '2026-01-02',
+    '--to',
+    '2026-01-06',
+    '--ascending',
+    '--fields',
+    'LastBidAsk',
+  ];
+  const { stdout } = await look(isin, ...args);
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/));
+  assert.deepEqual(lines[0], ['date', 'bid', 'bidSize', 'ask', 'askSize']);
+  assert.deepEqual(
+    lines.slice(1).map(([date]) => date),
+    ['2026-01-02', '2026-01-05', '2026-01-06'],
+  );
+  const hours = await look(isin, '--kind', 'intraday', '--from', '2026-01-07T10:00:00+00:00', '--interval', 'Hour_1');
+  assert.equal(hours.stdout.trimEnd().split('\n').length, 4);
+});
+
+test('an isin with a wrong check digit is warned of and asked for all the same', async (t) => {
+  const { look } = await scene(t);
+  const { code, stdout, stderr } = await look('CH0012032049');
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /not a valid ISIN \(form or check digit\)/);
+  assert.match(stderr, /has no product with this isin/);
+});
+
+test('fields and intervals are listed in the help, and checked before anything is requested', async (t) => {
+  const { look, isin, simulator } = await scene(t);
+  let requests = 0;
+  t.after(
+    simulator.onRequest(() => {
+      requests += 1;
+    }),
+  );
+  for (const [args, found] of [
+    [['--fields', 'Everything'], /--fields Everything: expected some of LastPrice, LastOpen/],
+    [['--fields', 'LastPrice,Close'], /--fields Close: expected some of LastPrice/],
+    [['--kind', 'daily', '--fields', 'BidAsk'], /--fields BidAsk: expected one of Close, CloseAccruedInterest, OHLC/],
+    [['--kind', 'daily', '--fields', 'Close,OHLC'], /--fields Close,OHLC: expected one of Close/],
+    [['--kind', 'intraday', '--fields', ''], /--fields : expected one of Close, OHLC, BidAsk/],
+    [['--kind', 'intraday', '--interval', 'Minute_1'], /--interval must be one of Minute_5, Hour_1/],
+  ] as const) {
+    const { code, stderr } = await look(isin, ...args);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, found);
+  }
+  assert.equal(requests, 0);
+  const { stdout } = await runWith(['lookup', 'price', '--help']);
+  assert.match(stdout, /none:\s+the provider's default fields/);
+  assert.match(stdout, /Minute_5 or Hour_1/);
+  for (const line of [
+    /overview: some of LastPrice, .*LastAccruedInterest/,
+    /daily: one of Close, .*LastBidAskAccruedInterest/,
+    /intraday: one of Close, OHLC, BidAsk/,
+  ])
+    assert.match(stdout, line);
+});
+
+test('an answer of another type is not printed as prices', async (t) => {
+  for (const body of ['{"$type":"ProductDailyPriceResponse","prices":[]}', '{"lastOpen":1}', '[]', '{']) {
+    const { look, isin } = await scene(t, { faults: [{ match: 'overview', fault: { kind: 'body', body } }] });
+    const { code, stdout, stderr } = await look(isin);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^BODY_MALFORMED: /);
+  }
+});
+
+test('without an address of the market data interface nothing is asked', async (t) => {
+  const file = await settingsFile(
+    t,
+    'referenceData: { url: https://a.example, auth: { type: none } }\nkafka: { brokers: "a:1" }\nschemaRegistry: { url: "http://a" }',
+  );
+  const { code, stderr } = await runWith(['lookup', 'price', 'CH0012032048', '--config', file]);
+  assert.equal(code, 2);
+  assert.match(stderr, /MARKET_DATA_URL/);
+});
+
+for (const args of [
+  [],
+  ['X', '--kind', 'weekly'],
+  ['X', '--count', '3'],
+  ['X', '--interval', 'Hour_1'],
+  ['X', '--kind', 'daily', '--interval', 'Hour_1'],
+  ['X', '--kind', 'intraday', '--ascending'],
+  ['X', '--kind', 'daily', '--from', '2026-02-30'],
+  ['X', '--kind', 'daily', '--from', '2026-01-07T00:00:00Z'],
+  ['X', '--kind', 'intraday', '--to', '2026-01-07T00:00:00'],
+  ['X', '--kind', 'daily', '--count', 'x'],
+]) {
+  test(`lookup price ${args.join(' ')} is refused with exit code 2`, async () => {
+    const { code, stdout } = await runWith(['lookup', 'price', ...args]);
+    assert.deepEqual([code, stdout], [2, '']);
+  });
+}

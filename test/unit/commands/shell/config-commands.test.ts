@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { loadSettings } from '../../../../src/config/load.ts';
+import { settingsFile } from '../../../support/connectors/settings-file.ts';
+import { MINIMAL, settingsText } from '../../config/settings-text.ts';
+import { runWith } from './terminal.ts';
+
+const SECRET = 'canary-0815';
+const REQUIRED = {
+  REFERENCE_DATA_URL: 'https://provider.example',
+  AUTH_TOKEN_URL: 'https://provider.example/token',
+  CLIENT_ID: 'me',
+  CLIENT_SECRET: SECRET,
+  KAFKA_BROKERS: 'kafka:9092',
+  SCHEMA_REGISTRY_URL: 'http://registry:8081',
+};
+const authenticated = settingsText({
+  referenceData: `referenceData: { url: https://provider.example/api, auth: { type: bearer, token: ${SECRET} } }`,
+});
+
+test('the settings are printed in the form of their file, in both forms, without a secret', async (t) => {
+  const file = await settingsFile(t, authenticated);
+  const yaml = await runWith(['config', 'print', '--config', file]);
+  const json = await runWith(['config', 'print', '--output', 'json', '--config', file]);
+  assert.deepEqual([yaml.code, json.code, yaml.stderr, json.stderr], [0, 0, '', '']);
+  assert.deepEqual(parse(yaml.stdout), JSON.parse(json.stdout));
+  const printed = JSON.parse(json.stdout);
+  assert.equal(printed.referenceData.auth.token, '[secret]');
+  assert.equal(printed.sources[0].pollInterval, '30s');
+  assert.ok(!`${yaml.stdout}${json.stdout}`.includes(SECRET));
+});
+
+test('the settings file stands before the command, behind it, or in the environment', async (t) => {
+  const file = await settingsFile(t, settingsText({ prefix: 'prefix: mine' }));
+  for (const args of [
+    ['--config', file, 'config', 'print'],
+    [`--config=${file}`, '--output', 'text', 'config', 'print'],
+    ['config', 'print', '--config', file],
+  ]) {
+    assert.match((await runWith(args)).stdout, /^prefix: mine # file$/m);
+  }
+  const env = { SPCONNECT_CONFIG: file };
+  assert.match((await runWith(['config', 'print'], { env })).stdout, /^prefix: mine # file$/m);
+  assert.equal((await runWith(['--config', file])).code, 2);
+});
+
+test('variables that the settings file does not refer to are a warning', async (t) => {
+  const file = await settingsFile(t, settingsText({ log: `log: { level: "\${LOG_LEVEL:-warn}" }` }));
+  const env = { LOG_LEVEL: 'info', HTTPS_PROXY: 'http://proxy.example:3128', KAFKA_PASSWORD_FILE: '/x', OTHER: '1' };
+  const { code, stderr } = await runWith(['validate', '--config', file], { env });
+  assert.equal(code, 0);
+  assert.match(stderr, /Set, and without effect, since .*: HTTPS_PROXY, KAFKA_PASSWORD_FILE\.$/m);
+  assert.doesNotMatch((await runWith(['validate'], { env: REQUIRED })).stderr, /without effect/);
+});
+
+test('each printed setting says where its value comes from', async (t) => {
+  const file = await settingsFile(
+    t,
+    settingsText({ log: `log: { level: "\${LEVEL:-warn}" }`, prefix: 'prefix: mine' }),
+  );
+  const { stdout } = await runWith(['config', 'print', '--config', file], { env: { LEVEL: 'debug' } });
+  assert.match(stdout, /^prefix: mine # file$/m);
+  assert.match(stdout, /^ {2}level: debug # environment: LEVEL$/m);
+  assert.match(stdout, /^ {2}maxItems: 500 # default$/m);
+  const unset = await runWith(['config', 'print', '--config', file]);
+  assert.match(unset.stdout, /^ {2}level: warn # file; LEVEL is not set$/m);
+});
+
+test('what config print prints is valid, and means the same', async (t) => {
+  const secretFile = await settingsFile(t, SECRET);
+  const rich = settingsText({
+    referenceData: `referenceData: { url: https://provider.example, proxy: "http://u:${SECRET}@proxy:3128", auth: { type: oauth2, tokenUrl: https://provider.example/token, clientId: "$\${me}", clientSecret: "\${CLIENT_SECRET}" } }`,
+    kafka: `kafka: { brokers: [a:1, b:2], ssl: true, sasl: { mechanism: plain, username: me, passwordFile: ${secretFile} } }`,
+    marketData: 'marketData: { url: https://provider.example/prices, timeout: 90s, auth: { type: none } }',
+    sources: `sources:
+  - { name: one, type: instruments, scope: my, deleteOnEventTypes: [repayment] }
+  - { name: two, type: events, eventType: newissue, topics: { instrument-events: new } }
+  - { name: three, type: pre-trade-checks, pollInterval: 1m }`,
+    prices: 'prices: { kinds: { overview: { fields: [LastPrice] }, daily: { enabled: true } } }',
+    admin: `admin: { port: "\${ADMIN_PORT:-0}", token: "\${ADMIN_TOKEN:-}" }`,
+  });
+  for (const [text, env] of [
+    [settingsText({}), {}],
+    [authenticated, {}],
+    [rich, { CLIENT_SECRET: SECRET, ADMIN_TOKEN: '' }],
+    [rich, { CLIENT_SECRET_FILE: secretFile, ADMIN_TOKEN: SECRET, ADMIN_PORT: '8083' }],
+    [await readFile(new URL('../../../../config/connector.yaml', import.meta.url), 'utf8'), REQUIRED],
+  ] as const) {
+    const file = await settingsFile(t, text);
+    for (const output of ['text', 'json']) {
+      const printed = await runWith(['config', 'print', '--output', output, '--config', file], { env });
+      assert.equal(printed.code, 0, printed.stderr);
+      assert.ok(!printed.stdout.includes(SECRET), printed.stdout);
+      const again = await settingsFile(t, printed.stdout);
+      const valid = await runWith(['validate', '--config', again], { env });
+      assert.equal(valid.code, 0, `${valid.stdout}\n${printed.stdout}`);
+      const [before, after] = [await loadSettings({ file, env }), await loadSettings({ file: again, env })];
+      // Not as texts: groups that read files are ready in any order.
+      assert.deepEqual(JSON.parse(JSON.stringify(after)), JSON.parse(JSON.stringify(before)));
+    }
+  }
+});
+
+test('settings that are right are said so', async (t) => {
+  const file = await settingsFile(t, settingsText({}));
+  const { code, stdout } = await runWith(['validate', '--config', file]);
+  assert.deepEqual([code, stdout], [0, `${file}: ok; sources: instruments\n`]);
+  const json = await runWith(['validate', '--output', 'json', '--config', file]);
+  assert.deepEqual(JSON.parse(json.stdout), { ok: true, problems: [], warnings: [] });
+});
+
+test('everything that is wrong is data, a line each, with exit code 2', async (t) => {
+  const file = await settingsFile(t, `${settingsText({ ...MINIMAL, log: 'log: { leve: info }' })}\nprefix: "a b"\n`);
+  const { code, stdout } = await runWith(['validate', '--config', file]);
+  assert.equal(code, 2);
+  const lines = stdout.trimEnd().split('\n');
+  assert.equal(lines.length, 2);
+  assert.match(lines[0] ?? '', /:4:8 log\.leve: unknown setting; did you mean level\?$/);
+  assert.match(lines[1] ?? '', /:5:9 prefix: /);
+  const json = await runWith(['validate', '--output', 'json', '--config', file]);
+  assert.deepEqual([json.code, JSON.parse(json.stdout)], [2, { ok: false, problems: lines }]);
+});
+
+test('an unknown type of event and a secret that is an ordinary word are warned of, and allowed', async (t) => {
+  const sources = '[{ name: a, type: events, eventType: repayments }]';
+  const file = await settingsFile(t, `${settingsText({})}\nsources: ${sources}\nadmin: { token: wrong }\n`);
+  const { code, stdout, stderr } = await runWith(['validate', '--config', file]);
+  assert.equal(code, 0, stdout);
+  const [type = '', secret = ''] = stderr.split('\n');
+  assert.match(
+    type,
+    /^warning: sources\[0\]\.eventType: "repayments" is not among .*newissue.*did you mean repayment\?/,
+  );
+  assert.match(secret, /^warning: A secret has fewer than 6 characters/);
+  assert.ok(!stderr.includes('wrong'));
+  const json = await runWith(['validate', '--output', 'json', '--config', file]);
+  assert.equal(JSON.parse(json.stdout).warnings.length, 2);
+});

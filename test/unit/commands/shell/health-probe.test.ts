@@ -1,0 +1,81 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { answersWell, livenessUrl } from '../../../../src/commands/shell/health-probe.ts';
+import { DEFAULT_SETTINGS_FILE } from '../../../../src/config/load.ts';
+import { serve } from '../../provider/http/loopback.ts';
+
+const root = resolve(import.meta.dirname, '../../../..');
+const PROBE = join(root, 'src/commands/shell/health-probe.ts');
+const DEFAULT_SETTINGS = readFileSync(join(root, DEFAULT_SETTINGS_FILE), 'utf8');
+
+/** Where a process is asked with this environment, these words of its first process, and these files. */
+function askedAt(
+  env: Readonly<Record<string, string>> = {},
+  words: readonly string[] = ['node', 'dist/main.js', 'run'],
+  files: Readonly<Record<string, string>> = { [DEFAULT_SETTINGS_FILE]: DEFAULT_SETTINGS },
+): Promise<string | null> {
+  const all: Readonly<Record<string, string>> = { ...files, '/proc/1/cmdline': `${words.join('\0')}\0` };
+  return livenessUrl({
+    env,
+    read: async (path) => all[path] ?? assert.fail(`there is no ${path}`),
+  });
+}
+
+test('it asks where the environment places the admin server, on this machine where that listens everywhere', async () => {
+  assert.equal(await askedAt(), 'http://127.0.0.1:8083/livez');
+  assert.equal(await askedAt({ ADMIN_HOST: '0.0.0.0', ADMIN_PORT: '9000' }), 'http://127.0.0.1:9000/livez');
+  assert.equal(await askedAt({ ADMIN_HOST: '::', ADMIN_PORT: '' }), 'http://127.0.0.1:8083/livez');
+  assert.equal(await askedAt({ ADMIN_HOST: '10.0.0.7' }), 'http://10.0.0.7:8083/livez');
+  assert.equal(await askedAt({ ADMIN_HOST: '::1' }), 'http://[::1]:8083/livez');
+});
+
+test('it asks where the settings of the process place it, whichever file they are', async () => {
+  const files = { [DEFAULT_SETTINGS_FILE]: DEFAULT_SETTINGS, '/etc/own.yaml': 'admin: { host: 0.0.0.0, port: 9100 }' };
+  const url = 'http://127.0.0.1:9100/livez';
+  const run = ['node', 'dist/main.js', 'run'];
+  assert.equal(await askedAt({ SPCONNECT_CONFIG: '/etc/own.yaml' }, run, files), url);
+  assert.equal(await askedAt({}, [...run, '--config', '/etc/own.yaml'], files), url);
+  assert.equal(await askedAt({}, ['/sbin/docker-init', '--', ...run, '--config=/etc/own.yaml'], files), url);
+  assert.equal(await askedAt({ ADMIN_PORT: '9000' }, [...run, '--config', '/etc/own.yaml'], files), url);
+  assert.equal(
+    await askedAt({}, run, { [DEFAULT_SETTINGS_FILE]: 'admin: { port: "9200" }' }),
+    'http://127.0.0.1:9200/livez',
+  );
+  assert.equal(await askedAt({}, run, { [DEFAULT_SETTINGS_FILE]: 'prefix: without' }), 'http://127.0.0.1:8083/livez');
+});
+
+test('where no admin server can be asked there is no address: it is off, or has a port that the system chose', async () => {
+  const file = (text: string) => askedAt({ ON: 'false' }, ['node'], { [DEFAULT_SETTINGS_FILE]: text });
+  assert.equal(await file('admin: { enabled: false }'), null);
+  assert.equal(await file('admin: { enabled: "${ON}" }'), null);
+  assert.equal(await file('admin: { port: 0 }'), null);
+});
+
+test('as a program it is well where there is nothing to ask', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'probe-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await mkdir(join(folder, 'config'));
+  const check = async (settings: string) => {
+    await writeFile(join(folder, DEFAULT_SETTINGS_FILE), settings);
+    const child = spawn(process.execPath, [PROBE], { cwd: folder, env: {}, stdio: 'inherit' });
+    return (await once(child, 'exit'))[0];
+  };
+  assert.equal(await check('admin: { enabled: false }'), 0);
+  assert.equal(await check('admin: { port: 1 }'), 1);
+});
+
+test('success alone is healthy: no other status, no redirect, and nobody who listens', async (t) => {
+  let status = 200;
+  const { url, server } = await serve(t, (_, response) => response.writeHead(status, { location: '/' }).end('x'));
+  assert.equal(await answersWell(url), true);
+  for (status of [302, 404, 500, 503]) assert.equal(await answersWell(url), false, String(status));
+  server.closeAllConnections();
+  assert.equal(await answersWell('http://127.0.0.1:1'), false);
+});

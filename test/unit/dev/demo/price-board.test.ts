@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { test } from 'node:test';
+import { createLiveBlock } from '../../../../src/dev/demo/live-block.ts';
+import { createPriceBoard } from '../../../../src/dev/demo/price-board.ts';
+import { createProgressLine } from '../../../../src/dev/local-stack/progress-line.ts';
+import type { BatchPriced, Freshness } from '../../../../src/observe/events.ts';
+import { bulkPricesFrom, questionsFor } from '../../../support/decoding/bulk-answers.ts';
+import { skippingClock } from '../../../support/runner/manual-clock.ts';
+
+/** A committed batch with these quotes, one instrument for each; the ids are 1, 2, 3 … */
+async function batchOf(
+  quotes: readonly (readonly [bid: string, ask: string])[],
+  isQuotingPulled = false,
+): Promise<BatchPriced> {
+  const isins = quotes.map((_, at) => `CH000000000${at}`);
+  const items = quotes.map(([bid, ask], at) => {
+    const lastPrice = `{"bid":${bid},"ask":${ask},"isQuotingPulled":${isQuotingPulled},"observedAtTimestamp":"2026-01-02T03:04:05Z"}`;
+    const response = `{"$type":"ProductPriceOverviewResponse","lastPrice":${lastPrice}}`;
+    return `{"responseIdentifier":{"isin":"${isins[at]}"},"response":${response},"errorResponse":null}`;
+  });
+  const { prices } = bulkPricesFrom(`{"errors":false,"items":[${items.join(',')}]}`);
+  const { answers } = await prices.ask('overview', questionsFor(isins), new AbortController().signal);
+  const priced = answers.flatMap((answer, at) =>
+    answer.kind === 'prices'
+      ? [{ instrumentId: String(at + 1), isin: isins[at] ?? '', values: answer.records.map(({ value }) => value) }]
+      : [],
+  );
+  const counts = { priced: priced.length, records: 0, unchanged: 0, problems: 0, unusable: 0, dropped: 0, inputs: 0 };
+  const more = {
+    withoutIsin: 0,
+    gone: 0,
+    postponed: 0,
+    deadLetters: 0,
+    tombstones: {},
+    calls: 2,
+    drift: 0,
+    roundedNumbers: 0,
+    errorsFlagDiffers: 0,
+  };
+  const times = { askMs: 1, commitMs: 1 };
+  const where = { topic: 'instruments', partition: 0, kind: 'overview' } as const;
+  return { ...where, ...counts, ...more, ...times, items: quotes.length, prices: priced };
+}
+
+test('the table shows the first products with a quote, every digit of it, point under point', async () => {
+  const board = createPriceBoard(skippingClock(), 10_000);
+  board.events.batchPriced(
+    await batchOf([
+      ['1.5', '12.123456789012345678'],
+      ['null', '2'],
+      ['100', '101'],
+    ]),
+  );
+  assert.deepEqual(board.knownIds(), ['1', '3']);
+  assert.deepEqual(board.table(new Map([['1', 'Tracker']])), [
+    'isin          name            bid                     ask  observed (UTC)',
+    'CH0000000000  Tracker         1.5   12.123456789012345678        03:04:05',
+    'CH0000000002  instrument 3  100    101                           03:04:05',
+  ]);
+});
+
+test('on a narrow terminal names are shortened and columns are dropped, and no number or address is cut', async () => {
+  const board = createPriceBoard(skippingClock(), 10_000);
+  board.events.batchPriced(await batchOf([['1.5', '12.123456789012345678']]));
+  const names = new Map([['1', 'Barrier Reverse Convertible on three']]);
+  for (const columns of [100, 80, 60, 40, 20]) {
+    const [, row = ''] = board.table(names, columns);
+    assert.match(row, / 1\.5 +12\.123456789012345678\b/, `${columns}`);
+    if (columns > 40) assert.ok(row.length < columns, row);
+  }
+  assert.doesNotMatch(board.table(names, 60).join(), /03:04:05/);
+  let text = '';
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk);
+      done();
+    },
+  });
+  const terminal = Object.assign(stream, { isTTY: true, columns: 40 });
+  const live = createLiveBlock(terminal);
+  const address = `Status page http://127.0.0.1:8083/${'x'.repeat(30)}`;
+  live.show([address, 'short']);
+  live.print('an event');
+  // Two rows of the address and one more are erased.
+  assert.deepEqual(text.split('\u001b[3A\u001b[J'), [`${address}\nshort\n`, `an event\n${address}\nshort\n`]);
+  text = '';
+  createProgressLine(terminal, () => 0).show('Prices: 5,000 of 5,000 priced · age p50 12.25 s');
+  assert.equal(text, '\r\u001b[KPrices: 5,000 of 5,000 priced · age …');
+});
+
+test('a product without further prices leaves the table to another one, but not while all prices are paused', async () => {
+  const clock = skippingClock();
+  const board = createPriceBoard(clock, 10_000);
+  const [first, ...others] = Array.from({ length: 9 }, () => ['1', '2'] as const);
+  const all = await batchOf([...others, first ?? ['1', '2']]);
+  const withoutFirst = { ...all, prices: all.prices.slice(1) };
+  const shown = () =>
+    board
+      .table(new Map())
+      .map((row) => /instrument (\d)/.exec(row)?.[1] ?? '')
+      .join('');
+  board.events.batchPriced(all);
+  assert.equal(shown(), '12345678');
+  await clock.sleep(3_600_000);
+  board.events.batchPriced(withoutFirst);
+  assert.equal(shown(), '12345678', 'an hour without any price is a pause');
+  for (let refresh = 0; refresh < 3; refresh++) {
+    await clock.sleep(10_000);
+    board.events.batchPriced(withoutFirst);
+  }
+  assert.equal(shown(), '23456789');
+});
+
+test('the line of freshness reports ages, what is overdue, the rates and what fails', async () => {
+  const clock = skippingClock();
+  const board = createPriceBoard(clock, 10_000);
+  assert.equal(board.freshnessLine(), 'Prices: none yet');
+  const none = {
+    kind: 'overview',
+    kinds: [],
+    ages: [],
+    pulled: 0,
+    unreadable: 0,
+    unansweredInputs: 0,
+    lag: 0,
+  } as const;
+  const ages = { ageP50Ms: 1_000, ageP99Ms: 2_040, ageMaxMs: 3_000 };
+  const now: Freshness = {
+    ...none,
+    ...ages,
+    instruments: 1_002,
+    priced: 990,
+    waiting: 3,
+    repaid: 7,
+    overdue: 1,
+    failing: { 'status 404': 2 },
+  };
+  board.events.processorStarted({ groupId: 'g', topics: [], kinds: ['overview'], freshness: () => now });
+  await clock.sleep(60_000);
+  board.events.batchPriced(
+    await batchOf([
+      ['1', '2'],
+      ['1', '2'],
+    ]),
+  );
+  assert.equal(
+    board.freshnessLine(),
+    '990 of 1,002 priced · age p50 1.0 s, p99 2.0 s, max 3.0 s · 3 waiting · 7 repaid · 1 overdue · failing: 2 status 404 · 0 items/s in 0.2 calls/s',
+  );
+});

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { freePorts } from '../../../../src/dev/local-stack/free-ports.ts';
+
+test('a port that was given stays free for the caller that will listen there, and is given to no other process', async (t) => {
+  const [given = 0] = await freePorts(1);
+  const script = `
+    import { freePorts } from ${JSON.stringify(import.meta.resolve('../../../../src/dev/local-stack/free-ports.ts'))};
+    await freePorts(1, () => ${given}).catch(() => process.stdout.write('not given'));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+  assert.equal(stdout, 'not given');
+  const server = createServer().listen(given, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { freePorts } from '../../../../src/dev/local-stack/free-ports.ts';
+import { givenStack } from '../../../../src/dev/local-stack/local-stack.ts';
+import { systemClock } from '../../../../src/support/clock.ts';
+
+function context(env: Record<string, string>) {
+  return { env, clock: systemClock, onProgress: () => undefined, signal: new AbortController().signal };
+}
+
+async function listener(t: TestContext): Promise<string> {
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('one of the two alone is an error that names the other', async () => {
+  await assert.rejects(givenStack(context({ KAFKA_BROKERS: 'a:9092' })), {
+    code: 'STACK_UNAVAILABLE',
+    message: 'KAFKA_BROKERS is set and SCHEMA_REGISTRY_URL is not: set both, or neither.',
+  });
+  await assert.rejects(givenStack(context({ SCHEMA_REGISTRY_URL: 'http://a' })), {
+    message: 'SCHEMA_REGISTRY_URL is set and KAFKA_BROKERS is not: set both, or neither.',
+  });
+});
+
+test('a broker or a registry that is not there is reported at once, without credentials', async (t) => {
+  const address = await listener(t);
+  const [dead] = await freePorts(1);
+  const brokerDead = { KAFKA_BROKERS: `127.0.0.1:${dead}`, SCHEMA_REGISTRY_URL: `http://${address}` };
+  await assert.rejects(givenStack(context(brokerDead)), {
+    message: `No broker of KAFKA_BROKERS accepts connections: 127.0.0.1:${dead}.`,
+  });
+  const registryDead = { KAFKA_BROKERS: address, SCHEMA_REGISTRY_URL: `http://user:secret@127.0.0.1:${dead}/api` };
+  await assert.rejects(givenStack(context(registryDead)), {
+    message: `The schema registry of SCHEMA_REGISTRY_URL accepts no connections: 127.0.0.1:${dead}.`,
+  });
+  await assert.rejects(givenStack(context({ KAFKA_BROKERS: address, SCHEMA_REGISTRY_URL: address })), {
+    message: 'SCHEMA_REGISTRY_URL is no http or https URL.',
+  });
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { test } from 'node:test';
+import { createProgressLine } from '../../../../src/dev/local-stack/progress-line.ts';
+
+function stream(properties: { isTTY?: boolean; columns?: number }) {
+  let text = '';
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk);
+      done();
+    },
+  });
+  return { sink: Object.assign(sink, properties), written: () => text };
+}
+
+test('a terminal sees one line, rewritten and cut to its width', () => {
+  const { sink, written } = stream({ isTTY: true, columns: 11 });
+  const line = createProgressLine(sink, () => 0);
+  line.show('one');
+  line.show('a text that is too long');
+  line.end();
+  assert.equal(written(), '\r\u001b[Kone\r\u001b[Ka text …\n');
+});
+
+test('a file sees a line a second, and always the last one, without escapes', () => {
+  const { sink, written } = stream({});
+  let nowMs = 0;
+  const line = createProgressLine(sink, () => nowMs);
+  for (const text of ['1', '2', '3']) {
+    line.show(text);
+    nowMs += 600;
+  }
+  line.show('4');
+  line.end();
+  assert.equal(written(), '1\n3\n4\n');
+});

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ProviderClient, startProvider } from './provider-client.ts';
+
+const LIST = '/reference-data/v1/instruments?limit=5';
+const lines = (text: string) => text.split('\n').filter((line) => line !== '');
+
+/** The control paths over HTTP, without a token. */
+function controlOf({ simulator }: ProviderClient) {
+  return async (method: string, path: string, value?: unknown) => {
+    const body = value === undefined ? {} : { body: JSON.stringify(value) };
+    const answer = await fetch(simulator.controlUrl + path, { method, ...body });
+    return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
+  };
+}
+
+test('the ledger streams the universe, the events, the checks and the prices line by line', async (t) => {
+  const provider = await startProvider(t);
+  const control = controlOf(provider);
+  provider.simulator.change(30);
+  provider.simulator.triggerCheck('1000001');
+  const { ledger } = provider.simulator;
+  const universe = await control('GET', 'ledger/instruments');
+  assert.equal(universe.type, 'application/x-ndjson');
+  assert.deepEqual(
+    lines(universe.text),
+    [...ledger.instruments()].map(({ text }) => text),
+  );
+  const mine = await control('GET', 'ledger/instruments?scope=my&legalCountry=CH');
+  assert.deepEqual(
+    lines(mine.text),
+    [...ledger.instruments({ mine: true, legalCountry: 'CH' })].map(({ text }) => text),
+  );
+  const events = lines((await control('GET', 'ledger/events')).text).map((line) => JSON.parse(line));
+  assert.deepEqual(events, [...ledger.events()]);
+  const checks = lines((await control('GET', 'ledger/checks')).text).map((line) => JSON.parse(line));
+  assert.deepEqual(checks, [...ledger.checks()]);
+  const isin = JSON.parse(lines(universe.text)[0] ?? '').identifiers[0].value;
+  await provider.get(`/market-data/v1/products/${isin}/prices/overview`);
+  const prices = lines((await control('GET', 'ledger/prices')).text).map((line) => JSON.parse(line));
+  assert.deepEqual(
+    prices.map((entry) => [entry.isin, entry.served]),
+    [[isin, 1]],
+  );
+});
+
+test('faults are set, shown and cleared over HTTP', async (t) => {
+  const provider = await startProvider(t);
+  const control = controlOf(provider);
+  await control('POST', 'faults', [{ match: 'instruments', count: 0, fault: { kind: 'status', status: 500 } }]);
+  assert.equal((await provider.get(LIST)).status, 500);
+  const shown = JSON.parse((await control('GET', 'faults')).text);
+  assert.deepEqual([shown.rules.length, shown.struck], [1, { status: 1 }]);
+  await control('DELETE', 'faults');
+  assert.equal((await provider.get(LIST)).status, 200);
+});
+
+test('requests are counted and listed without any token or secret', async (t) => {
+  const provider = await startProvider(t, { clientSecret: 'canary-secret' });
+  const control = controlOf(provider);
+  provider.simulator.injectFaults([{ match: 'instruments', fault: { kind: 'bom' } }]);
+  await provider.get(LIST);
+  await provider.get('/nothing/here');
+  const { text } = await control('GET', 'requests');
+  const { counts, last } = JSON.parse(text);
+  assert.deepEqual(counts, { token: 1, instruments: 1, unknown: 1 });
+  const { atMs, ...seen } = last[1];
+  assert.ok(Math.abs(atMs - Date.now()) < 60_000);
+  const path = '/reference-data/v1/instruments';
+  assert.deepEqual(seen, {
+    endpoint: 'instruments',
+    method: 'GET',
+    path,
+    query: '?limit=5',
+    faults: ['bom'],
+    status: 200,
+  });
+  assert.ok(!/canary-secret|simulated-[0-9a-f]{8}|Bearer/.test(text));
+  await control('DELETE', 'requests');
+  assert.deepEqual(JSON.parse((await control('GET', 'requests')).text).counts, {});
+});
+
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+test('closing ends open connections, slow answers and delays included', async (t) => {
+  const provider = await startProvider(t, { auth: false });
+  const before = timers();
+  provider.simulator.injectFaults([
+    { match: 'instruments', fault: { kind: 'delay', ms: 60_000 } },
+    { match: 'instruments', nth: 2, fault: { kind: 'slow', part: 'body', bytesPerSecond: 20 } },
+  ]);
+  const ended = Promise.allSettled([provider.get(LIST), provider.get(LIST)]);
+  while (provider.simulator.faultsStruck().slow === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+  await provider.simulator.close();
+  for (const { status } of await ended) assert.equal(status, 'rejected');
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(timers(), before, 'No delay is left that would keep the process alive.');
+});

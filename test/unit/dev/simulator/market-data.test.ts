@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createStandingClock } from '../../../../src/dev/simulator/clock.ts';
+import { type ProviderClient, startProvider } from './provider-client.ts';
+
+/** A Wednesday. */
+const NOW_MS = Date.UTC(2026, 0, 7, 12, 2, 30);
+const PRODUCTS = '/market-data/v1/products';
+
+const isinsOf = (provider: ProviderClient): string[] =>
+  [...provider.simulator.ledger.instruments()].map(({ text }) => JSON.parse(text).identifiers[0].value);
+
+async function start(t: import('node:test').TestContext, options = {}) {
+  const provider = await startProvider(t, { clock: createStandingClock(NOW_MS), auth: false, ...options });
+  const isins = isinsOf(provider);
+  return { ...provider, isins, isin: isins[0] ?? '' };
+}
+
+test('instruments with ids beyond 2^53 and new ones have prices, gone ones have none', async (t) => {
+  const { get, isins, simulator } = await start(t, { hugeIds: 3 });
+  assert.equal((await get(`${PRODUCTS}/${isins.at(-1)}/prices/overview`)).status, 200);
+  const { id } = simulator.publish({ kind: 'newissue' });
+  const fresh = [...simulator.ledger.instruments()].find((one) => one.id === id);
+  const isin = JSON.parse(fresh?.text ?? '').identifiers[0].value;
+  assert.equal((await get(`${PRODUCTS}/${isin}/prices/overview`)).status, 200);
+  simulator.publish({ kind: 'vanish', id: id ?? '' });
+  assert.equal((await get(`${PRODUCTS}/${isin}/prices/overview`)).status, 404);
+  const instrument = '{"id":9,"identifiers":[{"type":"ISIN","value":"anything at all"}]}';
+  simulator.publish({ kind: 'replace', id: '9', instrument });
+  assert.equal((await get(`${PRODUCTS}/anything%20at%20all/prices/overview`)).status, 200);
+});
+
+test('an unknown isin is a failed item in bulk and 404 alone', async (t) => {
+  const { get, post, isin } = await start(t);
+  const items = ['XS0000000009', isin].map((one) => ({ $type: 'ProductPriceOverviewRequest', isin: one }));
+  const { json } = await post(`${PRODUCTS}/bulk`, JSON.stringify({ items }));
+  assert.equal(json.errors, true);
+  assert.deepEqual([json.items[0].response, json.items[0].errorResponse.status], [null, 404]);
+  assert.deepEqual([json.items[1].response === null, json.items[1].errorResponse], [false, null]);
+  for (const kind of ['overview', 'daily', 'intraday']) {
+    assert.equal((await get(`${PRODUCTS}/XS0000000009/prices/${kind}`)).status, 404);
+  }
+});
+
+test('intraday windows are contiguous, lie within the bounds and end with the one that is open', async (t) => {
+  const { get, isin } = await start(t);
+  const whole = (await get(`${PRODUCTS}/${isin}/prices/intraday`)).json.prices;
+  assert.equal(whole.length, 288);
+  assert.equal(whole.at(-1).windowOpenTimestamp, '2026-01-07T12:00:00Z');
+  for (const [at, price] of whole.entries()) {
+    if (at > 0) assert.equal(price.windowOpenTimestamp, whole[at - 1].windowCloseTimestamp);
+  }
+  const query = 'interval=Hour_1&dateFrom=2026-01-07T09:30:00%2B01:00&dateTo=2026-01-07T11:00:00Z&fields=OHLC';
+  const hours = (await get(`${PRODUCTS}/${isin}/prices/intraday?${query}`)).json.prices;
+  assert.deepEqual(
+    hours.map((price: { windowOpenTimestamp: string }) => price.windowOpenTimestamp),
+    ['2026-01-07T09:00:00Z', '2026-01-07T10:00:00Z', '2026-01-07T11:00:00Z'],
+  );
+  for (const { open, high, low, close } of hours) {
+    assert.ok(low <= Math.min(open, close) && high >= Math.max(open, close));
+  }
+});
+
+test('bulk requests are refused when they are not JSON, have no items, or too many', async (t) => {
+  const { post } = await start(t, { maxBulkItems: 2, bulkRefusalStatus: 413 });
+  assert.equal((await post(`${PRODUCTS}/bulk`, '{"items":')).status, 400);
+  assert.equal((await post(`${PRODUCTS}/bulk`, '{}')).status, 400);
+  assert.equal((await post(`${PRODUCTS}/bulk`, '{"items":[]}', { 'content-type': 'text/plain' })).status, 415);
+  assert.equal((await post(`${PRODUCTS}/bulk`, '{"items":[]}')).status, 200);
+  const items = [1, 2, 3].map(() => ({ $type: 'ProductPriceOverviewRequest', isin: 'X' }));
+  assert.equal((await post(`${PRODUCTS}/bulk`, JSON.stringify({ items }))).status, 413);
+});
+
+test('the ledger has the exact text of each price that was served', async (t) => {
+  const { get, isin, simulator } = await start(t, { keptPrices: 2 });
+  const texts: string[] = [];
+  for (let round = 0; round < 3; round++) {
+    texts.push((await get(`${PRODUCTS}/${isin}/prices/overview`)).text);
+    simulator.advanceClock(61_000);
+  }
+  const [entry] = [...simulator.ledger.prices()];
+  assert.deepEqual([entry?.isin, entry?.served], [isin, 3]);
+  assert.deepEqual(
+    entry?.last.map(({ text }) => text),
+    texts.slice(1),
+  );
+});

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { ROWS } from '../../../config/grafana/panels.ts';
+import { ERROR_CODES } from '../../../src/errors.ts';
+import { createMetrics } from '../../../src/observe/metrics.ts';
+import { readAlerts } from '../../support/documents/alerts.ts';
+import { unknownNames } from '../../support/documents/promql.ts';
+import { documentedCommands } from '../../support/documents/readme-commands.ts';
+
+const FOLDER = new URL('../../../config/prometheus/', import.meta.url);
+const alerts = readAlerts();
+const readme = readFileSync(new URL('README.md', FOLDER), 'utf8');
+const runbook = readme.split(/^(?=## )/m).find((section) => section.startsWith('## Runbook\n')) ?? '';
+
+interface RuleTest {
+  readonly promql_expr_test: readonly { readonly expr: string; readonly exp_samples: readonly unknown[] }[];
+}
+
+test('every alert asks for metrics and labels that exist', async () => {
+  const scrape = await createMetrics({ version: '1.2.3', sources: ['instruments'] }).text();
+  for (const { alert, expr } of alerts) assert.deepEqual(unknownNames(expr, scrape), [], alert);
+});
+
+test('a metric or a label that does not exist is noticed', async () => {
+  const scrape = await createMetrics({ version: '1.2.3', sources: ['instruments'] }).text();
+  assert.deepEqual(unknownNames('sum by (job, isin) (rate(spconnect_polls[5m]))', scrape), [
+    'metric spconnect_polls',
+    'label isin',
+  ]);
+  assert.deepEqual(unknownNames('spconnect_polls_total{partition="1"} > 0', scrape), ['label partition']);
+  assert.deepEqual(unknownNames('spconnect_poll_duration_seconds', scrape), ['metric spconnect_poll_duration_seconds']);
+  assert.deepEqual(unknownNames('time() > 5', scrape), ['no metric at all']);
+});
+
+test('every alert says how severe it is, what happened, and where its paragraph is', () => {
+  assert.ok(alerts.length > 15);
+  for (const { alert, labels, annotations } of alerts) {
+    assert.match(labels.severity ?? '', /^(critical|warning|info)$/, alert);
+    assert.match(annotations.summary ?? '', /^[A-Z][^.]{10,80}$/, alert);
+    assert.match(annotations.description ?? '', /^.{20,200}\.$/, alert);
+    assert.equal(annotations.runbook, `config/prometheus/README.md#${alert.toLowerCase()}`);
+  }
+});
+
+test('every alert has its paragraph, and every paragraph its alert', () => {
+  const headings = [...runbook.matchAll(/^### (\w+)$/gm)].map((match) => match[1]);
+  assert.deepEqual(
+    headings,
+    alerts.map(({ alert }) => alert),
+  );
+});
+
+test('what the paragraphs name is there: commands, metrics, panels, error codes', async () => {
+  const [, ...paragraphs] = runbook.split(/^(?=### )/m);
+  const text = paragraphs.join('');
+  const named = (pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ''))];
+  const usages = (await documentedCommands()).map(({ path, usage }) => ({ path, usage }));
+  for (const command of named(/`spconnect ([a-z][^`]*)`/g)) {
+    const found = usages.find(({ path }) => `${command} `.startsWith(`${path} `));
+    assert.ok(found, command);
+    for (const [option] of command.matchAll(/--[a-z-]+/g)) assert.ok(found.usage.includes(option), command);
+  }
+  const scrape = await createMetrics({ version: '1.2.3', sources: ['instruments'] }).text();
+  for (const metric of named(/`[^`]*(spconnect_\w+)[^`]*`/g))
+    assert.match(scrape, new RegExp(`^# TYPE ${metric} `, 'm'));
+  const titles = ROWS.flatMap(({ panels }) => panels).map(({ title }) => title);
+  for (const panels of named(/\bpanels? ((?:(?:, | and )?"[^"]+")+)/g)) {
+    for (const [, panel = ''] of panels.matchAll(/"([^"]+)"/g)) assert.ok(titles.includes(panel), panel);
+  }
+  for (const code of named(/`([A-Z]+(?:_[A-Z]+)+)`/g)) {
+    assert.ok(code in ERROR_CODES || ['TOPIC_PREFIX', 'ADMIN_HOST', 'ADMIN_ALLOWED_HOSTS'].includes(code), code);
+  }
+  // An operator who is called at night needs something to do.
+  for (const paragraph of paragraphs.slice(1)) assert.match(paragraph, /`|\bsee [A-Z]/, paragraph);
+});
+
+test('every alert is tested, firing and not', () => {
+  const files = ['alerts.test.yml', 'alerts-slow.test.yml'].map((name) => readFileSync(new URL(name, FOLDER), 'utf8'));
+  const tests = files.flatMap((text) => (parse(text) as { readonly tests: readonly RuleTest[] }).tests);
+  const asked = tests.flatMap((each) => each.promql_expr_test);
+  for (const { alert } of alerts) {
+    const own = asked.filter(({ expr }) => expr === `ALERTS{alertname="${alert}", alertstate="firing"}`);
+    assert.ok(
+      own.some(({ exp_samples: fired }) => fired.length > 0),
+      `${alert} never fires`,
+    );
+    assert.ok(
+      own.some(({ exp_samples: fired }) => fired.length === 0),
+      `${alert} always fires`,
+    );
+  }
+});

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
+import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
+import type { Freshness } from '../../../src/observe/events.ts';
+import { systemClock } from '../../../src/support/clock.ts';
+import { statusMetrics } from '../../support/connectors/status-metrics.ts';
+import { scraped } from '../../support/ledgers/scraped.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+import { FRESHNESS } from './every-event.ts';
+
+const source = 'instruments';
+const place = { source, since: '5-0', secondsToRetentionCliff: 604_800 };
+const page = {
+  source,
+  page: 3,
+  rows: 10,
+  records: 4,
+  unchanged: 3,
+  deadLetters: 2,
+  deadLettersTooLarge: 0,
+  deadLettersWithoutKey: 1,
+  repeatedRows: 1,
+  drift: 5,
+  roundedNumbers: 6,
+  duplicateKeys: 7,
+  jsonBytes: 9,
+  avroBytes: 5,
+  fetchMs: 700,
+  commitMs: 80,
+  cursor: '4',
+};
+
+function metricsAt() {
+  const now = { wallMs: 1_000_000, monotonicMs: 5_000, kafkaAnsweredMs: Number.POSITIVE_INFINITY };
+  const clock = { wallMs: () => now.wallMs, monotonicMs: () => now.monotonicMs };
+  const metrics = statusMetrics({ sources: [source, 'checks'], clock, kafkaAnsweredMs: () => now.kafkaAnsweredMs });
+  return { ...metrics, now, series: async () => scraped(await metrics.text()) };
+}
+
+test('every source of the settings is there from the first scrape on', async () => {
+  const series = await metricsAt().series();
+  for (const name of [source, 'checks']) {
+    assert.equal(series.get(`spconnect_dead_letters_total{source="${name}",reason="tooLarge"}`), 0);
+    assert.equal(series.get(`spconnect_source_status{source="${name}",status="unassigned"}`), 1);
+    assert.equal(series.get(`spconnect_source_last_poll_timestamp_seconds{source="${name}"}`), 1_000);
+  }
+  assert.equal(series.get(`spconnect_build_info{version="1.2.3",node="${process.versions.node}"}`), 1);
+  assert.ok(series.has('nodejs_eventloop_lag_p99_seconds') && series.has('process_start_time_seconds'));
+});
+
+test('the delay of the event loop is measured four times a second, not a hundred times', async () => {
+  const { series } = metricsAt();
+  await series();
+  const measured = await eventually(
+    'a delay was measured',
+    async () => {
+      await systemClock.sleep(600);
+      return series();
+    },
+    (found) => Number(found.get('nodejs_eventloop_lag_max_seconds')) > 0,
+  );
+  assert.ok(Number(measured.get('nodejs_eventloop_lag_min_seconds')) > 0.2);
+});
+
+test('what is wrong with an answer is counted, whatever was asked for', async () => {
+  const { events, series } = metricsAt();
+  const wrong = { deadLetters: 3, deadLettersTooLarge: 1, deadLettersWithoutKey: 1, drift: 2, roundedNumbers: 4 };
+  const answer = { ...wrong, duplicateKeys: 5, since: '5-1', commitMs: 3 };
+  events.pageCommitted({ ...page, ...wrong, duplicateKeys: 5 });
+  events.eventsCommitted({ source, events: 1, ...answer, items: [] });
+  events.checksCommitted({ source, checks: 1, ...answer });
+  const seen = await series();
+  const sum = (name: string, more = '') => seen.get(`spconnect_${name}{source="instruments"${more}}`);
+  for (const reason of ['wrongType', 'tooLarge', 'withoutKey']) {
+    assert.equal(sum('dead_letters_total', `,reason="${reason}"`), 3);
+  }
+  assert.equal(sum('drift_fields_total'), 6);
+  assert.equal(sum('rounded_numbers_total'), 12);
+  assert.equal(sum('duplicate_keys_total'), 15);
+});
+
+test('the numbers of a committed page are added up', async () => {
+  const { events, series } = metricsAt();
+  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
+  events.pageCommitted(page);
+  events.pageCommitted(page);
+  const seen = await series();
+  const sum = (name: string, more = '') => seen.get(`spconnect_${name}{source="instruments"${more}}`);
+  assert.equal(sum('records_written_total', ',record="instrument"'), 8);
+  assert.equal(sum('rows_unchanged_total'), 6);
+  assert.equal(sum('dead_letters_total', ',reason="wrongType"'), 2);
+  assert.equal(sum('dead_letters_total', ',reason="withoutKey"'), 2);
+  assert.equal(sum('drift_fields_total'), 10);
+  assert.equal(sum('rounded_numbers_total'), 12);
+  assert.equal(sum('duplicate_keys_total'), 14);
+  assert.equal(sum('walk_pages'), 3);
+  assert.equal(sum('commit_duration_seconds_sum'), 0.16);
+});
+
+test('the seconds to the retention cliff fall while nothing is polled, and jump back with a poll', async () => {
+  const { events, now, series } = metricsAt();
+  const cliff = async () => (await series()).get('spconnect_seconds_to_retention_cliff{source="instruments"}');
+  assert.equal(await cliff(), undefined);
+  events.sourceStarted(place);
+  assert.equal(await cliff(), 604_800);
+  now.monotonicMs += 3_600_000;
+  assert.equal(await cliff(), 601_200);
+  events.polled({ ...place, endpoint: 'events', rows: 2, caughtUp: true, durationMs: 30 });
+  assert.equal(await cliff(), 604_800);
+  now.monotonicMs += 8 * 86_400_000;
+  assert.equal(await cliff(), -86_400);
+});
+
+test('the status of a source follows its life', async () => {
+  const { events, series, operator } = metricsAt();
+  const status = async () =>
+    [...(await series())]
+      .filter(([name, value]) => name.startsWith(`spconnect_source_status{source="${source}"`) && value === 1)
+      .map(([name]) => /status="(\w+)"/.exec(name)?.[1]);
+  assert.deepEqual(await status(), ['unassigned']);
+  events.sourceStarted(place);
+  assert.deepEqual(await status(), ['running']);
+  events.sourcePaused({ source });
+  assert.deepEqual(await status(), ['paused']);
+  events.sourceResumed({ source });
+  assert.deepEqual(await status(), ['running']);
+  operator.wants(source, { state: 'stopped' });
+  events.sourceStopped({ source });
+  assert.deepEqual(await status(), ['stopped']);
+  events.sourceFailed({ source, err: new ConnectorError('SCHEMA_INCOMPATIBLE', 'no') });
+  assert.deepEqual(await status(), ['failed']);
+  assert.equal((await series()).get('spconnect_registry_failures_total{code="SCHEMA_INCOMPATIBLE"}'), 1);
+});
+
+test('what another replica runs now is no longer reported here, and no failure of it', async () => {
+  const { events, series } = metricsAt();
+  const reported = async (name: string) =>
+    [...(await series()).keys()].filter((key) => key.startsWith(name) && key.includes(`source="${source}"`));
+  const status = async (name: string) =>
+    (await series()).get(`spconnect_source_status{source="${source}",status="${name}"}`);
+  const partitions = [source, 'checks'].map((name) => offsetPartition(offsetKey(name, 'instruments')));
+  events.replicaJoined({ partitions: partitions.slice(0, 1), sources: [source] });
+  events.sourceStarted(place);
+  events.polled({ ...place, endpoint: 'instruments', rows: 2, caughtUp: true, durationMs: 30 });
+  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
+  events.replicaJoined({ partitions, sources: [source, 'checks'] });
+  assert.equal(await status('running'), 1, 'it has kept the source');
+  const ofNow = ['spconnect_source_caught_up', 'spconnect_seconds_to_retention_cliff', 'spconnect_walk_running'];
+  for (const name of ofNow) assert.equal((await reported(name)).length, 1, name);
+  events.sourceFailed({ source, err: new ConnectorError('SCHEMA_INCOMPATIBLE', 'no') });
+
+  events.replicaJoined({ partitions: [], sources: [] });
+  assert.equal(await status('failed'), 0);
+  assert.equal(await status('running'), 0);
+  assert.equal(await status('unassigned'), 1);
+  for (const name of [...ofNow, 'spconnect_walk_pages']) assert.deepEqual(await reported(name), [], name);
+  // What has happened here stays counted.
+  assert.equal((await reported('spconnect_polls_total')).length, 3);
+});
+
+test('whether a walk is under way is known after a restart too, and none is in a source that has stopped', async () => {
+  const { events, series } = metricsAt();
+  const running = async () => (await series()).get(`spconnect_walk_running{source="${source}"}`);
+  events.sourceStarted(place);
+  assert.equal(await running(), undefined);
+  events.walkScheduled({ source, at: '2026-01-06T12:00:00.000Z' });
+  assert.equal(await running(), 0);
+  events.walkStarted({ source, walk: 2, since: '5-0', why: 'interval' });
+  assert.equal(await running(), 1);
+  events.sourceStopped({ source });
+  assert.equal(await running(), undefined);
+});
+
+test('seconds to the next walk go on while nothing happens, and are gone while a walk is under way', async () => {
+  const { events, series } = metricsAt();
+  const seconds = async () => (await series()).get(`spconnect_seconds_to_next_walk{source="${source}"}`);
+  events.sourceStarted({ ...place, secondsToNextWalk: -7_200 });
+  assert.equal(await seconds(), -7_200);
+  events.polled({ ...place, secondsToNextWalk: null, endpoint: 'events', rows: 0, caughtUp: true, durationMs: 3 });
+  assert.equal(await seconds(), undefined);
+});
+
+test('a source without an offset has no retention cliff', async () => {
+  const { events, series } = metricsAt();
+  const cliff = async () => (await series()).get(`spconnect_seconds_to_retention_cliff{source="${source}"}`);
+  events.sourceStarted(place);
+  assert.equal(await cliff(), 604_800);
+  events.sourceStarted({ source, since: null, secondsToRetentionCliff: null });
+  assert.equal(await cliff(), undefined);
+});
+
+test('the price processor runs once it has joined, and has the partitions whose writers are open', async () => {
+  const { events, series } = metricsAt();
+  const value = async (name: string) => (await series()).get(`spconnect_prices_${name}`);
+  const partition = { topic: 'a.instruments', partition: 3 };
+  const assigned = {
+    ...partition,
+    transactionalId: 't',
+    offset: '7',
+    instruments: 5,
+
+    durationMs: 12,
+  };
+  events.processorStarted({ groupId: 'g', topics: ['a.instruments'], kinds: ['overview'], freshness: () => FRESHNESS });
+  assert.equal(await value('status{status="running"}'), 0);
+  events.processorJoined({ partitions: 1 });
+  assert.equal(await value('status{status="running"}'), 1);
+  events.partitionAssigned(assigned);
+  assert.equal(await value('partitions'), 1);
+  events.partitionWriterLost({ ...partition, err: new ConnectorError('REGISTRY_UNREACHABLE', 'no') });
+  assert.equal(await value('partitions'), 0);
+  assert.equal((await series()).get('spconnect_registry_failures_total{code="REGISTRY_UNREACHABLE"}'), 1);
+  events.partitionAssigned(assigned);
+  assert.equal(await value('partitions'), 1);
+  events.partitionLost({ ...partition, why: 'another has it' });
+  assert.equal(await value('partitions'), 0);
+  const failure = { failures: 1, waitMs: 100, err: new ConnectorError('KAFKA_UNREACHABLE', 'no') };
+  events.processorAttemptFailed({ ...failure, isMember: true });
+  assert.equal(await value('status{status="running"}'), 1, 'it waits for the registry, as a member');
+  events.processorAttemptFailed({ ...failure, isMember: false });
+  assert.equal(await value('status{status="running"}'), 0);
+  assert.equal(await value('status{status="unassigned"}'), 1);
+});
+
+test('what is not known has no series, and is never 0', async () => {
+  const { events, series, now } = metricsAt();
+  const KNOWN =
+    /^spconnect_(kafka_silent|build_info|source_status|prices_status|source_last_poll|.*_total|.*_(bucket|sum|count))/;
+  const gauges = async () =>
+    [...(await series()).keys()].filter((key) => key.startsWith('spconnect_') && !KNOWN.test(key));
+  assert.deepEqual(await gauges(), []);
+  const unread = { ...FRESHNESS, instruments: 0, kinds: FRESHNESS.kinds.map((kind) => ({ ...kind, ageMaxMs: null })) };
+  let freshness: Freshness | null = null;
+  events.processorStarted({ groupId: 'g', topics: ['t'], kinds: ['overview'], freshness: () => freshness });
+  assert.deepEqual(await gauges(), []);
+  freshness = unread;
+  assert.deepEqual(
+    (await gauges()).filter((key) => /age_max|input_lag|unanswered|partitions/.test(key)),
+    [],
+  );
+  events.processorJoined({ partitions: 0 });
+  const lag = async () => (await series()).get('spconnect_prices_input_lag');
+  assert.equal(await lag(), FRESHNESS.lag);
+  events.sourceStarted(place);
+  events.polled({ ...place, endpoint: 'events', rows: 0, caughtUp: true, durationMs: 1 });
+  const caughtUp = async () => (await series()).get(`spconnect_source_caught_up{source="${source}"}`);
+  assert.equal(await caughtUp(), 1);
+  now.kafkaAnsweredMs = now.monotonicMs;
+  now.monotonicMs += 80_000;
+  assert.equal((await series()).get('spconnect_kafka_silent_seconds'), 80);
+  assert.deepEqual([await lag(), await caughtUp()], [undefined, undefined]);
+  assert.equal((await series()).get('spconnect_prices_overdue{price="overview"}'), FRESHNESS.overdue);
+});

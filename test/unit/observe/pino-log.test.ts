@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { createSecretReader } from '../../../src/config/secret.ts';
+import { ConnectorError } from '../../../src/errors.ts';
+import { createRedaction } from '../../../src/observe/redaction.ts';
+import { keptLog } from './log-lines.ts';
+
+const MODULE = resolve(import.meta.dirname, '../../../src/observe/pino-log.ts');
+const HOSTILE = 'a\r\n\u001b[2J{"level":"error"}';
+
+test('a line is one JSON object with level, ISO time, fields and message', async () => {
+  const { log, lines, parsed } = await keptLog();
+  log.info({ source: 'instruments', rows: 3 }, 'page committed');
+  assert.match(lines[0] ?? '', /^\{.*\}\n$/);
+  const [{ time, ...rest }] = parsed();
+  assert.equal(new Date(time).toISOString(), time);
+  assert.deepEqual(rest, { level: 'info', source: 'instruments', rows: 3, msg: 'page committed' });
+});
+
+test('lines below the level are not written', async () => {
+  const { log, parsed } = await keptLog({ level: 'warn' });
+  log.debug({}, 'a');
+  log.info({}, 'b');
+  log.warn({}, 'c');
+  log.error({}, 'd');
+  assert.deepEqual(
+    parsed().map(({ msg }) => msg),
+    ['c', 'd'],
+  );
+});
+
+test('a field cannot pretend to be the level, the time or the message', async () => {
+  const { log, lines, parsed } = await keptLog();
+  log.info({ level: 'fatal', time: 'never', msg: 'other' }, 'mine');
+  assert.equal(lines[0]?.match(/"level":/g)?.length, 1);
+  const [{ level, msg, level_ }] = parsed();
+  assert.deepEqual([level, msg, level_], ['info', 'mine', 'fatal']);
+});
+
+for (const format of ['json', 'text'] as const) {
+  test(`hostile text gives one line and no terminal codes of its own, ${format === 'text' ? 'on a terminal' : 'as JSON'}`, async () => {
+    const { log, lines } = await keptLog({ format });
+    log.info({ value: HOSTILE, [HOSTILE]: 1, err: new Error(HOSTILE) }, HOSTILE);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /^[^\r\n]*\n$/);
+    assert.ok(!lines[0]?.includes('\u001b[2J'));
+    assert.match(lines[0] ?? '', /u001b\[2J/);
+  });
+
+  test(`a secret appears nowhere in a line, ${format === 'text' ? 'on a terminal' : 'as JSON'}`, async () => {
+    const redaction = createRedaction();
+    const { log, lines } = await keptLog({ format, redaction, level: 'debug' });
+    const secrets = createSecretReader({ readFile: async () => '', onSecret: redaction.register });
+    const secret = secrets.fromText('canary-7f3a');
+    const cause = new Error('inner canary-7f3a');
+    const err = new ConnectorError('TOKEN_FAILED', 'outer canary-7f3a', { cause, fields: { a: ['canary-7f3a'] } });
+    log.error(
+      { err, secret, nested: { list: [{ 'x-canary-7f3a': 'y canary-7f3a' }] }, password: 'other' },
+      'is canary-7f3a',
+    );
+    assert.ok(!lines.join('').includes('canary-7f3a'), lines.join(''));
+    assert.ok(!lines.join('').includes('other'));
+    assert.ok(lines.join('').includes('[redacted]'));
+  });
+}
+
+test('an error says what it is, what to do and why; its stack only at debug', async () => {
+  const err = new ConnectorError('PROVIDER_BUSY', 'status 503', {
+    cause: new Error('inner'),
+    retryAfterMs: 5,
+    fields: { status: 503 },
+  });
+  const info = await keptLog();
+  info.log.warn({ err }, 'attempt failed');
+  assert.deepEqual(info.parsed()[0].err, {
+    type: 'ConnectorError',
+    message: 'status 503',
+    code: 'PROVIDER_BUSY',
+    action: 'retry',
+    retryAfterMs: 5,
+    fields: { status: 503 },
+    cause: { type: 'Error', message: 'inner' },
+  });
+  const debug = await keptLog({ level: 'debug' });
+  debug.log.warn({ err }, 'attempt failed');
+  const { stack, cause } = debug.parsed()[0].err;
+  assert.match(stack[1], /^at .*pino-log\.test\.ts/);
+  assert.match(cause.stack[1], /^at .*pino-log\.test\.ts/);
+});
+
+for (const format of ['json', 'text'] as const) {
+  // What a pipe holds is with the reader; a process that is killed can do no more.
+  for (const [ending, count] of [
+    ['process.exit(0)', 500],
+    ['process.kill(process.pid, "SIGKILL")', 50],
+  ] as const) {
+    const form = format === 'text' ? 'as text' : 'as JSON';
+    test(`no line is lost when the process ends by ${ending}, ${form}`, async () => {
+      const script = `
+        const { createLog } = await import(${JSON.stringify(MODULE)});
+        const log = await createLog({ level: 'info', format: '${format}' });
+        for (let n = 0; n < ${count}; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line');
+        ${ending};`;
+      const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { maxBuffer: 1e8 });
+      const { stdout } = await run.catch((killed: { stdout: string }) => killed);
+      assert.equal(stdout.split('\n').length, count + 1);
+      assert.match(stdout, new RegExp(`${count - 1}[^\n]*\n$`));
+    });
+  }
+}
+
+test('lines for which a reader that has stopped leaves no room are counted, and reported when it goes on', async () => {
+  const script = `
+    import { createLog } from ${JSON.stringify(MODULE)};
+    const log = await createLog({ level: 'info', format: 'json' });
+    for (let line = 0; line < 5_000; line++) log.info({ line }, 'x'.repeat(500));
+    process.on('SIGUSR2', () => { log.info({}, 'goes on'); process.exit(); });
+    process.stderr.write(String(log.droppedLines()));
+    setInterval(() => {}, 1_000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [said] = (await once(child.stderr, 'data')) as [Buffer];
+  const dropped = Number(said.toString());
+  assert.ok(dropped > 0);
+  const lines = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(JSON.parse(line));
+    if (lines.at(-1).lines !== undefined) child.kill('SIGUSR2');
+  }
+  const [gap, last] = lines.slice(-2);
+  assert.deepEqual([gap.level, gap.lines, last.msg], ['warn', dropped, 'goes on']);
+  assert.equal(lines.length, 5_000 - dropped + 2);
+});
+
+test('lines for which the disk has no room stop nobody, however many', { skip: !existsSync('/dev/full') }, async () => {
+  const script = `
+    import { createLog } from ${JSON.stringify(MODULE)};
+    const log = await createLog({ level: 'info', format: 'json' });
+    for (let line = 0; line < 20_000; line++) log.info({ line }, 'x'.repeat(500));
+    process.stderr.write(process.memoryUsage().rss < 200_000_000 ? 'alive' : 'too large');`;
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  const [said, [code]] = await Promise.all([child.stderr ? text(child.stderr) : '', once(child, 'close')]);
+  assert.deepEqual([code, said], [0, 'alive']);
+});
+
+test('text is one line too, with the message and its fields', async () => {
+  const { log, lines } = await keptLog({ format: 'text' });
+  log.warn({ source: 'instruments', events: 3, err: new Error('no') }, 'writer lost');
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? '', /writer lost source=instruments events=3 err=Error: no\n$/);
+});
+
+test('text that goes to a file has no escape sequence, and text for a terminal is coloured', async () => {
+  const [plain, coloured] = [await keptLog({ format: 'text' }), await keptLog({ format: 'text', isColoured: true })];
+  for (const { log } of [plain, coloured]) log.warn({ a: 1 }, 'b');
+  assert.ok(!plain.lines[0]?.includes('\u001b'), plain.lines[0]);
+  assert.ok(coloured.lines[0]?.includes('\u001b'));
+});

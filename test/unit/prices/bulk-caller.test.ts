@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
+import { ask, calling, forever, has, MINUTE_MS, questions, refusal } from './bulk-calling.ts';
+
+for (const error of [refusal(400), refusal(413), refusal(503), new ConnectorError('BODY_TOO_LARGE', 'too large')]) {
+  test(`a provider that takes no more than 200 items, and answers more with ${error.message}, gets fewer at a time`, async () => {
+    const { caller, calls, seen, clock } = calling({
+      refuse: (asked) => (asked.length > 200 ? error : null),
+      maxItems: 500,
+    });
+    const askAll = async () => {
+      calls.length = 0;
+      const { outcomes } = await ask(caller, 'overview', questions(500), forever);
+      assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
+      return calls;
+    };
+    for (const maxItems of [500, 250]) {
+      assert.deepEqual(await askAll(), [500, 1, 499, 125, 125, 125, 124]);
+      assert.equal(caller.maxItems('overview'), maxItems);
+    }
+    for (let rounds = 0; rounds < 3; rounds++) await askAll();
+    assert.deepEqual(await askAll(), [125, 125, 125, 125]);
+    assert.deepEqual(
+      seen.filter(({ name }) => name === 'batchLimitLearnt').map(({ fields }) => fields),
+      [250, 125].map((maxItems) => ({ kind: 'overview', maxItems })),
+    );
+    assert.equal(caller.maxItems('daily'), 500);
+    await clock.sleep(61 * MINUTE_MS);
+    assert.equal(caller.maxItems('overview'), 500, 'the limit is tried without again');
+  });
+}
+
+test('a limit is learnt from calls of several sizes as well', async () => {
+  const { caller } = calling({ refuse: (asked) => (asked.length > 200 ? refusal(400) : null), maxItems: 500 });
+  for (let round = 0; round < 2; round++) {
+    for (const items of [262, 250, 238, 243]) await ask(caller, 'overview', questions(items), forever);
+  }
+  assert.ok(caller.maxItems('overview') <= 200, `${caller.maxItems('overview')}`);
+});
+
+test('a bad item is found beneath an unknown limit as well, and the limit too', async () => {
+  const { caller, calls } = calling({
+    refuse: (asked) => (asked.length > 200 || has(asked, 'isin-3') ? refusal(400) : null),
+    maxItems: 500,
+  });
+  const { outcomes } = await ask(caller, 'overview', questions(500), forever);
+  assert.deepEqual(
+    outcomes.flatMap(({ kind }, at) => (kind === 'prices' ? [] : [at])),
+    [3],
+  );
+  for (let batches = 0; batches < 5; batches++) await ask(caller, 'overview', questions(500), forever);
+  assert.equal(caller.maxItems('overview'), 124);
+  assert.ok(calls.length < 80, `${calls.length} calls`);
+});
+
+for (const code of ['TOKEN_FAILED', 'REGISTRY_REFUSED'] as const) {
+  test(`${code} with the status of a refusal is waited for, and nobody is blamed`, async () => {
+    const error = new ConnectorError(code, 'status 400', { fields: { status: 400 } });
+    const { caller, calls } = calling({ refuse: (_, call) => (call <= 5 ? error : null) });
+    const { outcomes } = await ask(caller, 'overview', questions(100), forever);
+    assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
+    assert.deepEqual(calls, [100, 1, 1, 1, 1, 1, 99]);
+  });
+}
+
+test('where all others are refused, too, a batch ends after twenty of them without a wait', async () => {
+  const others = questions(1_000).slice(-20);
+  const { caller, calls, clock } = calling({ refuse: () => refusal(400), maxItems: 500, others });
+  const startedMs = clock.monotonicMs();
+  await assert.rejects(ask(caller, 'daily', questions(100), forever), {
+    code: 'PROVIDER_REFUSED',
+    message: /a sample of others; expected one that is answered: status 400/,
+  });
+  assert.equal(calls.length, 21);
+  assert.ok(clock.monotonicMs() - startedMs < MINUTE_MS);
+});
+
+test('where one of the others is answered, any number of refused neighbours are to blame', async () => {
+  for (const from of [0, 40, 100]) {
+    const refused = Array.from({ length: 100 }, (_, at) => `isin-${at + from}`);
+    const { caller, calls, clock } = calling({
+      refuse: (asked) => (has(asked, ...refused) ? refusal(400) : null),
+      maxItems: 200,
+      others: [...questions(200).slice(50, 60), ...questions(200).slice(-60, -50), { instrumentId: '7', isin: 'good' }],
+    });
+    const startedMs = clock.monotonicMs();
+    const { outcomes } = await ask(caller, 'daily', questions(200), forever);
+    assert.equal(outcomes.filter(({ kind }) => kind === 'prices').length, 100);
+    assert.ok(clock.monotonicMs() - startedMs < MINUTE_MS, `from ${from}`);
+    assert.ok(calls.length < 350, `${calls.length} calls`);
+  }
+});
+
+test('where few are answered, the one that was answered last shows that the requests are right', async () => {
+  const { caller } = calling({
+    refuse: (asked) => (asked.some(({ isin }) => isin !== 'isin-0') ? refusal(400) : null),
+    maxItems: 100,
+    others: questions(100).slice(-20),
+  });
+  await ask(caller, 'daily', questions(1), forever);
+  const { outcomes } = await ask(caller, 'daily', questions(100), forever);
+  assert.equal(outcomes.filter(({ kind }) => kind === 'prices').length, 1);
+});
+
+test('others that fail, and are not refused, end no batch: the refused items wait until it is known', async () => {
+  let outages = 0;
+  const { caller } = calling({
+    refuse: (asked) => {
+      if (!has(asked, 'other')) return refusal(400);
+      return ++outages <= 3 ? refusal(503) : null;
+    },
+    maxItems: 100,
+    others: [{ instrumentId: '7', isin: 'other' }],
+  });
+  const { outcomes } = await ask(caller, 'daily', questions(30), forever);
+  assert.ok(outcomes.every(({ kind }) => kind === 'refused'));
+  assert.ok(outages >= 4);
+});
+
+test('no more calls are in flight than the settings say', async () => {
+  const { caller, mostInFlight } = calling({ refuse: () => null, concurrency: 3 });
+  await Promise.all(Array.from({ length: 20 }, () => ask(caller, 'overview', questions(2), forever)));
+  assert.equal(mostInFlight(), 3);
+});
+
+test('what no repetition mends ends the call, and so does the signal', async () => {
+  const incompatible = new ConnectorError('SCHEMA_INCOMPATIBLE', 'not compatible');
+  const { caller } = calling({ refuse: () => incompatible });
+  await assert.rejects(ask(caller, 'overview', questions(4), forever), incompatible);
+  const stopping = new AbortController();
+  const { caller: other } = calling({
+    refuse() {
+      stopping.abort(new Error('stopped'));
+      return refusal(503);
+    },
+  });
+  await assert.rejects(ask(other, 'overview', questions(4), stopping.signal), /stopped/);
+});
+
+test('a failure that passes teaches nothing about the size', async () => {
+  let down = 0;
+  const { caller, calls } = calling({ refuse: () => (down-- > 0 ? refusal(413) : null) });
+  for (const failures of [1, 3, 1]) {
+    down = failures;
+    await ask(caller, 'overview', questions(500), forever);
+    assert.equal(caller.maxItems('overview'), 1_000);
+  }
+  assert.equal(calls.filter((items) => items > 1).length, 6);
+});

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
+import { SteppedClock } from '../kafka/stepped-clock.ts';
+import { ask, calling, forever, has, MINUTE_MS, questions, refusal } from './bulk-calling.ts';
+
+const ANSWER_MS = 100;
+/** An interval of a minute leaves half a minute until something is overdue. */
+const IN_TIME_MS = 30_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const FOREVER_MS = 24 * HOUR_MS;
+const misfit = new ConnectorError('BULK_MISMATCH', 'it has other items');
+const reset = new ConnectorError('PROVIDER_UNREACHABLE', 'reset before headers');
+
+for (const [how, error] of [
+  ['hangs', null],
+  ['is reset', reset],
+  ['does not fit', misfit],
+  ['has no JSON', new ConnectorError('BODY_MALFORMED', 'no JSON')],
+  ['gets 400', refusal(400)],
+  ['gets 403', refusal(403)],
+  ['gets 503', refusal(503)],
+] as const) {
+  for (const culprit of [0, 217, 499]) {
+    test(`item ${culprit} of 500 whose call ${how} is found in time by 20 more calls, with nothing else to ask`, async () => {
+      const clock = new SteppedClock();
+      const { caller, calls } = calling({
+        clock,
+        refuse: (asked) => (has(asked, `isin-${culprit}`) ? error : null),
+        takesMs: (asked) => (error === null && has(asked, `isin-${culprit}`) ? FOREVER_MS : ANSWER_MS),
+      });
+      const answered = ask(caller, 'overview', questions(500), forever);
+      await clock.advance(10_000 + IN_TIME_MS);
+      const { outcomes } = await answered;
+      const { status = null } = error?.fields ?? {};
+      const code = error?.code ?? 'PROVIDER_TIMEOUT';
+      for (const [at, outcome] of outcomes.entries()) {
+        if (at === culprit) assert.deepEqual(outcome, { kind: 'refused', status, code });
+        else assert.equal(outcome.kind === 'prices' && String(outcome.records[0]?.value), `isin-${at}`);
+      }
+      assert.ok(calls.length <= 21, `${calls.length} calls`);
+      assert.equal(caller.maxItems('overview'), 1_000, 'nothing is learnt from it about the size of a call');
+
+      calls.length = 0;
+      const again = ask(caller, 'overview', questions(500), forever);
+      await clock.advance(IN_TIME_MS);
+      await again;
+      assert.deepEqual(calls.sort(), [1, 499], 'it is known, and asked alone');
+    });
+  }
+}
+
+for (const status of [400, 401, 403, 404, 408, 429, 500, 503]) {
+  test(`while every call gets ${status}, one at a time asks for one item, and nothing is divided; then all is repeated`, async () => {
+    const clock = new SteppedClock();
+    let isDown = true;
+    const { caller, calls, seen } = calling({
+      clock,
+      refuse: () => (isDown ? refusal(status) : null),
+      takesMs: () => ANSWER_MS,
+    });
+    const asked = Array.from({ length: 6 }, () => ask(caller, 'overview', questions(400), forever));
+    await clock.advance(MINUTE_MS);
+    assert.deepEqual(calls.splice(0, 6), [400, 400, 400, 400, 400, 400].slice(0, 6));
+    assert.ok(calls.length >= 5 && calls.every((items) => items === 1), `${calls}`);
+    calls.length = 0;
+    await clock.advance(HOUR_MS);
+    assert.ok(calls.length <= 3 * 60, `${calls.length} calls in an hour`);
+    isDown = false;
+    await clock.advance(MINUTE_MS);
+    for (const { outcomes } of await Promise.all(asked)) assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
+    assert.deepEqual(
+      seen.filter(({ name }) => name === 'batchBisected'),
+      [],
+    );
+  });
+}
+
+test('a call that fails once, or twice with no answer in between, is repeated whole', async () => {
+  const clock = new SteppedClock();
+  let failures = 0;
+  const { caller, calls } = calling({ clock, refuse: () => (failures-- > 0 ? reset : null), takesMs: () => ANSWER_MS });
+  for (const often of [1, 2, 5]) {
+    failures = often;
+    calls.length = 0;
+    const answered = ask(caller, 'overview', questions(300), forever);
+    await clock.advance(MINUTE_MS);
+    await answered;
+    assert.deepEqual(calls, [300, ...Array.from({ length: often }, () => 1), 299]);
+  }
+});
+
+test('where every batch has items that spoil its calls, they are found all the same', async () => {
+  const clock = new SteppedClock();
+  const bad = Array.from({ length: 40 }, (_, at) => `isin-${at * 25}`);
+  const { caller, calls } = calling({
+    clock,
+    refuse: (asked) => (has(asked, ...bad) ? refusal(503) : null),
+    takesMs: () => ANSWER_MS,
+  });
+  const batches = [0, 250, 500, 750].map((from) => questions(1_000).slice(from, from + 250));
+  const asked = batches.map((batch) => ask(caller, 'overview', batch, forever));
+  await clock.advance(2 * MINUTE_MS);
+  const outcomes = (await Promise.all(asked)).flatMap((one) => one.outcomes);
+  assert.equal(outcomes.filter(({ kind }) => kind === 'refused').length, bad.length);
+  assert.equal(outcomes.filter(({ kind }) => kind === 'prices').length, 1_000 - bad.length);
+  assert.ok(calls.length < 600, `${calls.length} calls`);
+});
+
+test('items that spoil their calls are asked alone until they were answered three times, and hold up no others', async () => {
+  const clock = new SteppedClock();
+  let isBad = true;
+  const { caller, calls } = calling({
+    clock,
+    concurrency: 1,
+    refuse: () => null,
+    takesMs: (asked) => (isBad && has(asked, 'isin-0', 'isin-1', 'isin-2') ? FOREVER_MS : ANSWER_MS),
+  });
+  const round = async (ms: number) => {
+    calls.length = 0;
+    const answered = ask(caller, 'overview', questions(20), forever);
+    await clock.advance(ms);
+    await answered;
+    return calls.sort();
+  };
+  await round(MINUTE_MS);
+  const hanging = ask(caller, 'overview', questions(3), forever);
+  const others = ask(caller, 'overview', questions(20).slice(3), forever);
+  await clock.advance(ANSWER_MS);
+  assert.equal((await others).outcomes.length, 17);
+  await clock.advance(MINUTE_MS);
+  assert.ok((await hanging).outcomes.every(({ kind }) => kind === 'refused'));
+  isBad = false;
+  for (let answers = 0; answers < 3; answers++) assert.deepEqual(await round(IN_TIME_MS), [1, 1, 1, 17]);
+  assert.deepEqual(await round(IN_TIME_MS), [20]);
+});
+
+test('what has left, or has another isin, is dropped before the next call, and its batch goes on without it', async () => {
+  const clock = new SteppedClock();
+  const left = new Set<number>();
+  const { caller } = calling({
+    clock,
+    refuse: (asked) => (has(asked, 'isin-7') ? reset : null),
+    takesMs: () => ANSWER_MS,
+  });
+  const answered = ask(caller, 'overview', questions(100), forever, (at) => !left.has(at));
+  await clock.advance(ANSWER_MS);
+  left.add(7).add(8);
+  await clock.advance(5_000);
+  const { outcomes } = await answered;
+  assert.deepEqual(
+    outcomes.flatMap(({ kind }, at) => (kind === 'prices' ? [] : [[at, kind]])),
+    [
+      [7, 'dropped'],
+      [8, 'dropped'],
+    ],
+  );
+});
+
+test('a kind that hangs for hours, or is refused, takes no call of another kind', async () => {
+  for (const error of [null, refusal(403), refusal(500)]) {
+    const clock = new SteppedClock();
+    const { caller } = calling({
+      clock,
+      concurrency: 2,
+      refuse: (_, __, kind) => (kind === 'daily' ? error : null),
+      takesMs: (_, kind) => (kind === 'daily' && error === null ? FOREVER_MS : ANSWER_MS),
+    });
+    const stop = new AbortController();
+    const daily = Array.from({ length: 8 }, () => ask(caller, 'daily', questions(50), stop.signal));
+    for (const one of daily) one.catch(() => {});
+    for (let minute = 0; minute < 60; minute++) {
+      const overview = ask(caller, 'overview', questions(50), forever);
+      await clock.advance(ANSWER_MS);
+      assert.ok((await overview).outcomes.every(({ kind }) => kind === 'prices'));
+      await clock.advance(MINUTE_MS - ANSWER_MS);
+    }
+    stop.abort(new Error('the test is over'));
+    await Promise.allSettled(daily);
+  }
+});
+
+test('24 batches that are asked to come back in an hour come back in an hour, whole', async () => {
+  for (const status of [429, 503]) {
+    const clock = new SteppedClock();
+    const error = new ConnectorError('PROVIDER_BUSY', 'later', { fields: { status }, retryAfterMs: HOUR_MS });
+    const { caller, calls, seen } = calling({
+      clock,
+      concurrency: 24,
+      refuse: () => (clock.monotonicMs() < HOUR_MS ? error : null),
+      takesMs: () => ANSWER_MS,
+    });
+    const asked = Array.from({ length: 24 }, () => ask(caller, 'overview', questions(100), forever));
+    await clock.advance(HOUR_MS);
+    assert.deepEqual(
+      calls.splice(0),
+      Array.from({ length: 24 }, () => 100),
+      'each was asked once in the hour',
+    );
+    await clock.advance(MINUTE_MS);
+    for (const { outcomes } of await Promise.all(asked)) assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
+    assert.equal(calls.length, 25, 'one asks whether it is over');
+    assert.deepEqual(
+      seen.filter(({ name }) => name === 'batchBisected'),
+      [],
+    );
+  }
+});
+
+test('calls that are not sent, since their endpoint is closed, are no failures', async () => {
+  const clock = new SteppedClock();
+  const closed = new ConnectorError('PROVIDER_BUSY', 'not sent', {
+    fields: { heldBackBy: 429 },
+    retryAfterMs: MINUTE_MS,
+  });
+  const { caller, calls, seen } = calling({
+    clock,
+    refuse: (_, call) => (call <= 3 ? closed : null),
+    takesMs: () => ANSWER_MS,
+  });
+  const answered = ask(caller, 'overview', questions(100), forever);
+  await clock.advance(4 * MINUTE_MS);
+  assert.ok((await answered).outcomes.every(({ kind }) => kind === 'prices'));
+  assert.deepEqual([calls, seen], [[100, 100, 100, 100], []]);
+});
+
+test('a provider that is slow for all is waited for longer, and then no longer divided', async () => {
+  for (const takesMs of [(items: number) => 200 + items * 40, () => 12_000]) {
+    const clock = new SteppedClock();
+    const { caller, calls } = calling({ clock, refuse: () => null, takesMs: (asked) => takesMs(asked.length) });
+    for (let round = 0; round < 4; round++) {
+      const asked = ask(caller, 'overview', questions(500), forever);
+      await clock.advance(3 * MINUTE_MS);
+      assert.ok((await asked).outcomes.every(({ kind }) => kind === 'prices'));
+    }
+    assert.deepEqual(calls.slice(-2), [500, 500]);
+  }
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { InstrumentKeys } from '../../../../src/prices/core/instrument-keys.ts';
+
+/** Ids that meet in slots, the ends of int64, and what is no int64 as it is written. */
+const ids = fc.oneof(
+  fc.integer({ min: -20, max: 20 }).map(String),
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+  fc.constantFrom('9223372036854775807', '-9223372036854775808', '9007199254740993', '4294967296', '-4294967297'),
+  fc.constantFrom('9223372036854775808', '-9223372036854775809', '9999999999999999999', '007', '-0', '-07', '', '1e3'),
+);
+const isins = fc.oneof(
+  fc.stringMatching(/^[0-9A-Z]{12}$/),
+  fc.constantFrom(
+    '000000000000',
+    'ZZZZZZZZZZZZ',
+    'CH0000000001',
+    'ch0000000001',
+    'CH1',
+    'ÄÖ0000000000',
+    '0000000000001',
+  ),
+);
+
+test('whatever is put in and taken out, it holds what a Map would', () => {
+  const commands = fc.array(fc.record({ isRemoved: fc.nat(3).map((n) => n === 0), id: ids, isin: isins }), {
+    maxLength: 400,
+  });
+  fc.assert(
+    fc.property(commands, (given) => {
+      const keys = new InstrumentKeys();
+      const model = new Map<string, string>();
+      const rows = new Map<string, number>();
+      for (const { isRemoved, id, isin } of given) {
+        if (isRemoved) {
+          keys.delete(id);
+          model.delete(id);
+          rows.delete(id);
+          continue;
+        }
+        const row = keys.set(id, isin);
+        assert.equal(row, rows.get(id) ?? row, 'an id keeps its row');
+        model.set(id, isin);
+        rows.set(id, row);
+      }
+      assert.equal(keys.size, model.size);
+      assert.deepEqual(new Map([...keys].map(([id, isin]) => [id, isin])), model);
+      assert.equal([...keys].length, model.size);
+      assert.equal(new Set(keys.rows()).size, model.size);
+      for (const { id } of given) {
+        const row = keys.find(id);
+        assert.equal(row, rows.get(id) ?? -1);
+        if (row >= 0) assert.deepEqual([keys.idAt(row), keys.isinAt(row)], [id, model.get(id)]);
+      }
+    }),
+  );
+});
+
+test('many stay found while they grow in number, also when most leave again', () => {
+  const keys = new InstrumentKeys();
+  const idOf = (index: number) => String(1_000_000 + index * 7);
+  for (let index = 0; index < 100_000; index++) {
+    keys.set(idOf(index), isinOf(index));
+    if (index % 10 > 0) keys.delete(idOf(index - 1));
+  }
+  assert.equal(keys.size, 10_000);
+  for (let index = 0; index < 100_000; index++) {
+    const row = keys.find(idOf(index));
+    assert.equal(row < 0 ? null : keys.isinAt(row), index % 10 === 9 ? isinOf(index) : null);
+  }
+});
+
+function isinOf(index: number): string {
+  return `CH${String(index).padStart(10, '0')}`;
+}

@@ -1,0 +1,186 @@
+import type { ConnectorError } from '../../../src/errors.ts';
+import { ConnectorError as Failure } from '../../../src/errors.ts';
+import { partitionFor } from '../../../src/kafka/record.ts';
+import { BulkCaller } from '../../../src/prices/bulk-caller.ts';
+import type { PriceKind, PriceQuestion } from '../../../src/prices/bulk-prices.ts';
+import { ReportedFailures } from '../../../src/prices/core/core-messages.ts';
+import { planOf } from '../../../src/prices/core/instrument.ts';
+import { PartitionCore } from '../../../src/prices/core/partition-core.ts';
+import { Repayment } from '../../../src/prices/core/price-state.ts';
+import { createEndpointGates } from '../../../src/provider/http/endpoint-gates.ts';
+import { type InstrumentTerms, NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
+import { Pulse } from '../../../src/support/pulse.ts';
+import { SteppedClock } from '../kafka/stepped-clock.ts';
+
+export const REFRESH_MS = 60_000;
+export const OVERDUE_MS = REFRESH_MS * 1.5;
+const HTTP_TIMEOUT_MS = 30_000;
+const ANSWER_MS = 200;
+const COMMIT_MS = 20;
+export const LINGER_MS = 250;
+const TOGETHER_MS = 50;
+const GOLDEN_RATIO = 0.618;
+/** As a day of repayment. */
+const LONG_AGO = 0;
+
+export interface Call {
+  readonly atMs: number;
+  readonly kind: PriceKind;
+  readonly ids: readonly string[];
+}
+
+export interface Driven {
+  readonly clock: SteppedClock;
+  readonly calls: Call[];
+  readonly transactions: { readonly atMs: number; readonly results: number }[];
+  /** Ids whose snapshot of a kind, or arrival without one, is older than one and a half intervals. */
+  overdue(kind: PriceKind): string[];
+  /** Ages of all snapshots of a kind, ascending. */
+  ages(kind: PriceKind): number[];
+  /** An instrument is new, or has changed. */
+  read(id: string, isin: string): void;
+  isPriced(kind: PriceKind, id: string): boolean;
+  stop(): Promise<void>;
+}
+
+/** Partitions as the processor drives them, over their full tables, without Kafka: commits take a moment and succeed. */
+export function drivePartitions(options: {
+  readonly instruments: number;
+  readonly partitions: number;
+  readonly maxItems?: number;
+  readonly kinds?: readonly PriceKind[];
+  readonly concurrency?: number;
+  /** How long the answer takes; 200 ms by default. */
+  readonly takesMs?: (asked: readonly PriceQuestion[], kind: PriceKind) => number;
+  readonly refuse?: (asked: readonly PriceQuestion[], kind: PriceKind) => ConnectorError | null;
+  /** Instruments that are there from the start; all by default. */
+  readonly inTable?: boolean;
+  /** So many more were repaid long ago, and are there from the start; their ids begin with `repaid-`. */
+  readonly repaid?: number;
+  /** The wall clock at the start. */
+  readonly epochMs?: number;
+}): Driven {
+  const { instruments, partitions, maxItems = 500, kinds = ['overview'], concurrency = 4 } = options;
+  const clock = new SteppedClock();
+  const calls: Call[] = [];
+  const transactions: { atMs: number; results: number }[] = [];
+  const ignore = () => {};
+  const random = () => 0.5;
+  const gates = createEndpointGates({ clock, random });
+  const caller = new BulkCaller({
+    prices: {
+      async ask(kind, asked, signal, timeoutMs = HTTP_TIMEOUT_MS) {
+        const held = gates.heldBack('bulk');
+        if (held !== null) {
+          const { remainingMs: retryAfterMs, status: heldBackBy } = held;
+          throw new Failure('PROVIDER_BUSY', 'it is not sent', { retryAfterMs, fields: { heldBackBy } });
+        }
+        calls.push({ atMs: clock.monotonicMs(), kind, ids: asked.map(({ instrumentId }) => instrumentId) });
+        const takesMs = options.takesMs?.(asked, kind) ?? ANSWER_MS;
+        const mayTakeMs = Math.min(timeoutMs, HTTP_TIMEOUT_MS);
+        await clock.sleep(Math.min(takesMs, mayTakeMs), signal);
+        if (takesMs > mayTakeMs) throw new Failure('PROVIDER_TIMEOUT', 'no answer in time');
+        const error = options.refuse?.(asked, kind) ?? null;
+        if (error !== null) {
+          gates.refused('bulk', { status: Number(error.fields.status ?? 0), retryAfterMs: error.retryAfterMs });
+          throw error;
+        }
+        const answers = asked.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
+        return { answers, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
+      },
+    },
+    maxItems,
+    concurrency,
+    togetherMs: TOGETHER_MS,
+    clock,
+    random,
+    events: { batchBisected: ignore, batchLimitLearnt: ignore, bulkAttemptFailed: ignore },
+  });
+  const settings = {
+    kinds: kinds.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
+    lingerMs: LINGER_MS - TOGETHER_MS,
+    answerWithinMs: 30_000,
+    maxItems: (kind: PriceKind) => caller.maxItems(kind),
+    maxBackoffMs: 3_600_000,
+    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => options.epochMs ?? 1_700_000_000_000 }),
+    epochMs: options.epochMs ?? 1_700_000_000_000,
+    random,
+    reported: new ReportedFailures(),
+  };
+  const tables = Array.from({ length: partitions }, () => new Map<string, string>());
+  const repaid = Array.from({ length: partitions }, (): [string, string, InstrumentTerms][] => []);
+  const partitionOf = (id: string) => partitionFor(Buffer.from(id, 'utf8'), partitions);
+  for (let at = 0; at < instruments; at++) {
+    const id = String(1_000 + at * 7);
+    if (options.inTable ?? true) tables[partitionOf(id)]?.set(id, isinOf(id));
+  }
+  for (let at = 0; at < (options.repaid ?? 0); at++) {
+    const id = `repaid-${at}`;
+    repaid[partitionOf(id)]?.push([id, isinOf(id), { ...NO_TERMS, repaymentDay: LONG_AGO }]);
+  }
+  const stopping = new AbortController();
+  const driven = tables.map((table, partition) => {
+    const instruments = [...table, ...(repaid[partition] ?? [])];
+    const start = { offset: 0n, instruments, phase: (partition * GOLDEN_RATIO) % 1 };
+    const core = new PartitionCore(settings, start, clock.monotonicMs());
+    const moved = new Pulse();
+    return { core, moved, ended: drive(core, moved) };
+  });
+
+  async function drive(core: PartitionCore, moved: Pulse): Promise<void> {
+    const { signal } = stopping;
+    while (!signal.aborted) {
+      const step = core.next(clock.monotonicMs());
+      if (step.kind === 'ask') {
+        const { kind, questions } = step.batch;
+        const asked = questions.map(({ id, isin }) => ({ instrumentId: id, isin }));
+        const ended = caller.ask(
+          { kind, questions: asked, isWanted: (at) => core.isWanted(step.batch, at) },
+          (positions, answers) => {
+            core.answered(step.batch, positions, answers);
+            moved.notify();
+          },
+          signal,
+        );
+        ended.catch(ignore);
+      }
+      if (step.kind === 'commit') {
+        await clock.sleep(COMMIT_MS, signal);
+        const results = step.transaction.parts.reduce((sum, part) => sum + part.results.length, 0);
+        transactions.push({ atMs: clock.monotonicMs(), results });
+        core.committed(step.transaction, clock.monotonicMs());
+      }
+      if (step.kind === 'wait') await moved.within(step.ms, clock, signal);
+    }
+  }
+
+  const plans = (kind: PriceKind) =>
+    driven.flatMap(({ core: { instruments } }) =>
+      [...instruments.rows()].map((row) => ({ id: instruments.at(row).id, plan: planOf(instruments.at(row), kind) })),
+    );
+  const ageMs = ({ plan }: { readonly plan: ReturnType<typeof planOf> }) => clock.monotonicMs() - plan.sinceMs;
+  return {
+    clock,
+    calls,
+    transactions,
+    overdue: (kind) => plans(kind).flatMap((one) => (ageMs(one) > OVERDUE_MS ? one.id : [])),
+    ages: (kind) =>
+      plans(kind)
+        .map(ageMs)
+        .sort((a, b) => a - b),
+    read(id, isin) {
+      const one = driven[partitionOf(id)];
+      one?.core.read(one.core.position, id, { kind: 'live', isin, terms: NO_TERMS }, clock.monotonicMs());
+      one?.moved.notify();
+    },
+    isPriced: (kind, wanted) => plans(kind).some(({ id, plan }) => id === wanted && plan.isPriced),
+    async stop() {
+      stopping.abort(new Error('the test is over'));
+      await Promise.allSettled(driven.map(({ ended }) => ended));
+    },
+  };
+}
+
+export function isinOf(id: string): string {
+  return `isin-${id}`;
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { DecimalEncoder, decimalText } from '../../../../src/records/avro/decimal.ts';
+
+const encoder = new DecimalEncoder({ precision: 38, scale: 18 });
+const UNIT = 10n ** 18n;
+const LIMIT = 10n ** 38n;
+
+/** Digits behind the point as a separate oracle sees them: the number as a fraction of two big integers. */
+function roundedHalfEven(numerator: bigint, denominator: bigint): { unscaled: bigint; exact: boolean } {
+  const scaled = (numerator < 0n ? -numerator : numerator) * UNIT;
+  const [quotient, rest] = [scaled / denominator, scaled % denominator];
+  const up = rest * 2n > denominator || (rest * 2n === denominator && quotient % 2n === 1n);
+  const magnitude = quotient + (up ? 1n : 0n);
+  return { unscaled: numerator < 0n ? -magnitude : magnitude, exact: rest === 0n };
+}
+
+const unscaledOf = (bytes: Buffer) => BigInt.asIntN(bytes.length * 8, BigInt(`0x${bytes.toString('hex')}`));
+
+const isMinimal = (bytes: Buffer) =>
+  bytes.length === 1 || !((bytes[0] === 0 && (bytes[1] ?? 0) < 0x80) || (bytes[0] === 0xff && (bytes[1] ?? 0) >= 0x80));
+
+const numberText = fc
+  .record({
+    negative: fc.boolean(),
+    integer: fc.oneof(fc.bigInt({ min: 0n, max: 999n }), fc.bigInt({ min: 0n, max: 10n ** 22n })),
+    fraction: fc.oneof(
+      fc.constant(''),
+      fc.stringMatching(/^\d{1,4}$/),
+      fc.stringMatching(/^\d{15,30}$/),
+      fc.stringMatching(/^\d{18}50{0,6}$/),
+    ),
+    exponent: fc.option(fc.integer({ min: -30, max: 30 })),
+  })
+  .map(({ negative, integer, fraction, exponent }) => ({
+    text: `${negative ? '-' : ''}${integer}${fraction === '' ? '' : `.${fraction}`}${exponent === null ? '' : `e${exponent}`}`,
+    numerator: BigInt(`${integer}${fraction}`) * 10n ** BigInt(Math.max(exponent ?? 0, 0)) * (negative ? -1n : 1n),
+    denominator: 10n ** BigInt(fraction.length + Math.max(-(exponent ?? 0), 0)),
+  }));
+
+test('every number gives the nearest decimal, ties to even, in as few bytes as it takes', () => {
+  const seen = { exact: 0, rounded: 0, refused: 0 };
+  fc.assert(
+    fc.property(numberText, ({ text, numerator, denominator }) => {
+      const encoded = encoder.encode(text);
+      const { unscaled, exact } = roundedHalfEven(numerator, denominator);
+      if (unscaled >= LIMIT || unscaled <= -LIMIT) {
+        assert.equal(encoded, null, text);
+        seen.refused += 1;
+        return;
+      }
+      assert.ok(encoded, text);
+      assert.equal(unscaledOf(encoded.bytes), unscaled, text);
+      assert.equal(encoded.rounded, !exact, text);
+      assert.ok(isMinimal(encoded.bytes), `${text} gives ${encoded.bytes.toString('hex')}`);
+      seen[exact ? 'exact' : 'rounded'] += 1;
+    }),
+    { numRuns: 20_000 },
+  );
+  for (const [kind, count] of Object.entries(seen)) assert.ok(count > 500, `${kind}: ${count}`);
+});
+
+test('numbers around every power of two keep their sign and all their bits', () => {
+  const whole = new DecimalEncoder({ precision: 38, scale: 0 });
+  for (let power = 0n; power < 126n; power += 1n) {
+    for (const offset of [-1n, 0n, 1n]) {
+      for (const sign of [1n, -1n]) {
+        const number = sign * (2n ** power + offset);
+        const bytes = whole.encode(String(number))?.bytes;
+        assert.ok(bytes, String(number));
+        assert.equal(unscaledOf(bytes), number);
+        assert.ok(isMinimal(bytes), `${number} gives ${bytes.toString('hex')}`);
+      }
+    }
+  }
+});
+
+const ALIKE = [
+  ['1.0', '1', '1.00', '1e0', '1E+0', '10e-1', '0.1e1', '1.000000000000000000', '1000000000000000000000e-21'],
+  ['0', '0.0', '-0', '-0.00', '0E-8', '0e99999999999999999999', '-0e-99999999999999999999'],
+  ['0.000000000000000001', '1e-18', '10e-19'],
+  ['99999999999999999999', '99999999999999999999.0', '9999999999999999999900e-2'],
+];
+
+for (const texts of ALIKE) {
+  test(`${texts[0]} has one encoding, however it is written`, () => {
+    const [first] = texts;
+    assert.ok(first);
+    for (const text of texts) {
+      assert.deepEqual(encoder.encode(text), { bytes: encoder.encode(first)?.bytes, rounded: false }, text);
+    }
+  });
+}
+
+test('ties go to the even neighbour', () => {
+  const text = (number: string) => decimalText(encoder.encode(number)?.bytes ?? Buffer.alloc(0), 18);
+  assert.equal(text('0.0000000000000000005'), '0');
+  assert.equal(text('0.00000000000000000050000001'), '0.000000000000000001');
+  assert.equal(text('0.0000000000000000015'), '0.000000000000000002');
+  assert.equal(text('-0.0000000000000000025'), '-0.000000000000000002');
+  assert.equal(text('-0.00000000000000000251'), '-0.000000000000000003');
+  assert.equal(text('0.00000000000000000049'), '0');
+});
+
+test('numbers of more than 20 integer digits are refused, also when rounding makes them so', () => {
+  assert.equal(encoder.encode('100000000000000000000'), null);
+  assert.equal(encoder.encode('1e20'), null);
+  assert.equal(encoder.encode('99999999999999999999.9999999999999999995'), null);
+  assert.ok(encoder.encode('99999999999999999999.9999999999999999994'));
+});
+
+test('a short text cannot ask for much work, nor a long one for more than its length', () => {
+  const before = process.cpuUsage();
+  assert.equal(encoder.encode('1e999999999'), null);
+  assert.equal(encoder.encode(`1e${'9'.repeat(1_000_000)}`), null);
+  assert.equal(encoder.encode('9'.repeat(1_000_000)), null);
+  assert.equal(encoder.encode(`1e-${'9'.repeat(1_000_000)}`)?.rounded, true);
+  assert.equal(encoder.encode(`1.${'0'.repeat(1_000_000)}`)?.rounded, false);
+  assert.equal(encoder.encode(`1.${'0'.repeat(1_000_000)}1`)?.rounded, true);
+  assert.equal(encoder.encode(`0.${'01'.repeat(500_000)}`)?.rounded, true);
+  assert.ok(process.cpuUsage(before).user < 20_000_000);
+});
+
+test('the text of a decimal is the number itself', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -LIMIT + 1n, max: LIMIT - 1n }), fc.nat(18), (unscaled, shift) => {
+      const number = unscaled / 10n ** BigInt(shift);
+      const bytes = encoder.encode(`${number}e-18`)?.bytes;
+      assert.ok(bytes);
+      const text = decimalText(bytes, 18);
+      assert.match(text, /^-?(0|[1-9]\d*)(\.\d*[1-9])?$/);
+      assert.deepEqual(encoder.encode(text)?.bytes, bytes);
+    }),
+    { numRuns: 1_000 },
+  );
+});

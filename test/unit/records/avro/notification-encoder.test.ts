@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Notification } from '../../../../src/records/avro/generated/notification.ts';
+import { createNotificationEncoder } from '../../../../src/records/avro/record-encoder.ts';
+import { readSchemaText } from '../../../../src/records/avro/schema-files.ts';
+import { NOTIFICATION_SCHEMA_ID, reader } from '../../../support/decoding/stream-decoding.ts';
+
+const encoder = createNotificationEncoder({
+  schema: readSchemaText('Notification'),
+  schemaId: NOTIFICATION_SCHEMA_ID,
+});
+
+const AT = Date.parse('2025-01-26T17:30:00.125Z');
+
+test('every field of a notification arrives in its place', () => {
+  const whole: Notification = {
+    source: 'a',
+    kind: 'b',
+    at: AT,
+    message: 'c',
+    walk: 1,
+    walkStartedAt: AT + 1,
+    added: 2,
+    corrected: 3,
+    unchanged: 500_000,
+    gone: 5,
+    reEncoded: 6,
+    dead: 7,
+    known: 8,
+    gapFrom: AT + 2,
+    gapTo: AT + 3,
+    gapSinceFrom: '1-0',
+    gapSinceTo: '2-0',
+    why: 'd',
+    lost: 'e',
+    filterFrom: 'f',
+    filterTo: 'g',
+    errorCode: 'h',
+  };
+  const iso = Object.fromEntries(
+    Object.entries(whole).map(([name, value]) => [
+      name,
+      Number(value) >= AT ? new Date(Number(value)).toISOString() : value,
+    ]),
+  );
+  const { kind = '', at = 0, message = '' } = { kind: 'b', at: AT, message: 'c' };
+  assert.deepEqual(reader.read(encoder.encode({ ...whole, kind, at, message })), iso);
+});
+
+test('a text that is no valid text is mended, so that every reader can read it', () => {
+  const value = encoder.encode({ source: 's', kind: 'k', at: AT, message: 'since \ud800', why: '\udc00' });
+  const { message, why } = reader.read(value);
+  assert.deepEqual({ message, why }, { message: 'since \ufffd', why: '\ufffd' });
+});
+
+test('a counter that is no integer is refused', () => {
+  for (const added of [1.5, Number.NaN, 2 ** 31]) {
+    assert.throws(() => encoder.encode({ source: 's', kind: 'k', at: AT, message: 'm', added }));
+  }
+});

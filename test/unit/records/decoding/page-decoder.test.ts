@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../../src/errors.ts';
+import { toJsonText } from '../../../../src/records/json/json-value.ts';
+import {
+  chunked,
+  decodeRow,
+  decodeRows,
+  instrumentDecoder,
+  readRow,
+  SCHEMA_ID,
+} from '../../../support/decoding/avro-decoding.ts';
+
+async function malformed(body: string | Uint8Array, message: RegExp): Promise<void> {
+  await assert.rejects(instrumentDecoder().decode(chunked(body)), (error) => {
+    assert.ok(error instanceof ConnectorError, String(error));
+    assert.equal(error.code, 'BODY_MALFORMED');
+    assert.match(error.message, message);
+    return true;
+  });
+}
+
+test('a page gives its rows in order, in the wire format, and everything else as the envelope', async () => {
+  const body =
+    '{"nextId":"1-2","instruments":[{"id":3},{"id":1,"isin":"x"}],"links":{"next":null,"events":"/e"},"count":2.0}';
+  for (const chunkBytes of [1, 7, 10_000]) {
+    const page = await instrumentDecoder().decode(chunked(body, chunkBytes));
+    assert.deepEqual(
+      page.rows.map(({ key }) => key),
+      ['3', '1'],
+    );
+    assert.deepEqual([...page.envelope.keys()], ['nextId', 'links', 'count']);
+    assert.equal(toJsonText(page.envelope), '{"nextId":"1-2","links":{"next":null,"events":"/e"},"count":2.0}');
+    assert.equal(page.bytes, body.length);
+    const [row] = page.rows;
+    assert.ok(row?.kind === 'record');
+    assert.equal(row.value.subarray(0, 5).toString('hex'), `000000000${SCHEMA_ID}`);
+  }
+});
+
+test('one row of a thousand that does not map is one failure beside 999 records', async () => {
+  const rows = Array.from({ length: 1_000 }, (_, index) => `{"id":${index},"quanto":${index === 500 ? 1 : true}}`);
+  const page = await decodeRows(rows);
+  assert.equal(page.rows.filter(({ kind }) => kind === 'record').length, 999);
+  const failure = page.rows[500];
+  assert.ok(failure?.kind === 'failure');
+  assert.deepEqual([failure.key, failure.pointer, failure.raw.toString()], ['500', '/quanto', rows[500]]);
+});
+
+test('of duplicate keys the last wins and all are counted, for the list and the envelope too', async () => {
+  const body = '{"links":1,"instruments":[{"id":1}],"instruments":[{"id":2,"id":3,"name":"a","name":"b"}],"links":{}}';
+  const page = await instrumentDecoder().decode(chunked(body));
+  assert.deepEqual(
+    page.rows.map(readRow).map(({ id, name }) => [id, name]),
+    [['3', 'b']],
+  );
+  assert.equal(toJsonText(page.envelope), '{"links":{}}');
+  assert.equal(page.duplicateKeys, 4);
+});
+
+test('a body that is not the expected JSON is refused, with what was found at which byte', async () => {
+  await malformed('<!doctype html><title>Maintenance</title>', /byte 0: found "<", expected an object/);
+  await malformed('', /byte 0: found the end, expected an object/);
+  await malformed('[{"id":1}]', /found "\[", expected an object/);
+  await malformed('\ufeff{"instruments":[]}', /byte order mark/);
+  await malformed('{"instruments":[{"id":NaN}]}', /byte 22: found a letter, expected a value/);
+  await malformed('{"instruments":[{"id":1}', /byte 24: found the end/);
+  await malformed('{"instruments":[]} ]', /expected the end of the text/);
+  await malformed('{"links":{}}', /has no "instruments"/);
+  await malformed('{"instruments":null}', /has null as "instruments"; expected an array/);
+  await malformed('{"instruments":{"id":1}}', /has an object as "instruments"; expected an array/);
+  await malformed(`{"instruments":[{"a":${'['.repeat(100_000)}`, /found the end/);
+  await malformed(`{"instruments":[],"a":${'['.repeat(65)}${']'.repeat(65)}}`, /nesting deeper than 64/);
+  await malformed(Buffer.from('{"instruments":[],"a":"\xe9"}', 'latin1'), /byte 23: found a byte that is not UTF-8/);
+  await malformed(Buffer.from('{"instruments":[{"id":\xe9}]}', 'latin1'), /found byte 0xe9, expected a value/);
+});
+
+test('a truncated page is refused wherever it was cut', async () => {
+  const body = '{"instruments":[{"id":1,"name":"é","issuePrice":1.5,"quanto":true}],"links":{"next":null}}';
+  const bytes = Buffer.from(body);
+  for (let length = 0; length < bytes.length; length++)
+    await malformed(bytes.subarray(0, length), /byte \d+: found the end/);
+  assert.equal((await instrumentDecoder().decode(chunked(body))).rows.length, 1);
+});
+
+test('a failure while the body is read is passed on', async () => {
+  const cut = new ConnectorError('BODY_INCOMPLETE', 'The body was cut.');
+  async function* body() {
+    yield Buffer.from('{"instruments":[]');
+    throw cut;
+  }
+  await assert.rejects(instrumentDecoder().decode(body()), cut);
+});
+
+test('a value that is longer than the topic takes is a failure with its key', async () => {
+  const row = `{"id":12,"name":"${'x'.repeat(2_000)}"}`;
+  const fitting = await decodeRow(row);
+  assert.ok(fitting.kind === 'record');
+  assert.equal((await decodeRow(row, { maxValueBytes: fitting.value.length })).kind, 'record');
+  const failure = await decodeRow(row, { maxValueBytes: fitting.value.length - 1 });
+  assert.ok(failure.kind === 'failure');
+  assert.deepEqual([failure.key, failure.pointer, failure.raw.toString()], ['12', '', row]);
+  assert.match(failure.reason, /^a value of \d+ bytes; the topic takes at most \d+$/);
+});
+
+test('a record that outgrows the buffer is encoded whole, and so are those behind it', async () => {
+  const name = 'é'.repeat(200_000);
+  const page = await decodeRows([`{"id":1,"name":"${name}"}`, '{"id":2,"name":"b"}']);
+  assert.deepEqual(
+    page.rows.map(readRow).map(({ name: read }) => read),
+    [name, 'b'],
+  );
+});
+
+test('records keep their bytes while later pages are decoded', async () => {
+  const decoder = instrumentDecoder();
+  const [row] = (await decoder.decode(chunked('{"instruments":[{"id":1,"name":"first"}]}'))).rows;
+  assert.ok(row?.kind === 'record');
+  const before = row.value.toString('hex');
+  await decoder.decode(chunked('{"instruments":[{"id":99999,"name":"other"}]}'));
+  assert.equal(row.value.toString('hex'), before);
+});
+
+test('two pages decoded at the same time do not mix', async () => {
+  const decoder = instrumentDecoder({ clock: alwaysLate() });
+  const page = (name: string) =>
+    chunked(`{"instruments":[${Array.from({ length: 50 }, (_, id) => `{"id":${id},"name":"${name}","${name}":1}`)}]}`);
+  const pages = await Promise.all(['aa', 'bb'].map((name) => decoder.decode(page(name))));
+  for (const [index, name] of ['aa', 'bb'].entries()) {
+    const rows = pages[index]?.rows ?? [];
+    assert.equal(rows.length, 50);
+    for (const record of rows.map(readRow)) {
+      assert.deepEqual([record.name, record.extras], [name, { [`/${name}`]: '1' }]);
+    }
+  }
+});
+
+test('other work gets its turn while a page is decoded', async () => {
+  const decoder = instrumentDecoder({ clock: alwaysLate() });
+  let turns = 0;
+  let decoding = true;
+  const other = () => {
+    turns += 1;
+    if (decoding) setImmediate(other);
+  };
+  setImmediate(other);
+  const rows = Array.from({ length: 100 }, (_, id) => `{"id":${id},"name":"${'x'.repeat(40_000)}"}`);
+  await decoder.decode(chunked(`{"instruments":[${rows}]}`, 10_000_000));
+  decoding = false;
+  assert.ok(turns >= 100, `${turns} turns`);
+});
+
+// Each look at this clock is long after the one before.
+function alwaysLate() {
+  let nowMs = 0;
+  return {
+    monotonicMs() {
+      nowMs += 1_000;
+      return nowMs;
+    },
+  };
+}

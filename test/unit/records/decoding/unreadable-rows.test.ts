@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chunked, instrumentDecoder, readRow } from '../../../support/decoding/avro-decoding.ts';
+import { checkDecoder, eventDecoder } from '../../../support/decoding/stream-decoding.ts';
+
+/** Nesting of so many objects or arrays; two more stand around a row. */
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+// One byte for each of these characters: what a provider sends that takes Latin-1 for UTF-8.
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
+
+interface Unreadable {
+  readonly what: string;
+  readonly row: Buffer;
+  readonly reason: RegExp;
+}
+
+/** A row that cannot be read, around these members. */
+function unreadable(members: string): readonly Unreadable[] {
+  return [
+    { what: 'a byte that is not UTF-8', row: latin1(`{"name":"Z\xfcrich",${members}}`), reason: /not UTF-8/ },
+    { what: 'a cut sequence', row: latin1(`{"name":"\xe2\x82",${members}}`), reason: /not UTF-8/ },
+    { what: 'such a byte in a key', row: latin1(`{${members},"\xfc":null}`), reason: /not UTF-8/ },
+    { what: 'a depth of 65', row: Buffer.from(`{${members},"u":${nested(62)}}`), reason: /nesting deeper than 64/ },
+    { what: 'a depth of 500', row: Buffer.from(`{"u":${nested(498)},${members}}`), reason: /nesting deeper than 64/ },
+    {
+      what: '600 KB',
+      row: Buffer.from(`{${members},"u":"${'}'.repeat(600_000)}"}`),
+      reason: /at most 524288 are read/,
+    },
+  ];
+}
+
+function pageWith(listKey: string, row: Buffer, other: (id: number) => string): Buffer {
+  const others = (from: number, count: number) => Array.from({ length: count }, (_, index) => other(from + index));
+  return Buffer.concat([
+    Buffer.from(`{"${listKey}":[${others(1, 500)},`),
+    row,
+    Buffer.from(`,${others(502, 499)}],"links":{"next":null}}`),
+  ]);
+}
+
+for (const { what, row, reason } of unreadable('"id":501')) {
+  test(`one row of a thousand with ${what} is one failure with its id and bytes, beside 999 records`, async () => {
+    const body = pageWith('instruments', row, (id) => `{"id":${id},"name":"Zürich"}`);
+    for (const chunkBytes of [997, 1 << 20]) {
+      const { rows, envelope, duplicateKeys } = await instrumentDecoder().decode(chunked(body, chunkBytes));
+      const records = rows.filter(({ kind }) => kind === 'record');
+      assert.deepEqual([rows.length, records.length, duplicateKeys], [1_000, 999, 0]);
+      assert.ok(records.every((record) => readRow(record).name === 'Zürich'));
+      const failure = rows[500];
+      assert.ok(failure?.kind === 'failure');
+      assert.deepEqual([failure.key, failure.pointer], ['501', '']);
+      assert.match(failure.reason, reason);
+      assert.ok(failure.raw.equals(row), 'the bytes as they came');
+      assert.deepEqual([...envelope.keys()], ['links']);
+    }
+  });
+}
+
+for (const { what, row, reason } of unreadable('"instrument":{"x":{"id":9},"id":501,"name":"a"}')) {
+  test(`one event with ${what} is one failure with the id of its instrument, and the others come`, async () => {
+    const body = pageWith('events', row, (id) => `{"event":{"type":"t"},"instrument":{"id":${id}}}`);
+    const { rows } = await eventDecoder().decode(chunked(body, 5_000));
+    assert.equal(rows.filter(({ kind }) => kind === 'event').length, 999);
+    const failure = rows[500];
+    assert.ok(failure?.kind === 'failure' && failure.raw.equals(row));
+    assert.equal(failure.key, '501');
+    assert.match(failure.reason, reason);
+  });
+}
+
+for (const { what, row, reason } of unreadable('"preTradeCheckId":"501"')) {
+  test(`one check with ${what} is one failure with its id and nothing else of it`, async () => {
+    const body = pageWith('preTradeChecks', row, (id) => `{"preTradeCheckId":"${id}"}`);
+    const { rows } = await checkDecoder().decode(chunked(body, 5_000));
+    assert.equal(rows.filter(({ kind }) => kind === 'record').length, 999);
+    const failure = rows[500];
+    assert.ok(failure?.kind === 'failure');
+    assert.deepEqual([failure.key, failure.raw.length], ['501', 0]);
+    assert.match(failure.reason, reason);
+  });
+}
+
+const KEYS: readonly [what: string, members: string, key: string | null][] = [
+  ['the last of duplicate ids', '"id":1,"id":2', '2'],
+  ['the exact spelling before the capitalised one', '"id":1,"Id":2', '1'],
+  ['the capitalised one where the exact one is null', '"Id":2,"id":null', '2'],
+  ['minus zero as zero', '"id":-0', '0'],
+  ['the smallest id', '"id":-9223372036854775808', '-9223372036854775808'],
+  ['no id beyond 64 bits', '"id":9223372036854775808', null],
+  ['no id with a fraction', '"id":1.0', null],
+  ['no id within another member', '"u":{"id":1}', null],
+  ['no id of another type', '"id":"1"', null],
+];
+
+for (const [what, members, key] of KEYS) {
+  test(`the key of an unreadable row: ${what}`, async () => {
+    const row = latin1(`{"name":"\xfc",${members}}`);
+    const body = pageWith('instruments', row, (id) => `{"id":${id}}`);
+    assert.equal((await instrumentDecoder().decode(chunked(body))).rows[500]?.key, key);
+  });
+}
+
+test('an id of a check that is not UTF-8 is no key', async () => {
+  const body = pageWith('preTradeChecks', latin1('{"preTradeCheckId":"\xfc"}'), (id) => `{"preTradeCheckId":"${id}"}`);
+  assert.equal((await checkDecoder().decode(chunked(body))).rows[500]?.key, null);
+});
+
+test('a row of exactly the longest length is read, and one byte more is not', async () => {
+  for (const [length, kind] of [
+    [512 * 1024, 'record'],
+    [512 * 1024 + 1, 'failure'],
+  ] as const) {
+    const row = `{"id":501,"name":"${'x'.repeat(length - 20)}"}`;
+    assert.equal(row.length, length);
+    const body = pageWith('instruments', Buffer.from(row), (id) => `{"id":${id}}`);
+    assert.equal((await instrumentDecoder().decode(chunked(body, 1 << 16))).rows[500]?.kind, kind);
+  }
+});
+
+test('a byte that is not UTF-8 is found wherever the pieces of a body end', async () => {
+  const body = latin1('{"instruments":[{"id":1},"\xfc",{"id":3},"\xfc ",4,{"id":5}]}');
+  for (const piece of [1, 2, 3, 5, 8, 13, 100]) {
+    for (const buffer of [1, 16, 1_000]) {
+      const decoder = instrumentDecoder({ sizes: { piece, buffer, slab: 300 } });
+      const { rows } = await decoder.decode(chunked(body, 1_000));
+      const found = rows.map((row) => (row.kind === 'failure' ? row.reason : row.key));
+      const invalid = 'a byte that is not UTF-8';
+      assert.deepEqual(found, ['1', invalid, '3', invalid, 'found a number, expected an object', '5']);
+    }
+  }
+});

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadSettings } from '../../../src/config/load.ts';
+import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import { offsetKey, offsetPartition, offsetRecord } from '../../../src/kafka/offset-store.ts';
+import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import type { WriterOptions } from '../../../src/kafka/transactional-writer.ts';
+import { atInstallation, type Installation } from '../../../src/run/installation.ts';
+import { listOffsets, resetOffset } from '../../../src/run/offsets-operation.ts';
+import { requestState, requestWalk } from '../../../src/run/state-operation.ts';
+import { decodeState } from '../../../src/sources/source-state.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
+
+const TEXT = `
+prefix: p
+referenceData: { url: "https://provider.example/", auth: { type: none } }
+kafka: { brokers: "kafka:9092" }
+schemaRegistry: { url: "https://registry.example/" }
+sources: [{ name: instruments, type: instruments }]
+`;
+const SOURCE = { name: 'instruments', type: 'instruments' } as const;
+const KEY = offsetKey(SOURCE.name, SOURCE.type);
+const PARTITION = offsetPartition(KEY);
+const TOPIC = 'p.offsets';
+const OPERATOR_KEY = '["",{"operator":true}]';
+const signal = new AbortController().signal;
+
+async function installation({ withTopics = true } = {}) {
+  const settings = await loadSettings({ text: TEXT, env: {} });
+  const broker = new MemoryBroker(() => 0);
+  const { offsets, states } = topicPlan({ prefix: 'p', names: {}, partitions: 6, replicationFactor: 1 });
+  if (withTopics) for (const topic of [offsets, states]) broker.createTopic(topic);
+  const clock = skippingClock();
+  // Each command connects again, as a process of its own.
+  const at = <T>(work: (at: Installation) => Promise<T>): Promise<T> => {
+    const overrides = { kafka: createMemoryCluster({ broker }), clock };
+    return atInstallation({ settings, signal, needs: ['offsets', 'states'], overrides }, work);
+  };
+  const connector = createMemoryCluster({ broker }).transactionalWriter(`p-sources-${PARTITION}`);
+  await connector.open(async () => {}, signal);
+  const value = (key: string, text: string) => {
+    return {
+      topic: TOPIC,
+      partition: offsetPartition(key),
+      key: Buffer.from(key),
+      value: Buffer.from(text),
+      headers: {},
+    };
+  };
+  return { at, broker, connector, clock, value };
+}
+
+/** As an operator does it. */
+async function resetStopped(place: Installation) {
+  await requestState(place, SOURCE.name, 'stopped');
+  return resetOffset(place, { source: SOURCE, execute: true });
+}
+
+const committed = offsetRecord({ topic: TOPIC, key: KEY, offset: { version: 2, since: '5-0' } });
+const listed = {
+  source: 'instruments',
+  type: 'instruments',
+  configured: true,
+  partition: PARTITION,
+  offset: { version: 2, since: '5-0' },
+  problem: null,
+};
+
+test('every offset is listed: of configured sources with none too, of others, and of other programs', async () => {
+  const { at, connector, value } = await installation();
+  assert.deepEqual(await at(listOffsets), [{ ...listed, offset: null }]);
+  const former = offsetKey('former', 'events');
+  await connector.commit({
+    records: [committed, value(former, '{"since":"7-0"}'), value('other', '{"x":1}'), value('zz', 'no')],
+  });
+  const [first, second, third, fourth] = await at(listOffsets);
+  assert.deepEqual(first?.source, 'former');
+  assert.deepEqual([first?.type, first?.configured, first?.offset], ['events', false, { since: '7-0' }]);
+  assert.deepEqual(second, listed);
+  assert.deepEqual([third?.source, third?.type], ['other', null]);
+  assert.deepEqual([fourth?.source, fourth?.offset], ['zz', null]);
+  assert.match(fourth?.problem ?? '', /cannot be read as a source offset/);
+});
+
+test('a reset that is not executed writes nothing and fences nobody', async () => {
+  const { at, connector } = await installation();
+  await connector.commit({ records: [committed] });
+  const outcome = await at((place) => resetOffset(place, { source: SOURCE, execute: false }));
+  assert.deepEqual(outcome, { before: listed, besides: [], isStopped: false, done: false });
+  await connector.commit({ records: [committed] });
+});
+
+test('the offset of a source that is not stopped is not changed, and nobody fenced', async () => {
+  const { at, connector } = await installation();
+  await connector.commit({ records: [committed] });
+  for (const state of [null, 'paused', 'running'] as const) {
+    const reset = at(async (place) => {
+      if (state !== null) await requestState(place, SOURCE.name, state);
+      return resetOffset(place, { source: SOURCE, execute: true });
+    });
+    await assert.rejects(reset, { code: 'SOURCE_NOT_STOPPED', fields: { source: 'instruments' } });
+  }
+  await connector.commit({ records: [committed] });
+});
+
+test('a stop that was just asked for is known to a change, although readers do not see it yet', async () => {
+  const { at, connector } = await installation();
+  await connector.commit({ records: [committed] });
+  const outcome = await at(async (place) => {
+    const { kafka } = place;
+    await requestState(place, SOURCE.name, 'stopped');
+    let isSeen = false;
+    const hiding: KafkaCluster = {
+      ...kafka,
+      logReader: {
+        readToEnd: async (request) => {
+          if (isSeen || request.topic !== 'p.states') await kafka.logReader.readToEnd(request);
+        },
+      },
+      // The fence ends what was still being made visible.
+      transactionalWriter(id, options) {
+        if (id === 'p-admin') isSeen = true;
+        return kafka.transactionalWriter(id, options);
+      },
+    };
+    return resetOffset({ ...place, kafka: hiding }, { source: SOURCE, execute: true });
+  });
+  assert.deepEqual([outcome.done, outcome.isStopped], [true, true]);
+});
+
+test('a reset deletes the offset, and the connector that wrote it is fenced', async () => {
+  const { at, broker, connector } = await installation();
+  await connector.commit({ records: [committed] });
+  const outcome = await at((place) => resetStopped(place));
+  assert.deepEqual([outcome.done, outcome.before], [true, listed]);
+  assert.deepEqual(
+    broker.readCommitted(TOPIC, PARTITION).map(({ key, value }) => [String(key), value === null]),
+    [
+      [KEY, false],
+      [OPERATOR_KEY, true],
+      [KEY, true],
+    ],
+  );
+  await assert.rejects(connector.commit({ records: [committed] }), { code: 'WRITER_FENCED' });
+});
+
+test('an offset that cannot be read can be reset', async () => {
+  const { at, broker, connector, value } = await installation();
+  await connector.commit({ records: [value(KEY, 'no JSON')] });
+  const outcome = await at((place) => resetStopped(place));
+  assert.equal(outcome.done, true);
+  assert.equal(broker.readCommitted(TOPIC, PARTITION).at(-1)?.value, null);
+});
+
+test('where nothing is committed, a reset changes nothing, and says that it was an operator who took the writer', async () => {
+  const { at, broker } = await installation();
+  const outcome = await at((place) => resetStopped(place));
+  assert.equal(outcome.done, false);
+  assert.deepEqual(
+    broker.readCommitted(TOPIC, PARTITION).map(({ key }) => String(key)),
+    [OPERATOR_KEY],
+  );
+});
+
+test('a walk is asked for in one record, and fences nobody', async () => {
+  const { at, broker, connector, clock } = await installation();
+  const walk = await at((place) => requestWalk(place, { source: 'instruments', allowShrink: 12 }));
+  assert.deepEqual([walk.requestedAt, walk.allowShrink], [new Date(clock.wallMs()).toISOString(), 12]);
+  const records = broker.readCommitted('p.states', 0);
+  assert.equal(records.length, 1);
+  assert.equal(String(records[0]?.key), 'instruments');
+  assert.deepEqual(decodeState({ value: records[0]?.value ?? null }), {
+    kind: 'state',
+    state: { state: 'running', walk, restart: null },
+  });
+  await connector.commit({ records: [committed] });
+});
+
+test('topics are never created by a command: that they are missing is reported with what is probably wrong', async () => {
+  const { at, broker } = await installation({ withTopics: false });
+  await assert.rejects(at(listOffsets), { code: 'TOPIC_MISSING', message: /p\.offsets, p\.states: .*TOPIC_PREFIX/ });
+  assert.equal(broker.topic(TOPIC), undefined);
+});
+
+test('a change aborts what hangs on the partition that it reads, and no topic, which might be gone', async () => {
+  const { at, connector } = await installation();
+  await connector.commit({ records: [committed] });
+  let abortHanging: WriterOptions['abortHanging'];
+  await at((place) => {
+    const transactionalWriter: KafkaCluster['transactionalWriter'] = (id, options) => {
+      if (id === `p-sources-${PARTITION}`) abortHanging = options?.abortHanging;
+      return place.kafka.transactionalWriter(id, options);
+    };
+    return resetStopped({ ...place, kafka: { ...place.kafka, transactionalWriter } });
+  });
+  assert.deepEqual(abortHanging?.(), [{ topic: TOPIC, partition: PARTITION }]);
+});

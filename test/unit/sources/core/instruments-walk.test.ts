@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CoreDecision } from '../../../../src/sources/walk/instruments-messages.ts';
+import { drive, event, pending, row, SETTINGS } from './driven-core.ts';
+
+for (const next of ['10', '9', '-1']) {
+  test(`a cursor that does not rise from 10 (${next}) ends the walk, and another one begins while the stream goes on`, () => {
+    const source = drive({ ...pending, walkCursor: '10' });
+    source.stream();
+    source.handOff();
+    const { write, offset, begun, notifications } = source.page('10', [10], next);
+    assert.deepEqual([write.kind, begun, notifications[0]?.kind], ['nothing', 'afterGivenUp', 'walkGivenUp']);
+    assert.deepEqual([offset?.walk, offset?.walkPending, offset?.walkCursor], [2, true, null]);
+    const endMs = source.ms + SETTINGS.pollIntervalMs;
+    for (; source.ms < endMs; source.ms += 1_000) {
+      const wanted = source.next();
+      if (wanted.kind === 'stream') source.stream();
+      else assert.equal(wanted.kind, 'wait');
+    }
+    assert.equal(source.next().kind, 'census');
+  });
+}
+
+test('lists without an end in a row, each after a longer rest, stop the source at the fourth; a whole walk begins the count again', () => {
+  const source = drive({ ...pending, walkCursor: '10' });
+  source.stream();
+  const rests: number[] = [];
+  const loop = () => {
+    source.handOff();
+    if (source.core.offset?.walkCursor === null) {
+      source.page(null, [], '10');
+      source.stream();
+      source.commit();
+    }
+    return source.page('10', [10], '10');
+  };
+  for (let walk = 1; walk <= 3; walk++) {
+    const [reported] = loop().notifications;
+    assert.ok(reported?.kind === 'walkGivenUp');
+    rests.push(reported.waitMs);
+    source.ms += reported.waitMs;
+    source.stream();
+  }
+  assert.deepEqual(rests, [30_000, 60_000, 120_000]);
+  assert.throws(loop, { code: 'WALK_CURSOR_REPEATED', action: 'stopSource' });
+
+  const mended = drive({ ...pending, walksGivenUp: 3 });
+  mended.stream();
+  mended.handOff();
+  mended.page(null, [1], null);
+  mended.stream();
+  mended.commit();
+  mended.close(['1', '2']);
+  assert.equal(mended.commit().offset?.walksGivenUp, 0);
+});
+
+/** The end of a walk of which 1 was the last row, with such rows behind it when the list is asked again. */
+function walkWithRowsBehind(behind: readonly number[], named: readonly number[], changes = {}) {
+  const source = drive({ ...pending, ...changes });
+  source.stream();
+  source.handOff([1, 2]);
+  source.page(null, [1], null);
+  source.stream();
+  source.commit();
+  for (const [place, rows, next] of [
+    ['1', behind.slice(0, 1), behind.length > 1 ? '50' : null],
+    ...(behind.length > 1 ? [['50', behind.slice(1), null] as const] : []),
+    ['2', behind, null],
+  ] as const) {
+    assert.deepEqual(source.next(), { kind: 'behindLast', minId: place });
+    source.answer({ kind: 'behindLast', rows: rows.map(row), next });
+  }
+  source.stream(named.map(event), named.length > 0 ? '6-0' : '5-5');
+  if (named.length > 0) source.stream();
+  return source.commit();
+}
+
+test('instruments that were issued while a walk ends, and that the stream has named, do not hinder it', () => {
+  for (const issued of [[60], [60, 70]]) {
+    const { write, notifications } = walkWithRowsBehind(issued, issued);
+    assert.deepEqual(write, { kind: 'tombstones', ids: [2n] });
+    assert.equal(notifications.length, 1);
+  }
+  assert.equal(walkWithRowsBehind([60, 70], [60]).write.kind, 'nothing', 'one that the stream has not named');
+});
+
+test('the second walk in a row that cannot determine what is gone is reported as a standstill; one that can begins the count again', () => {
+  const kinds = (decision: CoreDecision) => decision.notifications.map(({ kind }) => kind);
+  const second = walkWithRowsBehind([60], [], { walksWithoutDeletion: 1 });
+  assert.deepEqual(kinds(second), ['walkCompleted', 'deletionSkipped', 'deletionsStandStill']);
+  assert.equal(second.offset?.walksWithoutDeletion, 2);
+  const first = walkWithRowsBehind([60], []);
+  assert.deepEqual(kinds(first), ['walkCompleted', 'deletionSkipped']);
+  const resumed = walkWithRowsBehind([], [], { walksWithoutDeletion: 1, walkResumed: true });
+  assert.deepEqual(kinds(resumed), ['walkCompleted', 'deletionsStandStill']);
+  assert.equal(walkWithRowsBehind([60], [60], { walksWithoutDeletion: 5 }).offset?.walksWithoutDeletion, 0);
+});
+
+test('an empty answer that moves the cursor does not end the drain of a page', () => {
+  const source = drive(pending);
+  source.stream();
+  source.handOff();
+  source.page(null, [1], '10');
+  source.stream([], '6-1');
+  assert.equal(source.next().kind, 'stream', 'there may be more behind what was filtered out');
+  source.stream([event(1)], '7-1');
+  source.stream([], '7-1');
+  assert.equal(source.commit().offset?.counts.touched, 1, 'the row is older than the event');
+});
+
+test('cursors are compared as integers, beyond 2^53 too', () => {
+  const source = drive({ ...pending, walkCursor: '9007199254740992' });
+  source.stream();
+  source.handOff();
+  assert.equal(source.page('9007199254740992', [], '9007199254740993').ahead?.minId, '9007199254740993');
+});
+
+test('what no row showed is deleted after the list was asked twice behind its end and the stream drained', () => {
+  const source = drive(pending);
+  source.stream();
+  source.handOff([1, 2, 3]);
+  source.page(null, [1], null);
+  source.stream();
+  source.commit();
+  source.close(['1', '2']);
+  const { write, offset } = source.commit();
+  // In whichever order the census holds them.
+  assert.deepEqual(write.kind === 'tombstones' && write.ids.toSorted((x, y) => Number(x - y)), [2n, 3n]);
+  assert.deepEqual([offset?.walkPending, offset?.counts.gone], [false, 2]);
+});
+
+for (const [place, left] of [
+  ['1', ['1', '2']],
+  ['2', ['1', '2']],
+] as const) {
+  test(`a row behind the end, found from ${place}, deletes nothing and is reported`, () => {
+    const source = drive(pending);
+    source.stream();
+    source.handOff([1, 2, 3]);
+    source.page(null, [1], null);
+    source.stream();
+    source.commit();
+    for (const minId of left) {
+      assert.deepEqual(source.next(), { kind: 'behindLast', minId });
+      source.answer({ kind: 'behindLast', rows: minId === place ? [row(2)] : [], next: null });
+    }
+    source.stream();
+    const { write, notifications } = source.commit();
+    assert.equal(write.kind, 'nothing');
+    assert.deepEqual(
+      notifications.map(({ kind }) => kind),
+      ['walkCompleted', 'deletionSkipped'],
+    );
+  });
+}
+
+test('an empty list is asked for once more, and the highest id has nothing behind it', () => {
+  const source = drive(pending);
+  source.stream();
+  source.handOff([1]);
+  source.page(null, [], null);
+  source.stream();
+  source.commit();
+  assert.deepEqual(source.next(), { kind: 'behindLast', minId: null });
+
+  const highest = drive(pending);
+  highest.stream();
+  highest.handOff();
+  const rows = [{ id: 2n ** 63n - 1n, digest: 1n }];
+  assert.equal(highest.next().kind, 'page');
+  highest.answer({ kind: 'page', walk: 1, minId: null, rows, next: null, start: null });
+  highest.stream();
+  highest.commit();
+  highest.close(['9223372036854775807']);
+  assert.equal(highest.commit().offset?.walkPending, false);
+});
+
+test('many tombstones are written in several transactions, the last of which ends the walk', () => {
+  const source = drive({ ...pending, walkAllowShrink: 25_000 });
+  source.stream();
+  source.handOff(Array.from({ length: 25_001 }, (_, index) => index + 1));
+  source.page(null, [1], null);
+  source.stream();
+  source.commit();
+  source.close(['1', '2']);
+  const counts = [0, 1, 2].map(() => {
+    const { write, offset } = source.commit();
+    return [write.kind === 'tombstones' && write.ids.length, offset?.walkPending];
+  });
+  assert.deepEqual(counts, [
+    [10_000, true],
+    [10_000, true],
+    [5_000, false],
+  ]);
+});
+
+for (const [what, changes] of [
+  ['after some of its pages', { walkCursor: '7' }],
+  ['after all of its pages', { walkListed: true }],
+] as const) {
+  test(`a walk that a restart interrupts ${what} deletes nothing, and a fresh one follows at once`, () => {
+    const source = drive({ ...pending, ...changes, walkAllowShrink: 3 });
+    if (!('walkListed' in changes)) {
+      source.stream();
+      source.handOff([1, 2, 7]);
+      source.page('7', [7], null);
+      source.stream();
+      source.commit();
+      source.close(['7', '8']);
+    }
+    const end = source.commit();
+    assert.equal(end.write.kind, 'nothing');
+    assert.equal(end.begun, 'afterResumed');
+    const { offset } = end;
+    assert.deepEqual([offset?.walk, offset?.walkPending, offset?.walkResumed], [2, true, false]);
+    assert.equal(offset?.walkAllowShrink, 3, 'what the operator allowed is still to come');
+    assert.equal(source.core.phase, 'census');
+  });
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../src/errors.ts';
+import { offsetKey } from '../../../src/kafka/offset-store.ts';
+import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
+import type { Source } from '../../../src/sources/offset-partition.ts';
+import { type Clock, systemClock } from '../../../src/support/clock.ts';
+import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
+import { eventually } from '../../support/runner/eventually.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
+import { ANSWERS, broker, counted, countingSource, OFFSETS, run, written } from './counting-sources.ts';
+
+test('two sources on one partition take turns on one writer, and each is written once and in order', async () => {
+  const memory = broker();
+  const { ended } = run(memory, [countingSource('a'), countingSource('b')]);
+  assert.deepEqual(await ended, ['a', 'b']);
+  assert.deepEqual(written(memory, 'a'), counted);
+  assert.deepEqual(written(memory, 'b'), counted);
+});
+
+for (const failing of ['sending', 'sent', 'committing', 'committed'] as const) {
+  test(`when the writer fails at "${failing}", every source goes on from what is truly committed`, async () => {
+    const memory = broker();
+    let times = 0;
+    const { ended, seen } = run(memory, [countingSource('a'), countingSource('b')], (step) => {
+      if (step === failing) times += 1;
+      if (step === failing && times % 4 === 0) throw new Error('the connection is gone');
+    });
+    await ended;
+    assert.deepEqual(written(memory, 'a'), counted);
+    assert.deepEqual(written(memory, 'b'), counted);
+    assert.ok(seen.filter(({ name }) => name === 'writerLost').length > 0);
+  });
+}
+
+test('what was fetched before the writer failed is dropped and asked for again', async () => {
+  const memory = broker();
+  const polled: string[] = [];
+  let failed = false;
+  const { ended } = run(memory, [countingSource('a', polled)], (step) => {
+    if (step !== 'committing' || failed) return;
+    failed = true;
+    throw new Error('the connection is gone');
+  });
+  await ended;
+  assert.deepEqual(polled.slice(0, 2), ['a 1', 'a 1']);
+});
+
+test('a source that fails leaves the others running', async () => {
+  const memory = broker();
+  const broken: Source = {
+    ...countingSource('broken'),
+    startTask: () => {
+      throw new ConnectorError('FILTER_CHANGED', 'another filter');
+    },
+  };
+  const { ended, seen } = run(memory, [broken, countingSource('a')]);
+  await ended;
+  assert.deepEqual(written(memory, 'a'), counted);
+  const failures = seen.filter(({ name }) => name === 'sourceFailed').map(({ fields }) => fields.err.code);
+  assert.deepEqual(failures, ['FILTER_CHANGED', 'WALK_CURSOR_REPEATED']);
+});
+
+test('an offset that cannot be read stops its source alone, and one of no source stops nobody', async () => {
+  const memory = broker();
+  const writer = createMemoryCluster({ broker: memory }).transactionalWriter('p-sources-0');
+  const { signal } = new AbortController();
+  await writer.open(async () => {}, signal);
+  for (const name of ['broken', 'of a source that is not there']) {
+    const key = Buffer.from(offsetKey(name, 'counting'));
+    await writer.commit({
+      records: [{ topic: OFFSETS, partition: 0, key, value: Buffer.from('{"position":'), headers: {} }],
+    });
+  }
+  await writer.close();
+  const { ended, seen } = run(memory, [countingSource('broken'), countingSource('a')]);
+  assert.deepEqual(await ended, ['broken', 'a']);
+  assert.deepEqual([written(memory, 'broken'), written(memory, 'a')], [[], counted]);
+  const failures = seen.filter(({ name }) => name === 'sourceFailed').map(({ fields }) => fields.err.code);
+  assert.deepEqual(failures, ['OFFSET_UNREADABLE', 'WALK_CURSOR_REPEATED']);
+});
+
+test('when something else uses our ids, the sources of the partition stop with that message', async () => {
+  let opened = 0;
+  const { ended, seen } = run(broker(), [countingSource('a'), countingSource('b')], (step) => {
+    if (step === 'sent') throw new Error('an old epoch');
+    if (step === 'fencing' && ++opened > 3) throw new ConnectorError('WRITER_IDS_SHARED', 'give it its own prefix');
+  });
+  assert.deepEqual(await ended, ['a', 'b']);
+  const failures = seen.flatMap(({ name, fields }) =>
+    name === 'sourceFailed' ? [`${fields.source}: ${fields.err.message}`] : [],
+  );
+  assert.deepEqual(failures, ['a: give it its own prefix', 'b: give it its own prefix']);
+});
+
+test('an error that is only our own fault ends the partition loudly', async () => {
+  const bug: Source = {
+    ...countingSource('bug'),
+    startTask: () => {
+      throw new TypeError('undefined is not a function');
+    },
+  };
+  await assert.rejects(run(broker(), [bug, countingSource('a')]).ended, TypeError);
+});
+
+test('a stop ends the sources with its reason and leaves no transaction open', async () => {
+  const memory = broker();
+  let steps = 0;
+  const { ended, stop } = run(memory, [countingSource('a')], () => {
+    steps += 1;
+    if (steps === 12) stop.abort(new Error('enough'));
+  });
+  await assert.rejects(ended, { message: 'enough' });
+  const rows = written(memory, 'a');
+  assert.ok(rows.length > 0 && rows.length < ANSWERS);
+  assert.deepEqual(rows, counted.slice(0, rows.length));
+  const offsets = memory.readCommitted(OFFSETS, 0);
+  assert.equal(String(offsets.at(-1)?.value), `{"position":${rows.length}}`);
+});
+
+test('a refusal of its records stops the source alone, and the others go on with another writer', async () => {
+  const memory = broker();
+  const refused = new ConnectorError('TOPIC_REFUSED', 'no rights', { fields: { topics: ['p.rows'] } });
+  const { ended, seen } = run(memory, [countingSource('a'), countingSource('b')], undefined, null, (writer) => ({
+    ...writer,
+    async commit(transaction) {
+      const [row] = transaction.records;
+      if (String(row?.key) !== 'a' || String(row?.value) !== '3') return writer.commit(transaction);
+      await writer.close();
+      throw refused;
+    },
+  }));
+  assert.deepEqual(await ended, ['a', 'b']);
+  assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[1, 2], counted]);
+  const failures = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err]] : []));
+  assert.deepEqual(failures[0], ['a', refused]);
+  assert.equal(failures.length, 2);
+});
+
+test('a writer that cannot be opened for the topics of one source is opened for the others', async () => {
+  const memory = broker();
+  const opened: string[] = [];
+  const refused = new ConnectorError('TOPIC_REFUSED', 'no such topic', { fields: { topics: ['topic of a'] } });
+  const { ended, seen } = run(
+    memory,
+    [countingSource('a'), countingSource('b')],
+    undefined,
+    null,
+    (writer, running) => ({
+      ...writer,
+      async open(read, signal) {
+        const names = running().map(({ name }) => name);
+        opened.push(names.join());
+        if (names.includes('a')) throw refused;
+        return writer.open(read, signal);
+      },
+    }),
+  );
+  assert.deepEqual(await ended, ['a', 'b']);
+  assert.deepEqual(opened, ['a,b', 'b']);
+  assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[], counted]);
+  const codes = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err.code]] : []));
+  assert.deepEqual(codes[0], ['a', 'TOPIC_REFUSED']);
+});
+
+test('a source that is held back fails with what its verification says, and all that are left end the partition', async () => {
+  const memory = broker();
+  const isDown = new ConnectorError('KAFKA_UNREACHABLE', 'no leader', { fields: { topics: ['topic of a'] } });
+  const refused = new ConnectorError('WRITER_REFUSED', 'no right on the transactional id of the verification');
+  const { ended, seen } = run(
+    memory,
+    [countingSource('a'), countingSource('b')],
+    undefined,
+    null,
+    (writer, running) => ({
+      ...writer,
+      async open(read, signal) {
+        if (running().some(({ name }) => name === 'a')) throw isDown;
+        return writer.open(read, signal);
+      },
+    }),
+    skippingClock(),
+    { verifyStart: () => Promise.reject(refused) },
+  );
+  assert.deepEqual(await ended, ['a', 'b']);
+  assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[], counted]);
+  const codes = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err.code]] : []));
+  assert.deepEqual(new Map(codes as [string, string][]).get('a'), 'WRITER_REFUSED');
+  assert.equal(codes.length, 2);
+});
+
+/** Time passes fifty times as fast: a wait of a second takes 20 ms. */
+function hastyClock(): Clock {
+  const nowMs = () => performance.now() * 50;
+  return { wallMs: nowMs, monotonicMs: nowMs, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) };
+}
+
+test('a source whose commits always fail leaves its neighbour, which needs a second, the time for its own', async (t) => {
+  const memory = broker();
+  const clock = hastyClock();
+  const slow = countingSource('slow');
+  const needsASecond: Source = {
+    ...slow,
+    startTask(...given) {
+      const task = slow.startTask(...given);
+      return {
+        async poll(signal) {
+          await clock.sleep(1_000, signal);
+          return task.poll(signal);
+        },
+      };
+    },
+  };
+  const failing = (writer: TransactionalWriter): TransactionalWriter => ({
+    ...writer,
+    async commit(transaction) {
+      const [row] = transaction.records;
+      if (String(row?.key) !== 'bad') return writer.commit(transaction);
+      await writer.close();
+      throw new ConnectorError('TRANSACTION_FAILED', 'it took too long');
+    },
+  });
+  const { seen, stop, ended } = run(memory, [countingSource('bad'), needsASecond], undefined, null, failing, clock);
+  t.after(() => stop.abort(new Error('the test has ended')));
+  await eventually(
+    'the neighbour has written all',
+    () => written(memory, 'slow'),
+    (numbers) => numbers.length === ANSWERS,
+  );
+  assert.deepEqual(written(memory, 'slow'), counted);
+  const lost = seen.filter(({ name }) => name === 'writerLost').length;
+  assert.ok(lost < ANSWERS, `the writer was lost ${lost} times meanwhile`);
+  stop.abort(new Error('enough'));
+  await assert.rejects(ended, { message: 'enough' });
+});

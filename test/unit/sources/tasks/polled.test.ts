@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
+import type { DecodedRow } from '../../../../src/records/decoding/page-decoder.ts';
+import type { SourceTask } from '../../../../src/sources/source-task.ts';
+import { FollowerCore } from '../../../../src/sources/stream/follower-core.ts';
+import { responseTime } from '../../../../src/sources/stream/response-time.ts';
+import { createFollowerTask } from '../../../../src/sources/tasks/core-task.ts';
+import { createInstrumentsTask } from '../../../../src/sources/tasks/instruments-task.ts';
+import { Census } from '../../../../src/sources/walk/census.ts';
+import { InstrumentsCore } from '../../../../src/sources/walk/instruments-core.ts';
+import { firstOffset } from '../../../../src/sources/walk/instruments-offset.ts';
+import { recordedEvents } from '../../../support/ledgers/recorded-events.ts';
+import { skippingClock } from '../../../support/runner/manual-clock.ts';
+import { SETTINGS } from '../core/driven-core.ts';
+import { EVENTS, offsetAt } from '../core/follower-scene.ts';
+import { instrumentsTaskOptions } from './instruments-task-options.ts';
+
+const HOUR_MS = 3_600_000;
+const RETENTION_SECONDS = 7 * 86_400;
+const { signal } = new AbortController();
+const topic = (name: string) => ({ name, partitions: 6 });
+const list = <Row>(rows: readonly Row[]) => ({ rows, envelope: new Map(), bytes: 0, duplicateKeys: 0 });
+
+/** Polls until the task waits, committing everything; gives what it committed. */
+async function pollUntilWaiting(task: SourceTask): Promise<readonly OutgoingRecord[]> {
+  const written: OutgoingRecord[] = [];
+  for (let polls = 0; polls < 20; polls++) {
+    const { records, offset, waitMs, wake, committed } = await task.poll(signal);
+    written.push(...records);
+    if (offset !== null) committed(0);
+    // What a wait is ended by may be there already.
+    if (waitMs > 0) await new Promise((resolve) => setImmediate(resolve));
+    if (waitMs > 0 && wake?.aborted !== true) return written;
+  }
+  assert.fail('the task never waits');
+}
+
+test('a source that follows a stream reports its place at the start, and each poll with what it says about lag', async () => {
+  const clock = skippingClock();
+  const { events, seen } = recordedEvents();
+  const answers = [
+    { next: '6-0', nextId: '7-0', rows: 2 },
+    { next: '7-0', nextId: '7-0', rows: 0 },
+  ];
+  const committed = offsetAt(EVENTS, '5-0', clock.wallMs() - HOUR_MS);
+  const task = createFollowerTask<never>(
+    {
+      source: 'new-issues',
+      core: new FollowerCore(EVENTS, committed, clock.monotonicMs()),
+      stream: {
+        start: () => assert.fail('there is an offset'),
+        async after() {
+          await clock.sleep(40, signal);
+          const { rows = 0, ...answer } = answers.shift() ?? assert.fail('asked too often');
+          const decoded = list(Array.from<never>({ length: rows }));
+          const time = responseTime(clock.wallMs(), clock.wallMs());
+          return { kind: 'stream', answer: { decoded, time, fetchMs: 40, ...answer } };
+        },
+      },
+      endpoint: '/v1/instruments/events',
+      notifications: topic('notifications'),
+      encodeNotification: () => assert.fail('there is nothing to notify'),
+      events,
+      clock,
+      random: () => 0,
+    },
+    { kind: 'events', records: () => [], notification: () => assert.fail(), committed() {} },
+  );
+  await pollUntilWaiting(task);
+  const source = 'new-issues';
+  const poll = { source, secondsToRetentionCliff: RETENTION_SECONDS, endpoint: 'events', durationMs: 40 };
+  assert.deepEqual(
+    seen.map(({ name, fields }) => [name, fields]),
+    [
+      ['sourceStarted', { source, since: '5-0', secondsToRetentionCliff: RETENTION_SECONDS - 3_600 }],
+      ['polled', { ...poll, since: '6-0', rows: 2, caughtUp: false }],
+      ['polled', { ...poll, since: '7-0', rows: 0, caughtUp: true }],
+    ],
+  );
+});
+
+const ROW = {
+  kind: 'record',
+  key: '7',
+  id: 7n,
+  isin: null,
+  value: Buffer.alloc(9),
+  driftFields: 0,
+  roundedNumbers: 0,
+} as const;
+
+function delisting(id: bigint) {
+  const key = String(id);
+  const [eventValue, instrumentValue] = [Buffer.alloc(1), Buffer.alloc(1)];
+  const event = { kind: 'event', key, id, type: 'delisting', name: null, isin: null, digest: id } as const;
+  return { ...event, eventValue, instrumentValue, driftFields: 0, roundedNumbers: 0 };
+}
+
+/** An instruments source whose list has these rows and whose stream is quiet; each of its answers takes `answerMs`. */
+function quietInstruments(
+  rows: readonly DecodedRow[],
+  answerMs: number,
+  { census = new Census(), deleted = [] }: { readonly census?: Census; readonly deleted?: readonly bigint[] } = {},
+) {
+  const clock = skippingClock();
+  const { events, seen } = recordedEvents();
+  const time = () => responseTime(clock.wallMs(), clock.wallMs());
+  const task = createInstrumentsTask({
+    ...instrumentsTaskOptions({ events, clock }),
+    core: new InstrumentsCore(
+      { ...SETTINGS, handoffMarginMs: 0 },
+      { ...firstOffset(SETTINGS.filter, '5-0', time(), null), serverDate: time() },
+      clock.monotonicMs(),
+    ),
+    provider: {
+      start: () => assert.fail('there is an offset'),
+      page: async () => ({ decoded: list(rows), next: null, start: null, time: time(), fetchMs: 30 }),
+      async after(since) {
+        await clock.sleep(answerMs, signal);
+        const next = since === '5-0' && deleted.length > 0 ? '6-0' : (since ?? assert.fail('there is an offset'));
+        const decoded = list(next === since ? [] : deleted.map(delisting));
+        return { kind: 'stream', answer: { decoded, next, nextId: next, time: time(), fetchMs: answerMs } };
+      },
+    },
+    census: async () => census,
+    deleteOnEventTypes: ['delisting'],
+  });
+  return { task, seen, clock };
+}
+
+test('the rows of a page report when the page came, whatever the stream has answered since', async () => {
+  const { task, clock } = quietInstruments([ROW], 40);
+  const startedMs = clock.wallMs();
+  const written = await pollUntilWaiting(task);
+  const received = written.find((sent) => sent.topic === 'instruments')?.headers['spc-received'];
+  // The stream was asked at the start and before the page, and once more before the page was used.
+  assert.equal(received, new Date(startedMs + 2 * 40).toISOString());
+});
+
+test('an instruments source reports each answer of stream and list, and none where no poll was answered', async () => {
+  const { task, seen } = quietInstruments([], 0);
+  await pollUntilWaiting(task);
+  assert.deepEqual(seen[0], {
+    name: 'sourceStarted',
+    fields: {
+      source: 'instruments',
+      since: '5-0',
+      secondsToRetentionCliff: RETENTION_SECONDS,
+      secondsToNextWalk: null,
+      walksWithoutDeletion: 0,
+      walk: { walk: 1, startedAt: '1970-01-01T00:16:40.000Z', pages: 0, rows: 0, gone: null },
+    },
+  });
+  const polls = seen.filter(({ name }) => name === 'polled').map(({ fields }) => fields);
+  // The stream comes first, then the census, which is no poll. Then the stream again, the page, its drain, and the end.
+  assert.deepEqual(
+    polls.map(({ endpoint }) => endpoint),
+    ['events', 'events', 'instruments', 'events', 'instruments', 'events'],
+  );
+  for (const { source, since, caughtUp, secondsToRetentionCliff } of polls) {
+    assert.deepEqual([source, since, caughtUp], ['instruments', '5-0', true]);
+    assert.equal(secondsToRetentionCliff, RETENTION_SECONDS);
+  }
+});
+
+test('instruments that a walk no longer finds, or that an event deletes, are reported with their number', async () => {
+  const census = new Census();
+  for (const id of [11n, 12n, 13n]) census.put(id, id, true);
+  const { task, seen } = quietInstruments([ROW], 0, { census, deleted: [21n, 22n] });
+  const written = await pollUntilWaiting(task);
+  const tombstones = written.filter(({ topic: name, value }) => name === 'instruments' && value === null);
+  assert.equal(tombstones.length, 5);
+  const reported = seen.filter(({ name }) => name === 'instrumentsDeleted').map(({ fields }) => fields);
+  assert.deepEqual(reported, [
+    { source: 'instruments', why: 'event', instruments: 2 },
+    { source: 'instruments', why: 'walk', instruments: 3 },
+  ]);
+});

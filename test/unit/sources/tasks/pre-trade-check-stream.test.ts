@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorError } from '../../../../src/errors.ts';
+import type { PreTradeChecks } from '../../../../src/provider/pre-trade-checks.ts';
+import { readSchemaText } from '../../../../src/records/avro/schema-files.ts';
+import { createCheckDecoder } from '../../../../src/records/decoding/check-decoder.ts';
+import { followPreTradeChecks } from '../../../../src/sources/kinds/pre-trade-checks.ts';
+import { systemClock } from '../../../../src/support/clock.ts';
+import { chunked } from '../../../support/decoding/avro-decoding.ts';
+
+const { signal } = new AbortController();
+const UNMAPPABLE = Array.from({ length: 30 }, () => '{"preTradeCheckId":7}');
+
+/** A stream whose every answer holds these checks. */
+function streamOf(checks: readonly string[], decoderFails: ConnectorError | null = null) {
+  const body = `{"nextId":"9-0","preTradeChecks":[${checks}],"links":{"next":"/v1/pretradechecks?since=9-0"}}`;
+  const reported = { status: 200, date: null, contentType: 'application/json', age: null, encoding: null };
+  const preTradeChecks: PreTradeChecks = {
+    baseUrl: 'http://127.0.0.1',
+    endpoint: '/v1/pretradechecks',
+    list: (_, consume) =>
+      consume({ ...reported, body: chunked(body), arrived: async () => null, bytes: () => body.length }),
+    single: () => assert.fail('no single check is asked for'),
+  };
+  const schema = readSchemaText('PreTradeCheck');
+  const decoder = createCheckDecoder({ schema, schemaId: 1, onMismatch: 'deadLetter', clock: systemClock });
+  return followPreTradeChecks({
+    preTradeChecks,
+    async decoder() {
+      if (decoderFails !== null) throw decoderFails;
+      return decoder;
+    },
+    maxDeadLetters: 0.05,
+    clock: systemClock,
+  });
+}
+
+test('many checks that do not map stop a source that would write them, but not one that only asks for the end of the stream', async () => {
+  const stream = streamOf(UNMAPPABLE);
+  await assert.rejects(stream.after('5-0', signal), { code: 'TOO_MANY_DEAD_LETTERS' });
+  await assert.rejects(stream.after(null, signal), { code: 'TOO_MANY_DEAD_LETTERS' });
+  const { since, newest } = await stream.start(signal);
+  assert.deepEqual([since, newest], ['9-0', '9-0']);
+});
+
+test('a registry that refuses does not refuse the offset, whatever its status', async () => {
+  const error = new ConnectorError('REGISTRY_REFUSED', 'not found', { fields: { status: 404 } });
+  await assert.rejects(streamOf([], error).after('5-0', signal), error);
+});
