@@ -96,7 +96,7 @@ for (const api of ['AddOffsetsToTxn', 'TxnOffsetCommit'] as const) {
       const ours = openOurCluster(t, { ...raw, tuning: { requestTimeoutMs: REQUEST_TIMEOUT_MS } });
       const writer = ours.transactionalWriter(uniqueName('ours'));
       const offset = { groupId: uniqueName('group'), topic, partition: 0, offset: 7n };
-      const position = async () => (await ours.consumerOffset(offset.groupId, offset, t.signal))?.offset;
+      const position = async () => (await ours.consumerOffset(offset.groupId, offset, t.signal))?.offset ?? null;
       await writer.open(noPosition, t.signal);
       const rule = raw.proxy.addRule({ on: api, fault });
       await assert.rejects(writer.commit({ records: [textRecord(topic, 'answer')], consumerOffset: offset }), {
