@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +24,39 @@ test('each change runs what holds a guarantee, and the hazards where our client 
     everydayFiles(FILES, () => true),
     [...FILES.slice(0, 2), ...FILES.slice(3)],
   );
-  assert.equal(differsFromRelease(tmpdir()), true, 'git knows of no release there');
+});
+
+test('the hazards are due when kafkajs or our client changed since the version did, or when git is absent', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'release-'));
+  t.after(() => rm(root, { recursive: true }));
+  const write = async (file: string, text: string) => {
+    await mkdir(join(root, file, '..'), { recursive: true });
+    await writeFile(join(root, file), text);
+  };
+  const lock = (kafkajs: string, pino: string) =>
+    JSON.stringify({ packages: { 'node_modules/kafkajs': kafkajs, 'node_modules/pino': pino } });
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x', ...args], { cwd: root });
+  const commit = () => [git('add', '.'), git('commit', '--quiet', '--message', 'x')];
+  assert.equal(differsFromRelease(root), true, 'git knows of no release there');
+  git('init', '--quiet');
+  await write('package.json', '{\n  "version": "1",\n  "private": true\n}\n');
+  await write('package-lock.json', lock('1', '1'));
+  await write('src/kafka/a.ts', '1');
+  commit();
+  await write('package.json', '{\n  "version": "1"\n}\n');
+  await write('package-lock.json', lock('1', '2'));
+  commit();
+  assert.equal(differsFromRelease(root), false, 'another package, another line of package.json');
+  await write('package-lock.json', lock('2', '2'));
+  assert.equal(differsFromRelease(root), true, 'another kafkajs');
+  await write('package-lock.json', lock('1', '2'));
+  await write('src/kafka/a.ts', '2');
+  commit();
+  assert.equal(differsFromRelease(root), true, 'another client');
+  await write('package.json', '{\n  "version": "2"\n}\n');
+  commit();
+  assert.equal(differsFromRelease(root), false, 'the next release');
 });
 
 test('an area is one process, but for a file that needs its own; what needs a stack has one for each file', async (t) => {

@@ -8,7 +8,6 @@ const NEEDS_STACK = /^test\/(integration|security|release|bench|campaign)\//;
 const RELEASE = /^test\/(release|bench|campaign|container)\//;
 /** Raw kafkajs beside our client: what they show changes only with the one or the other. */
 const HAZARDS = /^test\/integration\/hazards\//;
-const DECIDES_HAZARDS = ['package-lock.json', 'src/kafka'];
 /** A file that says so changes its process for all that comes after it. */
 const OWN_PROCESS = '// Needs a process of its own';
 
@@ -24,13 +23,17 @@ export function everydayFiles(files: readonly string[], hasClientChanged: () => 
   return hasClientChanged() ? everyday : everyday.filter((file) => !HAZARDS.test(file));
 }
 
-/** Whether kafkajs or our client differs from the last release; true where git does not know. */
+/** True if kafkajs or our client changed since the commit that gave package.json its version, or if git does not know. */
 export function differsFromRelease(root: string): boolean {
   const git = (...args: readonly string[]) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  const kafkajsOf = (lock: string) => JSON.stringify(JSON.parse(lock).packages['node_modules/kafkajs']);
   try {
-    const release = git('describe', '--tags', '--abbrev=0', '--match', 'v*');
-    return git('diff', '--name-only', release, '--', ...DECIDES_HAZARDS) !== '';
+    if (git('rev-parse', '--is-shallow-repository') === 'true') return true;
+    const release = git('log', '-1', '--format=%H', '-G', '^  "version":', '--', 'package.json');
+    if (git('diff', '--name-only', release, '--', 'src/kafka') !== '') return true;
+    const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
+    return kafkajsOf(git('show', `${release}:package-lock.json`)) !== kafkajsOf(lock);
   } catch {
     return true;
   }
