@@ -4,18 +4,14 @@ import { settingsJsonSchema } from '../../../src/config/json-schema.ts';
 /** What the schema of the settings says of one of them. */
 interface SettingSchema {
   readonly description?: string;
-  readonly default?: unknown;
   readonly properties?: Readonly<Record<string, SettingSchema>>;
   readonly items?: SettingSchema;
   readonly anyOf?: readonly SettingSchema[];
   readonly oneOf?: readonly SettingSchema[];
-  readonly required?: readonly string[];
 }
 
 export interface DocumentedSetting {
   readonly description: string;
-  /** As it would be written in the file. */
-  readonly fallback: string;
   /** Whether `<key>File` may stand in its place. */
   readonly hasFile: boolean;
 }
@@ -32,7 +28,6 @@ export function settingsDocumentation(): (path: string) => DocumentedSetting {
     if (!found?.description) throw new Error(`There is no setting ${path}, or it has no line.`);
     return {
       description: found.description,
-      fallback: 'default' in found ? String(found.default) : 'required',
       hasFile: groups.some((group) => membersOf(group, `${last}File`).length > 0),
     };
   };

@@ -20,35 +20,6 @@ export const SECURITY_README_FILE = new URL('../../security/README.md', import.m
 const SOURCE_WORKER_FILE = new URL('../../../src/sources/source-worker.ts', import.meta.url);
 const SETTINGS_FILE = new URL('../../../config/connector.yaml', import.meta.url);
 
-/** Settings without a variable of their own that most installations look at. */
-const IMPORTANT_SETTINGS = [
-  'sources[].scope',
-  'sources[].legalCountry',
-  'sources[].eventType',
-  'sources[].deleteOnEventTypes',
-  'sources[].limit',
-  'sources[].walkInterval',
-  'referenceData.timeout',
-  'referenceData.requestsPerSecond',
-  'prices.kinds.overview.fields',
-  'prices.kinds.daily.fields',
-  'prices.kinds.intraday.fields',
-  'prices.kinds.intraday.interval',
-  'prices.maxItems',
-  'marketData.requestsPerSecond',
-  'marketData.assumedZone',
-  'kafka.compression',
-  'kafka.transactionTimeout',
-  'kafka.sessionTimeout',
-  'schemaRegistry.register',
-  'topics.create',
-  'topics.partitions',
-  'topics.replicationFactor',
-  'mapping.onMismatch',
-  'mapping.maxDeadLetters',
-  'log.format',
-];
-
 const ACTIONS: Readonly<Record<ErrorAction, string>> = {
   retry: 'tries again after a back-off',
   retrySlowly: 'tries again, seldom',
@@ -93,7 +64,7 @@ export interface TabledDocument {
 /** The documents that hold tables, each with its own. */
 export const TABLED_DOCUMENTS: readonly TabledDocument[] = [
   { file: README_FILE, tables: { 'run-source': runSourceBlock } },
-  { file: CONFIG_README_FILE, tables: { environment: environmentTable, settings: settingsTable } },
+  { file: CONFIG_README_FILE, tables: { environment: environmentTable } },
   {
     file: COMMANDS_README_FILE,
     tables: {
@@ -158,15 +129,6 @@ function environmentTable(): string {
       same[0]?.description ?? '',
     ]),
   );
-}
-
-function settingsTable(): string {
-  const documented = settingsDocumentation();
-  const rows = IMPORTANT_SETTINGS.map((path) => {
-    const { description, fallback } = documented(path);
-    return [code(path), code(fallback), description];
-  });
-  return table(['setting', 'default', ''], rows);
 }
 
 function errorCodesTable(): string {
