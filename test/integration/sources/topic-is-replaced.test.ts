@@ -36,11 +36,16 @@ marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }
 prices: { linger: 50ms, kinds: { overview: { refreshInterval: 1h } } }`,
     });
   const replace = async (...roles: (keyof typeof plan)[]) => {
-    await admin.deleteTopics({ topics: roles.map((role) => plan[role].name) });
     const specifications = roles.map((role) => plan[role]);
+    const names = specifications.map(({ name }) => name);
+    const before = await kafka.topicIds(names, t.signal);
+    await admin.deleteTopics({ topics: names });
+    // A broker may show a deleted topic for a while.
     await onceRight(async () => {
       await kafka.ensureTopics(specifications, { create: true });
-      return null;
+      const now = await kafka.topicIds(names, t.signal);
+      const left = names.filter((name) => !now.has(name) || now.get(name) === before.get(name));
+      return left.length === 0 ? null : `${left} not created again`;
     });
   };
   const filled = () =>
