@@ -33,8 +33,6 @@ export type MetricLabel = keyof typeof METRIC_LABELS;
 interface Details {
   /** The values of labels that have only these: with them, a counter is 0 before its first increase. */
   readonly values?: Readonly<Partial<Record<MetricLabel, readonly string[]>>>;
-  /** When to look, and at what else; absent where the help says all. */
-  readonly meaning?: string;
 }
 
 /** One metric. Its name begins with `spconnect_` and ends with its unit; `help` names what is measured, in that unit. */
@@ -62,25 +60,20 @@ export const SOURCE_METRICS = {
   spconnect_source_status: gauge(
     ['source', 'status'],
     'Status of the source: 1 for the one that it has, 0 for the others.',
-    { values: { status: STATUSES }, meaning: 'A failed source needs an operator; the others go on.' },
+    { values: { status: STATUSES } },
   ),
   spconnect_source_partitions: gauge(
     [],
     'Partitions of the offsets topic that this replica holds; 0: it is a standby.',
   ),
-  spconnect_source_caught_up: gauge(['source'], '1 when the stream was lately read to its end, else 0.', {
-    meaning:
-      'The end is what the newest response shows; where events never pause, what the list named in the last 120 s. 0 for long: we lag, our offset is in doubt, or events never pause and the list fails or lags.',
-  }),
+  spconnect_source_caught_up: gauge(['source'], '1 when the stream was lately read to its end, else 0.'),
   spconnect_source_last_poll_timestamp_seconds: gauge(
     ['source'],
     'When a poll was last answered and committed, in seconds since 1970; the start until then.',
-    { meaning: 'Older than a few poll intervals: the source is stuck, or a system that it needs is down.' },
   ),
   spconnect_seconds_to_retention_cliff: gauge(
     ['source'],
     'Seconds until the provider drops events that were not read yet, if it were never asked again; negative after.',
-    { meaning: 'Below a day: remove what keeps the source from polling, or events are lost.' },
   ),
   spconnect_polls_total: counter(['source', 'endpoint'], 'Polls that were answered and committed.', {
     values: { endpoint: POLLED },
@@ -104,12 +97,9 @@ export const SOURCE_METRICS = {
     'Instruments that were deleted from the topic: no longer found by a walk, or named by an event that deletes.',
     {
       values: { reason: DELETION_REASONS },
-      meaning: 'Some every day are usual: products are repaid. Many at once: compare with the provider.',
     },
   ),
-  spconnect_rows_unchanged_total: counter(['source'], 'Rows of a walk that the topic held already, or held newer.', {
-    meaning: 'All but a few in a walk after the first; else events were missed.',
-  }),
+  spconnect_rows_unchanged_total: counter(['source'], 'Rows of a walk that the topic held already, or held newer.'),
   spconnect_dead_letters_total: counter(
     ['source', 'reason'],
     'Rows that could not become a record and went to the dead letters: wrongType, tooLarge or withoutKey.',
@@ -125,14 +115,12 @@ export const SOURCE_METRICS = {
   spconnect_poll_failures_total: counter(
     ['source', 'code'],
     'Polls that failed and were tried again, by the code of the error.',
-    { meaning: 'Some are normal; look up a code that keeps coming in the table of error codes.' },
   ),
   spconnect_stream_responses_discarded_total: counter(
     ['source', 'reason'],
     'Responses of a stream that contradict our offset: not used, as they would repeat or lose events, or empty.',
     {
       values: { reason: DISCARD_REASONS },
-      meaning: 'When it persists, our offset may be lost at the provider: a retention gap is being proven.',
     },
   ),
   spconnect_notifications_total: counter(
@@ -140,13 +128,10 @@ export const SOURCE_METRICS = {
     'Records that went to the notifications topic, except those of completed walks and failed sources.',
     {
       values: { kind: NOTIFICATION_KINDS },
-      meaning: 'Each one is for an operator: read the record. The other two have metrics of their own.',
     },
   ),
   spconnect_walk_running: gauge(['source'], '1 while a walk is under way, else 0.'),
-  spconnect_walk_pages: gauge(['source'], 'Pages of the walk that is under way, or of the last one.', {
-    meaning: "The walk's progress; compare with the last completed one.",
-  }),
+  spconnect_walk_pages: gauge(['source'], 'Pages of the walk that is under way, or of the last one.'),
   spconnect_walk_last_pages: gauge(['source'], 'Pages of the last completed walk.'),
   spconnect_walk_last_duration_seconds: gauge(
     ['source'],
@@ -163,12 +148,10 @@ export const SOURCE_METRICS = {
   spconnect_walks_without_deletion: gauge(
     ['source'],
     'Walks in a row that could not find out which instruments are gone.',
-    { meaning: 'From 2 on: instruments that the provider has dropped stay on the topic. See the notifications.' },
   ),
   spconnect_seconds_to_next_walk: gauge(
     ['source'],
     'Seconds until the next walk begins by itself, by the clock on which that is sooner; negative: it is overdue.',
-    { meaning: 'Below zero for long: the source gets no responses. Absent while a walk is under way.' },
   ),
   spconnect_walks_completed_total: counter(['source'], 'Walks that were completed.'),
   spconnect_walk_rows_total: counter(['source', 'result'], 'What completed walks found, row by row.', {
@@ -183,14 +166,12 @@ export const PRICE_METRICS = {
     'Status of the price processor: 1 for the one that it has, 0 for the others.',
     {
       values: { status: STATUSES },
-      meaning: 'Failed: it needs an operator, and prices are not refreshed. Unassigned: it does not run here.',
     },
   ),
   spconnect_prices_partitions: gauge([], 'Partitions of instruments topics whose instruments are priced here.'),
   spconnect_prices_writer_lost_total: counter(
     ['code'],
     'Times that the writer of a partition was lost and opened again, by the code of the error.',
-    { meaning: 'WRITER_FENCED at each rebalance is normal.' },
   ),
   spconnect_prices_batches_total: counter(['price'], 'Batches of instruments whose responses were committed.'),
   spconnect_prices_items_total: counter(
@@ -198,7 +179,6 @@ export const PRICE_METRICS = {
     'Instruments requested: priced, problem (the provider could not), unusable (a wrong type), dropped (gone meanwhile).',
     {
       values: { result: ['priced', 'problem', 'unusable', 'dropped'] },
-      meaning: 'A large share of problems: report it to the provider.',
     },
   ),
   spconnect_prices_records_total: counter(
@@ -211,8 +191,6 @@ export const PRICE_METRICS = {
     'Records of instruments that were answered: asked, withoutIsin, gone, or postponed (no answer in time).',
     {
       values: { result: ['asked', 'withoutIsin', 'gone', 'postponed'] },
-      meaning:
-        'Each record of the instruments topic is answered once. Postponed: its price is owed, and comes as a refresh.',
     },
   ),
   spconnect_prices_dead_letters_total: counter(['price'], 'Instruments without a price that went to the dead letters.'),
@@ -221,12 +199,10 @@ export const PRICE_METRICS = {
     'Records that cannot be read: of no known schema, of no instrument, or of no series of prices.',
     {
       values: { reason: UNREADABLE_REASONS },
-      meaning: 'Schema: the registry has lost it, or was replaced. Otherwise another program writes to our topics.',
     },
   ),
   spconnect_prices_tombstones_total: counter(['reason'], 'Tombstones on the topic of latest prices, by the reason.', {
     values: { reason: TOMBSTONE_REASONS },
-    meaning: 'Instruments that leave are usual. Many with another reason: consumers lose prices.',
   }),
   spconnect_prices_drift_fields_total: counter(
     ['price'],
@@ -239,22 +215,18 @@ export const PRICE_METRICS = {
   spconnect_prices_bulk_calls_total: counter(
     ['price'],
     'Bulk calls of committed batches, repetitions and parts included.',
-    { meaning: 'Many more than batches: a request is refused again and again.' },
   ),
   spconnect_prices_bulk_failures_total: counter(
     ['price', 'code'],
     'Bulk calls that failed as a whole and were tried again, by the code of the error.',
-    { meaning: 'Look up a code that keeps coming in the table of error codes.' },
   ),
   spconnect_prices_bisected_total: counter(
     ['price', 'code'],
     'Bulk calls that failed twice while others were answered, and were requested in parts.',
-    { meaning: 'Some item makes its calls fail: see the dead letters.' },
   ),
   spconnect_prices_batch_limit: gauge(
     ['price'],
     'Instruments of a bulk call at most, as learnt from calls of which only the parts were answered; 0 while there were none.',
-    { meaning: 'Set prices.maxItems to it.' },
   ),
   spconnect_prices_attempts_failed_total: counter(
     ['code'],
@@ -269,7 +241,6 @@ export const PRICE_METRICS = {
   spconnect_prices_unreadable_instruments: gauge(
     [],
     'Instruments whose newest record cannot be read, so that they are not priced here.',
-    { meaning: 'Above 0: see the counter of unreadable records. They are read again once their schema is there.' },
   ),
   spconnect_prices_priced: gauge(
     ['price'],
@@ -280,13 +251,10 @@ export const PRICE_METRICS = {
     ['price'],
     'Instruments that are repaid and have no price any more, or are requested once a day only (prices.repaidAfter).',
   ),
-  spconnect_prices_age_p50_seconds: gauge(['price'], 'Half of the newest prices are at most this many seconds old.', {
-    meaning: 'About half the refresh interval when all is well.',
-  }),
+  spconnect_prices_age_p50_seconds: gauge(['price'], 'Half of the newest prices are at most this many seconds old.'),
   spconnect_prices_age_p99_seconds: gauge(
     ['price'],
     'All but one in a hundred of the newest prices are at most this many seconds old.',
-    { meaning: 'About the refresh interval when all is well.' },
   ),
   spconnect_prices_age_max_seconds: gauge(['price'], 'Seconds since the oldest of the newest prices.'),
   // Gauges: a histogram of Prometheus only adds up, and these are the ages of now.
@@ -297,7 +265,6 @@ export const PRICE_METRICS = {
   spconnect_prices_overdue: gauge(
     ['price'],
     'Instruments, failing and repaid ones aside, that were not priced for one and a half refresh intervals.',
-    { meaning: 'Above 0 for long: the provider, its rate limit or this process is too slow.' },
   ),
   spconnect_prices_pulled: gauge(['price'], 'Instruments whose newest snapshot says that quoting is inactive.'),
   spconnect_prices_failing: gauge(
@@ -326,7 +293,6 @@ const CONNECTION_METRICS = {
   spconnect_writer_lost_total: counter(
     ['partition', 'code'],
     'Times that a writer was lost and every position read again, by the code of the error.',
-    { meaning: 'WRITER_FENCED again and again: another process uses the same prefix.' },
   ),
   spconnect_registry_failures_total: counter(['code'], 'Failures of the schema registry, by the code of the error.', {
     values: {
@@ -348,12 +314,10 @@ const CONNECTION_METRICS = {
   spconnect_http_rate_limit_wait_seconds_total: counter(
     ['client'],
     'Seconds that requests were held back to stay within requestsPerSecond.',
-    { meaning: 'Grows by a second per second: the limit is what slows us.' },
   ),
   spconnect_rate_limit_processes: gauge(
     ['client'],
     'Processes among which requestsPerSecond is divided: members of the group that have work, or all while it rebalances.',
-    { meaning: 'More than there are replicas in Prometheus: a process that Prometheus does not scrape takes part.' },
   ),
   spconnect_rate_limit_requests_per_second: gauge(
     ['client'],
@@ -362,10 +326,6 @@ const CONNECTION_METRICS = {
   spconnect_clock_ahead_seconds: gauge(
     ['clock'],
     'Seconds by which the clock of the provider (its Date, to a second) or of Kafka (when it appended our records) is ahead of that of this machine.',
-    {
-      meaning:
-        'Beyond a minute, on either side: one of the clocks is wrong. Set that of the machine by NTP, or report it.',
-    },
   ),
   spconnect_token_requests_total: counter(['client', 'outcome'], 'Requests for a token, by their outcome.', {
     values: { outcome: ['renewed', 'failed'] },

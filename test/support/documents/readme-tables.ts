@@ -7,8 +7,8 @@ import type { TopicRole } from '../../../src/config/groups/topics.ts';
 import { settingsJsonSchema } from '../../../src/config/json-schema.ts';
 import { ERROR_CODES, type ErrorAction } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { METRICS, type MetricDefinition } from '../../../src/observe/metric-table.ts';
 import { documentedCommands } from './readme-commands.ts';
-import { metricRows } from './readme-metrics.ts';
 import { environmentSettings, settingsDocumentation } from './readme-settings.ts';
 
 export const README_FILE = new URL('../../../README.md', import.meta.url);
@@ -76,9 +76,7 @@ export const TABLED_DOCUMENTS: readonly TabledDocument[] = [
   { file: TOPICS_README_FILE, tables: { topics: topicsTable } },
   {
     file: PROMETHEUS_README_FILE,
-    tables: {
-      metrics: () => table(['metric', 'labels', 'meaning'], metricRows()),
-    },
+    tables: { metrics: metricsTable },
   },
 ];
 
@@ -157,6 +155,15 @@ function topicRoles(): TopicRole[] {
   const { properties } = settingsJsonSchema() as { properties: { topics: { properties: { names: object } } } };
   const names = properties.topics.properties.names as { properties: object };
   return (Object.keys(CONTENTS) as TopicRole[]).filter((role) => role in names.properties);
+}
+
+function metricsTable(): string {
+  const rows = Object.entries<MetricDefinition>(METRICS).map(([name, { help, labels }]) => [
+    code(name),
+    labels.map(code).join(' '),
+    help,
+  ]);
+  return table(['metric', 'labels', 'meaning'], rows);
 }
 
 function commandsTable(): string {
