@@ -12,7 +12,6 @@ import { type ConnectorOptions, runConnector } from '../../src/run/connector.ts'
 import { connectorEnvironment } from '../support/connectors/connector-process.ts';
 import { pythonWith } from '../support/decoding/python-environment.ts';
 import { parseDockerfile } from '../support/documents/dockerfile.ts';
-import { environmentSettings, settingsDocumentation } from '../support/documents/readme-settings.ts';
 import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
 import { eventually } from '../support/runner/eventually.ts';
@@ -120,17 +119,20 @@ test('every service has a health check, and nothing waits for one that has anoth
   });
 });
 
-/** What compose decides itself: it publishes the port, and what reaches the server by which name is its own. */
+/** Variables that may hold a secret: a file may stand in their place. */
+const SECRET = /(SECRET|PASSWORD|TOKEN|(HTTPS|REGISTRY)_PROXY)$/;
+/** Compose decides these itself: it publishes the port, and names the server. */
 const DECIDED = ['ADMIN_HOST', 'ADMIN_PORT', 'SPCONNECT_CONFIG'];
 
 test('the connector is given every variable that its settings know, and no other, with the value that a user gives it', () => {
   const settings = readFileSync(join(root, 'config/connector.yaml'), 'utf8');
-  const documented = settingsDocumentation();
-  const variables = environmentSettings(settings).flatMap(({ variable, path }) =>
-    documented(path).hasFile ? [variable, `${variable}_FILE`] : [variable],
-  );
+  const named = (text: string, pattern: RegExp) => [
+    ...new Set([...text.matchAll(pattern)].map(([, name = '']) => name)),
+  ];
+  const variables = named(settings.replace(/^ *#.*$/gm, ''), /\$\{([A-Z_]+)/g);
+  const files = variables.filter((name) => SECRET.test(name)).map((name) => `${name}_FILE`);
   const environment = service('connector').environment ?? {};
-  assert.deepEqual(Object.keys(environment).sort(), [...new Set([...variables, 'SPCONNECT_CONFIG'])].sort());
+  assert.deepEqual(Object.keys(environment).sort(), [...variables, ...files, 'SPCONNECT_CONFIG'].sort());
   for (const [name, value] of Object.entries(environment)) {
     if (DECIDED.includes(name)) continue;
     assert.ok(value === null || String(value).includes(`\${${name}`), `${name}: ${value} is not what a user gives`);
@@ -139,11 +141,9 @@ test('the connector is given every variable that its settings know, and no other
   assert.equal(service('connector').ports?.[0], `127.0.0.1:\${ADMIN_PORT:-8083}:${environment.ADMIN_PORT}`);
 
   const example = readFileSync(join(root, '.env.example'), 'utf8');
-  const named = [...example.matchAll(/^#?([A-Z][A-Z_]*)=/gm)].map((match) => match[1] ?? '');
-  const read = [...text.matchAll(/\$\{(\w+)/g)].map((match) => match[1] ?? '');
   const given = Object.keys(environment).filter((name) => environment[name] === null);
-  const usable = new Set([...read, ...given]);
-  assert.deepEqual([...new Set(named)].sort(), [...usable].sort(), 'what .env.example names is what compose reads');
+  const usable = new Set([...named(text, /\$\{(\w+)/g), ...given]);
+  assert.deepEqual(named(example, /^#?([A-Z][A-Z_]*)=/gm).sort(), [...usable].sort(), '.env.example and compose agree');
   assert.match(example, /^ALLOW_HTTP=false$/m);
   const http = Object.entries(environment).filter(([, value]) => String(value).includes('http://'));
   for (const [name, value] of http) assert.match(String(value), /http:\/\/(simulator:8090|registry:8080)\//, name);

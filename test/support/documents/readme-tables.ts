@@ -7,18 +7,13 @@ import type { TopicRole } from '../../../src/config/groups/topics.ts';
 import { settingsJsonSchema } from '../../../src/config/json-schema.ts';
 import { ERROR_CODES, type ErrorAction } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
-import { METRICS, type MetricDefinition } from '../../../src/observe/metric-table.ts';
 import { documentedCommands } from './readme-commands.ts';
-import { environmentSettings, settingsDocumentation } from './readme-settings.ts';
 
 export const README_FILE = new URL('../../../README.md', import.meta.url);
 export const CONFIG_README_FILE = new URL('../../../config/README.md', import.meta.url);
 export const COMMANDS_README_FILE = new URL('../../../src/commands/README.md', import.meta.url);
 export const TOPICS_README_FILE = new URL('../../../schemas/README.md', import.meta.url);
-export const PROMETHEUS_README_FILE = new URL('../../../config/prometheus/README.md', import.meta.url);
-export const SECURITY_README_FILE = new URL('../../security/README.md', import.meta.url);
 const SOURCE_WORKER_FILE = new URL('../../../src/sources/source-worker.ts', import.meta.url);
-const SETTINGS_FILE = new URL('../../../config/connector.yaml', import.meta.url);
 
 const ACTIONS: Readonly<Record<ErrorAction, string>> = {
   retry: 'tries again after a back-off',
@@ -26,13 +21,14 @@ const ACTIONS: Readonly<Record<ErrorAction, string>> = {
   askForLess: 'asks again for less',
   reopenWriter: 'opens a new writer, reads the committed position, goes on',
   stopSource: 'stops the source; the others go on',
-  exit: 'ends, exit code 1',
+  exit: 'ends with exit code 1',
 };
 
 /** Where the action of a code does not say all. */
-const WRONG_TOPIC = 'ends, exit code 1, where all need the topic; else stops the sources or the prices that need it';
+const WRONG_TOPIC =
+  'ends with exit code 1 if all need the topic; otherwise it stops the sources or the prices that need it';
 const OTHERWISE: Readonly<Partial<Record<string, string>>> = {
-  SETTINGS_INVALID: 'does not start, exit code 2',
+  SETTINGS_INVALID: 'does not start, and ends with exit code 2',
   TOPIC_MISSING: WRONG_TOPIC,
   TOPIC_NOT_CREATED: WRONG_TOPIC,
   TOPIC_MISMATCH: WRONG_TOPIC,
@@ -64,7 +60,6 @@ export interface TabledDocument {
 /** The documents that hold tables, each with its own. */
 export const TABLED_DOCUMENTS: readonly TabledDocument[] = [
   { file: README_FILE, tables: { 'run-source': runSourceBlock } },
-  { file: CONFIG_README_FILE, tables: { environment: environmentTable } },
   {
     file: COMMANDS_README_FILE,
     tables: {
@@ -74,10 +69,6 @@ export const TABLED_DOCUMENTS: readonly TabledDocument[] = [
     },
   },
   { file: TOPICS_README_FILE, tables: { topics: topicsTable } },
-  {
-    file: PROMETHEUS_README_FILE,
-    tables: { metrics: metricsTable },
-  },
 ];
 
 const MARKED = /(<!-- table: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
@@ -108,33 +99,22 @@ function runSourceBlock(): string {
   return ['```ts', loop, '```'].join('\n');
 }
 
-/** Variables of the same meaning share a row; connector.yaml says which setting each of them is. */
-function environmentTable(): string {
-  const documented = settingsDocumentation();
-  const found = environmentSettings(readFileSync(SETTINGS_FILE, 'utf8'));
-  const variables = [...Map.groupBy(found, ({ variable }) => variable)].map(([variable, [first]]) => {
-    const { description, hasFile } = documented(first?.path ?? '');
-    const names = [variable, ...(hasFile ? [`${variable}_FILE`] : [])].map(code).join(' or ');
-    const fallback = first?.fallback;
-    return { names, fallback: fallback === undefined ? '**required**' : code(fallback), description };
-  });
-  const rows = Map.groupBy(variables, ({ fallback, description }) => `${fallback} ${description}`).values();
-  return table(
-    ['variable', 'default', ''],
-    [...rows].map((same) => [
-      same.map(({ names }) => names).join(', '),
-      same[0]?.fallback ?? '',
-      same[0]?.description ?? '',
-    ]),
-  );
-}
-
+/** One table for each reaction, in the order in which the codes have them. */
 function errorCodesTable(): string {
-  const rows = Object.entries(ERROR_CODES).map(([name, { action, remedy }]) => {
-    const then = OTHERWISE[name] ?? ACTIONS[action];
-    return [code(name), then, remedy];
-  });
-  return table(['code', 'what the connector does', 'what you can do'], rows);
+  const codes = Object.entries(ERROR_CODES).map(([name, { action, remedy }]) => ({
+    reaction: OTHERWISE[name] ?? ACTIONS[action],
+    row: [code(name), remedy],
+  }));
+  const groups = Map.groupBy(codes, ({ reaction }) => reaction);
+  return [...groups]
+    .map(
+      ([reaction, rows]) =>
+        `**It ${reaction}:**\n\n${table(
+          ['code', 'what you can do'],
+          rows.map(({ row }) => row),
+        )}`,
+    )
+    .join('\n\n');
 }
 
 /** The topics that the settings can name are those that are in use. */
@@ -157,17 +137,8 @@ function topicRoles(): TopicRole[] {
   return (Object.keys(CONTENTS) as TopicRole[]).filter((role) => role in names.properties);
 }
 
-function metricsTable(): string {
-  const rows = Object.entries<MetricDefinition>(METRICS).map(([name, { help, labels }]) => [
-    code(name),
-    labels.map(code).join(' '),
-    help,
-  ]);
-  return table(['metric', 'labels', 'meaning'], rows);
-}
-
 function commandsTable(): string {
-  const rows = commands.map(({ usage, description }) => [code(usage), description]);
+  const rows = commands.map(({ usage, description }) => [code(usage.replace(/ \[--[^\]]*\]/g, '')), description]);
   return table(['command', 'what it does'], rows);
 }
 

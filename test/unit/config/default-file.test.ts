@@ -9,7 +9,6 @@ import { problemsIn } from './settings-text.ts';
 
 const folder = resolve(import.meta.dirname, '../../../config');
 const text = readFileSync(resolve(folder, 'connector.yaml'), 'utf8');
-const readme = readFileSync(resolve(folder, 'README.md'), 'utf8');
 const REQUIRED = {
   REFERENCE_DATA_URL: 'https://provider.example',
   AUTH_TOKEN_URL: 'https://provider.example/token',
@@ -125,18 +124,6 @@ test('every setting stands in the file with its line, and the file has no other'
 test('the JSON schema for editors is the one of the settings', () => {
   const written: unknown = JSON.parse(readFileSync(resolve(folder, 'connector.schema.json'), 'utf8'));
   assert.deepEqual(written, JSON.parse(JSON.stringify(settingsJsonSchema())), 'run node config/generate-schema.ts');
-});
-
-test('the table of variables and the file name the same ones', () => {
-  const inFile = [...text.matchAll(/\$\{([A-Z_]+)/g)].map((match) => match[1]);
-  const active = [...text.replace(/^ *#.*$/gm, '').matchAll(/\$\{([A-Z_]+)/g)].map((match) => match[1]);
-  const inTable = [...readme.matchAll(/^\|((?: (?:or )?`[A-Z_]+`,?)+) \|/gm)].flatMap(([, cell = '']) =>
-    [...cell.matchAll(/`([A-Z_]+)`/g)].flatMap(([, name = '']) =>
-      name.endsWith('_FILE') && cell.includes(`or \`${name}`) ? [] : [name],
-    ),
-  );
-  assert.deepEqual(inTable.toSorted(), [...new Set(active)].toSorted());
-  assert.ok(inFile.length >= active.length);
 });
 
 test('files of certificates and a key that signs come from the environment, in place of a secret', async () => {
