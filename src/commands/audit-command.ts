@@ -1,3 +1,4 @@
+import { counted } from '../admin/drawing/counts.ts';
 import type { SourceSettingsOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { recordDigest } from '../records/avro/record-digest.ts';
@@ -6,11 +7,10 @@ import { pointerStep } from '../records/json/json-value.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
 import { instrumentId } from '../sources/tasks/census-reader.ts';
 import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
-import type { Census } from '../sources/walk/census.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
 import { mayDelete } from '../sources/walk/sweep.ts';
 import { knownSource, loadWholeSettings } from './command-settings.ts';
-import { openComparison } from './list-comparison.ts';
+import { compareList } from './list-comparison.ts';
 import { atProvider, type ProviderSession, sessionReader } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
@@ -79,13 +79,15 @@ function summaryOf(report: AuditReport): string {
   const extra = kinds.find(({ kind }) => kind === 'extra')?.count ?? 0;
   const allowed = extra > SHRINK_ALWAYS_ALLOWED ? ` --allow-shrink ${extra}` : '';
   const lines = [
-    `Compared ${topic} with the list of source ${source} (${rows} rows): ${totals || 'no differences'}.`,
+    `Compared ${topic} with the list of source ${source} (${counted(rows, 'row')}): ${totals || 'no differences'}.`,
     ...kinds.map(({ kind, meaning }) => `${kind}: ${meaning}.`),
-    left.length > 0 && `${left.length} left the list, which is no difference: ${whenDeleted(walks)}.`,
-    unmapped > 0 && `${unmapped} rows could not be mapped and were not compared: see spconnect dead-letters list.`,
+    left.length > 0 &&
+      `${counted(left.length, 'instrument')} left the list, which is no difference: ${whenDeleted(walks)}.`,
+    unmapped > 0 && `${counted(unmapped, 'row')} could not be mapped and compared: see spconnect dead-letters list.`,
     withoutId > 0 &&
-      `${withoutId} of them have no readable id: instruments that the list has dropped were not looked for.`,
-    unsettled.length > 0 && `${unsettled.length} changed during the audit and could not be compared.`,
+      `${counted(withoutId, 'row')} without a readable id: instruments that the list has dropped were not looked for.`,
+    unsettled.length > 0 &&
+      `${counted(unsettled.length, 'instrument')} changed during the audit and could not be compared.`,
     kinds.length > 0 &&
       `To correct the topic, request a walk, and audit again when it is done: spconnect walk ${source}${allowed}`,
   ];
@@ -146,8 +148,28 @@ const NEIGHBOURS = 2;
  */
 async function audit(at: Installation, session: ProviderSession, { source, settleMs, onProgress }: AuditRequest) {
   const { clock, signal } = at;
-  const comparison = await openComparison(at, session, source, { onProgress, withEvents: false });
-  const { committed, topic, provider, digests, read, census } = comparison;
+  let suspects: Suspects = new Map();
+  const suspect = (id: bigint, value: Buffer | null): void => {
+    if (suspects.size >= MOST_SUSPECTS) {
+      throw new ConnectorError(
+        'TOO_MANY_DIFFERENCES',
+        `More than ${MOST_SUSPECTS} instruments of the list differ from the topic: no walk has been completed, ` +
+          'or it is another list. The audit stopped here.',
+      );
+    }
+    suspects.set(id, value);
+  };
+  const comparison = await compareList(at, session, {
+    source,
+    withEvents: false,
+    onProgress,
+    onRow(difference, row) {
+      if (row.kind === 'record' && difference !== 'reEncoded') suspect(row.id, row.value);
+    },
+  });
+  const { committed, topic, digests, read, held, counts, withoutId, gone } = comparison;
+  // A row without a readable id may be any instrument that did not come.
+  if (withoutId === 0) for (const id of gone) suspect(id, null);
   const walks = committed && {
     walk: committed.walk,
     startedAt: new Date(committed.walkStartedOwnMs).toISOString(),
@@ -156,7 +178,6 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     intervalMs: committed.walkIntervalMs,
     withoutDeletion: committed.walksWithoutDeletion,
   };
-  const walked = await readList(session, provider, census, onProgress);
   const neighbours = session.instruments(source, NEIGHBOURS).provider;
   const providerReader = sessionReader('Instrument');
   const digestOf = async (value: Buffer | null): Promise<bigint | null> => {
@@ -175,16 +196,15 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     };
   };
   const found: AuditDifference[] = [];
-  let { suspects } = walked;
   for (let round = 1; round <= ROUNDS && suspects.size > 0; round++) {
-    onProgress(`${suspects.size} are compared again in ${Math.ceil(settleMs / 1_000)} s`);
+    onProgress(`${counted(suspects.size, 'instrument')} compared again in ${Math.ceil(settleMs / 1_000)} s`);
     await clock.sleep(settleMs, signal);
-    const held = await newestValues(at, topic, suspects);
+    const newest = await newestValues(at, topic, suspects);
     const unsettled: Suspects = new Map();
     for (const [id, before] of suspects) {
       const row = await rowOf(session, neighbours, id, signal);
       if (row === 'unmapped') continue;
-      const onTopic = held.get(id) ?? null;
+      const onTopic = newest.get(id) ?? null;
       const [wasDigest, isDigest] = [digestIn(before), digestIn(row)];
       const topicDigest = await digestOf(onTopic);
       if (topicDigest === wasDigest || topicDigest === isDigest) continue;
@@ -193,15 +213,14 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     }
     suspects = unsettled;
   }
-  const { rows, unmapped, withoutId } = walked;
   const inOrder = found.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
   return {
     source: source.name,
     topic: topic.name,
-    rows,
-    unmapped,
+    rows: counts.rows,
+    unmapped: counts.deadLetters,
     withoutId,
-    ...withoutLeft(inOrder, source, walks, { instruments: census.size, nowMs: clock.wallMs() }),
+    ...withoutLeft(inOrder, source, walks, { instruments: held, nowMs: clock.wallMs() }),
     walks: source.tombstones ? walks : null,
     unsettled: [...suspects.keys()].map(String),
   };
@@ -223,46 +242,6 @@ function withoutLeft(
   const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });
   if (tombstones && !(isOnTime && mayGo)) return { differences: found, left: [] };
   return { differences: found.filter(({ kind }) => kind !== 'extra'), left: extra.map(({ id }) => id) };
-}
-
-/** Reads the whole list; gives the instruments that differ on the topic. */
-async function readList(
-  session: ProviderSession,
-  provider: InstrumentsProvider,
-  census: Census,
-  onProgress: (text: string) => void,
-) {
-  const suspects: Suspects = new Map();
-  let [rows, unmapped, withoutId] = [0, 0, 0];
-  for await (const page of session.pages(provider)) {
-    for (const row of page.decoded.rows) {
-      rows += 1;
-      if (row.kind === 'failure') {
-        unmapped += 1;
-        if (row.key === null) withoutId += 1;
-        else census.see(BigInt(row.key));
-        continue;
-      }
-      census.see(row.id);
-      const comparison = census.compare(row.id, recordDigest(row.value));
-      if (comparison === 'absent' || comparison === 'different') suspect(suspects, row.id, row.value);
-    }
-    onProgress(`${rows} of about ${census.size} rows compared`);
-  }
-  // A row without a readable id may be any instrument that did not come.
-  if (withoutId === 0) for (const id of census.unseen()) suspect(suspects, id, null);
-  return { suspects, rows, unmapped, withoutId };
-}
-
-function suspect(suspects: Suspects, id: bigint, value: Buffer | null): void {
-  if (suspects.size >= MOST_SUSPECTS) {
-    throw new ConnectorError(
-      'TOO_MANY_DIFFERENCES',
-      `More than ${MOST_SUSPECTS} instruments of the list differ from the topic: no walk has been completed, ` +
-        'or it is another list. The audit stopped here.',
-    );
-  }
-  suspects.set(id, value);
 }
 
 /** The topic's present values of these. */

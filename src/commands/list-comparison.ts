@@ -1,3 +1,4 @@
+import { counted, countText } from '../admin/drawing/counts.ts';
 import { type SourceSettingsOf, topicOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
@@ -6,25 +7,45 @@ import { createCurrentDigests } from '../records/avro/current-digest.ts';
 import { createRecordReader, type ReadableRecord } from '../records/avro/record-reader.ts';
 import { readSchemaText } from '../records/avro/schema-files.ts';
 import { readWireValue } from '../records/avro/wire-format.ts';
+import type { DecodedRow } from '../records/decoding/page-decoder.ts';
 import type { Installation } from '../run/installation.ts';
 import { createRegistry } from '../run/registry-client.ts';
 import { readUpTo } from '../sources/stream/committed-stream.ts';
 import { readCensus, recordAge } from '../sources/tasks/census-reader.ts';
-import { committedWalkIntervalMs, readInstrumentsOffset } from '../sources/walk/instruments-offset.ts';
+import { rowFacts } from '../sources/tasks/instrument-records.ts';
+import type { Census } from '../sources/walk/census.ts';
+import type { RowFacts, WalkFlaw } from '../sources/walk/instruments-messages.ts';
+import { committedWalkIntervalMs, NO_COUNTS, readInstrumentsOffset } from '../sources/walk/instruments-offset.ts';
+import { addCounts, recordRows, type SortedRows, sortRows } from '../sources/walk/page-rows.ts';
+import { missingIds } from '../sources/walk/sweep.ts';
 import { silentLog } from '../support/log.ts';
 import type { ProviderSession } from './provider-session.ts';
 
+/** How a row of the list differs from the topic. */
+export type RowDifference = 'added' | 'corrected' | 'reEncoded' | 'deadLetters';
+
+export interface ComparisonOptions {
+  readonly source: SourceSettingsOf<'instruments'>;
+  /** Rows that contradict events of the topic count as older than those, as for a walk. */
+  readonly withEvents: boolean;
+  readonly onProgress: (text: string) => void;
+  /** Is given each row that differs. */
+  readonly onRow: (difference: RowDifference, row: DecodedRow) => void;
+}
+
+const NO_EVENT: ReadonlySet<bigint> = new Set();
+
 /**
- * Both sides of a comparison of the instruments topic with the provider's list: the committed offset, the census of the
- * topic and the provider of the list. Writes and registers nothing.
+ * Reads the provider's list to its end and compares it with the instruments topic, as a walk does. Writes and registers
+ * nothing. `held`: instruments on the topic; `gone`: those without a row, in order; `withoutId`: rows whose id cannot be
+ * read, each of which may be one of those.
  *
- * @throws ConnectorError FILTER_CHANGED, since the topic then holds another list; and as the registry and Kafka do.
+ * @throws ConnectorError FILTER_CHANGED, since the topic then holds another list; and as provider, registry and Kafka do.
  */
-export async function openComparison(
+export async function compareList(
   at: Installation,
   session: ProviderSession,
-  source: SourceSettingsOf<'instruments'>,
-  { onProgress, withEvents }: { readonly onProgress: (text: string) => void; readonly withEvents: boolean },
+  { source, withEvents, onProgress, onRow }: ComparisonOptions,
 ) {
   const { settings, kafka, clock, signal } = at;
   const committed = await committedInstruments(at, source);
@@ -35,8 +56,34 @@ export async function openComparison(
   const { eventsEndpoint } = referenceData;
   const events = withEvents ? { eventRecords: { eventsEndpoint, ...readUpTo(committed), ageMs } } : {};
   const census = await readCensus({ reader: kafka.logReader, topic, digests, ...events, signal });
-  onProgress(`${census.size} instruments on ${topic.name}`);
-  return { committed, topic, provider, digests, read, census };
+  const held = census.size;
+  onProgress(`${counted(held, 'instrument')} on ${topic.name}`);
+  const flaws = new Set<WalkFlaw>();
+  let counts = NO_COUNTS;
+  let [lastId, minId, withoutId]: [bigint | null, string | null, number] = [null, null, 0];
+  for await (const page of session.pages(provider)) {
+    const rows = rowFacts(page.decoded.rows);
+    const sorted: SortedRows = sortRows({ minId, rows }, NO_EVENT, census, lastId);
+    for (const position of sorted.write) {
+      const [row, decoded] = [rows[position], page.decoded.rows[position]];
+      if (row !== undefined && decoded !== undefined) onRow(differenceOf(row, census), decoded);
+    }
+    recordRows(rows, sorted, census);
+    counts = addCounts(counts, sorted.counts);
+    for (const flaw of sorted.flaws) flaws.add(flaw);
+    withoutId += rows.filter(({ id }) => id === null).length;
+    lastId = sorted.lastId ?? lastId;
+    minId = page.next;
+    onProgress(`${countText(counts.rows)} of about ${countText(held)} rows compared`);
+  }
+  const gone = missingIds(census, NO_EVENT);
+  return { committed, topic, provider, digests, read, census, held, counts, flaws, lastId, withoutId, gone };
+}
+
+function differenceOf({ id, digest }: RowFacts, census: Census): RowDifference {
+  if (id === null || digest === null) return 'deadLetters';
+  const compared = census.compare(id, digest);
+  return compared === 'absent' ? 'added' : compared === 'different' ? 'corrected' : 'reEncoded';
 }
 
 /** With the walk interval of the process that committed it; null when nothing readable is committed. */

@@ -1,16 +1,15 @@
+import { counted, countText } from '../admin/drawing/counts.ts';
+import { topicOf } from '../config/settings.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
 import { requestWalk } from '../run/state-operation.ts';
 import { rowFacts } from '../sources/tasks/instrument-records.ts';
 import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../sources/tasks/known-dead-rows.ts';
-import type { Census } from '../sources/walk/census.ts';
-import { type RowFacts, SHRINK_ALWAYS_ALLOWED, type WalkFlaw } from '../sources/walk/instruments-messages.ts';
-import { NO_COUNTS } from '../sources/walk/instruments-offset.ts';
-import { addCounts, recordRows, type SortedRows, sortRows } from '../sources/walk/page-rows.ts';
-import { missingIds, planSweep } from '../sources/walk/sweep.ts';
+import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
+import { planSweep } from '../sources/walk/sweep.ts';
 import { MOST_VERIFYING, placesToVerify } from '../sources/walk/walk-steps.ts';
 import { knownSource, loadWholeSettings } from './command-settings.ts';
-import { openComparison } from './list-comparison.ts';
+import { type ComparisonOptions, compareList, type RowDifference } from './list-comparison.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
@@ -80,22 +79,22 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot }: Wa
     typeof deletesNot === 'string'
       ? DELETES_NOT[deletesNot]
       : `the list cannot be trusted (${deletesNot?.join(', ')}), so a walk would delete nothing`;
-  const gone =
-    counts.gone === 0 ? '' : deletes ? ` A walk would delete ${counts.gone}.` : ` Of those that are gone: ${why}.`;
-  const spared =
-    counts.contradicting === 0 ? '' : ` ${counts.contradicting} rows differ from recent events, and would not be used.`;
-  const { knownDeadLetters } = counts;
-  const known = knownDeadLetters === 0 ? '' : ` ${knownDeadLetters} rows are dead letters already.`;
-  return `Nothing was written. The list of source ${source} has ${rows} rows, ${topic} holds ${held} instruments.${gone}${spared}${known}\n`;
+  const { gone, contradicting, knownDeadLetters: known } = counts;
+  const sentences = [
+    'Nothing was written.',
+    `The list of source ${source} has ${counted(rows, 'row')}, ${topic} holds ${counted(held, 'instrument')}.`,
+    gone > 0 && (deletes ? `A walk would delete ${countText(gone)}.` : `Of those that are gone: ${why}.`),
+    contradicting > 0 &&
+      `${counted(contradicting, 'row')} would not be used: recent events say otherwise than ${contradicting === 1 ? 'it' : 'they'}.`,
+    known > 0 && `${counted(known, 'row')} became ${known === 1 ? 'a dead letter' : 'dead letters'} already.`,
+  ];
+  return `${sentences.filter((sentence) => sentence !== false).join(' ')}\n`;
 }
 
-interface PlanRequest extends Omit<Required<WalkOptions>, 'allowShrink' | 'dryRun'> {
-  readonly source: Parameters<typeof openComparison>[2];
+interface PlanRequest extends Pick<ComparisonOptions, 'source' | 'onProgress'> {
   readonly allowShrink: number | null;
-  readonly onProgress: (text: string) => void;
+  readonly ids: number;
 }
-
-const NO_EVENT: ReadonlySet<bigint> = new Set();
 
 /**
  * Compares the list with the topic as a walk does, and asks behind the list's end as a walk does. Fences no writer and
@@ -103,25 +102,33 @@ const NO_EVENT: ReadonlySet<bigint> = new Set();
  * them. `knownDeadLetters` are dead letters already; `gone` are on the topic alone.
  */
 async function planWalk(at: Installation, session: ProviderSession, request: PlanRequest) {
-  const { source, allowShrink, onProgress } = request;
-  const comparison = await openComparison(at, session, source, { onProgress, withEvents: true });
-  const { committed, topic, census } = comparison;
-  const held = census.size;
+  const { source, allowShrink, ids: most, onProgress } = request;
   const dead = new KnownDeadRows();
   await readKnownDeadRows(dead, {
     reader: at.kafka.logReader,
     topic: at.topics['dead-letters'],
     source: source.name,
-    targetTopic: topic.name,
+    targetTopic: topicOf(at.settings, source.topics.instruments),
     clock: at.clock,
     signal: at.signal,
   });
-  const { counts, flaws, ids, knownDeadLetters } = await readList(at, session, request, { ...comparison, dead });
-  const gone = missingIds(census, NO_EVENT);
+  const ids: Record<RowDifference, string[]> = { added: [], corrected: [], reEncoded: [], deadLetters: [] };
+  let knownDeadLetters = 0;
+  const { committed, topic, provider, census, held, counts, flaws, lastId, gone } = await compareList(at, session, {
+    source,
+    withEvents: true,
+    onProgress,
+    onRow(difference, row) {
+      if (row.kind === 'failure' && dead.isKnown(row)) knownDeadLetters += 1;
+      else if (row.key !== null && ids[difference].length < most) ids[difference].push(row.key);
+    },
+  });
+  const pageAt = (after: string | null) => session.patiently(() => provider.page(after, at.signal));
+  if (await goesOn(pageAt, lastId)) flaws.add('rowsBehindTheEnd');
   const sweep = planSweep({
     offset: { walk: (committed?.walk ?? 0) + 1, counts, walkAllowShrink: allowShrink, walkResumed: false },
     flaws,
-    touched: NO_EVENT,
+    touched: new Set(),
     census,
     settings: { ...source, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED },
   });
@@ -138,59 +145,8 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
     counts: { ...planned, unchanged, contradicting, knownDeadLetters },
     deletes,
     deletesNot: deletes ? null : source.tombstones ? refused : ('tombstonesOff' as const),
-    ids: { ...ids, gone: gone.slice(0, request.ids).map(String) },
+    ids: { ...ids, gone: gone.slice(0, most).map(String) },
   };
-}
-
-/** Reads the list to its end, and marks its rows in the census. */
-async function readList(
-  { signal }: Installation,
-  session: ProviderSession,
-  { ids: most, onProgress }: PlanRequest,
-  { provider, census, dead }: { provider: InstrumentsProvider; census: Census; dead: KnownDeadRows },
-) {
-  const ids: Record<Exclude<PlannedKind, 'gone'>, string[]> = {
-    added: [],
-    corrected: [],
-    reEncoded: [],
-    deadLetters: [],
-  };
-  const flaws = new Set<WalkFlaw>();
-  let counts = NO_COUNTS;
-  let knownDeadLetters = 0;
-  let lastId: bigint | null = null;
-  let minId: string | null = null;
-  const held = census.size;
-  for await (const page of session.pages(provider)) {
-    const rows = rowFacts(page.decoded.rows);
-    const sorted: SortedRows = sortRows({ minId, rows }, NO_EVENT, census, lastId);
-    for (const position of sorted.write) {
-      const decoded = page.decoded.rows[position];
-      const row = rows[position];
-      if (decoded?.kind === 'failure' && dead.isKnown(decoded)) knownDeadLetters += 1;
-      else if (row !== undefined && row.id !== null) {
-        const kind = kindOf(row, census);
-        if (kind !== null && ids[kind].length < most) ids[kind].push(String(row.id));
-      }
-    }
-    recordRows(rows, sorted, census);
-    counts = addCounts(counts, sorted.counts);
-    for (const flaw of sorted.flaws) flaws.add(flaw);
-    lastId = sorted.lastId ?? lastId;
-    onProgress(`${counts.rows} of about ${held} rows compared`);
-    minId = page.next;
-  }
-  const pageAt = (after: string | null) => session.patiently(() => provider.page(after, signal));
-  if (await goesOn(pageAt, lastId)) flaws.add('rowsBehindTheEnd');
-  return { counts, flaws, ids, knownDeadLetters };
-}
-
-function kindOf({ id, digest }: RowFacts, census: Census): Exclude<PlannedKind, 'gone'> | null {
-  if (id === null || digest === null) return 'deadLetters';
-  const compared = census.compare(id, digest);
-  return { absent: 'added', different: 'corrected', sameUnderOtherSchema: 'reEncoded', same: null }[
-    compared
-  ] as Exclude<PlannedKind, 'gone'> | null;
 }
 
 /** A list that has rows behind its end was cut: rows that it did not show may exist. */
