@@ -3,10 +3,6 @@ import { type SourceSettings, topicOf } from '../config/settings.ts';
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
 import { keyedRecord } from '../kafka/record.ts';
-import type { BodyEdges } from '../provider/http/body-chunks.ts';
-import type { HttpResponse } from '../provider/http/http-response.ts';
-import { nextEventOffset, probableNext } from '../provider/page-link.ts';
-import { nextCheckOffset } from '../provider/pre-trade-checks.ts';
 import { createNotificationEncoder } from '../records/avro/record-encoder.ts';
 import { readSchemaText } from '../records/avro/schema-files.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
@@ -21,13 +17,12 @@ import { createRegistry } from '../run/registry-client.ts';
 import { assertForm } from '../run/usable-offset.ts';
 import { kindOf } from '../sources/kinds/all.ts';
 import { isBefore, RETENTION_MS } from '../sources/stream/retention-gap.ts';
-import type { FollowedStream } from '../sources/tasks/followed-stream.ts';
 import { committedWalkIntervalMs } from '../sources/walk/instruments-offset.ts';
-import { systemClock } from '../support/clock.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { knownSource, loadWholeSettings, loadWithoutProvider } from './command-settings.ts';
 import { DEAD_LETTER_HEADER } from './dead-letter-plan.ts';
-import { atProvider, type ProviderSession } from './provider-session.ts';
+import { atProvider, type ProviderSession, type SessionStream } from './provider-session.ts';
 import { withoutControls } from './shell/describe-error.ts';
 import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
@@ -107,9 +102,6 @@ function stopText({ isStopped, before }: OffsetChange): string {
   return isStopped ? '' : ` Stop the source first: spconnect stop ${before.source}.`;
 }
 
-/** An offset of the provider, or the position of the source at a time. */
-type RequestedPlace = { readonly since: string } | { readonly atMs: number };
-
 /** `offsets set`: the stream of a source continues at another offset. */
 export async function offsetsSet(
   context: CommandContext,
@@ -118,70 +110,66 @@ export async function offsetsSet(
 ): Promise<void> {
   const { stderr, signal, refuse } = context;
   if (since === undefined && to === undefined) refuse('expected --since or --to');
-  const place: RequestedPlace = since === undefined ? { atMs: to ?? 0 } : { since };
   const settings = await loadWithoutProvider(context);
   const source = knownSource(context, name, settings.sources);
-  const { found, after, change } = await atInstallation({ settings, signal, needs: NEEDS }, (at) =>
-    setOffset(at, { source, to: place, execute }),
-  );
-  const { before, done } = change;
+  const { place, after, change } = await atInstallation({ settings, signal, needs: NEEDS }, async (at) => {
+    const place = await (since === undefined ? placeAt(at, source, to ?? 0) : placeOf(at, source, since));
+    return { place, ...(await moveStream(at, { source, execute }, place)) };
+  });
+  const { before } = change;
   const moved = ['since', 'serverDate'].map((key) => `${key}: ${before.offset?.[key]} -> ${after?.[key]}\n`);
   print(context, { source: name, before: before.offset, after }, withoutControls(moved.join('')));
-  const age =
-    found.received === null
-      ? ' No record says when the provider gave this offset: the source will report a suspected gap and walk.'
-      : ` The provider was asked there at ${found.received}.`;
-  const oldest = found.isOldest ? ' The topic has no record of the source from before the requested time.' : '';
-  const next = ` The source continues from there when it is resumed (spconnect resume ${name}).`;
-  const text = done
-    ? `The offset of source ${name} was changed.${age}${oldest}${next}`
-    : `Nothing was changed; --execute makes the change.${age}${oldest}${stopText(change)}`;
-  stderr.write(withoutControls(`${text}${othersText(change)}\n`));
+  const sentences = [
+    change.done ? `The offset of source ${name} was changed.` : 'Nothing was changed; --execute makes the change.',
+    place.received === null
+      ? 'No record says when the provider gave this offset: the source will report a suspected gap and walk.'
+      : `The provider was asked there at ${place.received}.`,
+    ...(place.isOldest ? ['The topic has no record of the source from before the requested time.'] : []),
+    ...(change.done ? [`The source continues from there when it is resumed (spconnect resume ${name}).`] : []),
+  ];
+  stderr.write(withoutControls(`${sentences.join(' ')}${stopText(change)}${othersText(change)}\n`));
 }
 
-interface FoundPlace {
+interface Place {
   readonly since: string;
-  /** When the provider was asked there, by its clock, ISO 8601; null when no record of the topic says it. */
+  /** When the provider was asked there, by its clock, ISO 8601; null when that is unknown. */
   readonly received: string | null;
-  /** The topic has no record of the source from before the requested time. */
-  readonly isOldest: boolean;
 }
 
 /**
- * Lets the stream of a source continue at another offset. The offset of a time is that of the first record that the
- * source wrote at that time or later: the provider was asked for the events after it, so none from then on is left out.
- * Exported for tests.
+ * Lets the stream of a source continue at another offset. Without `execute` gives the offset that would be committed.
+ * `from`: only while the stream is still there, as another operator may move it meanwhile.
  *
- * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND when nothing is committed, the form of the offset is wrong,
- *   or no record has the offset of that time; and as `changeOffset` does.
+ * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND when nothing is committed; and as `changeOffset` does.
  */
-export async function setOffset(
+async function moveStream(
   at: Installation,
-  request: { readonly source: SourceSettings; readonly to: RequestedPlace; readonly execute: boolean },
+  request: { readonly source: SourceSettings; readonly execute: boolean },
+  place: Place,
+  more: { readonly from?: string | null; readonly notices?: Parameters<typeof changeOffset>[3] } = {},
 ) {
-  const { source, to, execute } = request;
-  const found = await findPlace(at, source, to);
-  let after: SourceOffset | null = null;
-  const move = ({ offset }: Pick<StoredOffset, 'offset'>): SourceOffset => {
-    if (offset === null) throw notFound(`Source ${source.name} has no committed offset that could be changed.`);
-    after = movedOffset(at, source, offset, found);
+  let after: SourceOffset | undefined;
+  const move = ({ offset }: Pick<StoredOffset, 'offset'>): SourceOffset | undefined => {
+    if (offset === null) throw notFound(`Source ${request.source.name} has no committed offset that could be changed.`);
+    const isThere = more.from === undefined || (offset.since ?? null) === more.from;
+    after = isThere ? movedOffset(at.clock, request.source, offset, place) : undefined;
     return after;
   };
-  const change = await changeOffset(at, { source, execute }, move);
-  if (!execute) after = move(change.before);
-  return { found, after: after as SourceOffset | null, change };
+  const change = await changeOffset(at, request, move, more.notices);
+  if (!request.execute) move(change.before);
+  return { after, change };
 }
 
 /**
  * The offset at another place. The date says how old the place is, since the provider keeps events for seven days; an
  * unknown date is as old as possible, so the source reports a suspected gap. Instruments are walked again: events that
- * are read again may bring back instruments that left the list without an event.
+ * are read again may bring back instruments that left the list without an event. Exported for tests.
  */
-function movedOffset(
-  { clock }: Installation,
+export function movedOffset(
+  clock: Pick<Clock, 'wallMs'>,
   source: SourceSettings,
   offset: SourceOffset,
-  { since, received }: Pick<FoundPlace, 'since' | 'received'>,
+  { since, received }: Place,
 ): SourceOffset {
   const date = received ?? new Date(0).toISOString();
   // A suspicion, and an offset held beside, belong to the earlier place.
@@ -196,30 +184,50 @@ function movedOffset(
   return kindOf(source).moved(source, moved, nowMs);
 }
 
-async function findPlace(at: Installation, source: SourceSettings, to: RequestedPlace): Promise<FoundPlace> {
-  if ('since' in to) assertForm(source, to.since);
-  let found: { readonly since: string; readonly received: string | null; readonly timestampMs: number } | null = null;
-  let isOldest = 'atMs' in to;
-  const topic = topicOf(at.settings, kindOf(source).streamTopic(source));
-  await at.kafka.logReader.readToEnd({
-    topic,
-    partitions: Array.from({ length: at.settings.topics.partitions }, (_, partition) => partition),
+type WrittenPlace = Place & { readonly timestampMs: number };
+
+/**
+ * The place of a time is the first that the source wrote from then or later: the provider was asked for the events after
+ * it, so none from then on is left out. `isOldest`: the topic has no record of the source from before.
+ */
+async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
+  let isOldest = true;
+  const found = await firstPlace(at, source, ({ timestampMs }) => {
+    if (timestampMs < atMs) isOldest = false;
+    return timestampMs >= atMs;
+  });
+  if (found !== null) return { ...found, isOldest };
+  const time = new Date(atMs).toISOString();
+  throw notFound(`Source ${source.name} has written nothing since ${time}, so its place at that time is unknown.`);
+}
+
+/** An offset of the provider, with the time at which the source first read from there, if a record has it. */
+async function placeOf(at: Installation, source: SourceSettings, since: string) {
+  assertForm(source, since);
+  const found = await firstPlace(at, source, (place) => place.since === since);
+  return { since, received: found?.received ?? null, isOldest: false };
+}
+
+/** The first of the places that the source wrote from, by the records of its stream; null for none. */
+async function firstPlace(
+  { kafka, settings, signal }: Installation,
+  source: SourceSettings,
+  accepts: (place: WrittenPlace) => boolean,
+): Promise<WrittenPlace | null> {
+  let first: WrittenPlace | null = null;
+  await kafka.logReader.readToEnd({
+    topic: topicOf(settings, kindOf(source).streamTopic(source)),
+    partitions: Array.from({ length: settings.topics.partitions }, (_, partition) => partition),
     onRecord({ headers, timestampMs }) {
       const { 'spc-source': writer, 'spc-since': since, 'spc-received': received = null } = headers;
       // A dead letter that was written later carries the place of its input.
       if (writer !== source.name || since === undefined || DEAD_LETTER_HEADER in headers) return;
-      if ('atMs' in to && timestampMs < to.atMs) isOldest = false;
-      if ('since' in to ? since !== to.since : timestampMs < to.atMs) return;
-      if (found === null || timestampMs < found.timestampMs) found = { since, received, timestampMs };
+      const place = { since, received, timestampMs };
+      if (accepts(place) && (first === null || timestampMs < first.timestampMs)) first = place;
     },
-    signal: at.signal,
+    signal,
   });
-  if (found !== null) return { ...(found as Omit<FoundPlace, 'isOldest'>), isOldest };
-  if ('since' in to) return { since: to.since, received: null, isOldest: false };
-  const time = new Date(to.atMs).toISOString();
-  throw notFound(
-    `Source ${source.name} has written nothing to ${topic} since ${time}, so its place at that time is unknown.`,
-  );
+  return first;
 }
 
 function notFound(text: string): ConnectorError {
@@ -251,14 +259,11 @@ export async function offsetsSkip(
 
 type OffsetSkip = Awaited<ReturnType<typeof skipPosition>>;
 
-function skippedText({ problem, later, from, to, positions, change }: OffsetSkip, source: string): string {
-  if (problem === null && later === null) {
-    return 'Nothing was changed: the response at the committed offset can be read.\n';
-  }
+function skippedText({ problem, from, to, positions, change }: OffsetSkip, source: string): string {
   if (problem === null) {
     return (
-      `Nothing was changed: the next event can be read, and a later one cannot (${later}). The source asks for fewer events ` +
-      `after each failure, and commits those before it. Let it run (spconnect resume ${source}) until its offset stays.\n`
+      'Nothing was changed: the next item of the stream can be read. Where a later one cannot, the source asks for fewer ' +
+      `after each failure, and commits those before it: let it run (spconnect resume ${source}) until its offset stays.\n`
     );
   }
   const many = positions !== null && positions > 1 ? `, nor can the ${positions - 1} after it` : '';
@@ -281,8 +286,8 @@ interface SkipRequest {
 /**
  * Skips the unreadable responses from the committed offset on. The position is requested again first, one event at a
  * time: where it can be read, nothing is skipped. The lost part is reported by a notification in the transaction of the
- * new offset. `problem` is null when nothing is skipped; `later` says then why a response of the usual size cannot be
- * read. `positions`: how many responses of one event each are unreadable; null when the place was given.
+ * new offset. `problem` is null when nothing is skipped. `positions`: how many responses of one event each are
+ * unreadable; null when the place was given.
  *
  * @throws ConnectorError OFFSET_NOT_FOUND when nothing is committed, the form of the offset is wrong, or the unreadable
  *   response does not show its end; the provider's error at the new place; and as `changeOffset` does.
@@ -294,78 +299,45 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
   const { offset } = planned.before;
   if (offset === null) throw notFound(`Source ${source.name} has no committed offset to go on from.`);
   const from = typeof offset.since === 'string' ? offset.since : null;
-  const { stream, whole, steps } = streamOf(session, source);
-  const found = await unreadableFrom(session, steps, from, signal);
-  if (found === null) {
-    const later = await problemAt(session, whole.after, from, signal);
-    return { problem: null, later, from, to: null, positions: null, change: planned };
-  }
+  const stream = session.stream(source, 1);
+  const found = await unreadableFrom(session, stream, from, signal);
+  if (found === null) return { problem: null, from, to: null, positions: null, change: planned };
   const { problem } = found;
   const since = given ?? behind(found, from);
   const { to, receivedMs } = await placeToGoOn(session, stream, since, signal);
-  const plan = { problem, later: null, from, to, positions: given === undefined ? found.positions : null };
+  const plan = { problem, from, to, positions: given === undefined ? found.positions : null };
   if (!execute) return { ...plan, change: planned };
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
   const schema = readSchemaText('Notification');
   const schemaId = await registry.schemaId(`${topics.notifications.name}-value`, schema, signal);
   const encoder = createNotificationEncoder({ schema, schemaId });
   const received = new Date(receivedMs).toISOString();
-  const change = await changeOffset(
+  const { change } = await moveStream(
     at,
     { source, execute },
-    // Another operator may have moved it meanwhile.
-    ({ offset: now }) =>
-      now !== null && (now.since ?? null) === from ? movedOffset(at, source, now, { since: to, received }) : undefined,
-    ({ offset: now }) => {
-      const { walks, items: what } = kindOf(source);
-      const healed = walks ? '; instruments are healed by the walks that follow' : '';
-      const value = encoder.encode({
-        source: source.name,
-        kind: 'stream-skipped',
-        at: receivedMs,
-        message: `An operator has skipped a part of the stream that could not be read. The ${what} in it are lost.`,
-        gapFrom: typeof now?.serverDate === 'string' ? Date.parse(now.serverDate) : null,
-        gapTo: receivedMs,
-        gapSinceFrom: from,
-        gapSinceTo: to,
-        why: problem,
-        lost: `${what} after the first offset, up to and with the second${healed}`,
-      });
-      return [keyedRecord(topics.notifications, source.name, value, {})];
+    { since: to, received },
+    {
+      from,
+      notices({ offset: now }) {
+        const { walks, items: what } = kindOf(source);
+        const healed = walks ? '; instruments are healed by the walks that follow' : '';
+        const value = encoder.encode({
+          source: source.name,
+          kind: 'stream-skipped',
+          at: receivedMs,
+          message: `An operator has skipped a part of the stream that could not be read. The ${what} in it are lost.`,
+          gapFrom: typeof now?.serverDate === 'string' ? Date.parse(now.serverDate) : null,
+          gapTo: receivedMs,
+          gapSinceFrom: from,
+          gapSinceTo: to,
+          why: problem,
+          lost: `${what} after the first offset, up to and with the second${healed}`,
+        });
+        return [keyedRecord(topics.notifications, source.name, value, {})];
+      },
     },
   );
   return { ...plan, change };
-}
-
-/** A stream, with as few items in a response as the interface allows. */
-interface SmallestSteps {
-  /** Throws when the response at an offset cannot be read. */
-  read(since: string | null, signal: AbortSignal): Promise<unknown>;
-  /** The first and last bytes of that response, unread; null where it is too large or broke. */
-  edges(since: string | null, signal: AbortSignal): Promise<BodyEdges | null>;
-  /** The next offset that these bytes name. */
-  nextOf(edges: BodyEdges): string | null;
-}
-
-/** The stream in the smallest steps, and (`whole`) in those of the source. Pre-trade checks have one size. */
-function streamOf(session: ProviderSession, source: SourceSettings) {
-  const edgesOf = ({ arrived }: HttpResponse) => arrived();
-  if (source.type === 'pre-trade-checks') {
-    const { preTradeChecks, stream } = session.checks();
-    const steps: SmallestSteps = {
-      read: stream.after,
-      edges: (since, signal) => preTradeChecks.list(since, edgesOf, signal),
-      nextOf: (edges) => probableNext(edges, (links) => nextCheckOffset(links, preTradeChecks.baseUrl)),
-    };
-    return { stream, whole: stream, steps };
-  }
-  const { referenceData, provider: stream } = session.instruments(source, 1);
-  const steps: SmallestSteps = {
-    read: stream.after,
-    edges: (since, signal) => referenceData.events({ since: since ?? '', maxEvents: 1 }, edgesOf, signal),
-    nextOf: (edges) => probableNext(edges, (links) => nextEventOffset(links, referenceData.baseUrl)),
-  };
-  return { stream, whole: session.instruments(source, source.maxEvents).provider, steps };
 }
 
 interface Unreadable {
@@ -389,7 +361,7 @@ function behind({ to, problem, positions }: Unreadable, from: string | null): st
 /** The offset to continue from, once it was seen to be readable. */
 async function placeToGoOn(
   session: ProviderSession,
-  stream: Pick<FollowedStream<unknown>, 'start' | 'after'>,
+  stream: SessionStream,
   wanted: string,
   signal: AbortSignal,
 ): Promise<{ readonly to: string; readonly receivedMs: number }> {
@@ -403,32 +375,31 @@ async function placeToGoOn(
 /** The unreadable responses from an offset on, followed by the links in their bytes; null when the first can be read. */
 async function unreadableFrom(
   session: ProviderSession,
-  steps: SmallestSteps,
+  stream: SessionStream,
   since: string | null,
   signal: AbortSignal,
 ): Promise<Unreadable | null> {
-  const problem = await problemAt(session, steps.read, since, signal);
+  const problem = await problemAt(session, stream, since, signal);
   if (problem === null) return null;
   let at = since;
   for (let positions = 1; ; positions++) {
-    const edges = await session.patiently(() => steps.edges(at, signal));
-    const next = edges && steps.nextOf(edges);
+    const next = await session.patiently(() => stream.nextOf(at, signal));
     if (next === null || next === at || positions > MOST_POSITIONS) return { problem, to: null, positions };
     at = next;
-    if ((await problemAt(session, steps.read, at, signal)) === null) return { problem, to: at, positions };
+    if ((await problemAt(session, stream, at, signal)) === null) return { problem, to: at, positions };
   }
 }
 
 /** The problem of a response that cannot be read twice: one attempt may have been spoiled on its way. */
 async function problemAt(
   session: ProviderSession,
-  read: SmallestSteps['read'],
+  stream: SessionStream,
   since: string | null,
   signal: AbortSignal,
 ): Promise<string | null> {
   const attempt = async () => {
     try {
-      await read(since, signal);
+      await stream.after(since, signal);
       // A refusal is not an unreadable response; the source handles it as a gap.
       return null;
     } catch (error) {

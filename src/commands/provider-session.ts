@@ -1,7 +1,10 @@
-import type { Settings, SourceSettingsOf } from '../config/settings.ts';
+import type { Settings, SourceSettings, SourceSettingsOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
+import type { BodyEdges } from '../provider/http/body-chunks.ts';
 import type { HttpClient } from '../provider/http/client.ts';
-import { createPreTradeChecks, type PreTradeChecks } from '../provider/pre-trade-checks.ts';
+import type { HttpResponse } from '../provider/http/http-response.ts';
+import { nextEventOffset, probableNext } from '../provider/page-link.ts';
+import { createPreTradeChecks, nextCheckOffset, type PreTradeChecks } from '../provider/pre-trade-checks.ts';
 import { createReferenceData, type ReferenceData } from '../provider/reference-data.ts';
 import { createRecordReader, type RecordReader } from '../records/avro/record-reader.ts';
 import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts';
@@ -39,6 +42,8 @@ export interface ProviderSession {
     limit: number,
   ): { readonly referenceData: ReferenceData; readonly provider: InstrumentsProvider };
   checks(): { readonly preTradeChecks: PreTradeChecks; readonly stream: FollowedStream<DecodedCheck> };
+  /** The stream of any source, `limit` items at a time where the interface lets us choose. */
+  stream(source: SourceSettings, limit: number): SessionStream;
   /**
    * One pre-trade check as a record, and its path; null when the provider has no check with this id.
    *
@@ -49,6 +54,11 @@ export interface ProviderSession {
   pages(provider: Pick<InstrumentsProvider, 'page'>): AsyncGenerator<InstrumentsPage>;
   /** Repeats a request a few times while its failure may pass. @throws ConnectorError of the last attempt. */
   patiently<Answer>(request: () => Promise<Answer>): Promise<Answer>;
+}
+
+export interface SessionStream extends FollowedStream<unknown> {
+  /** The next offset that the first and last bytes of an unreadable response name; null where they name none. */
+  nextOf(since: string | null, signal: AbortSignal): Promise<string | null>;
 }
 
 /** Opens a session, does the work and closes the session. */
@@ -157,6 +167,29 @@ function createSession({
         clock,
       });
       return { preTradeChecks, stream };
+    },
+    stream(source, limit) {
+      const edgesOf = ({ arrived }: HttpResponse) => arrived();
+      const next = async (edges: Promise<BodyEdges | null>, read: Parameters<typeof probableNext>[1]) => {
+        const arrived = await edges;
+        return arrived && probableNext(arrived, read);
+      };
+      if (source.type === 'pre-trade-checks') {
+        const { preTradeChecks, stream } = session.checks();
+        return {
+          ...stream,
+          nextOf: (since, asked) =>
+            next(preTradeChecks.list(since, edgesOf, asked), (links) => nextCheckOffset(links, baseUrl)),
+        };
+      }
+      const { referenceData, provider } = session.instruments(source, limit);
+      return {
+        ...provider,
+        nextOf: (since, asked) =>
+          next(referenceData.events({ since: since ?? '', maxEvents: 1 }, edgesOf, asked), (links) =>
+            nextEventOffset(links, baseUrl),
+          ),
+      };
     },
     async check(id, decoder = checkDecoder('deadLetter')) {
       const check = await nullWhenUnknown(preTradeChecks.single(id, ({ body }) => decoder.decodeSingle(body), signal));

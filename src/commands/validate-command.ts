@@ -12,7 +12,7 @@ import { systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { loadWithWarnings } from './command-settings.ts';
-import { atMarketData, atProvider, type ProviderSession } from './provider-session.ts';
+import { atMarketData, atProvider } from './provider-session.ts';
 import { jsonText, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 import { compareTopics } from './topics-command.ts';
@@ -90,7 +90,11 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
   return atProvider({ settings, signal }, async (session) => {
     const checks: ConnectionCheck[] = [];
     for (const source of sources) {
-      const { check, code } = await attempt(name(source), signal, () => firstPage(session, source, signal));
+      const { check, code } = await attempt(name(source), signal, async () => {
+        // As the source would, so that another service is noticed.
+        await session.stream(source, 1).start(signal);
+        return 'it can be read';
+      });
       if (code === 'TOKEN_FAILED') return [{ ...check, what: token }, ...sources.map(name).map(notTried)];
       checks.push(check);
     }
@@ -98,16 +102,6 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
     const says = accepted ? `accepted (${referenceData.auth.type})` : 'unknown, because no page was read';
     return [{ what: token, state: accepted ? 'ok' : 'skipped', says, toDo: '' }, ...checks];
   });
-}
-
-/** Reads the first response as the source would, so that another service is noticed. */
-async function firstPage(session: ProviderSession, source: SourceSettings, signal: AbortSignal): Promise<string> {
-  if (source.type === 'pre-trade-checks') {
-    await session.checks().stream.start(signal);
-    return 'a page of pre-trade checks';
-  }
-  await session.instruments(source, 1).provider.page(null, signal);
-  return 'a page of instruments';
 }
 
 /** A bulk request, as of the price processor: a single one gets 404 for an unknown product, and for a wrong url as well. */

@@ -16,10 +16,8 @@ test('a position that can never be read is skipped by an operator, and reported 
   const connector = await scene.start();
   await connector.event('walkCompleted');
   const readable = await scene.spconnect('offsets skip instruments');
-  assert.deepEqual(
-    [readable.code, readable.stderr],
-    [0, 'Nothing was changed: the response at the committed offset can be read.\n'],
-  );
+  assert.equal(readable.code, 0);
+  assert.match(readable.stderr, /^Nothing was changed: the next item of the stream can be read\./);
 
   // Good events stand in one response with the bad ones: none of them may be lost.
   const [id = ''] = [...simulator.ledger.instruments()].map((one) => String(one.id));
