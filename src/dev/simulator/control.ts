@@ -14,7 +14,7 @@ type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
 
 /**
  * The simulator's control over HTTP, for tests in other processes: GET ledger/instruments, ledger/events,
- * ledger/checks, ledger/prices (NDJSON; `scope=my`, `legalCountry`), ledger/poisoned, requests, faults; POST publish (a
+ * ledger/checks, ledger/prices (NDJSON; `scope=my`, `legalCountry`), requests, faults; POST publish (a
  * change or a list of them), checks, mutations, list, clock, faults, tokens/expire, tokens/rotate, failover,
  * stream/reset; DELETE faults, requests. GET tokens/keys is the JWKS for those who verify the tokens.
  */
@@ -61,7 +61,6 @@ export function createControl(
       last: simulator.requests.last.slice(-Number(parameters.get('last') ?? 100)),
     }),
     'DELETE requests': () => simulator.requests.clear(),
-    'GET ledger/poisoned': () => [...simulator.ledger.poisonedIds()],
   };
   return async (request, response, url) => {
     const path = url.pathname.slice(CONTROL_BASE.length);

@@ -30,8 +30,6 @@ export interface SimulatorOptions {
   readonly listLagMs?: number;
   /** Each list answer lags by another amount up to listLagMs. */
   readonly listLagVaries?: boolean;
-  /** True: links.events of a list that lags names the offset of the moment that it shows; false: the newest one. */
-  readonly listTellsItsAge?: boolean;
   readonly eventLagMs?: number;
   /** The list names the newest offset of the whole log as its start, events that are not shown yet included. */
   readonly startsAhead?: boolean;
@@ -45,7 +43,6 @@ export interface SimulatorOptions {
   readonly expiredSince?: 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410;
   /** `next`: minId is the first id of the next page; `overlapping`: the last of this page; `exclusive`: ids above it. */
   readonly minIdMode?: 'next' | 'overlapping' | 'exclusive';
-  readonly legalCountryRequired?: boolean;
   readonly maxLimit?: number;
   readonly maxMaxEvents?: number;
   /** Events and checks that one response holds at most, however many are asked for; 0 for as many. */
@@ -58,14 +55,11 @@ export interface SimulatorOptions {
   readonly eventScanLimit?: number;
   readonly linksForgetFilter?: boolean;
   readonly eventForm?: TextForm;
-  /** Event types beyond those of the interface that the eventType filter accepts. */
-  readonly extraEventTypes?: readonly string[];
   /** A single pre-trade check is in an object of its own, `{ preTradeCheck: … }`. */
   readonly wrappedCheck?: boolean;
   readonly maxBulkItems?: number;
   readonly bulkRefusalStatus?: 400 | 413;
   readonly failingPricesShare?: number;
-  readonly priceStepMs?: number;
   readonly keptPrices?: number;
   readonly faults?: readonly FaultRule[];
   readonly clock?: SimulatorClock;
@@ -93,14 +87,12 @@ export const DEFAULTS: SimulatorSettings = {
   myShare: 0.25,
   listLagMs: 0,
   listLagVaries: false,
-  listTellsItsAge: false,
   eventLagMs: 0,
   startsAhead: false,
   staysOverFiltered: false,
   retentionMs: 7 * DAY_MS,
   expiredSince: 410,
   minIdMode: 'next',
-  legalCountryRequired: false,
   maxLimit: 5_000,
   maxMaxEvents: 1_000,
   answerClamp: 0,
@@ -109,12 +101,10 @@ export const DEFAULTS: SimulatorSettings = {
   eventScanLimit: 0,
   linksForgetFilter: false,
   eventForm: { absent: 'omit', casing: 'lower' },
-  extraEventTypes: [],
   wrappedCheck: false,
   maxBulkItems: 1_000,
   bulkRefusalStatus: 400,
   failingPricesShare: 0,
-  priceStepMs: 1_000,
   keptPrices: 5,
   faults: [],
 };

@@ -54,7 +54,6 @@ function instrumentsPage(parts: Parts, parameters: URLSearchParams, mine: boolea
     query.integer('limit', 1n, BigInt(settings.maxLimit)) ?? Math.min(DEFAULT_LIMIT, settings.maxLimit),
   );
   const minId = query.integer('minId', 0n, MAX_ID);
-  if (settings.legalCountryRequired && legalCountry === null) query.refuse('legalCountry', 'The field is required.');
   if (query.refusals) return problem(400, 'The parameters are not valid.', query.refusals);
 
   const from = (minId ?? 0n) + (settings.minIdMode === 'exclusive' && minId !== null ? 1n : 0n);
@@ -75,7 +74,7 @@ function instrumentsPage(parts: Parts, parameters: URLSearchParams, mine: boolea
     minId: String(nextMinId(settings, page, (page.at(-1)?.id ?? 0n) + 1n)),
     limit: String(limit),
   };
-  const seen = log.newest(settings.listTellsItsAge ? lagMs : 0);
+  const seen = log.newest();
   const start = { ...country, since: offsetText(settings.startsAhead ? log.last() : seen) };
   return {
     listKey: 'instruments',
@@ -99,7 +98,7 @@ function eventsPage(parts: Parts, parameters: URLSearchParams, mine: boolean): P
   const query = new Query(parameters);
   const since = query.offset('since') ?? offsetText(log.newest());
   const legalCountry = query.text('legalCountry');
-  const eventType = query.oneOf('eventType', [...EVENT_TYPES, ...settings.extraEventTypes]);
+  const eventType = query.oneOf('eventType', EVENT_TYPES);
   const max = query.integer('maxEvents', 1n, BigInt(settings.maxMaxEvents));
   const asked = Number(max ?? Math.min(DEFAULT_MAX_EVENTS, settings.maxMaxEvents));
   const maxEvents = clamped(settings, asked);

@@ -13,12 +13,12 @@ import {
 } from './control.ts';
 import { createFaultScript, type Endpoint, type Fault, type FaultScript } from './faults/fault.ts';
 import { type BulkFault, type BulkResult, bulkText, isRefused, spoilPage } from './faults/page-faults.ts';
-import { cutShort, endless, gzipBomb, hangUp, reset, slowly } from './faults/spoiled-transport.ts';
+import { cutShort, hangUp, reset, slowly } from './faults/spoiled-transport.ts';
 import { createEventLog, createEventText, parseOffset } from './ledger/event-log.ts';
 import { createLedger, createPriceLedger, type PriceLedger } from './ledger/ledger.ts';
 import { applyEdits, parseLossless, stringifyLossless } from './ledger/lossless-json.ts';
 import { DEFAULTS, type SimulatorOptions, type SimulatorSettings } from './options.ts';
-import { type Page, type PageRow, renderPage } from './page.ts';
+import { type Page, renderPage } from './page.ts';
 import { createSimulatedPreTradeChecks } from './pre-trade-checks.ts';
 import { readBulkItem, readPriceQuery, type SimulatedPriceKind } from './price-query.ts';
 import { createSimulatedReferenceData, REFERENCE_BASE, type SimulatedReferenceData } from './reference-data.ts';
@@ -110,7 +110,6 @@ function prefixed(at: number, refusals: Refusals): Refusals {
 
 const TOKEN_PATH = '/oauth2/token';
 const CODERS = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const MAX_BODY_BYTES = 8 * 2 ** 20;
 
@@ -124,8 +123,6 @@ export interface Simulator extends SimulatorControl {
   readonly clientSecret: string;
   close(): Promise<void>;
 }
-
-const MAX_POISONED = 1_000_000;
 
 /** Starts the simulated provider and resolves when it listens. Rejects when the port is taken. */
 export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
@@ -148,10 +145,6 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const requests = createRequestLog();
   const prices = createPriceLedger(settings.keptPrices);
   const finder = createInstrumentFinder(universe, text, changes.rawIds);
-  const poisonedIds = new Set<bigint>();
-  const poisoned = (id: bigint) => {
-    if (poisonedIds.size < MAX_POISONED) poisonedIds.add(id);
-  };
   const listeners: Listeners = new Set();
   const asked = (endpoint: Endpoint, url: URL) => {
     for (const listener of listeners) listener(endpoint, url);
@@ -160,13 +153,13 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const market = createSimulatedMarketData({
     settings,
     finder,
-    writer: createPriceWriter(settings.priceStepMs),
+    writer: createPriceWriter(),
     ledger: prices,
     clock,
   });
-  const api = createApi({ settings, clock, tokens, reference, market, faults, requests, poisoned, asked });
+  const api = createApi({ settings, clock, tokens, reference, market, faults, requests, asked });
 
-  const ledger = createLedger({ universe, text, log, eventText, checks, prices, poisoned: poisonedIds });
+  const ledger = createLedger({ universe, text, log, eventText, checks, prices });
   const parts = { ledger, requests, universe, changes, life, clock, faults, tokens, log, listeners, triggerCheck };
   const control = createSimulatorControl(parts);
   const controlApi = createControl(control);
@@ -267,25 +260,21 @@ interface ApiParts {
   readonly requests: RequestLog;
   /** Called with each request before it is answered, so that a test can let something happen just then. */
   readonly asked: (endpoint: Endpoint, url: URL) => void;
-  readonly poisoned: (id: bigint) => void;
 }
 
 /** Answers the requests of both interfaces and of the token endpoint: faults, token, endpoint, faults again. */
 function createApi(parts: ApiParts): (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> {
   const { settings, clock, tokens, reference, market, faults, requests } = parts;
-  const pagesBefore = new Map<Endpoint, { self: URL; rows: readonly PageRow[] }>();
+  const askedBefore = new Map<Endpoint, URL>();
 
   const finish = (endpoint: Endpoint, url: URL, page: Page, struck: readonly Fault[]): Buffer => {
-    const before = pagesBefore.get(endpoint);
     const spoiled = spoilPage(page, struck, {
       seed: settings.seed,
       cursor: endpoint.startsWith('instruments') ? 'minId' : 'since',
       self: url,
-      previous: before?.self,
-      previousRows: () => before?.rows ?? [],
-      poisoned: parts.poisoned,
+      previous: askedBefore.get(endpoint),
     });
-    pagesBefore.set(endpoint, { self: url, rows: page.rows });
+    askedBefore.set(endpoint, url);
     return renderPage(spoiled);
   };
   const pages = pagesOf(reference);
@@ -325,7 +314,7 @@ function createApi(parts: ApiParts): (request: IncomingMessage, response: Server
       if (found === undefined) return problem(404, 'There is no such endpoint.');
       if (found === 'wrongMethod') return problem(405, 'The endpoint does not know this method.');
       if (body === undefined) return problem(413, 'The body is too large.');
-      const replaced = replacement(struck, clock.wallMs());
+      const replaced = replacement(struck);
       if (replaced) return replaced;
       const isOpen = found.endpoint === 'token' || !settings.auth;
       const refusal = isOpen ? undefined : tokens.refusal(request.headers.authorization);
@@ -365,7 +354,6 @@ function spoilAnswer(answer: Answer, faults: readonly Fault[]): Answer {
       body = Buffer.from(stringifyLossless(applyEdits(parseLossless(body.toString()), fault.edits)));
     if (fault.kind === 'cutJson') body = body.subarray(0, Math.max(0, body.length - (fault.characters ?? 2)));
     if (fault.kind === 'byte') body = withByte(body, fault.text, fault.byte);
-    if (fault.kind === 'bom') body = Buffer.concat([BYTE_ORDER_MARK, body]);
     if (fault.kind === 'headers') headers = { ...headers, ...fault.headers };
     if (fault.kind === 'compress') {
       for (const coding of fault.codings) body = CODERS[coding](body);
@@ -382,16 +370,13 @@ function withByte(body: Buffer, text: string, byte: number): Buffer {
 }
 
 /** The answer that takes the place of the endpoint's own, if a fault demands one. */
-function replacement(faults: readonly Fault[], nowMs: number): Answer | undefined {
+function replacement(faults: readonly Fault[]): Answer | undefined {
   for (const fault of faults) {
     if (fault.kind === 'status') {
       const body =
         fault.body ?? JSON.stringify({ title: 'Simulated', status: fault.status, detail: 'A simulated fault.' });
       const answer = jsonAnswer(body, fault.status);
-      const after =
-        fault.retryAfterDateInSeconds === undefined
-          ? fault.retryAfterSeconds?.toString()
-          : new Date(nowMs + fault.retryAfterDateInSeconds * 1_000).toUTCString();
+      const after = fault.retryAfterSeconds?.toString();
       const contentType = fault.contentType ?? 'application/problem+json';
       return {
         ...answer,
@@ -426,8 +411,6 @@ async function send(
     if (fault.kind === 'reset') return reset(response, { status, headers, body }, fault.share ?? 0.5);
     if (fault.kind === 'truncate') return cutShort(response, { status, headers, body }, fault.how, fault.share ?? 0.5);
     if (fault.kind === 'slow') return slowly(response, { status, headers, body }, fault, clock);
-    if (fault.kind === 'endless') return endless(response, { status, headers, body }, fault.maxBytes);
-    if (fault.kind === 'bomb') return gzipBomb(response, { status, headers, body }, fault.decodedBytes);
   }
   response.writeHead(status, { ...headers, 'content-length': String(body.length) });
   response.end(body);

@@ -19,12 +19,11 @@ export type Endpoint = (typeof ENDPOINTS)[number];
 
 /** Something that goes wrong with one response. Several may meet on one request, each in its own stage. */
 export type Fault =
-  /** Answers with a status. Retry-After: seconds, or `dateInSeconds` for the date form. The body defaults to a problem. */
+  /** Answers with a status. The body defaults to a problem. */
   | {
       readonly kind: 'status';
       readonly status: number;
       readonly retryAfterSeconds?: number;
-      readonly retryAfterDateInSeconds?: number;
       readonly body?: string;
       readonly contentType?: string;
     }
@@ -39,17 +38,12 @@ export type Fault =
   | { readonly kind: 'reset'; readonly share?: number }
   | { readonly kind: 'truncate'; readonly how: 'contentLength' | 'chunked' | 'close'; readonly share?: number }
   | { readonly kind: 'cutJson'; readonly characters?: number }
-  | { readonly kind: 'bom' }
   /** The first occurrence of a text in the body becomes one byte, such as 0xfc, an ü in Latin-1. */
   | { readonly kind: 'byte'; readonly text: string; readonly byte: number }
   | { readonly kind: 'compress'; readonly codings: readonly ('gzip' | 'deflate' | 'br')[] }
   /** A few bytes at a time, of the head or of the body. */
   | { readonly kind: 'slow'; readonly part: 'head' | 'body'; readonly bytesPerSecond: number }
-  /** A body that goes on, up to `maxBytes` (1 GiB). */
-  | { readonly kind: 'endless'; readonly maxBytes?: number }
-  | { readonly kind: 'bomb'; readonly decodedBytes: number }
   | { readonly kind: 'links'; readonly how: PageLinks; readonly url?: string }
-  | { readonly kind: 'rows'; readonly how: PageRows }
   /** Changes rows: those at the given places, or a share of all, the same ones in every response. */
   | {
       readonly kind: 'poison';
@@ -64,10 +58,10 @@ export type Fault =
 
 /**
  * `swap`: two items change places; `drop`: one is missing; `add`: one comes twice; `mismatch`: one has another isin;
- * `type`: one has another $type; `null`: one has neither response nor errorResponse; `failAll`: all have failed;
+ * `type`: one has another $type; `null`: one has neither response nor errorResponse;
  * `flag`: the errors flag says otherwise than the items; `refuse`: the whole request gets 400.
  */
-export type BulkSpoil = 'swap' | 'drop' | 'add' | 'mismatch' | 'type' | 'null' | 'failAll' | 'flag' | 'refuse';
+export type BulkSpoil = 'swap' | 'drop' | 'add' | 'mismatch' | 'type' | 'null' | 'flag' | 'refuse';
 
 /**
  * `missing`: no links at all; `end`: next is null; `same`: next is this request's own cursor; `back`: next is the
@@ -76,14 +70,7 @@ export type BulkSpoil = 'swap' | 'drop' | 'add' | 'mismatch' | 'type' | 'null' |
  */
 export type PageLinks = 'missing' | 'end' | 'same' | 'back' | 'lower' | 'form' | 'url' | 'number';
 
-/** `previous`: the page before once more; `none`: no rows; `twice`: each row twice; `descending`: last row first. */
-type PageRows = 'previous' | 'none' | 'twice' | 'descending';
-
-export type Poison =
-  | { readonly edit: readonly Edit[] }
-  | { readonly extraBytes: number }
-  | { readonly capitalised: true }
-  | { readonly text: string };
+export type Poison = { readonly edit: readonly Edit[] } | { readonly extraBytes: number } | { readonly text: string };
 
 /** When a fault strikes: the nth matching request (from when it was set, 1 by default), `count` times, or at a rate. */
 export interface FaultRule {

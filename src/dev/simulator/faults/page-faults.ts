@@ -1,4 +1,4 @@
-import { applyEdits, parseLossless, reshape, stringifyLossless } from '../ledger/lossless-json.ts';
+import { applyEdits, parseLossless, stringifyLossless } from '../ledger/lossless-json.ts';
 import type { Page, PageRow } from '../page.ts';
 import { mix } from '../universe/random.ts';
 import type { Fault, PageLinks, Poison } from './fault.ts';
@@ -8,8 +8,6 @@ interface PageContext {
   readonly cursor: 'minId' | 'since';
   readonly self: URL;
   readonly previous: URL | undefined;
-  readonly previousRows: () => readonly PageRow[];
-  readonly poisoned: (id: bigint) => void;
 }
 
 export function spoilPage(page: Page, faults: readonly Fault[], context: PageContext): Page {
@@ -20,22 +18,10 @@ export function spoilPage(page: Page, faults: readonly Fault[], context: PageCon
       const isHit = (row: PageRow, at: number) =>
         fault.rows?.includes(at) ??
         mix(context.seed, Number(row.id % 0xffff_fffbn)) < (fault.share ?? 0) * 0x1_0000_0000;
-      const rows = spoiled.rows.map((row, at) => {
-        if (!isHit(row, at)) return row;
-        context.poisoned(row.id);
-        return { ...row, text: poison(row.text, fault.how) };
-      });
+      const rows = spoiled.rows.map((row, at) =>
+        isHit(row, at) ? { ...row, text: poison(row.text, fault.how) } : row,
+      );
       spoiled = { ...spoiled, rows };
-    }
-    if (fault.kind === 'rows') {
-      const { rows } = spoiled;
-      const changed = {
-        previous: () => context.previousRows(),
-        none: () => [],
-        twice: () => rows.flatMap((row) => [row, row]),
-        descending: () => rows.toReversed(),
-      };
-      spoiled = { ...spoiled, rows: changed[fault.how]() };
     }
   }
   return spoiled;
@@ -64,9 +50,7 @@ function withLinks(page: Page, how: PageLinks, url: string | undefined, context:
 function poison(text: string, how: Poison): string {
   if ('text' in how) return how.text;
   if ('extraBytes' in how) return `${text.slice(0, -1)},"padding":"${'x'.repeat(how.extraBytes)}"}`;
-  const value = parseLossless(text);
-  if ('capitalised' in how) return stringifyLossless(reshape(value, { absent: 'null', casing: 'capitalised' }));
-  return stringifyLossless(applyEdits(value, how.edit));
+  return stringifyLossless(applyEdits(parseLossless(text), how.edit));
 }
 
 export interface BulkResult {
@@ -79,7 +63,6 @@ export type BulkFault = Fault & { readonly kind: 'bulk' };
 type Spoil = (results: readonly BulkResult[], at: number) => readonly BulkResult[];
 const NO_ISIN = 'XS0000000009';
 const OTHER_TYPE = '{"$type":"ProductDailyPriceResponse","prices":[]}';
-const FAILED = { response: 'null', errorResponse: '{"title":"Internal Server Error","status":500}' };
 
 const SPOILS: Readonly<Record<Exclude<BulkFault['how'], 'refuse' | 'flag'>, Spoil>> = {
   swap(results, at) {
@@ -91,7 +74,6 @@ const SPOILS: Readonly<Record<Exclude<BulkFault['how'], 'refuse' | 'flag'>, Spoi
   mismatch: (results, at) => changed(results, at, { isin: results[at + 1]?.isin ?? NO_ISIN }),
   type: (results, at) => changed(results, at, { response: OTHER_TYPE, errorResponse: 'null' }),
   null: (results, at) => changed(results, at, { response: 'null', errorResponse: 'null' }),
-  failAll: (results) => results.map((result) => ({ ...result, ...FAILED })),
 };
 
 export function isRefused(isins: readonly string[], faults: readonly BulkFault[]): boolean {

@@ -1,14 +1,9 @@
 import { once } from 'node:events';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
 import type { Answer } from '../answer.ts';
 import type { SimulatorClock } from '../clock.ts';
 
-/** How a body that never ends is bounded, since a client may never hang up. */
-const DEFAULT_ENDLESS_BYTES = 2 ** 30;
-const PIECE_BYTES = 65_536;
+const SLOW_HEAD_BYTES = 65_536;
 const SLOW_STEPS_PER_SECOND = 20;
 
 export async function reset(response: ServerResponse, answer: Answer, share: number): Promise<void> {
@@ -51,7 +46,7 @@ export async function slowly(
   const hungUp = hangUp(response);
   const { socket } = response;
   const head = headText(answer, { 'content-length': String(answer.body.length) });
-  const bytes = part === 'body' ? answer.body : Buffer.from(`${head}x-slow: ${'s'.repeat(PIECE_BYTES)}`);
+  const bytes = part === 'body' ? answer.body : Buffer.from(`${head}x-slow: ${'s'.repeat(SLOW_HEAD_BYTES)}`);
   if (part === 'body') socket?.write(head);
   const step = Math.max(1, Math.floor(bytesPerSecond / SLOW_STEPS_PER_SECOND));
   for (let at = 0; at < bytes.length && !hungUp.aborted; at += step) {
@@ -59,32 +54,6 @@ export async function slowly(
     await clock.sleep((step / bytesPerSecond) * 1_000, hungUp);
   }
   socket?.end();
-}
-
-export async function endless(
-  response: ServerResponse,
-  answer: Answer,
-  maxBytes = DEFAULT_ENDLESS_BYTES,
-): Promise<void> {
-  response.writeHead(answer.status, answer.headers);
-  const hungUp = hangUp(response);
-  const piece = Buffer.alloc(PIECE_BYTES, ' ');
-  await written(response, answer.body.subarray(0, -1));
-  for (let sent = 0; sent < maxBytes && !hungUp.aborted; sent += PIECE_BYTES) await written(response, piece);
-  response.end(answer.body.subarray(-1));
-}
-
-/** The same as `endless`, but bounded in decoded bytes and packed by gzip to a thousandth. */
-export async function gzipBomb(response: ServerResponse, answer: Answer, decodedBytes: number): Promise<void> {
-  response.writeHead(answer.status, { ...answer.headers, 'content-encoding': 'gzip' });
-  const piece = Buffer.alloc(PIECE_BYTES, ' ');
-  const decoded = function* () {
-    yield answer.body.subarray(0, -1);
-    for (let sent = 0; sent < decodedBytes; sent += PIECE_BYTES) yield piece;
-    yield answer.body.subarray(-1);
-  };
-  // A client that hangs up ends the pipeline with an error, and that is what the fault is for.
-  await pipeline(Readable.from(decoded()), createGzip(), response).catch(() => undefined);
 }
 
 function headText({ status, headers }: Answer, framing: Record<string, string>): string {

@@ -40,8 +40,6 @@ export interface Ledger {
   checks(): Iterable<LedgerCheck>;
   prices(): Iterable<ServedPrices>;
   pricesOf(isin: string): ServedPrices | undefined;
-  /** Ids, as decimal text, of rows that a fault changed before they were served. */
-  poisonedIds(): Iterable<string>;
 }
 
 export function createLedger(parts: {
@@ -51,9 +49,8 @@ export function createLedger(parts: {
   eventText: EventText;
   checks: SimulatedPreTradeChecks;
   prices: PriceLedger;
-  poisoned: ReadonlySet<bigint>;
 }): Ledger {
-  const { universe, text, log, eventText, checks, prices, poisoned } = parts;
+  const { universe, text, log, eventText, checks, prices } = parts;
   return {
     *instruments(filter = {}) {
       for (const { id, version } of universe.members(0n)) {
@@ -90,9 +87,6 @@ export function createLedger(parts: {
     },
     prices: () => prices.all(),
     pricesOf: (isin) => prices.of(isin),
-    *poisonedIds() {
-      for (const id of poisoned) yield String(id);
-    },
   };
 }
 

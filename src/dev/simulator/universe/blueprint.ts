@@ -236,25 +236,16 @@ function distributions(count: number): Node {
   }));
 }
 
-const DOCUMENTS: readonly (readonly [type: string, language: string])[] = [
-  ['kid', 'en'],
-  ['kid', 'de'],
-  ['termsheet', 'en'],
-  ['termsheet', 'de'],
-  ['finalterms', 'en'],
-  ['kid', 'fr'],
-  ['kid', 'it'],
-  ['termsheet', 'fr'],
-  ['finalterms', 'de'],
-  ['termsheet', 'it'],
-  ['finalterms', 'fr'],
-  ['kid', 'es'],
-];
+const DOCUMENTS =
+  'kid/en kid/de termsheet/en termsheet/de finalterms/en kid/fr kid/it termsheet/fr finalterms/de termsheet/it finalterms/fr kid/es'.split(
+    ' ',
+  );
 
 function documents(count: number): Node {
-  return DOCUMENTS.slice(0, count).map(([documentType, language]): Node => {
+  return DOCUMENTS.slice(0, count).map((document): Node => {
+    const [documentType = '', language = ''] = document.split('/');
     const link: Slot = (draw) =>
-      `"https://documents.example.com/${draw.identifiers.isin}/${documentType}/${language}?edition=${draw.version.dataChanges + 1}"`;
+      `"https://documents.example.com/${draw.identifiers.isin}/${document}?edition=${draw.version.dataChanges + 1}"`;
     return { documentType, language, link };
   });
 }
@@ -581,44 +572,10 @@ const UNDERLYINGS: readonly UnderlyingEntry[] = [
 
 const CURRENCIES = ['CHF', 'EUR', 'USD', 'GBP'] as const;
 
-const DISTRIBUTION_COUNTRIES = [
-  'CH',
-  'DE',
-  'AT',
-  'LI',
-  'LU',
-  'FR',
-  'IT',
-  'ES',
-  'PT',
-  'NL',
-  'BE',
-  'DK',
-  'SE',
-  'NO',
-  'FI',
-  'IE',
-  'GB',
-  'US',
-  'SG',
-  'HK',
-  'JP',
-  'AE',
-  'QA',
-  'ZA',
-  'BR',
-  'MX',
-  'CA',
-  'AU',
-  'NZ',
-  'IL',
-  'TR',
-  'PL',
-  'CZ',
-  'SK',
-  'HU',
-  'SI',
-] as const;
+const DISTRIBUTION_COUNTRIES =
+  'CH DE AT LI LU FR IT ES PT NL BE DK SE NO FI IE GB US SG HK JP AE QA ZA BR MX CA AU NZ IL TR PL CZ SK HU SI'.split(
+    ' ',
+  );
 
 const MARKETS = [
   { mic: 'XSWX', name: 'SIX Swiss Exchange' },

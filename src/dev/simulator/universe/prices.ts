@@ -3,6 +3,7 @@ import { dayText } from './calendar.ts';
 import { digits, mix } from './random.ts';
 
 const SWING_STEPS = 60;
+const STEP_MS = 1_000;
 
 /**
  * The JSON text of a typed response (part 2.1 of src/provider/README.md): a pure function of the instrument's key, the
@@ -15,8 +16,8 @@ const INTRADAY_HISTORY_MS = DAY_MS;
 const DAILY_HISTORY_DAYS = 400;
 const INTERVAL_MS: Readonly<Record<string, number>> = { Minute_5: 300_000, Hour_1: 3_600_000 };
 
-export function createPriceWriter(stepMs: number): PriceWriter {
-  const moves = createMoves(stepMs);
+export function createPriceWriter(): PriceWriter {
+  const moves = createMoves();
   return (key, query, nowMs) => {
     if (query.kind === 'overview') return overview(key, query.fields, nowMs, moves);
     return query.kind === 'intraday' ? intraday(key, query, nowMs, moves) : daily(key, query, nowMs, moves);
@@ -25,8 +26,8 @@ export function createPriceWriter(stepMs: number): PriceWriter {
 
 type Moves = ReturnType<typeof createMoves>;
 
-function createMoves(stepMs: number) {
-  const stepOf = (ms: number) => Math.floor(ms / stepMs);
+function createMoves() {
+  const stepOf = (ms: number) => Math.floor(ms / STEP_MS);
   const ohlc = (key: number, fromMs: number, toMs: number) => {
     const { open, high, low, close } = candle(key, stepOf(fromMs), stepOf(toMs));
     return {
@@ -43,13 +44,13 @@ function createMoves(stepMs: number) {
   };
   const accrued = (key: number, ms: number) =>
     `0.${digits(mix(key, Math.floor(ms / DAY_MS)), 8, key % 7 === 0 ? 27 : 9)}1`;
-  return { stepMs, stepOf, ohlc, bidAsk, accrued };
+  return { STEP_MS, stepOf, ohlc, bidAsk, accrued };
 }
 
 function overview(key: number, fields: readonly string[], nowMs: number, moves: Moves): string {
   const asked = (field: string) => fields.length === 0 || fields.includes(field);
   const { stepOf, ohlc, bidAsk, accrued } = moves;
-  const observedMs = stepOf(nowMs) * moves.stepMs;
+  const observedMs = stepOf(nowMs) * moves.STEP_MS;
   const dayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const at = (ms: number) => momentText(key, ms);
   const today = ohlc(key, dayMs, nowMs);

@@ -30,18 +30,6 @@ test('instruments with ids beyond 2^53 and new ones have prices, gone ones have 
   assert.equal((await get(`${PRODUCTS}/anything%20at%20all/prices/overview`)).status, 200);
 });
 
-test('an unknown isin is a failed item in bulk and 404 alone', async (t) => {
-  const { get, post, isin } = await start(t);
-  const items = ['XS0000000009', isin].map((one) => ({ $type: 'ProductPriceOverviewRequest', isin: one }));
-  const { json } = await post(`${PRODUCTS}/bulk`, JSON.stringify({ items }));
-  assert.equal(json.errors, true);
-  assert.deepEqual([json.items[0].response, json.items[0].errorResponse.status], [null, 404]);
-  assert.deepEqual([json.items[1].response === null, json.items[1].errorResponse], [false, null]);
-  for (const kind of ['overview', 'daily', 'intraday']) {
-    assert.equal((await get(`${PRODUCTS}/XS0000000009/prices/${kind}`)).status, 404);
-  }
-});
-
 test('intraday windows are contiguous, lie within the bounds and end with the one that is open', async (t) => {
   const { get, isin } = await start(t);
   const whole = (await get(`${PRODUCTS}/${isin}/prices/intraday`)).json.prices;
@@ -59,16 +47,6 @@ test('intraday windows are contiguous, lie within the bounds and end with the on
   for (const { open, high, low, close } of hours) {
     assert.ok(low <= Math.min(open, close) && high >= Math.max(open, close));
   }
-});
-
-test('bulk requests are refused when they are not JSON, have no items, or too many', async (t) => {
-  const { post } = await start(t, { maxBulkItems: 2, bulkRefusalStatus: 413 });
-  assert.equal((await post(`${PRODUCTS}/bulk`, '{"items":')).status, 400);
-  assert.equal((await post(`${PRODUCTS}/bulk`, '{}')).status, 400);
-  assert.equal((await post(`${PRODUCTS}/bulk`, '{"items":[]}', { 'content-type': 'text/plain' })).status, 415);
-  assert.equal((await post(`${PRODUCTS}/bulk`, '{"items":[]}')).status, 200);
-  const items = [1, 2, 3].map(() => ({ $type: 'ProductPriceOverviewRequest', isin: 'X' }));
-  assert.equal((await post(`${PRODUCTS}/bulk`, JSON.stringify({ items }))).status, 413);
 });
 
 test('the ledger has the exact text of each price that was served', async (t) => {

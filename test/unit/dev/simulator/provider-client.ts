@@ -5,7 +5,7 @@ import type { SimulatorOptions } from '../../../../src/dev/simulator/options.ts'
 import { createSimulator, type Simulator } from '../../../../src/dev/simulator/simulator.ts';
 
 /** An answer as bytes, so that no digit passes through a double. */
-export interface Received {
+interface Received {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly text: string;
@@ -35,7 +35,10 @@ export async function startProvider(t: TestContext, options: SimulatorOptions = 
     get: (path, headers = {}) => call('GET', path, '', headers),
     post: (path, body, headers = { 'content-type': 'application/json' }) => call('POST', path, body, headers),
     async login() {
-      const { json } = await askToken(simulator);
+      const secret = { client_id: simulator.clientId, client_secret: simulator.clientSecret };
+      const form = new URLSearchParams({ grant_type: 'client_credentials', scope: 'openid', ...secret });
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const { json } = await exchange(new URL(simulator.tokenUrl), 'POST', form.toString(), headers);
       authorization = `Bearer ${json.access_token}`;
     },
   };
@@ -43,21 +46,8 @@ export async function startProvider(t: TestContext, options: SimulatorOptions = 
   return client;
 }
 
-export function askToken(
-  simulator: Simulator,
-  fields: Record<string, string> = {},
-  headers: Record<string, string> = {},
-) {
-  const credentials = { client_id: simulator.clientId, client_secret: simulator.clientSecret };
-  const form = { grant_type: 'client_credentials', scope: 'openid', ...credentials, ...fields };
-  const given = Object.entries(form).filter(([, value]) => value !== '');
-  const body = new URLSearchParams(Object.fromEntries(given)).toString();
-  const type = { 'content-type': 'application/x-www-form-urlencoded' };
-  return exchange(new URL(simulator.tokenUrl), 'POST', body, { ...type, ...headers });
-}
-
 /** One exchange on a connection of its own; rejects when the connection breaks off within the framing of HTTP. */
-export function exchange(url: URL, method: string, body: string, headers: Record<string, string>): Promise<Received> {
+function exchange(url: URL, method: string, body: string, headers: Record<string, string>): Promise<Received> {
   return new Promise((resolve, reject) => {
     const asked: ClientRequest = request(url, { method, headers, agent: false }, (response) => {
       const chunks: Buffer[] = [];
