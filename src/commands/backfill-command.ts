@@ -1,4 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { countText } from '../admin/drawing/counts.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import { epochDays, parseInstant } from '../records/avro/instant.ts';
@@ -12,7 +15,7 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 const DAY_MS = 86_400_000;
 /** Lines elsewhere than on a terminal. */
 const LINE_EVERY_MS = 5_000;
-/** So many are named. */
+/** More products without prices are in a file. */
 const MOST_ISINS = 100;
 
 interface BackfillOptions {
@@ -63,13 +66,13 @@ export async function backfillCommand(
     );
     shown.end();
     print(context, { kind, from, to, ...report }, asText(report.series));
-    const problems = problemsOf(report, again);
+    const problems = await problemsOf(report, again);
     say(problems);
     if (problems.length > 0) exitWith(EXIT_CODES.failed);
   } catch (error) {
     shown.end();
     if (signal.aborted) {
-      const problems = problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
+      const problems = await problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
       say([...problems, 'Run the same command again: it goes on where it stopped.']);
     }
     throw error;
@@ -81,7 +84,7 @@ interface Problems extends Pick<BackfillReport, 'absent' | 'unreadable'> {
 }
 
 /** A line for each reason why there are no prices; at last the command that requests them alone. */
-function problemsOf({ absent, unreadable, series }: Problems, command: string): string[] {
+async function problemsOf({ absent, unreadable, series }: Problems, command: string): Promise<string[]> {
   const lines = unreadable.map(
     ({ topic, partition, reason, records, firstOffset }) =>
       `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; the first at offset ${firstOffset}): their instruments were left out.`,
@@ -97,9 +100,11 @@ function problemsOf({ absent, unreadable, series }: Problems, command: string): 
   }
   const failed = [...new Set(series.flatMap((one) => one.failed.map(({ isin }) => isin)))];
   if (failed.length > 0) {
-    const option = failed.length > MOST_ISINS ? '--isin-file <file>' : `--isin ${failed.map(printable).join(' ')}`;
-    const from = failed.length > MOST_ISINS ? ' (--output json names all of them)' : '';
-    lines.push(`The same command does not ask for them again. Ask for them alone${from}:`, `  ${command} ${option}`);
+    const option =
+      failed.length > MOST_ISINS
+        ? `--isin-file ${shellWord(await isinFile(failed))}`
+        : `--isin ${failed.map(printable).join(' ')}`;
+    lines.push('The same command does not ask for them again. Ask for them alone:', `  ${command} ${option}`);
   }
   return lines;
 }
@@ -119,6 +124,17 @@ async function isinsOf(file: string, refuse: (text: string) => never): Promise<r
   const text = await readFile(file, 'utf8').catch((error: Error) => refuse(`--isin-file: ${error.message}`));
   const isins = text.split('\n').map((line) => line.trim());
   return isins.filter((isin) => isin !== '');
+}
+
+/** Writes it here; where that is not allowed, beside other temporary files. */
+async function isinFile(isins: readonly string[]): Promise<string> {
+  const name = `backfill-isins-${randomUUID().slice(0, 8)}.txt`;
+  const text = isins.map((isin) => `${isin}\n`).join('');
+  const temporary = join(tmpdir(), name);
+  return writeFile(name, text).then(
+    () => name,
+    () => writeFile(temporary, text).then(() => temporary),
+  );
 }
 
 function shellWord(text: string): string {
